@@ -15,7 +15,7 @@ pub const USAGE: u8 = 2;
 pub const PARTIAL: u8 = 3;
 /// What was asked for is unknown, or not there any more.
 pub const UNAVAILABLE: u8 = 4;
-/// An agent is at work.
+/// An agent is working.
 pub const BUSY: u8 = 5;
 
 /// A command that ended otherwise than well.

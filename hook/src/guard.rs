@@ -36,7 +36,7 @@ static LOG: OnceLock<LogFile> = OnceLock::new();
 /// Where the first panic was.
 static PANIC: OnceLock<String> = OnceLock::new();
 
-/// What can be told of a hook's command line without understanding it.
+/// What can be said of a hook's command line without parsing it.
 #[derive(Debug, PartialEq, Eq)]
 struct Glance {
     strict: bool,
@@ -47,8 +47,8 @@ struct Glance {
 
 /// Returns whether an agent calls.
 ///
-/// The command is the first word that is neither an option nor an option's value. Where that word is none of our commands
-/// at all, any word will do: a typo in an agent's settings must not block its tools.
+/// The command is the first word that is neither an option nor an option's value. If that word is not one of our
+/// commands, any word will do: a typo in an agent's settings must not block its tools.
 pub fn is_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
     let is_hook = |word: &OsStr| HOOK_COMMANDS.iter().any(|command| word == *command);
     match first_word(arguments) {
@@ -128,7 +128,8 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         stdin::listen();
         return finish(&glance, &Ok(Recorded::nothing()));
     }
-    // What an agent is to be told goes where nothing else can: the stream itself is shut.
+    // The text for an agent goes to a copy of standard output; the stream itself is closed, so that nothing else can
+    // write to it.
     let voice = posix::keep_stdout();
     posix::behave(
         if glance.strict { FAILED } else { DONE },
@@ -147,7 +148,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         false,
     ) = (&done, voice, glance.json)
     {
-        // An agent that does not listen is none of our business.
+        // If the agent does not read it, that is not our failure.
         let _ = writeln!(std::fs::File::from(voice), "{words}");
     }
     let code = finish(&glance, &done);

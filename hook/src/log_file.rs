@@ -1,4 +1,4 @@
-//! The log file in the store: for what the database cannot take, and for whoever asks for more with `$CKPT_HOOK_LOG`.
+//! The log file in the store: for what the database cannot take, and for users who ask for more with `$CKPT_HOOK_LOG`.
 //!
 //! It never holds a prompt or a file's content. Writing to it never fails a command: there is nowhere left to say so.
 
@@ -12,7 +12,7 @@ use ckpt_store::Milliseconds;
 
 use crate::output::{text, time};
 
-/// The log and the one before it hold so many bytes each: 1 MiB together.
+/// The size limit of the log and of the one before it, in bytes: 1 MiB together.
 const FULL: u64 = 512 << 10;
 
 /// No line is longer, in bytes, so that lines of several processes do not mix.
@@ -53,7 +53,7 @@ impl Level {
     }
 }
 
-/// Where lines go.
+/// The destination of lines.
 #[derive(Clone, Debug)]
 pub struct LogFile {
     path: PathBuf,
@@ -91,10 +91,10 @@ impl LogFile {
         lines
     }
 
-    /// Writes a line, where its level is asked for.
+    /// Writes a line if its level is enabled.
     pub fn line(&self, level: Level, message: &str) {
         if self.threshold.is_some_and(|threshold| level <= threshold) {
-            // The last resort: whoever cannot be told cannot be told.
+            // The last resort: if this fails, there is nobody left to tell.
             let _ = self.append(level, message);
         }
     }

@@ -88,7 +88,7 @@ impl Surroundings {
         }
     }
 
-    /// Returns a path as it is meant from the current directory.
+    /// Returns a path relative to the current directory as an absolute one.
     pub fn absolute(&self, path: &Path) -> Result<PathBuf> {
         match &self.current_directory {
             _ if path.is_absolute() => Ok(path.to_owned()),
@@ -131,12 +131,12 @@ pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Returns the pager that a variable names; an empty one says that none is wanted.
+/// Returns the pager that a variable names; an empty one means no pager.
 pub fn pager(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// Variables that agents set for the commands that they run on a terminal of their own.
+/// Variables that agents set for the commands that they run.
 const OF_AGENTS: [&str; 8] = [
     "CLAUDECODE",
     "CODEX_THREAD_ID",

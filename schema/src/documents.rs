@@ -25,7 +25,7 @@ pub fn names(all: &Value) -> Vec<&str> {
     })
 }
 
-/// Returns the schema of one document with the definitions that it needs; nothing for an unknown name.
+/// Returns the schema of one document with the definitions that it needs, or `None` for an unknown name.
 pub fn document(all: &Value, name: &str) -> Option<Value> {
     let reference = properties(all)?.get(name)?["$ref"].as_str()?;
     let definitions = all["$defs"].as_object()?;

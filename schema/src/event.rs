@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What happened.
+/// The kinds of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
@@ -96,14 +96,14 @@ impl ToolKind {
 /// Ids are the agent's own: opaque text that is only ever stored and compared, never part of a path or a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
-    /// What happened.
+    /// The kinds of event.
     pub event: EventKind,
     /// The agent's id of the conversation.
     pub session_id: String,
-    /// The agent, by its name in `ckpt-hook install`; `generic` where it is not given.
+    /// The agent's name, as for `ckpt-hook install`; `generic` by default.
     #[serde(default = "generic")]
     pub agent: String,
-    /// The agent's working directory; the hook's own where it is not given.
+    /// The agent's working directory; by default that of the hook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
     /// The agent's id of the user message, one for each; made up where it has none.
@@ -118,7 +118,7 @@ pub struct Event {
     /// The session that started this one, where it is a sub-agent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<String>,
-    /// What the user wrote.
+    /// The user's prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// The tool's name.
@@ -133,7 +133,7 @@ pub struct Event {
     /// The files that an edit tool names, absolute or relative to `cwd`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathBuf>,
-    /// What the tool may change; anything where it is not given.
+    /// What the tool may change; anything by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_kind: Option<ToolKind>,
     /// How long the tool ran, in milliseconds, without the time in which it waited for permission: of its finish.
@@ -145,8 +145,8 @@ pub struct Event {
     /// Whether the user interrupted the agent: of a tool's finish or a turn's end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// Whether the agent tells of every tool that may change a file before it runs: while none runs, it changes nothing. It need
-    /// not be said again; the first event of a tool says so as well.
+    /// Whether the agent reports every tool that may change a file before it runs, so that it changes nothing while no
+    /// tool runs. It is enough to say so once; the first event of a tool says so as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tells_of_tools: bool,
     /// The agent's own record of the conversation.
@@ -158,8 +158,8 @@ pub struct Event {
     /// Whether it comes in one call with the event before, so that nothing happened in between; never from a payload.
     #[serde(skip)]
     pub at_once: bool,
-    /// Whether it is a command of ours inside the agent, and nothing that the agent is told or does: of a message or a tool; never
-    /// from a payload.
+    /// Whether it is one of our own commands inside the agent, and nothing that the agent is told or does: for a
+    /// message or a tool; never read from a payload.
     #[serde(skip)]
     pub is_command: bool,
 }

@@ -1,7 +1,7 @@
 //! The contracts of ckpt-hook: what events say, what reports say, and the tables between them.
 //!
-//! Types and text only; nothing here reads, writes or asks for the time. The JSON Schemas in `schema/json` are made from
-//! these types and a test compares them.
+//! Types and text only; nothing here reads, writes or asks for the time. The JSON Schemas in `schema/json` are
+//! generated from these types, and a test compares them.
 
 // Here, at the bottom, nothing else has been compiled that would say the same less well.
 #[cfg(not(unix))]

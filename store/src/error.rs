@@ -16,7 +16,7 @@ pub enum ErrorKind {
     Unknown,
     /// An id may be of several things, which the candidates list (exit code 4).
     Ambiguous,
-    /// An agent is at work in the session (exit code 5).
+    /// An agent works in the session (exit code 5).
     Busy,
     /// The workspace or the history is not what a plan was made for, and nothing was changed (exit code 1).
     Stale,
@@ -88,7 +88,7 @@ impl Error {
         .hint("plan again, and look at what it would do now")
     }
 
-    /// Returns an error that says who is at work.
+    /// Returns an error that says who is busy.
     pub fn busy(what: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Busy,
@@ -104,8 +104,7 @@ impl Error {
         }
     }
 
-    /// Says what was done before it failed; nothing where that is nothing. It is not one of those failures then that changed
-    /// nothing.
+    /// Adds what was done before the failure, if anything was. The error then no longer means that nothing changed.
     pub fn after(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         let before = self.notes.len();
         self.notes.extend(notes);
@@ -197,8 +196,8 @@ impl<T, E: Into<Box<dyn StdError + Send + Sync>>> Context<T> for std::result::Re
     }
 }
 
-/// Returns what `work` gives; none where it panics. For what others wrote, and what is only a hint: that costs the file or the
-/// hint, and never the step. The panic itself is noted by whoever set the process's panic hook.
+/// Returns the result of `work`, or `None` if it panics. Use it for input from others and for hints: a panic then costs
+/// the file or the hint, but not the step. The process's panic hook logs the panic itself.
 pub(crate) fn contained<T>(work: impl FnOnce() -> T) -> Option<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok()
 }

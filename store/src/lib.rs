@@ -70,10 +70,10 @@ pub fn versions() -> Versions {
     }
 }
 
-/// Returns the canonical path of the store's directory, which is made where nothing stands there: for what writes beside the
+/// Returns the canonical path of the store's directory, and creates it if nothing is there: for what writes beside the
 /// session store.
 ///
-/// Fails where what is there is not the user's own store, nor a directory in which one can be begun; nothing is changed then.
+/// Fails, with nothing changed, if the directory is neither the user's own store nor suitable for a new one.
 pub fn prepare_directory(directory: &Path) -> Result<PathBuf> {
     fs::ownership::prepare(directory)
 }
@@ -83,8 +83,7 @@ pub fn check_purge(directory: &Path) -> Result<()> {
     upkeep::forget::check_purge(directory)
 }
 
-/// Removes the store in a directory as a whole, where it is a store of the user's own and nobody is at work in it. Returns whether
-/// there was one.
+/// Removes the whole store in a directory, if it is the user's own and nobody uses it. Returns whether there was one.
 pub fn purge(directory: &Path) -> Result<bool> {
     upkeep::forget::purge(directory)
 }
@@ -152,14 +151,14 @@ impl Store {
         upkeep::settle::settle(self, cwd)
     }
 
-    /// Removes what was not used for long, and packs the rest anew; only says what would go where it is a `dry_run`.
+    /// Removes what was not used for long, and repacks the rest; a `dry_run` only reports what it would remove.
     pub fn gc(&mut self, dry_run: bool) -> Result<report::GcReport> {
         upkeep::gc::by_hand(self, dry_run)
     }
 
     /// Removes every trace of a path, a session, a message, a workspace, or of all; only says what would go where it is a `dry_run`.
     ///
-    /// Busy while a step or an operation is open in a workspace that is meant.
+    /// Fails as busy while a step or an operation is open in one of the workspaces.
     pub fn forget(
         &mut self,
         cwd: &Path,
@@ -255,8 +254,8 @@ impl Store {
         timeline::list_workspaces(self)
     }
 
-    /// Makes the history of another directory that of the workspace that holds `cwd`: the one that stood there last, or the
-    /// one with an id or path.
+    /// Gives the workspace that holds `cwd` the history of another directory: the last one at the same path, or the one
+    /// with an id or path.
     pub fn adopt(
         &mut self,
         cwd: &Path,
@@ -346,8 +345,8 @@ impl Store {
         self.database.data_version()
     }
 
-    /// Makes a new session store of what can be read of a damaged one, which is set aside. Returns what was done; nothing where there
-    /// was nothing to do.
+    /// Builds a new session store from what can be read of a damaged one, which is set aside. Returns what was done;
+    /// empty if there was nothing to do.
     pub fn repair(&mut self) -> Vec<report::Finding> {
         upkeep::repair::repair(self)
     }
@@ -357,8 +356,8 @@ impl Store {
         query::row_counts(self)
     }
 
-    /// Returns what is and what is not as it should be in the store itself. Objects are read for some seconds, or `all` of them,
-    /// and healed where they are damaged and their bytes can be found.
+    /// Checks the store itself. Objects are read for some seconds, or `all` of them; damaged ones are restored if their
+    /// bytes can be found.
     pub fn check(&mut self, all: bool) -> Vec<report::Finding> {
         let lost = record::lost::take_up(self).unwrap_or_default();
         let mut findings = query::check(self);

@@ -1,4 +1,4 @@
-//! Bytes seen as lines: how many a change adds and takes away, and what has no lines. Pure; nothing here merges.
+//! Bytes as lines: how many a change adds and removes, and what has no lines. Pure; nothing here merges.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,8 @@ use imara_diff::{Algorithm, Diff, Hunk as Lines, InternedInput, Token};
 /// The size in bytes over which nothing is compared or merged by line.
 pub const MAX_SIZE: usize = 16 << 20;
 
-/// How many lines, of both sides together, are compared in order. Myers' algorithm takes a third of a second for so many
-/// where all of them changed and most of them recur, and four times as long for twice as many.
+/// How many lines of both sides together are compared in order. If all of them changed and most repeat, Myers'
+/// algorithm takes a third of a second for this many, and four times as long for twice as many.
 const MAX_COMPARED: usize = 20_000;
 
 /// How far git looks for a NUL byte: `FIRST_FEW_BYTES` in its `xdiff-interface.c`.
@@ -20,7 +20,7 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(BINARY_PROBE)].contains(&0)
 }
 
-/// Returns how many lines a change adds and takes away; none where a side is binary or larger than [`MAX_SIZE`].
+/// Returns how many lines a change adds and removes, or `None` if a side is binary or larger than [`MAX_SIZE`].
 ///
 /// A line ends with a line feed, which is part of it: a changed line ending or a new final one is a changed line, as
 /// `git diff --numstat` counts it. Where more than 20,000 lines lie between the first difference and the last, their order is

@@ -37,8 +37,8 @@ pub enum RecordPrompts {
     None,
 }
 
-/// What [`Settings::keep_ignored`] names by default: configuration that people write by hand, keep out of git, and cannot make
-/// again. Tools' own state is none of it, nor what is ignored together with its directory.
+/// The default of [`Settings::keep_ignored`]: configuration that people write by hand, keep out of git, and cannot
+/// recreate. Tools' own state is not in it, nor are files whose directory is ignored.
 pub const KEEP_IGNORED: [&str; 14] = [
     ".env",
     ".env.*",
@@ -63,9 +63,9 @@ pub struct Settings {
     pub enabled: bool,
     /// What part of the work tree is captured.
     pub scope: Scope,
-    /// Ignore-file patterns of what is captured although ignored.
+    /// Ignore-file patterns of files that are captured although ignored.
     pub include: Vec<String>,
-    /// Ignore-file patterns of what is left out although not ignored.
+    /// Ignore-file patterns of files that are not captured.
     pub exclude: Vec<String>,
     /// Ignore-file patterns of small files that are captured although ignored; directories are never meant.
     pub keep_ignored: Vec<String>,
@@ -79,7 +79,7 @@ pub struct Settings {
     pub seed: bool,
     /// Whether tool-start events are used.
     pub tool_events: bool,
-    /// Whether an agent is told, with the user's next message, which files went back.
+    /// Whether the agent learns, with the user's next message, which files were put back.
     pub tell_agent: bool,
     /// How much of a prompt is kept.
     pub record_prompts: RecordPrompts,

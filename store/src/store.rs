@@ -41,7 +41,7 @@ impl Surroundings {
 pub struct Store {
     pub(crate) surroundings: Surroundings,
     pub(crate) database: Database,
-    /// Whether there is none on the disk: what is answered are the answers of an empty one.
+    /// Whether there is no store on disk; queries then answer as for an empty one.
     pub(crate) is_missing: bool,
     pub(crate) watcher: Option<Watcher>,
     pub(crate) is_unsettled: bool,
@@ -59,7 +59,7 @@ impl Store {
         Self::open_in(directory, surroundings)
     }
 
-    /// Opens the store for what records nothing: where there is none, none is made, and the answers are those of an empty one.
+    /// Opens the store for reading. A missing store is not created, and counts as an empty one.
     pub fn open_existing(surroundings: Surroundings) -> Result<Self> {
         match ownership::find(&surroundings.directory)? {
             Some(directory) => Self::open_in(directory, surroundings),
@@ -94,7 +94,7 @@ impl Store {
         self.is_missing
     }
 
-    /// What was recorded until now is out of reach; whoever asks `status` or `doctor` is told.
+    /// Reports that everything recorded so far is out of reach, in `status` and `doctor`.
     fn tell_of_damage(&mut self) -> Result<()> {
         let Some(place) = self.database.set_aside.take() else {
             return Ok(());
@@ -130,7 +130,7 @@ impl Store {
         self.diagnose(diagnostic)
     }
 
-    /// Says who is told how far reverts and their kin are.
+    /// Sets the callback for the progress of reverts and similar operations.
     pub fn watch(&mut self, watcher: Option<Watcher>) {
         self.watcher = watcher;
     }

@@ -144,7 +144,7 @@ class CatReport(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -181,7 +181,7 @@ class ConfigChange(TypedDict):
     """
     former: str | None
     """
-    What stood in the file before, as TOML; null where nothing did.
+    The former value in the file, as TOML; null if there was none.
     """
     key: str
     """
@@ -189,7 +189,7 @@ class ConfigChange(TypedDict):
     """
     value: str | None
     """
-    What stands there now, as TOML; null where nothing does.
+    The new value in the file, as TOML; null if there is none.
     """
     version: Literal[1]
     """
@@ -243,11 +243,11 @@ class DiagnosticReport(TypedDict):
     """
     message: str
     """
-    What.
+    The message.
     """
     time: int
     """
-    When.
+    The time at which it happened.
     """
 
 
@@ -284,7 +284,7 @@ How bytes are given.
 
 EventKind: TypeAlias = Literal['session_start', 'user_message', 'step_start', 'tool_start', 'tool_wait', 'tool_finish', 'step_finish', 'turn_end', 'session_end']
 """
-What happened.
+The kinds of event.
 """
 
 
@@ -313,7 +313,7 @@ class Finding(TypedDict):
 
     hint: str | None
     """
-    What to do.
+    What the user can do.
     """
     level: str
     """
@@ -321,7 +321,7 @@ class Finding(TypedDict):
     """
     message: str
     """
-    What was found.
+    The finding.
     """
     repaired: bool
     """
@@ -329,7 +329,7 @@ class Finding(TypedDict):
     """
     subject: str
     """
-    What was looked at.
+    The subject of the check.
     """
 
 
@@ -340,7 +340,7 @@ class GapReport(TypedDict):
 
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -348,7 +348,7 @@ class GapReport(TypedDict):
     """
     reason: str
     """
-    Why.
+    Why the snapshot does not hold it.
     """
 
 
@@ -363,7 +363,7 @@ class GcSession(TypedDict):
     """
     bytes: int | None
     """
-    The bytes that are free once it goes, and all that were used before it; null where they were not measured.
+    The bytes that pruning it, and every session used before it, frees; null if they were not measured.
     """
     goes: bool
     """
@@ -379,7 +379,7 @@ class GcSession(TypedDict):
     """
     used_at: int
     """
-    When it was used last.
+    The time of its last use.
     """
     workspace: str
     """
@@ -486,13 +486,13 @@ class InitializeParameters(TypedDict):
 
 LabelAction: TypeAlias = Literal['added', 'unchanged', 'deleted', 'listed']
 """
-What `label` did.
+The actions of `label`.
 """
 
 
 LabelledKind: TypeAlias = Literal['message', 'snapshot']
 """
-What a label is on.
+The things that a label can name.
 """
 
 
@@ -572,7 +572,7 @@ class FailedNotification(TypedDict):
 
     diagnostic: DiagnosticReport
     """
-    What.
+    The diagnostic.
     """
     seq: int
     """
@@ -592,7 +592,7 @@ class BusyNotification(TypedDict):
 
     agents_at_work: list[str]
     """
-    Sessions with a tool at work, by agent and session; empty if there are none.
+    Sessions with a running tool, by agent and session; empty if there are none.
     """
     seq: int
     """
@@ -619,7 +619,7 @@ class ResetNotification(TypedDict):
 
 OperationKind: TypeAlias = Literal['revert', 'redo', 'unrevert', 'restore']
 """
-What an operation is.
+The kinds of operation.
 """
 
 
@@ -717,7 +717,7 @@ class PathText(TypedDict):
 
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -793,7 +793,7 @@ class Rename(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -886,11 +886,11 @@ class SessionReport(TypedDict):
     """
     started: int
     """
-    When it began.
+    The time of its start.
     """
     steps: int
     """
-    How many steps.
+    The number of steps.
     """
     unclear: int
     """
@@ -1003,11 +1003,11 @@ class SkippedAgent(TypedDict):
     """
     hint: str | None
     """
-    What to do.
+    What the user can do.
     """
     reason: str
     """
-    Why.
+    Why it was not changed.
     """
 
 
@@ -1034,7 +1034,7 @@ class SnapshotEntry(TypedDict):
     """
     time: int
     """
-    When it was taken.
+    The time at which it was taken.
     """
 
 
@@ -1045,7 +1045,7 @@ class SnapshotReport(TypedDict):
 
     gaps: list[GapReport]
     """
-    What it does not hold.
+    The paths that it does not hold.
     """
     label: str | None
     """
@@ -1110,7 +1110,7 @@ class StepSummary(TypedDict):
     """
     finished: int | None
     """
-    When it ended.
+    The time of its end.
     """
     id: str
     """
@@ -1134,7 +1134,7 @@ class StepSummary(TypedDict):
     """
     started: int
     """
-    When it began.
+    The time of its start.
     """
     unprotected: str | None
     """
@@ -1213,7 +1213,7 @@ class UnclearReport(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -1221,7 +1221,7 @@ class UnclearReport(TypedDict):
     """
     reason: str
     """
-    What is known.
+    Why it is unclear.
     """
 
 
@@ -1253,11 +1253,11 @@ class AgentReport(TypedDict):
     """
     found: bool | None
     """
-    Whether it is on this machine; null where that is not known.
+    Whether it is on this machine; null if that is not known.
     """
     lowest_version: str | None
     """
-    The lowest version in which something is recorded; null where that is not known.
+    The lowest version of which anything is recorded; null if that is not known.
     """
     notes: list[str]
     """
@@ -1265,7 +1265,7 @@ class AgentReport(TypedDict):
     """
     package: str | None
     """
-    The file that says that our package is installed in the agent; null where it is not.
+    The file that says that our package is installed in the agent; null if it is not.
     """
     proven_on: list[str]
     """
@@ -1281,7 +1281,7 @@ class AgentReport(TypedDict):
     """
     version: str | None
     """
-    The version that is on this machine; null where that is not known.
+    The version on this machine; null if it is not known.
     """
 
 
@@ -1315,7 +1315,7 @@ class BlameStep(TypedDict):
     """
     prompt: str | None
     """
-    What the user wrote in the message, as far as the settings allow it to be stored.
+    The user's prompt, as far as the settings allow it to be stored.
     """
     session: str
     """
@@ -1354,7 +1354,7 @@ class ChangeReport(TypedDict):
     """
     kind: ChangeKind
     """
-    How it differs.
+    The kind of change.
     """
     new_blob: str | None
     """
@@ -1374,7 +1374,7 @@ class ChangeReport(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -1468,7 +1468,7 @@ class Difference(TypedDict):
 
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -1530,7 +1530,7 @@ class DuReport(TypedDict):
     """
     reclaimable: int
     """
-    The bytes of objects that nothing needs any more, and those of what `gc` would prune now.
+    The bytes of unneeded objects, and of those that `gc` would prune now.
     """
     rows: list[DuRow]
     """
@@ -1538,7 +1538,7 @@ class DuReport(TypedDict):
     """
     shared: int
     """
-    The bytes that are shared with the user's repositories by links: they take no room of their own.
+    The bytes that are shared with the user's repositories by links, and take no room.
     """
     version: Literal[1]
     """
@@ -1555,7 +1555,7 @@ class Event(TypedDict):
 
     agent: NotRequired[str]
     """
-    The agent, by its name in `ckpt-hook install`; `generic` where it is not given.
+    The agent's name, as for `ckpt-hook install`; `generic` by default.
     """
     background: NotRequired[bool | None]
     """
@@ -1563,7 +1563,7 @@ class Event(TypedDict):
     """
     cwd: NotRequired[str | None]
     """
-    The agent's working directory; the hook's own where it is not given.
+    The agent's working directory; by default that of the hook.
     """
     duration_ms: NotRequired[int | None]
     """
@@ -1571,7 +1571,7 @@ class Event(TypedDict):
     """
     event: EventKind
     """
-    What happened.
+    The kinds of event.
     """
     interrupted: NotRequired[bool]
     """
@@ -1591,7 +1591,7 @@ class Event(TypedDict):
     """
     prompt: NotRequired[str | None]
     """
-    What the user wrote.
+    The user's prompt.
     """
     session_id: str
     """
@@ -1603,8 +1603,8 @@ class Event(TypedDict):
     """
     tells_of_tools: NotRequired[bool]
     """
-    Whether the agent tells of every tool that may change a file before it runs: while none runs, it changes nothing. It need
-    not be said again; the first event of a tool says so as well.
+    Whether the agent reports every tool that may change a file before it runs, so that it changes nothing while no
+    tool runs. It is enough to say so once; the first event of a tool says so as well.
     """
     tool_command: NotRequired[str | None]
     """
@@ -1612,7 +1612,7 @@ class Event(TypedDict):
     """
     tool_kind: NotRequired[ToolKind | None]
     """
-    What the tool may change; anything where it is not given.
+    What the tool may change; anything by default.
     """
     tool_name: NotRequired[str | None]
     """
@@ -1643,7 +1643,7 @@ class Failure(TypedDict):
     """
     causes: list[str]
     """
-    Why, outermost first.
+    The causes, outermost first.
     """
     code: int
     """
@@ -1651,7 +1651,7 @@ class Failure(TypedDict):
     """
     hint: str | None
     """
-    What to do.
+    What the user can do.
     """
     kind: FailureKind
     """
@@ -1693,7 +1693,7 @@ class FileReport(TypedDict):
 
     action: FileAction
     """
-    What is done to it.
+    The action.
     """
     additions: int | None
     """
@@ -1729,7 +1729,7 @@ class FileReport(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -1842,7 +1842,7 @@ class GoneReport(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -1850,7 +1850,7 @@ class GoneReport(TypedDict):
     """
     prompt: str | None
     """
-    What the user wrote in that message, as far as the settings allow it to be stored.
+    The user's prompt in that message, as far as the settings allow it to be stored.
     """
     time: int | None
     """
@@ -1919,7 +1919,7 @@ class LabelEntry(TypedDict):
     """
     kind: LabelledKind
     """
-    What it is on.
+    The kind of thing that it names.
     """
     label: str
     """
@@ -1931,7 +1931,7 @@ class LabelEntry(TypedDict):
     """
     prompt: str | None
     """
-    What the user wrote in the message, as far as the settings allow it to be stored.
+    The user's prompt in the message, as far as the settings allow it to be stored.
     """
     time: int
     """
@@ -1946,7 +1946,7 @@ class LabelsReport(TypedDict):
 
     action: LabelAction
     """
-    What was done.
+    The action.
     """
     labels: list[LabelEntry]
     """
@@ -2001,11 +2001,11 @@ class MessageReport(TypedDict):
     """
     not_revertable: str | None
     """
-    Why not, if it cannot.
+    The reason, if it cannot.
     """
     prompt: str | None
     """
-    What the user wrote, as far as the settings allow it to be stored.
+    The user's prompt, as far as the settings allow it to be stored.
     """
     revertable: bool
     """
@@ -2029,7 +2029,7 @@ class MessageReport(TypedDict):
     """
     time: int
     """
-    When.
+    The time at which it was sent.
     """
     unclear: int
     """
@@ -2124,7 +2124,7 @@ class OperationEntry(TypedDict):
     """
     kind: OperationKind
     """
-    What it is.
+    The kind of operation.
     """
     message: str | None
     """
@@ -2144,7 +2144,7 @@ class OperationEntry(TypedDict):
     """
     time: int
     """
-    When.
+    The time at which it began.
     """
 
 
@@ -2216,7 +2216,7 @@ class SettingReport(TypedDict):
 
     default: str | None
     """
-    What it is where nothing says otherwise, as TOML; null where that depends on the machine.
+    Its default, as TOML; null if that depends on the machine.
     """
     key: str
     """
@@ -2224,7 +2224,7 @@ class SettingReport(TypedDict):
     """
     meaning: str
     """
-    What it is for.
+    Its purpose.
     """
     place: str | None
     """
@@ -2279,7 +2279,7 @@ class OperationShowReport(TypedDict):
     """
     notes: list[str]
     """
-    What it noted.
+    Its notes.
     """
     operation: OperationEntry
     """
@@ -2299,11 +2299,11 @@ class SnapshotShowReport(TypedDict):
 
     changes: list[ChangeReport]
     """
-    What differs from the snapshot before it, whoever did it, by path.
+    What anybody changed since the snapshot before it, by path.
     """
     gaps: list[GapReport]
     """
-    What it does not hold.
+    The paths that it does not hold.
     """
     label: str | None
     """
@@ -2311,7 +2311,8 @@ class SnapshotShowReport(TypedDict):
     """
     previous: str | None
     """
-    The tree of the snapshot before it; null for the first of its workspace, and where one of the two cannot be read.
+    The tree of the snapshot before it; null for the first of its workspace, and if one of the two cannot be
+    read.
     """
     repository: str
     """
@@ -2351,7 +2352,7 @@ class StepReport(TypedDict):
     """
     finished: int | None
     """
-    When it ended.
+    The time of its end.
     """
     id: str
     """
@@ -2379,7 +2380,7 @@ class StepReport(TypedDict):
     """
     started: int
     """
-    When it began.
+    The time of its start.
     """
     tools: list[str]
     """
@@ -2455,7 +2456,7 @@ class WorkspaceReport(TypedDict):
     """
     used_at: int
     """
-    When it was used last.
+    The time of its last use.
     """
 
 
@@ -2512,7 +2513,7 @@ class BlameHunk(TypedDict):
     """
     lines: int
     """
-    How many lines.
+    The number of lines.
     """
     operation: str | None
     """
@@ -2551,11 +2552,11 @@ class BlameReport(TypedDict):
     """
     lines: int
     """
-    How many lines it has.
+    The number of its lines.
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -2749,7 +2750,7 @@ class OperationReport(TypedDict):
     """
     busy: bool
     """
-    Whether an agent is at work, so that what was planned would be refused without `--force`.
+    Whether an agent is working, so that the real call would be refused without `--force`.
     """
     dry_run: bool
     """
@@ -2765,7 +2766,7 @@ class OperationReport(TypedDict):
     """
     kind: OperationKind
     """
-    What it is.
+    The kind of operation.
     """
     message: str | None
     """
@@ -2901,7 +2902,7 @@ class StatusReport(TypedDict):
 
     adoptable: list[WorkspaceReport]
     """
-    The histories of other directories that stood at this path: `workspace adopt` takes one over.
+    The histories of other directories that were at this path: `workspace adopt` takes one over.
     """
     agent: str | None
     """

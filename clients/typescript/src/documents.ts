@@ -1,7 +1,7 @@
 // Generated from schema/json/ckpt-hook.schema.json by `just clients --write`. Do not edit.
 
 /**
- * What happened.
+ * The kinds of event.
  */
 export type EventKind =
   | "session_start"
@@ -34,7 +34,7 @@ export type Notification =
  */
 export type MessageState = "live" | "hidden" | "discarded";
 /**
- * What an operation is.
+ * The kinds of operation.
  */
 export type OperationKind = "revert" | "redo" | "unrevert" | "restore";
 /**
@@ -147,11 +147,11 @@ export type ReasonCode =
  */
 export type FileResult = "done" | "planned" | "conflict" | "gap" | "failed";
 /**
- * What `label` did.
+ * The actions of `label`.
  */
 export type LabelAction = "added" | "unchanged" | "deleted" | "listed";
 /**
- * What a label is on.
+ * The things that a label can name.
  */
 export type LabelledKind = "message" | "snapshot";
 /**
@@ -258,7 +258,7 @@ export interface Documents {
  */
 export interface Event {
   /**
-   * The agent, by its name in `ckpt-hook install`; `generic` where it is not given.
+   * The agent's name, as for `ckpt-hook install`; `generic` by default.
    */
   agent?: string;
   /**
@@ -266,7 +266,7 @@ export interface Event {
    */
   background?: boolean | null;
   /**
-   * The agent's working directory; the hook's own where it is not given.
+   * The agent's working directory; by default that of the hook.
    */
   cwd?: string | null;
   /**
@@ -274,7 +274,7 @@ export interface Event {
    */
   duration_ms?: number | null;
   /**
-   * What happened.
+   * The kinds of event.
    */
   event: EventKind;
   /**
@@ -294,7 +294,7 @@ export interface Event {
    */
   paths?: string[];
   /**
-   * What the user wrote.
+   * The user's prompt.
    */
   prompt?: string | null;
   /**
@@ -306,8 +306,8 @@ export interface Event {
    */
   step_id?: string | null;
   /**
-   * Whether the agent tells of every tool that may change a file before it runs: while none runs, it changes nothing. It need
-   * not be said again; the first event of a tool says so as well.
+   * Whether the agent reports every tool that may change a file before it runs, so that it changes nothing while no
+   * tool runs. It is enough to say so once; the first event of a tool says so as well.
    */
   tells_of_tools?: boolean;
   /**
@@ -315,7 +315,7 @@ export interface Event {
    */
   tool_command?: string | null;
   /**
-   * What the tool may change; anything where it is not given.
+   * What the tool may change; anything by default.
    */
   tool_kind?: ToolKind | null;
   /**
@@ -394,11 +394,11 @@ export interface MessageReport {
    */
   labels: string[];
   /**
-   * Why not, if it cannot.
+   * The reason, if it cannot.
    */
   not_revertable: string | null;
   /**
-   * What the user wrote, as far as the settings allow it to be stored.
+   * The user's prompt, as far as the settings allow it to be stored.
    */
   prompt: string | null;
   /**
@@ -422,7 +422,7 @@ export interface MessageReport {
    */
   steps: number;
   /**
-   * When.
+   * The time at which it was sent.
    */
   time: number;
   /**
@@ -469,7 +469,7 @@ export interface StepSummary {
    */
   files: number;
   /**
-   * When it ended.
+   * The time of its end.
    */
   finished: number | null;
   /**
@@ -493,7 +493,7 @@ export interface StepSummary {
    */
   session: string;
   /**
-   * When it began.
+   * The time of its start.
    */
   started: number;
   /**
@@ -552,7 +552,7 @@ export interface OperationEntry {
    */
   id: string;
   /**
-   * What it is.
+   * The kind of operation.
    */
   kind: OperationKind;
   /**
@@ -572,7 +572,7 @@ export interface OperationEntry {
    */
   state: string;
   /**
-   * When.
+   * The time at which it began.
    */
   time: number;
 }
@@ -603,7 +603,7 @@ export interface GapNotification {
  */
 export interface GapReport {
   /**
-   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -611,7 +611,7 @@ export interface GapReport {
    */
   path_hex: string | null;
   /**
-   * Why.
+   * Why the snapshot does not hold it.
    */
   reason: string;
 }
@@ -620,7 +620,7 @@ export interface GapReport {
  */
 export interface FailedNotification {
   /**
-   * What.
+   * The diagnostic.
    */
   diagnostic: DiagnosticReport;
   /**
@@ -654,11 +654,11 @@ export interface DiagnosticReport {
    */
   level: string;
   /**
-   * What.
+   * The message.
    */
   message: string;
   /**
-   * When.
+   * The time at which it happened.
    */
   time: number;
 }
@@ -667,7 +667,7 @@ export interface DiagnosticReport {
  */
 export interface BusyNotification {
   /**
-   * Sessions with a tool at work, by agent and session; empty if there are none.
+   * Sessions with a running tool, by agent and session; empty if there are none.
    */
   agents_at_work: string[];
   /**
@@ -985,7 +985,7 @@ export interface WorkspaceReport {
    */
   state: WorkspaceState;
   /**
-   * When it was used last.
+   * The time of its last use.
    */
   used_at: number;
 }
@@ -1011,11 +1011,11 @@ export interface AgentReport {
    */
   agent: string;
   /**
-   * Whether it is on this machine; null where that is not known.
+   * Whether it is on this machine; null if that is not known.
    */
   found: boolean | null;
   /**
-   * The lowest version in which something is recorded; null where that is not known.
+   * The lowest version of which anything is recorded; null if that is not known.
    */
   lowest_version: string | null;
   /**
@@ -1023,7 +1023,7 @@ export interface AgentReport {
    */
   notes: string[];
   /**
-   * The file that says that our package is installed in the agent; null where it is not.
+   * The file that says that our package is installed in the agent; null if it is not.
    */
   package: string | null;
   /**
@@ -1039,7 +1039,7 @@ export interface AgentReport {
    */
   settings: AgentSettings[];
   /**
-   * The version that is on this machine; null where that is not known.
+   * The version on this machine; null if it is not known.
    */
   version: string | null;
 }
@@ -1074,11 +1074,11 @@ export interface BlameReport {
    */
   hunks: BlameHunk[];
   /**
-   * How many lines it has.
+   * The number of its lines.
    */
   lines: number;
   /**
-   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -1099,7 +1099,7 @@ export interface BlameHunk {
    */
   by: LineAuthor;
   /**
-   * How many lines.
+   * The number of lines.
    */
   lines: number;
   /**
@@ -1132,7 +1132,7 @@ export interface BlameHunk {
  */
 export interface PathText {
   /**
-   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -1153,7 +1153,7 @@ export interface BlameStep {
    */
   message: string;
   /**
-   * What the user wrote in the message, as far as the settings allow it to be stored.
+   * The user's prompt, as far as the settings allow it to be stored.
    */
   prompt: string | null;
   /**
@@ -1194,7 +1194,7 @@ export interface CatReport {
    */
   mode: string;
   /**
-   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -1248,7 +1248,7 @@ export interface ConfigReport {
  */
 export interface SettingReport {
   /**
-   * What it is where nothing says otherwise, as TOML; null where that depends on the machine.
+   * Its default, as TOML; null if that depends on the machine.
    */
   default: string | null;
   /**
@@ -1256,7 +1256,7 @@ export interface SettingReport {
    */
   key: string;
   /**
-   * What it is for.
+   * Its purpose.
    */
   meaning: string;
   /**
@@ -1281,7 +1281,7 @@ export interface ConfigChange {
    */
   file: string;
   /**
-   * What stood in the file before, as TOML; null where nothing did.
+   * The former value in the file, as TOML; null if there was none.
    */
   former: string | null;
   /**
@@ -1289,7 +1289,7 @@ export interface ConfigChange {
    */
   key: string;
   /**
-   * What stands there now, as TOML; null where nothing does.
+   * The new value in the file, as TOML; null if there is none.
    */
   value: string | null;
   /**
@@ -1351,7 +1351,7 @@ export interface ChangeReport {
    */
   deletions: number | null;
   /**
-   * How it differs.
+   * The kind of change.
    */
   kind: ChangeKind;
   /**
@@ -1371,7 +1371,7 @@ export interface ChangeReport {
    */
   old_mode: string | null;
   /**
-   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -1408,7 +1408,7 @@ export interface Rename {
    */
   deletions: number | null;
   /**
-   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -1438,7 +1438,7 @@ export interface DoctorReport {
  */
 export interface Finding {
   /**
-   * What to do.
+   * What the user can do.
    */
   hint: string | null;
   /**
@@ -1446,7 +1446,7 @@ export interface Finding {
    */
   level: string;
   /**
-   * What was found.
+   * The finding.
    */
   message: string;
   /**
@@ -1454,7 +1454,7 @@ export interface Finding {
    */
   repaired: boolean;
   /**
-   * What was looked at.
+   * The subject of the check.
    */
   subject: string;
 }
@@ -1491,7 +1491,7 @@ export interface DuReport {
    */
   other: number;
   /**
-   * The bytes of objects that nothing needs any more, and those of what `gc` would prune now.
+   * The bytes of unneeded objects, and of those that `gc` would prune now.
    */
   reclaimable: number;
   /**
@@ -1499,7 +1499,7 @@ export interface DuReport {
    */
   rows: DuRow[];
   /**
-   * The bytes that are shared with the user's repositories by links: they take no room of their own.
+   * The bytes that are shared with the user's repositories by links, and take no room.
    */
   shared: number;
   /**
@@ -1546,7 +1546,7 @@ export interface Failure {
    */
   candidates: CandidateReport[];
   /**
-   * Why, outermost first.
+   * The causes, outermost first.
    */
   causes: string[];
   /**
@@ -1554,7 +1554,7 @@ export interface Failure {
    */
   code: number;
   /**
-   * What to do.
+   * What the user can do.
    */
   hint: string | null;
   /**
@@ -1638,7 +1638,7 @@ export interface EventReport {
  */
 export interface FileReport {
   /**
-   * What is done to it.
+   * The action.
    */
   action: FileAction;
   /**
@@ -1874,7 +1874,7 @@ export interface GcSession {
    */
   agent: string;
   /**
-   * The bytes that are free once it goes, and all that were used before it; null where they were not measured.
+   * The bytes that pruning it, and every session used before it, frees; null if they were not measured.
    */
   bytes: number | null;
   /**
@@ -1890,7 +1890,7 @@ export interface GcSession {
    */
   session: string;
   /**
-   * When it was used last.
+   * The time of its last use.
    */
   used_at: number;
   /**
@@ -1994,11 +1994,11 @@ export interface SkippedAgent {
    */
   failed: boolean;
   /**
-   * What to do.
+   * What the user can do.
    */
   hint: string | null;
   /**
-   * Why.
+   * Why it was not changed.
    */
   reason: string;
 }
@@ -2007,7 +2007,7 @@ export interface SkippedAgent {
  */
 export interface LabelsReport {
   /**
-   * What was done.
+   * The action.
    */
   action: LabelAction;
   /**
@@ -2028,7 +2028,7 @@ export interface LabelEntry {
    */
   id: string;
   /**
-   * What it is on.
+   * The kind of thing that it names.
    */
   kind: LabelledKind;
   /**
@@ -2040,7 +2040,7 @@ export interface LabelEntry {
    */
   of: number;
   /**
-   * What the user wrote in the message, as far as the settings allow it to be stored.
+   * The user's prompt in the message, as far as the settings allow it to be stored.
    */
   prompt: string | null;
   /**
@@ -2074,7 +2074,7 @@ export interface OperationReport {
    */
   also_reverted: RevertedSession[];
   /**
-   * Whether an agent is at work, so that what was planned would be refused without `--force`.
+   * Whether an agent is working, so that the real call would be refused without `--force`.
    */
   busy: boolean;
   /**
@@ -2090,7 +2090,7 @@ export interface OperationReport {
    */
   git: GitReport[];
   /**
-   * What it is.
+   * The kind of operation.
    */
   kind: OperationKind;
   /**
@@ -2157,8 +2157,8 @@ export interface RevertedSession {
  */
 export interface GitReport {
   /**
-   * What it is before: a commit, HEAD's text, or the blob of the index in the workspace's repository of the store; null
-   * if there is none.
+   * Its value before: a commit, HEAD's text, or the blob of the index in the workspace's repository of the store;
+   * null if there is none.
    */
   from: string | null;
   /**
@@ -2166,7 +2166,7 @@ export interface GitReport {
    */
   name: string;
   /**
-   * Which part.
+   * The part.
    */
   part: GitPart;
   /**
@@ -2178,7 +2178,7 @@ export interface GitReport {
    */
   result: FileResult;
   /**
-   * What it is afterwards.
+   * Its value afterwards.
    */
   to: string | null;
   /**
@@ -2205,7 +2205,7 @@ export interface Receipt {
  */
 export interface Difference {
   /**
-   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -2276,7 +2276,7 @@ export interface GoneReport {
    */
   operation: string | null;
   /**
-   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -2284,7 +2284,7 @@ export interface GoneReport {
    */
   path_hex: string | null;
   /**
-   * What the user wrote in that message, as far as the settings allow it to be stored.
+   * The user's prompt in that message, as far as the settings allow it to be stored.
    */
   prompt: string | null;
   /**
@@ -2346,11 +2346,11 @@ export interface SessionReport {
    */
   revert_point: string | null;
   /**
-   * When it began.
+   * The time of its start.
    */
   started: number;
   /**
-   * How many steps.
+   * The number of steps.
    */
   steps: number;
   /**
@@ -2405,7 +2405,7 @@ export interface StepReport {
    */
   finish: string | null;
   /**
-   * When it ended.
+   * The time of its end.
    */
   finished: number | null;
   /**
@@ -2433,7 +2433,7 @@ export interface StepReport {
    */
   start: string | null;
   /**
-   * When it began.
+   * The time of its start.
    */
   started: number;
   /**
@@ -2498,7 +2498,7 @@ export interface OperationShowReport {
    */
   git: GitReport[];
   /**
-   * What it noted.
+   * Its notes.
    */
   notes: string[];
   /**
@@ -2516,11 +2516,11 @@ export interface OperationShowReport {
  */
 export interface SnapshotShowReport {
   /**
-   * What differs from the snapshot before it, whoever did it, by path.
+   * What anybody changed since the snapshot before it, by path.
    */
   changes: ChangeReport[];
   /**
-   * What it does not hold.
+   * The paths that it does not hold.
    */
   gaps: GapReport[];
   /**
@@ -2528,7 +2528,8 @@ export interface SnapshotShowReport {
    */
   label: string | null;
   /**
-   * The tree of the snapshot before it; null for the first of its workspace, and where one of the two cannot be read.
+   * The tree of the snapshot before it; null for the first of its workspace, and if one of the two cannot be
+   * read.
    */
   previous: string | null;
   /**
@@ -2554,7 +2555,7 @@ export interface SnapshotShowReport {
  */
 export interface SnapshotReport {
   /**
-   * What it does not hold.
+   * The paths that it does not hold.
    */
   gaps: GapReport[];
   /**
@@ -2612,7 +2613,7 @@ export interface SnapshotEntry {
    */
   snapshot: string;
   /**
-   * When it was taken.
+   * The time at which it was taken.
    */
   time: number;
 }
@@ -2621,7 +2622,7 @@ export interface SnapshotEntry {
  */
 export interface StatusReport {
   /**
-   * The histories of other directories that stood at this path: `workspace adopt` takes one over.
+   * The histories of other directories that were at this path: `workspace adopt` takes one over.
    */
   adoptable: WorkspaceReport[];
   /**
@@ -2711,7 +2712,7 @@ export interface UnclearReport {
    */
   message: string;
   /**
-   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -2719,7 +2720,7 @@ export interface UnclearReport {
    */
   path_hex: string | null;
   /**
-   * What is known.
+   * Why it is unclear.
    */
   reason: string;
 }
@@ -2749,7 +2750,7 @@ export interface OutsideTimelineEntry {
    */
   deletions: number;
   /**
-   * How many files.
+   * The number of files.
    */
   files: number;
   /**
@@ -2757,7 +2758,7 @@ export interface OutsideTimelineEntry {
    */
   from: string | null;
   /**
-   * When that was seen.
+   * The time at which that was seen.
    */
   time: number;
   /**

@@ -1,8 +1,8 @@
 //! The agents, one folder each: `payload.rs` turns what the agent sends into events, `install.rs` says what its settings
 //! must hold.
 //!
-//! [`payload`] and [`settings`] are what they share. An agent is added with a folder of its own, and a line in [`all`] and
-//! in the targets of [`install`].
+//! [`payload`] and [`settings`] are what they share. To add an agent, add a folder, and a line in [`all`] and in the
+//! targets of [`install`].
 
 pub mod install;
 pub mod own_command;
@@ -107,7 +107,8 @@ pub fn parse(agent: &str, event: Option<&str>, payload: &[u8], context: &Context
     match find(agent) {
         Some(agent) => {
             let mut parsed = agent.parse(event, payload, context);
-            // A script may call itself by any agent's name: it says itself what it tells of.
+            // A script may call itself by any agent's name, so its events are not adapted: it says itself what they
+            // are.
             let adapted = parsed.events.iter_mut().filter(|_| agent.name() != GENERIC);
             for event in adapted {
                 event.tells_of_tools = find(&event.agent).is_some_and(|it| it.tells_of_tools());

@@ -10,11 +10,11 @@ use std::path::Path;
 pub struct Command {
     /// Its name inside an agent.
     pub name: &'static str,
-    /// What it calls.
+    /// The command line that it runs.
     pub line: &'static str,
-    /// What may be written behind it; nothing where it takes nothing.
+    /// The arguments that it takes, if any.
     pub arguments: &'static str,
-    /// What it does.
+    /// Its description.
     pub about: &'static str,
 }
 

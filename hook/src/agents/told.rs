@@ -1,8 +1,9 @@
-//! What an agent is told with the user's next message: which files went back, so that it does not act on what it remembers.
+//! What an agent is told with the user's next message: which files were put back, so that it does not rely on what it
+//! remembers.
 
 use ckpt_schema::report::{FileAction, FileReport};
 
-/// So many files are named.
+/// How many files are named.
 const MOST_FILES: usize = 20;
 
 /// A longer name is cut, in characters.

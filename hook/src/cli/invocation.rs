@@ -37,12 +37,12 @@ impl Invocation {
             .store_directory(self.common.store.as_deref())?)
     }
 
-    /// Opens the store; where there is none, none is made.
+    /// Opens the store. A missing one is not created.
     pub fn open(&self) -> Result<Store, Failure> {
         Ok(Store::open_existing(self.for_store()?)?)
     }
 
-    /// Opens the store, and makes it where there is none: for a command that records.
+    /// Opens the store, and creates a missing one: for a command that records.
     pub fn open_to_record(&self) -> Result<Store, Failure> {
         Ok(Store::open(self.for_store()?)?)
     }

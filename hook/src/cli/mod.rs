@@ -63,7 +63,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// A panic's own words may quote a file, and its exit code is none of ours.
+/// A panic's message may quote a file, and its exit code is not one of ours.
 fn apologise(place: Option<&Location<'_>>) {
     let place = place.map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     let hint = "please report it, with the output of `ckpt-hook --version`";

@@ -1,4 +1,4 @@
-//! Output that is longer than the screen goes to the user's pager. It starts a process, and asks git which pager is meant.
+//! Output that is longer than the screen goes to the user's pager. It starts a process, and asks git for the pager.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ const LESS: &str = "FRX";
 /// Text on its way to the screen: held back until it is longer than that, then handed to the pager.
 pub struct Pages<'a> {
     invocation: &'a Invocation,
-    /// How many lines the screen has; none where nothing is paged.
+    /// The number of lines of the screen, or `None` if nothing is paged.
     height: Option<usize>,
     is_patch: bool,
     kept: Vec<u8>,
@@ -40,7 +40,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// Begins a patch: the pager that git has for patches is meant, too.
+    /// Begins a patch, for which git may have a special pager.
     pub fn of_patch(invocation: &'a Invocation) -> Self {
         Self {
             is_patch: true,
@@ -102,7 +102,7 @@ fn pass_on(pager: &mut Child, bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Returns the command line of the pager; nothing where none is wanted.
+/// Returns the command line of the pager, or `None` without one.
 fn command(is_patch: bool) -> Option<OsString> {
     let command = surroundings::pager("CKPT_HOOK_PAGER")
         .or_else(|| is_patch.then(of_git).flatten())

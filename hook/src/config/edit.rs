@@ -13,7 +13,7 @@ use super::keys::Key;
 pub struct Target<'a> {
     /// The setting.
     pub key: &'static Key,
-    /// The workspace's directory, canonical; none for the setting of all workspaces.
+    /// The workspace's canonical directory, or `None` for the setting of all workspaces.
     pub workspace: Option<&'a Path>,
     /// The user's home directory, which `~/` stands for.
     pub home: Option<&'a Path>,

@@ -15,7 +15,7 @@ pub struct Key {
     pub meaning: &'static str,
     /// What it must be, as the end of a sentence.
     pub expected: &'static str,
-    /// Sets it; returns nothing where the value is not one of its own.
+    /// Sets it, or returns `None` for an invalid value.
     pub set: fn(&mut Settings, &Value) -> Option<()>,
     /// Returns its value as the file would have it.
     pub get: fn(&Settings) -> Value,

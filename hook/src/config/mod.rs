@@ -1,6 +1,6 @@
 //! `config.toml` becomes settings. A key that cannot be read costs that key, never the file, and never a hook.
 //!
-//! Only the user's own file is read; nothing in a workspace can change what is captured of it or where it goes.
+//! Only the user's own file is read; nothing in a workspace can change what is captured or where it is stored.
 
 pub mod edit;
 pub mod keys;

@@ -83,8 +83,8 @@ fn state(settings: Option<&AgentSettings>, paint: Paint) -> String {
     }
 }
 
-/// Returns a line a settings file, and its diff where nothing was changed yet; where the agents were looked for and none
-/// was found, also what to do then.
+/// Returns a line for each settings file, with its diff if nothing was changed yet. If no agent was found, it also says
+/// what to do then.
 pub fn changes(report: &InstallReport, found_none: bool, view: &View) -> String {
     let changes = report.changes.iter().map(|change| settings(change, view));
     let skipped = report

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-/// So many bytes stand on a line.
+/// How many bytes are on a line.
 const LINE: usize = 52;
 
 /// The digits of git's base 85 (RFC 1924).

@@ -8,7 +8,7 @@ use super::table::Table;
 use super::text::{fit, path, safe, safe_bytes, short, title};
 use super::view::View;
 
-/// So much of an agent's name is shown beside the lines, in columns.
+/// How many columns of an agent's name are shown beside the lines.
 const AGENT: usize = 14;
 
 /// How wide a tab is shown.

@@ -14,7 +14,7 @@ const WIDTH: usize = 160;
 /// On fewer columns, lines stand below each other.
 const NARROW: usize = 60;
 
-/// Where a side has a line.
+/// The sides that have a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell<'a> {
     /// Its number, from 1.

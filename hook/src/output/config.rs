@@ -6,7 +6,7 @@ use super::table::Table;
 use super::text::safe;
 use super::view::View;
 
-/// Returns every setting with its value and where that comes from.
+/// Returns every setting with its value and the source of the value.
 pub fn render(report: &ConfigReport, view: &View) -> String {
     let mut table = Table::new(&[]).dropping(&[3]);
     for setting in &report.settings {

@@ -9,7 +9,7 @@ use super::table::Table;
 use super::text::{bytes, count, grouped, path, safe, short};
 use super::view::View;
 
-/// Returns what stands above a difference: what is compared with what.
+/// Returns the line above a difference, which says what is compared.
 pub fn heading(report: &DiffReport, view: &View) -> String {
     let named = |name: &Option<String>| name.as_deref().map(|name| side(name, view.paint));
     let Some(from) = named(&report.from_name) else {
@@ -38,7 +38,7 @@ fn side(name: &str, paint: Paint) -> String {
     }
 }
 
-/// Returns the names of what differs, one a line; raw, with a NUL byte behind each, where that is asked for.
+/// Returns the names of the differing files, one a line, or raw with a NUL byte after each.
 pub fn names(files: &[ChangeReport], raw: bool) -> Vec<u8> {
     shown(files)
         .flat_map(|change| name(change, raw))
@@ -96,7 +96,7 @@ pub fn stat(files: &[ChangeReport], view: &View) -> String {
     listing(files, view) + &total(files, view)
 }
 
-/// Returns a line a file, or a line a directory where there are many files.
+/// Returns a line for each file, or for each directory if there are many files.
 pub fn listing(files: &[ChangeReport], view: &View) -> String {
     let mut table = Table::new(&[1, 2])
         .indented(2)

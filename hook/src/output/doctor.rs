@@ -1,4 +1,4 @@
-//! What `doctor` found.
+//! The findings of `doctor`.
 
 use ckpt_schema::report::{DoctorReport, Finding};
 

@@ -40,7 +40,7 @@ pub enum Part {
     },
 }
 
-/// Returns the rows of a list: all files where they are few or `all` are asked for, else directories with what they have.
+/// Returns the rows of a list: all files if they are few or `all` is set, else directories with their sums.
 ///
 /// The deepest directories are folded first, until the list is short or only the topmost are left. What has to be named, is.
 pub fn fold(lines: &[Line<'_>], all: bool) -> Vec<Part> {

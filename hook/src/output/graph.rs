@@ -8,7 +8,7 @@ use super::history;
 use super::text::{count, fit, safe, short};
 use super::view::View;
 
-/// What stands at the left of a row.
+/// The symbol at the left of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     Here,
@@ -44,7 +44,7 @@ pub fn timeline(report: &TimelineReport, view: &View) -> String {
 pub struct Row {
     /// What it says, with colours; no longer than the view is wide.
     pub words: String,
-    /// The place of the entry that it stands for; nothing of a row that only draws.
+    /// The index of the row's entry, or `None` for a row that only draws lines.
     pub entry: Option<usize>,
 }
 

@@ -47,7 +47,7 @@ pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> St
     let paint = view.paint;
     let names = ["message", "when", "agent", "took", "files", "+", "-"];
     let mut names = names.to_vec();
-    // What matters least goes first where there is no room; the id stays.
+    // On a narrow terminal, columns are dropped in this order; the id stays.
     let mut dropping = vec![3, 2, 5, 6, 4, 1];
     let extra = [
         (is_told.unclear, "unclear"),
@@ -77,7 +77,7 @@ struct Told {
     workspace: bool,
 }
 
-/// The prompt on a line of its own, and what is known of it below.
+/// The prompt on the first line, and the details on the second.
 fn two_lines(message: &MessageReport, everywhere: bool, view: &View) -> String {
     let columns = view.width.unwrap_or(NARROW);
     let id = view.paint.id(&short(&message.id));
@@ -171,7 +171,7 @@ fn labels(message: &MessageReport, paint: Paint) -> String {
     message.labels.iter().map(label).collect()
 }
 
-/// Returns the state where it is not the usual one.
+/// Returns the state unless it is the usual one.
 pub fn state_unless_live(message: &MessageReport, paint: Paint) -> String {
     match message.state {
         MessageState::Live if message.unprotected.is_none() && !message.undone_alone => {
@@ -307,7 +307,7 @@ pub fn sessions(report: &SessionsReport, view: &View) -> String {
         .sessions
         .iter()
         .all(|session| session.workspace == *first);
-    // That all are of one workspace is said by the command line.
+    // The command line already implies that all are of one workspace.
     let dropping: &[usize] = match is_one_workspace {
         true => &[7, 5, 6, 4, 2, 1],
         false => &[5, 6, 4, 2, 1],

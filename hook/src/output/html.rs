@@ -13,7 +13,7 @@ use super::patch::Sides;
 use super::text::{path, safe};
 use super::view::View;
 
-/// What stands at the top of the page.
+/// The head of the page.
 #[derive(Clone, Debug, Default)]
 pub struct Top {
     /// What it shows, such as a message's prompt.

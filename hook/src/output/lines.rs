@@ -1,4 +1,5 @@
-//! Two texts line by line: which lines stay, go and come, with what of them changed. It knows nothing of files.
+//! Compares two texts line by line: which lines stay, go and come, and which of their words changed. It does not know
+//! files.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,13 +15,13 @@ use super::text::safe_bytes;
 /// A diff that takes longer is made coarser.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// So many letters and digits make a line one that is known again elsewhere.
+/// How many letters and digits a line needs to be recognized elsewhere.
 const KNOWN_AGAIN: usize = 10;
 
 /// How lines are compared and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// So many lines that stay are shown around those that changed.
+    /// How many unchanged lines are shown around changed ones.
     pub context: usize,
     /// Whether lines that differ in white space only are the same.
     pub ignore_space: bool,
@@ -47,7 +48,7 @@ pub struct Difference<'a> {
     pub old: Vec<&'a [u8]>,
     /// The lines after.
     pub new: Vec<&'a [u8]>,
-    /// Groups of what stays, goes and comes.
+    /// Groups of unchanged, removed and added lines.
     pub groups: Vec<Vec<DiffOp>>,
 }
 
@@ -111,7 +112,7 @@ impl Moved {
     }
 }
 
-/// Returns by what a line is known again, however it is indented; nothing of one that may stand anywhere.
+/// Returns a key by which a line is recognized, whatever its indentation, or `None` for a line that is too common.
 fn mark(line: &[u8]) -> Option<u64> {
     let line = line.trim_ascii();
     let letters = line.iter().filter(|byte| byte.is_ascii_alphanumeric());
@@ -238,7 +239,7 @@ pub fn with_tabs(line: &[u8]) -> String {
     parts.collect::<Vec<_>>().join("\t")
 }
 
-/// Returns the places of both lines that the other does not have; none where little of them is the same.
+/// Returns the ranges in both lines that the other does not have, or `None` if the lines have little in common.
 pub fn changed_words(old: &[u8], new: &[u8]) -> [Vec<Range<usize>>; 2] {
     let (old_words, new_words) = (words(old), words(new));
     let difference = TextDiff::configure()
@@ -268,7 +269,7 @@ pub fn changed_words(old: &[u8], new: &[u8]) -> [Vec<Range<usize>>; 2] {
     [gone, come]
 }
 
-/// Returns the words of a text and what stands between them.
+/// Returns the words of a text and the separators between them.
 fn words(text: &[u8]) -> Vec<&[u8]> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
     let is_space = |byte: u8| matches!(byte, b' ' | b'\t');

@@ -167,12 +167,12 @@ impl Output {
         }
     }
 
-    /// Returns how many lines the terminal has; nothing where no person reads text on one.
+    /// Returns the number of lines of the terminal, or `None` if no person reads text on one.
     pub fn height(&self) -> Option<usize> {
         self.height.filter(|_| !self.json)
     }
 
-    /// Returns whether only what is not well is to be shown.
+    /// Returns whether only problems are shown.
     pub fn is_quiet(&self) -> bool {
         self.quiet && !self.json
     }

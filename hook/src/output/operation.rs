@@ -19,7 +19,7 @@ use super::view::View;
 pub struct Around {
     /// What the user wrote in the message that is undone alone, else in the one that is now the revert point.
     pub prompt: Option<String>,
-    /// What was so just before it; nothing where nothing was done.
+    /// The state just before it; the default if nothing was done.
     pub before: Before,
 }
 
@@ -97,7 +97,7 @@ pub fn message(id: &str, prompt: Option<&str>, paint: Paint) -> String {
     }
 }
 
-/// A prompt in a sentence has so many columns.
+/// How many columns of a prompt a sentence shows.
 const TITLE: usize = 50;
 
 fn nothing(kind: OperationKind) -> &'static str {
@@ -111,7 +111,7 @@ fn nothing(kind: OperationKind) -> &'static str {
 /// How many paths are named of each reason.
 const NAMED: usize = 3;
 
-/// Returns a line on the paths that are not as they were then, but for those that have a line of their own; folded by reason.
+/// Returns a line on the paths that still differ from that state, grouped by reason, except those with their own line.
 fn differing(report: &OperationReport) -> String {
     let Some(receipt) = &report.receipt else {
         return String::new();
@@ -213,7 +213,7 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// Returns a sentence for each session that is reverted besides the one that is spoken of.
+/// Returns a sentence for each other session that is reverted.
 pub fn also_reverted(sessions: &[RevertedSession], paint: Paint) -> impl Iterator<Item = String> {
     sessions.iter().map(move |session| {
         let id = short(&session.session);

@@ -37,7 +37,7 @@ impl Paint {
         self.with(Style::new().bold(), text)
     }
 
-    /// What matters less.
+    /// Less important text.
     pub fn faint(self, text: &str) -> String {
         self.with(Style::new().dimmed(), text)
     }
@@ -72,7 +72,7 @@ impl Paint {
         self.with(AnsiColor::Magenta.on_default().bold(), text)
     }
 
-    /// A line that stood elsewhere.
+    /// A line that was elsewhere before.
     pub fn moved_here(self, text: &str) -> String {
         self.with(AnsiColor::Blue.on_default().bold(), text)
     }

@@ -25,7 +25,7 @@ pub enum Sides {
         old: Vec<u8>,
         /// After.
         new: Vec<u8>,
-        /// What people are told instead.
+        /// The text for people instead.
         why: &'static str,
     },
     /// No snapshot holds the bytes of a side.
@@ -217,7 +217,7 @@ fn names(change: &ChangeReport) -> (Vec<u8>, Vec<u8>) {
     }
 }
 
-/// Returns a renamed file as one change from what it was to what it is; `files` are all of the difference.
+/// Returns a renamed file as one change from its old state to its new one; `files` are all of the difference.
 pub fn rename(change: &ChangeReport, files: &[ChangeReport]) -> Option<ChangeReport> {
     let rename: &Rename = change.renamed_from.as_ref()?;
     let was = files

@@ -10,13 +10,13 @@ use ckpt_store::model::progress::OperationProgress as Operation;
 use ckpt_store::model::progress::SnapshotProgress as Capture;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// What takes longer than this is told of.
+/// Progress is shown only after this time.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often the line moves where nothing tells how far it is.
+/// How often the line moves if the progress is unknown.
 const TICK: Duration = Duration::from_millis(125);
 
-/// The line; shared by all who tell of one command.
+/// The progress line, which all reports of one command share.
 #[derive(Clone, Debug)]
 pub struct Line {
     bar: ProgressBar,
@@ -35,17 +35,17 @@ impl Line {
         }
     }
 
-    /// Tells of a snapshot.
+    /// Shows the progress of a snapshot.
     pub fn capture(&self, progress: Capture) {
         self.tell(|| capturing(progress));
     }
 
-    /// Tells of a revert.
+    /// Shows the progress of a revert.
     pub fn operation(&self, progress: Operation) {
         self.tell(|| operating(progress));
     }
 
-    /// Tells of work that cannot say how far it is, and returns what that gives.
+    /// Shows that work goes on whose progress is unknown, and returns its result.
     pub fn during<T>(&self, text: &str, work: impl FnOnce() -> T) -> T {
         let (working, is_done) = channel::<()>();
         std::thread::scope(|scope| {

@@ -6,7 +6,7 @@ use super::table::Table;
 use super::text::{path, safe, short, title};
 use super::view::View;
 
-/// So many files are listed, unless more is asked for.
+/// How many files are listed by default.
 const LISTED: usize = 50;
 
 /// Returns a row a file, and whose change took it.

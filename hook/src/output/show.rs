@@ -21,7 +21,7 @@ pub struct Parts {
     pub no_files: bool,
 }
 
-/// Returns what a thing did to files, by path; nothing of a session, which is many things.
+/// Returns the changed files by path, or `None` for a session, which is many things.
 pub fn changes_of(report: &ShowReport) -> Option<&[ChangeReport]> {
     match report {
         ShowReport::Message { changes, .. }
@@ -246,7 +246,7 @@ fn show_message(
     heading("Message", &message.id, view) + &list(fields, view) + gap + &prompt
 }
 
-/// Returns how long it took from the message to the end of its last step; nothing while one goes on.
+/// Returns the time from the message to the end of its last step, or `None` while a step is open.
 fn took(sent: i64, steps: &[StepReport]) -> Option<String> {
     let ends: Option<Vec<i64>> = steps.iter().map(|step| step.finished).collect();
     let last = ends?.into_iter().max()?;

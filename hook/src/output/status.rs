@@ -12,7 +12,7 @@ use super::table::Table;
 use super::text::{count, path, safe, short, title};
 use super::view::View;
 
-/// So many gaps are listed; the rest is counted.
+/// How many gaps are listed; the rest is counted.
 const LISTED: usize = 10;
 
 const PERMANENT: &str = "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n";

@@ -1,5 +1,5 @@
-//! Aligned columns that fit into the terminal: the last one gets what is left of the line, and where that is too little,
-//! columns that matter less are left out. No row is ever wider than the terminal.
+//! Aligned columns that fit into the terminal. The last one gets the rest of the line; if that is too little, less
+//! important columns are dropped. No row is ever wider than the terminal.
 
 use console::{Alignment, measure_text_width, pad_str};
 
@@ -62,7 +62,7 @@ impl Table {
         }
     }
 
-    /// Says that the last column gets at least half of the terminal, where it has so much to say.
+    /// Gives the last column at least half of the terminal if it needs that much.
     pub fn leaving_half(self) -> Self {
         Self {
             leaves_half: true,

@@ -133,7 +133,7 @@ fn character_width(character: char) -> usize {
     measure_text_width(character.encode_utf8(&mut [0; 4]))
 }
 
-/// Returns text that fits into so many columns, with an ellipsis where the end was cut.
+/// Returns text that fits into a number of columns, with an ellipsis if its end was cut.
 pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
@@ -144,7 +144,7 @@ pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     let mut is_over = false;
     for (piece, is_ansi) in AnsiCodeIterator::new(text) {
         if is_ansi {
-            // Colours end where they would have ended.
+            // Escape sequences are kept, so that colours still end.
             cut.push_str(piece);
             continue;
         }
@@ -165,8 +165,8 @@ pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
-/// Returns text without colours that fits into so many columns, with an ellipsis where the beginning was cut: of a path, the
-/// end says more.
+/// Returns text without colours that fits into a number of columns, with an ellipsis if its beginning was cut, because
+/// the end of a path says more.
 pub fn fit_end(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
@@ -185,8 +185,8 @@ pub fn fit_end(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{ellipsis}{end}"))
 }
 
-/// Returns text of which no line is wider than so many columns: longer ones are broken between words and go on indented by
-/// `indent`. A command in backticks, or in bold type, is broken only where it is longer than a line itself.
+/// Returns text with no line wider than a number of columns: longer ones are broken between words, with further lines
+/// indented by `indent`. A command in backticks or bold is broken only if it is longer than a line.
 pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
     let mut wrapped = String::with_capacity(text.len() + 16);
     for line in text.split_inclusive('\n') {
@@ -236,7 +236,7 @@ fn wrap_line(line: &str, columns: usize, indent: usize, wrapped: &mut String) {
     }
 }
 
-/// Returns how many bytes of a word that is wider fill so many columns; at least one character's.
+/// Returns how many bytes of a long word fit into a number of columns; at least one character's.
 fn head_of(word: &str, columns: usize) -> usize {
     let mut used = 0;
     let mut end = 0;

@@ -156,7 +156,7 @@ pub fn du(report: &DuReport, view: &View) -> String {
     text + "\n" + &table.render(view)
 }
 
-/// So many files are named, without `--verbose`.
+/// How many files are named without `--verbose`.
 const NAMED: usize = 20;
 
 /// Returns what is forgotten, or would be.

@@ -8,9 +8,9 @@ use super::time::Times;
 pub struct View {
     /// The colours.
     pub paint: Paint,
-    /// The width of the terminal in columns; none where there is no terminal.
+    /// The width of the terminal in columns, or `None` without a terminal.
     pub width: Option<usize>,
-    /// How times are shown.
+    /// The format of times.
     pub times: Times,
     /// Whether details are asked for.
     pub verbose: bool,

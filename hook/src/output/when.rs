@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 
 use super::time::Times;
 
-/// Returns the moment that a text means, seen from now and here; nothing where it means none, or one that is still to come.
+/// Parses a moment, relative to the present time and time zone. Returns `None` if it is invalid or in the future.
 ///
 /// A duration alone, such as "2 h", is so long ago, as for git.
 pub fn moment(text: &str, times: &Times) -> Option<Milliseconds> {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, setpriority_process};
 
-/// The niceness of what goes on in the background: the agent and the user come first.
+/// The niceness of background work: the agent and the user come first.
 const NICENESS: i32 = 10;
 
 /// Starts a snapshot of the workspace that holds `cwd`.
@@ -20,8 +20,8 @@ pub fn settle(store: &Path, cwd: &Path) -> io::Result<()> {
     start("settle", store, cwd)
 }
 
-/// Starts a command of ours, of low priority, that holds none of the hook's streams (an agent waits until they are closed) and is
-/// in no group that the agent ends.
+/// Starts one of our commands at low priority. It holds none of the hook's streams, because an agent waits until they
+/// are closed, and is in no process group that the agent kills.
 fn start(command: &str, store: &Path, cwd: &Path) -> io::Result<()> {
     let child = Command::new(std::env::current_exe()?)
         .arg("--store")

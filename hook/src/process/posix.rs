@@ -1,7 +1,7 @@
 //! What a process must be told in C: signals, limits, standard streams, and an end without ceremony.
 //!
-//! This is the binary's only `unsafe` code. Each block calls one function of the C library with arguments made here;
-//! nothing that is read from outside reaches it.
+//! This is the binary's only `unsafe` code. Each block calls one function of the C library with arguments made here; no
+//! outside input reaches it.
 
 #![expect(
     unsafe_code,
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// What a crash of ours looks like to the kernel; SIGALRM is the deadline where there is no watchdog.
+/// The signals of a crash; SIGALRM is the deadline if there is no watchdog.
 const FATAL: [libc::c_int; 6] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -168,10 +168,10 @@ fn close(stderr: bool, stdout: bool) {
     }
 }
 
-/// Crashes, for the tests of what `behave` promises.
+/// Crashes, for tests of what `behave` promises.
 #[cfg(debug_assertions)]
 pub fn crash() {
     let nothing: *const u8 = std::ptr::null();
-    // SAFETY: none is claimed; the fault is what is asked for, and the handler ends the process.
+    // SAFETY: this is deliberately unsound. The fault is intended, and the handler ends the process.
     unsafe { nothing.read_volatile() };
 }

@@ -54,7 +54,7 @@ impl Watchdog {
         self.shared.moved.notify_one();
     }
 
-    /// Says where the end is to be noted.
+    /// Sets the log that notes the end.
     pub fn note_in(&self, log: LogFile) {
         self.shared.lock().log = Some(log);
     }

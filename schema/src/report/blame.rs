@@ -38,7 +38,7 @@ pub struct BlameStep {
     pub message: String,
     /// The step.
     pub step: String,
-    /// What the user wrote in the message, as far as the settings allow it to be stored.
+    /// The user's prompt, as far as the settings allow it to be stored.
     pub prompt: Option<String>,
     /// The state of the message.
     pub state: MessageState,
@@ -49,7 +49,7 @@ pub struct BlameStep {
 pub struct BlameHunk {
     /// The number of the first line, from 1.
     pub start: u64,
-    /// How many lines.
+    /// The number of lines.
     pub lines: u64,
     /// Whose they are.
     pub by: LineAuthor,
@@ -73,7 +73,7 @@ pub struct BlameReport {
     /// The file.
     #[serde(flatten)]
     pub path: PathText,
-    /// How many lines it has.
+    /// The number of its lines.
     pub lines: u64,
     /// All of them, or those that were asked for, in order.
     pub hunks: Vec<BlameHunk>,

@@ -37,10 +37,10 @@ impl ChangeKind {
 /// One path that differs between two states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeReport {
-    /// Which path.
+    /// The path.
     #[serde(flatten)]
     pub path: PathText,
-    /// How it differs.
+    /// The kind of change.
     pub kind: ChangeKind,
     /// The octal mode before.
     pub old_mode: Option<String>,

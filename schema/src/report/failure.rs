@@ -1,4 +1,4 @@
-//! What is told of a command that fails.
+//! The report of a command that failed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,9 +21,9 @@ pub struct Failure {
     pub kind: FailureKind,
     /// What failed, in a sentence.
     pub message: String,
-    /// Why, outermost first.
+    /// The causes, outermost first.
     pub causes: Vec<String>,
-    /// What to do.
+    /// What the user can do.
     pub hint: Option<String>,
     /// What was done before it failed.
     #[serde(default)]
@@ -47,7 +47,7 @@ pub enum FailureKind {
     Ambiguous,
     /// What was asked for is known, but its bytes are missing or cannot be put back.
     Unavailable,
-    /// An agent is at work: wait, or use `--force`.
+    /// An agent is working: wait, or use `--force`.
     Busy,
     /// The workspace or the history has changed since the plan was made: plan again.
     Stale,

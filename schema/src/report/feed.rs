@@ -1,4 +1,4 @@
-//! What is told, as it happens, of what any process records or reverts.
+//! Notifications, as they happen, of what any process records or reverts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ pub enum Notification {
         seq: i64,
         /// The workspace's directory.
         workspace: Option<String>,
-        /// What.
+        /// The diagnostic.
         diagnostic: DiagnosticReport,
     },
     /// The sessions at work in a workspace have changed.
@@ -63,7 +63,7 @@ pub enum Notification {
         seq: i64,
         /// The workspace's directory.
         workspace: Option<String>,
-        /// Sessions with a tool at work, by agent and session; empty if there are none.
+        /// Sessions with a running tool, by agent and session; empty if there are none.
         agents_at_work: Vec<String>,
     },
     /// The store is a different one, or was created again: discard what you know about it.
@@ -116,9 +116,9 @@ pub struct StepSummary {
     pub recovered: bool,
     /// Why its changes cannot be put back, if they cannot.
     pub unprotected: Option<String>,
-    /// When it began.
+    /// The time of its start.
     pub started: i64,
-    /// When it ended.
+    /// The time of its end.
     pub finished: Option<i64>,
     /// How many files it changed.
     pub files: u64,

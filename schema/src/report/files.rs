@@ -1,4 +1,4 @@
-//! What is told of single files: their contents in a state, and those that are gone.
+//! Reports about single files: their contents in a state, and deleted ones.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ pub struct GoneReport {
     pub agent: Option<String>,
     /// The message that led to it.
     pub message: Option<String>,
-    /// What the user wrote in that message, as far as the settings allow it to be stored.
+    /// The user's prompt in that message, as far as the settings allow it to be stored.
     pub prompt: Option<String>,
     /// The operation that removed it.
     pub operation: Option<String>,

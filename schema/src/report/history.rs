@@ -1,4 +1,4 @@
-//! What is told of sessions, user messages and steps.
+//! Reports about sessions, user messages and steps.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,12 +45,12 @@ pub struct MessageReport {
     pub agent_session: String,
     /// Its agent.
     pub agent: String,
-    /// What the user wrote, as far as the settings allow it to be stored.
+    /// The user's prompt, as far as the settings allow it to be stored.
     pub prompt: Option<String>,
     /// Its labels, the oldest first.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// When.
+    /// The time at which it was sent.
     pub time: i64,
     /// Whether it is live, hidden or discarded.
     pub state: MessageState,
@@ -74,7 +74,7 @@ pub struct MessageReport {
     /// Whether `revert --message` can go back to it.
     #[serde(default)]
     pub revertable: bool,
-    /// Why not, if it cannot.
+    /// The reason, if it cannot.
     #[serde(default)]
     pub not_revertable: Option<String>,
     /// Its workspace's directory.
@@ -104,13 +104,13 @@ pub enum TimelineEntry {
     Operation(OperationEntry),
     /// Files changed while no step was open, or by somebody else.
     Outside {
-        /// When that was seen.
+        /// The time at which that was seen.
         time: i64,
         /// The tree before.
         from: Option<String>,
         /// The tree after.
         to: Option<String>,
-        /// How many files.
+        /// The number of files.
         files: u64,
         /// Lines added.
         additions: u64,
@@ -133,7 +133,7 @@ pub struct TimelineReport {
 pub struct SnapshotEntry {
     /// The tree.
     pub snapshot: String,
-    /// When it was taken.
+    /// The time at which it was taken.
     pub time: i64,
     /// Its label.
     pub label: Option<String>,
@@ -165,7 +165,7 @@ pub struct SessionReport {
     pub parent: Option<String>,
     /// Its workspace's directory.
     pub workspace: String,
-    /// When it began.
+    /// The time of its start.
     pub started: i64,
     /// When it was last heard of.
     pub last_event: i64,
@@ -175,7 +175,7 @@ pub struct SessionReport {
     pub revert_point: Option<String>,
     /// How many messages it has.
     pub messages: u64,
-    /// How many steps.
+    /// The number of steps.
     pub steps: u64,
     /// How many files they changed.
     pub files: u64,
@@ -210,9 +210,9 @@ pub struct StepReport {
     pub recovered: bool,
     /// Why its changes cannot be put back, if they cannot.
     pub unprotected: Option<String>,
-    /// When it began.
+    /// The time of its start.
     pub started: i64,
-    /// When it ended.
+    /// The time of its end.
     pub finished: Option<i64>,
     /// The tree at its start.
     pub start: Option<String>,
@@ -272,7 +272,7 @@ pub enum ShowReport {
         /// What it did to HEAD, branches and the index.
         #[serde(default)]
         git: Vec<GitReport>,
-        /// What it noted.
+        /// Its notes.
         notes: Vec<String>,
         /// What it did to files, by path.
         #[serde(default)]
@@ -290,12 +290,13 @@ pub enum ShowReport {
         time: i64,
         /// Its label.
         label: Option<String>,
-        /// What it does not hold.
+        /// The paths that it does not hold.
         gaps: Vec<GapReport>,
-        /// The tree of the snapshot before it; null for the first of its workspace, and where one of the two cannot be read.
+        /// The tree of the snapshot before it; null for the first of its workspace, and if one of the two cannot be
+        /// read.
         #[serde(default)]
         previous: Option<String>,
-        /// What differs from the snapshot before it, whoever did it, by path.
+        /// What anybody changed since the snapshot before it, by path.
         #[serde(default)]
         changes: Vec<ChangeReport>,
     },

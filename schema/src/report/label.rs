@@ -1,9 +1,9 @@
-//! What is told of labels.
+//! Reports about labels.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a label is on.
+/// The things that a label can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelledKind {
@@ -28,19 +28,19 @@ impl LabelledKind {
 pub struct LabelEntry {
     /// Its text, unique in its workspace.
     pub label: String,
-    /// What it is on.
+    /// The kind of thing that it names.
     pub kind: LabelledKind,
     /// The message's id, or the snapshot's tree.
     pub id: String,
     /// When the label was given.
     pub time: i64,
-    /// What the user wrote in the message, as far as the settings allow it to be stored.
+    /// The user's prompt in the message, as far as the settings allow it to be stored.
     pub prompt: Option<String>,
     /// When the message was sent, or the snapshot taken.
     pub of: i64,
 }
 
-/// What `label` did.
+/// The actions of `label`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelAction {
@@ -59,7 +59,7 @@ pub enum LabelAction {
 pub struct LabelsReport {
     /// The version of the document's format.
     pub version: u32,
-    /// What was done.
+    /// The action.
     pub action: LabelAction,
     /// The label that was added or deleted; those that are listed, newest first.
     pub labels: Vec<LabelEntry>,

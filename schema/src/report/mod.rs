@@ -1,6 +1,6 @@
 //! What `--json` prints: one document a command, with a version.
 //!
-//! Fields may be added within a version, none is taken away. Ids are ours unless a field says otherwise, times are
+//! Fields may be added within a version, but none is removed. Ids are ours unless a field says otherwise, times are
 //! milliseconds since the Unix epoch, object ids lower-case hex.
 
 mod blame;
@@ -58,7 +58,7 @@ pub const VERSION: u32 = 1;
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct PathText {
-    /// The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    /// The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
     pub path: String,
     /// Its bytes, if they are not UTF-8.
     #[serde(default)]
@@ -68,9 +68,9 @@ pub struct PathText {
 /// A path that a snapshot could not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GapReport {
-    /// Which path.
+    /// The path.
     #[serde(flatten)]
     pub path: PathText,
-    /// Why.
+    /// Why the snapshot does not hold it.
     pub reason: String,
 }

@@ -1,11 +1,11 @@
-//! What is told of a revert, redo, unrevert or restore.
+//! Reports about a revert, redo, unrevert or restore.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AuthorReport, FileContents, PathText, ReasonCode};
 
-/// What an operation is.
+/// The kinds of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationKind {
@@ -118,10 +118,10 @@ impl FileResult {
 /// One path of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileReport {
-    /// Which path.
+    /// The path.
     #[serde(flatten)]
     pub path: PathText,
-    /// What is done to it.
+    /// The action.
     pub action: FileAction,
     /// The result.
     pub result: FileResult,
@@ -205,14 +205,14 @@ impl GitPart {
 /// What an operation with `--git` does to a part of git's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GitReport {
-    /// Which part.
+    /// The part.
     pub part: GitPart,
     /// The full name of the branch; `HEAD`; `index`.
     pub name: String,
-    /// What it is before: a commit, HEAD's text, or the blob of the index in the workspace's repository of the store; null
-    /// if there is none.
+    /// Its value before: a commit, HEAD's text, or the blob of the index in the workspace's repository of the store;
+    /// null if there is none.
     pub from: Option<String>,
-    /// What it is afterwards.
+    /// Its value afterwards.
     pub to: Option<String>,
     /// The result.
     pub result: FileResult,
@@ -230,7 +230,7 @@ pub struct OperationReport {
     pub version: u32,
     /// The operation; null if nothing was done.
     pub operation: Option<String>,
-    /// What it is.
+    /// The kind of operation.
     pub kind: OperationKind,
     /// Whose messages it moves over.
     pub session: Option<String>,
@@ -246,7 +246,7 @@ pub struct OperationReport {
     /// For a dry run: the plan, as a token that carries out exactly this plan or fails with `stale`.
     #[serde(default)]
     pub plan: Option<String>,
-    /// Whether an agent is at work, so that what was planned would be refused without `--force`.
+    /// Whether an agent is working, so that the real call would be refused without `--force`.
     #[serde(default)]
     pub busy: bool,
     /// The messages that are hidden after it, oldest first.
@@ -280,7 +280,7 @@ pub struct Receipt {
 /// A path that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// Where in the workspace.
+    /// The path in the workspace.
     #[serde(flatten)]
     pub path: PathText,
     /// Why it differs.
@@ -293,7 +293,7 @@ pub struct Difference {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceReason {
-    /// It was changed since, as far as known not by an agent: yours.
+    /// It was changed since, and as far as known not by an agent: it is yours.
     Yours,
     /// Nobody can tell whose change it is.
     Unclear,
@@ -301,7 +301,7 @@ pub enum DifferenceReason {
     Shared,
     /// Another session changed it.
     OtherSession,
-    /// This session changed it outside what was to be undone: in an earlier message, or while nothing of it was to be undone.
+    /// This session changed it outside what was to be undone: in an earlier message, or in a part that was not named.
     NotAsked,
     /// It was changed while a step was at work that was not recorded.
     Unrecorded,
@@ -354,7 +354,7 @@ pub struct RevertedSession {
 pub struct OperationEntry {
     /// Its id.
     pub id: String,
-    /// What it is.
+    /// The kind of operation.
     pub kind: OperationKind,
     /// Its session.
     pub session: Option<String>,
@@ -363,7 +363,7 @@ pub struct OperationEntry {
     /// The message that it undid alone, while later ones stayed.
     #[serde(default)]
     pub alone: Option<String>,
-    /// When.
+    /// The time at which it began.
     pub time: i64,
     /// `open`, `done` or `rolled_back`.
     pub state: String,

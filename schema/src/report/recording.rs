@@ -1,4 +1,4 @@
-//! What recording reports.
+//! Reports about recording.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ pub struct SnapshotReport {
     pub repository: String,
     /// The label that was given.
     pub label: Option<String>,
-    /// What it does not hold.
+    /// The paths that it does not hold.
     pub gaps: Vec<GapReport>,
     /// What else the user should know: which operation was finished before.
     #[serde(default)]

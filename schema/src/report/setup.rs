@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Finding {
     /// `ok`, `note`, `warning` or `error`.
     pub level: String,
-    /// What was looked at.
+    /// The subject of the check.
     pub subject: String,
-    /// What was found.
+    /// The finding.
     pub message: String,
-    /// What to do.
+    /// What the user can do.
     pub hint: Option<String>,
     /// Whether `--repair` mended it.
     pub repaired: bool,
@@ -50,13 +50,13 @@ pub struct SettingReport {
     pub key: String,
     /// Its value, as TOML.
     pub value: String,
-    /// What it is where nothing says otherwise, as TOML; null where that depends on the machine.
+    /// Its default, as TOML; null if that depends on the machine.
     pub default: Option<String>,
     /// Where the value comes from.
     pub source: SettingSource,
     /// The directory of the section, the variable or the option; null for a default or the file.
     pub place: Option<String>,
-    /// What it is for.
+    /// Its purpose.
     pub meaning: String,
 }
 
@@ -88,9 +88,9 @@ pub struct ConfigChange {
     pub key: String,
     /// The directory that it is for; null for every workspace.
     pub workspace: Option<String>,
-    /// What stood in the file before, as TOML; null where nothing did.
+    /// The former value in the file, as TOML; null if there was none.
     pub former: Option<String>,
-    /// What stands there now, as TOML; null where nothing does.
+    /// The new value in the file, as TOML; null if there is none.
     pub value: Option<String>,
 }
 
@@ -113,9 +113,9 @@ pub struct SkippedAgent {
     pub agent: String,
     /// Whether it was tried in vain; else there was nothing to do.
     pub failed: bool,
-    /// Why.
+    /// Why it was not changed.
     pub reason: String,
-    /// What to do.
+    /// What the user can do.
     pub hint: Option<String>,
 }
 
@@ -152,17 +152,17 @@ pub struct AgentReport {
     pub agent: String,
     /// The versions on which it was seen at work with the hook; none: written from its documentation.
     pub proven_on: Vec<String>,
-    /// The version that is on this machine; null where that is not known.
+    /// The version on this machine; null if it is not known.
     #[serde(default)]
     pub version: Option<String>,
-    /// The lowest version in which something is recorded; null where that is not known.
+    /// The lowest version of which anything is recorded; null if that is not known.
     #[serde(default)]
     pub lowest_version: Option<String>,
-    /// Whether it is on this machine; null where that is not known.
+    /// Whether it is on this machine; null if that is not known.
     pub found: Option<bool>,
     /// What there is of it, or what there is not.
     pub reason: Option<String>,
-    /// The file that says that our package is installed in the agent; null where it is not.
+    /// The file that says that our package is installed in the agent; null if it is not.
     #[serde(default)]
     pub package: Option<String>,
     /// What a user of the version should know: what is not recorded in it.

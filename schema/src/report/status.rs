@@ -1,4 +1,4 @@
-//! What `status` tells.
+//! The report of `status`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub struct StatusReport {
     /// The other sessions of the workspace of which something is reverted, the one reverted last first.
     #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
-    /// The histories of other directories that stood at this path: `workspace adopt` takes one over.
+    /// The histories of other directories that were at this path: `workspace adopt` takes one over.
     #[serde(default)]
     pub adoptable: Vec<WorkspaceReport>,
     /// Steps that have started and not finished, of all sessions of the workspace.
@@ -59,19 +59,19 @@ pub struct StatusReport {
 /// A file of which nobody knows who changed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnclearReport {
-    /// Which path.
+    /// The path.
     #[serde(flatten)]
     pub path: PathText,
     /// The message that may have led to it.
     pub message: String,
-    /// What is known.
+    /// Why it is unclear.
     pub reason: String,
 }
 
 /// Something that went wrong in a hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiagnosticReport {
-    /// When.
+    /// The time at which it happened.
     pub time: i64,
     /// `error`, `warning` or `info`.
     pub level: String,
@@ -79,7 +79,7 @@ pub struct DiagnosticReport {
     pub agent: Option<String>,
     /// The event, where it is known.
     pub event: Option<String>,
-    /// What.
+    /// The message.
     pub message: String,
     /// The causes.
     pub detail: Option<String>,

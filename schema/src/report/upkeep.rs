@@ -31,13 +31,13 @@ pub struct GcSession {
     pub agent: String,
     /// The workspace's directory.
     pub workspace: String,
-    /// When it was used last.
+    /// The time of its last use.
     pub used_at: i64,
     /// Whether its snapshots go.
     pub goes: bool,
     /// Why it goes (`unused`, `size`), or stays (`recent`, `open`, `reverted`, `operation`, `label`, `young`).
     pub reason: String,
-    /// The bytes that are free once it goes, and all that were used before it; null where they were not measured.
+    /// The bytes that pruning it, and every session used before it, frees; null if they were not measured.
     pub bytes: Option<u64>,
 }
 
@@ -79,9 +79,9 @@ pub struct DuReport {
     pub caches: u64,
     /// The bytes of all else.
     pub other: u64,
-    /// The bytes that are shared with the user's repositories by links: they take no room of their own.
+    /// The bytes that are shared with the user's repositories by links, and take no room.
     pub shared: u64,
-    /// The bytes of objects that nothing needs any more, and those of what `gc` would prune now.
+    /// The bytes of unneeded objects, and of those that `gc` would prune now.
     pub reclaimable: u64,
     /// What the rows are by: `workspace`, `session`, `message` or `age`.
     pub by: String,

@@ -1,4 +1,4 @@
-//! What `workspace` tells.
+//! Reports of `workspace`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct WorkspaceReport {
     pub sessions: u64,
     /// How many messages they have.
     pub messages: u64,
-    /// When it was used last.
+    /// The time of its last use.
     pub used_at: i64,
 }
 
@@ -35,7 +35,7 @@ pub struct WorkspaceReport {
 pub enum WorkspaceState {
     /// That very directory.
     Here,
-    /// Another one stands at its path.
+    /// Another directory is at its path.
     Replaced,
     /// None.
     Gone,

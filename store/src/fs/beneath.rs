@@ -4,8 +4,8 @@
 //! and one file are open per thread, however deep the tree. Where `openat2` is missing, as in old kernels and some containers,
 //! the path is opened component by component.
 //!
-//! One rule says what is tried again, whoever opens: a signal, or a rename elsewhere that makes the kernel unsure, at once and up
-//! to a bound; any other answer once, unless it says what is there ([`twice`]).
+//! One rule decides about retries: after a signal, or a rename elsewhere that makes the kernel unsure, at once and up
+//! to a limit; after any other error once, unless the error says what is there ([`twice`]).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -57,7 +57,7 @@ pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedF
     )
 }
 
-/// So many levels below its anchor a directory is opened in one go.
+/// How many levels below its anchor a directory is opened in one call.
 const REACH: usize = 256;
 
 /// Opens directories one after the other. Of those that are very deep, the kernel walks the upper part of the way only where

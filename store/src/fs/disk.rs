@@ -26,7 +26,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Returns the stamp of what `stat` told.
+    /// Returns the stamp in the result of `stat`.
     pub fn of(stat: &Stat) -> Self {
         Self {
             mtime: nanoseconds(i128::from(stat.st_mtime), i128::from(stat.st_mtime_nsec)),

@@ -37,7 +37,7 @@ impl Identity {
         }
     }
 
-    /// Returns the identity of what stands at a path, not of what a link there points at.
+    /// Returns the identity of a path itself, not of a link's target.
     pub fn at(path: &Path) -> Option<Self> {
         path.symlink_metadata().ok().as_ref().map(Self::of)
     }
@@ -47,7 +47,7 @@ impl Identity {
         self.born.filter(|_| self.is_believed)
     }
 
-    /// Returns whether it is the directory that was seen with an inode and a believed time of birth; none where there was none.
+    /// Returns whether it is the directory with this inode and trusted birth time, if there was one.
     pub fn is(&self, inode: u64, born: Option<i64>) -> bool {
         let is_born_then = born.zip(self.born).is_none_or(|(then, now)| then == now);
         self.inode == inode && is_born_then

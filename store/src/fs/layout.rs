@@ -74,7 +74,7 @@ pub(crate) struct Lock {
 const LONGEST_NOTE: usize = 512;
 
 impl Lock {
-    /// Returns what was noted in it by who held it last; none where nothing can be read.
+    /// Returns the note of its last holder, or `None` if it cannot be read.
     pub(crate) fn note(&self) -> Option<String> {
         let mut bytes = vec![0; LONGEST_NOTE];
         let read = self.file.read_at(&mut bytes, 0).ok()?;
@@ -85,7 +85,7 @@ impl Lock {
         String::from_utf8(bytes).ok()
     }
 
-    /// Notes something in it, in the place of what was noted. A note that cannot be written, or is cut off, is none.
+    /// Replaces the note. A note that cannot be written completely counts as none.
     pub(crate) fn set_note(&self, text: &str) {
         let is_written = self.file.write_all_at(text.as_bytes(), 0).is_ok();
         let length = if is_written { text.len() as u64 } else { 0 };

@@ -1,4 +1,4 @@
-//! Whether the store is the user's own: its directory, and what stands in it. This module does IO.
+//! Checks that the store's directory and its contents are the user's own. This module does IO.
 //!
 //! A store holds prompts and the contents of files, and reverts write what it says into the workspace. So what another user
 //! could have prepared, or can still change, is never taken for ours, and a directory that is no store is left as it is: its
@@ -18,7 +18,8 @@ use crate::fs::layout::make_private;
 /// The session store's name in the store's directory. A directory that has one is a store.
 pub(crate) const DATABASE: &str = "sessions.db";
 
-/// What else stands in a store's directory, where its database is missing: nothing of it makes a directory somebody else's.
+/// The other files of a store's directory. If the database is missing, these alone do not make the directory somebody
+/// else's.
 const OURS: [&str; 9] = [
     "gc",
     "installed.json",
@@ -43,7 +44,7 @@ pub(crate) fn user() -> u32 {
     *USER.get_or_init(|| rustix::process::geteuid().as_raw())
 }
 
-/// Returns the canonical path of the store's directory, which is made where nothing stands there. To be called by what records.
+/// Returns the canonical path of the store's directory, and creates it if nothing is there. For writers.
 ///
 /// Fails where what is there is not a store of the user's own, nor a directory in which one can be begun.
 pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
@@ -67,7 +68,7 @@ pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
     Ok(found)
 }
 
-/// Returns the canonical path of the store's directory; none where there is no store. Makes and changes nothing.
+/// Returns the canonical path of the store's directory, or `None` if there is no store. Creates and changes nothing.
 ///
 /// Fails where [`prepare`] would.
 pub(crate) fn find(directory: &Path) -> Result<Option<PathBuf>> {

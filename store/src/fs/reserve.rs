@@ -1,4 +1,4 @@
-//! Room for a note where there is no room any more: a small file that is there before the disk is full. This module does IO.
+//! Room for a note on a full disk: a small file that is made before the disk is full. This module does IO.
 //!
 //! It is written in place, and holds lines of text up to the first zero byte.
 

@@ -1,7 +1,7 @@
 //! Worker threads that really run side by side.
 //!
-//! Threads of a short-lived process tend to start on one processor and stay there for 10 to 20 ms, which is longer than a
-//! whole snapshot. So each is put on a processor of its own as it starts, and then let go.
+//! Threads of a short-lived process tend to start on one processor and stay there for 10 to 20 ms, which is longer than
+//! a whole snapshot. So each is moved to another processor as it starts, and then released.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,7 +52,7 @@ pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> 
 /// How many items a thread takes at a time.
 const BATCH: usize = 16;
 
-/// Returns what `work` gives for each item, in their order; side by side where they are many.
+/// Returns the result of `work` for each item, in their order; in parallel if there are many.
 pub(crate) fn map<'i, T: Sync, R: Send>(
     items: &'i [T],
     work: impl Fn(&'i T) -> R + Sync,

@@ -1,8 +1,8 @@
-//! Git's configuration, as far as it says what is ignored and how names are compared. This module does IO.
+//! Git's configuration, as far as it affects what is ignored and how names are compared. This module does IO.
 //!
-//! Read are the system's file, the user's two and the repository's, in this order, each with what it includes; the last value
-//! wins. A repository is not trusted: only small regular files are read, so many of them and no more, and a pipe or a device is
-//! never waited for. What is nonsense is passed over, where git would refuse the whole file.
+//! The system's file, the user's two and the repository's are read in this order, each with its includes; the last
+//! value wins. A repository is not trusted: only small regular files are read, only a limited number of them, and never
+//! a pipe or a device. Invalid lines are skipped; git would refuse the whole file.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -23,7 +23,7 @@ const MOST_FILES: usize = 64;
 /// What the configuration says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Config {
-    /// `core.excludesFile`: none where it is not set, the empty path where there is to be none.
+    /// `core.excludesFile`: `None` if it is not set, and an empty path if it is set to nothing.
     pub excludes_file: Option<PathBuf>,
     /// `core.attributesFile`, likewise.
     pub attributes_file: Option<PathBuf>,
@@ -66,7 +66,7 @@ impl Config {
     }
 }
 
-/// Returns the folder of the user's configuration: `$XDG_CONFIG_HOME`, or what stands for it.
+/// Returns the folder of the user's configuration: `$XDG_CONFIG_HOME`, or its default.
 pub(super) fn home(home: Option<&Path>, config_home: Option<&Path>) -> Option<PathBuf> {
     config_home
         .map(Path::to_owned)
@@ -245,13 +245,13 @@ fn with_all_below(mut pattern: Vec<u8>) -> Vec<u8> {
     pattern
 }
 
-/// One line of a configuration: names in lower case, but for the subsection.
+/// One line of a configuration. Names are in lower case, except the subsection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry<'a> {
     section: &'a [u8],
     subsection: Option<&'a [u8]>,
     key: &'a [u8],
-    /// None where there is no equals sign, which stands for true.
+    /// `None` without an equals sign, which means true.
     value: Option<&'a [u8]>,
 }
 
@@ -360,7 +360,7 @@ impl Text<'_> {
         }
     }
 
-    /// Reads a key and, where there is an equals sign, its value to the end of the line. Returns whether there is one.
+    /// Reads a key and, after an equals sign, its value to the end of the line. Returns whether there is a value.
     fn assignment(&mut self, key: &mut Vec<u8>, value: &mut Vec<u8>) -> bool {
         while let Some(byte) = self.next() {
             match byte {

@@ -10,9 +10,9 @@ use rustix::io::Errno;
 use super::config::{self, Config};
 use super::{Location, SMALL, read_small, try_read_small};
 
-/// An excludes file: its path, and its bytes. Empty where there is none; an error where one may be there and cannot be read.
+/// An excludes file: its path and bytes. No bytes if it does not exist; an error if it may exist but cannot be read.
 pub(crate) struct Excludes {
-    /// Its path; none where nothing names one.
+    /// Its path, or `None` if nothing names one.
     pub path: Option<PathBuf>,
     /// Its bytes.
     pub bytes: Result<Vec<u8>, Errno>,

@@ -23,11 +23,11 @@ enum Token {
     Deep,
     /// The three tokens that follow it (`**` and a `/`), or nothing.
     MayBeDeep,
-    /// What nothing matches.
+    /// It matches nothing.
     Never,
 }
 
-/// A pattern without the marks that say what it is for.
+/// A pattern without the marks that say what it applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Glob {
     tokens: Vec<Token>,
@@ -52,7 +52,7 @@ impl Glob {
         Self { tokens, passable }
     }
 
-    /// Returns whether it matches all of a text, and takes what that costs off `steps`; none where these are not enough.
+    /// Returns whether it matches all of a text, and subtracts the cost from `steps`; `None` if these do not suffice.
     pub fn matches(&self, text: &[u8], steps: &mut Steps) -> Option<bool> {
         let words = words(self.tokens.len());
         let (mut now, mut next) = (vec![0; words], vec![0; words]);
@@ -207,7 +207,7 @@ fn stars(pattern: &[u8], at: usize, tokens: &mut Vec<Token>) -> usize {
     after
 }
 
-/// Returns where the class that begins at a place ends; none where it does not.
+/// Returns the end of the class that begins at a position, or `None` if it is not closed.
 fn end_of_class(pattern: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     if matches!(pattern.get(at), Some(b'!' | b'^')) {

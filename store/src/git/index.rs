@@ -27,8 +27,8 @@ pub(crate) struct IndexEntry {
     pub path: Vec<u8>,
     /// What git saw of the file.
     pub stat: IndexStat,
-    /// Its blob; none where the entry says nothing of the file: unmerged, intent-to-add, assume-unchanged, skip-worktree, a
-    /// submodule, or ids that are not SHA-1.
+    /// Its blob, or `None` if the entry says nothing about the file: unmerged, intent-to-add, assume-unchanged,
+    /// skip-worktree, a submodule, or an id that is not SHA-1.
     pub blob: Option<ObjectId>,
 }
 
@@ -49,7 +49,7 @@ const ASSUME_VALID: u16 = 0x8000;
 pub(super) const STAGE: u16 = 0x3000;
 const SKIP_WORKTREE_OR_INTENT: u16 = 0x6000;
 
-/// Reads an index whose ids have `id_length` bytes; none where it is damaged.
+/// Parses an index whose ids have `id_length` bytes, or returns `None` if it is damaged.
 pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<Index> {
     let mut reader = Bytes::new(bytes);
     if reader.take(4)? != b"DIRC" {
@@ -78,7 +78,7 @@ pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<Index> {
 pub(crate) struct Meaning {
     /// The entries, in order.
     pub entries: Vec<Staged>,
-    /// The shared index that it adds to, with what it changes of it, where it is not joined with that.
+    /// The shared index that it is based on, with what it changes there, until the two are joined.
     pub link: Option<Vec<u8>>,
     /// The newest time of a file in it, in seconds and nanoseconds.
     pub newest: (u32, u32),
@@ -99,7 +99,7 @@ pub(crate) struct Staged {
     pub extended: u16,
 }
 
-/// Returns what an index says; none where it is damaged.
+/// Returns the meaning of an index, or `None` if it is damaged.
 pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
     let mut reader = Bytes::new(bytes);
     if reader.take(4)? != b"DIRC" {
@@ -151,8 +151,8 @@ struct Read<'a> {
 
 /// A path is no longer: git itself reaches files by their whole path, and the kernel takes no longer one.
 const LONGEST_PATH: usize = 4096;
-/// All paths together are no longer than so many times the index, beside what a small index may have. Version 4 stores of a
-/// path only what differs from the one before, so that a small file could name itself out of all bounds.
+/// All paths together may have this many times the length of the index, plus a constant. Version 4 stores only how a
+/// path differs from the one before, so that a small file could expand without bounds.
 const MOST_PATHS: usize = 16;
 const FEW_PATHS: usize = 1 << 20;
 
@@ -279,7 +279,7 @@ impl<'a> Bytes<'a> {
         Some(value)
     }
 
-    /// Returns what stands in the extension of a split index, too.
+    /// Parses the extensions; that of a split index may add content.
     fn extensions(&mut self, id_length: usize, index: &mut Index) -> Option<Option<&'a [u8]>> {
         let mut link = None;
         while self.bytes.len().checked_sub(self.position)? > id_length {

@@ -54,7 +54,7 @@ impl Location {
         })
     }
 
-    /// Returns whether its objects have SHA-256 ids, which are none of ours.
+    /// Returns whether its objects have SHA-256 ids, unlike ours.
     pub fn is_sha256(&self) -> bool {
         let text =
             read_small(&self.common.join("config"), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
@@ -78,7 +78,7 @@ fn has_holes(file: &std::fs::File, size: u64) -> bool {
     !is_back || hole.is_ok_and(|hole| hole < size)
 }
 
-/// Reads a regular file of at most `limit` bytes; none for anything else. Never waits for a pipe.
+/// Reads a regular file of at most `limit` bytes, or returns `None` for anything else. Never waits for a pipe.
 pub(crate) fn read_small(path: &Path, limit: u64, more_flags: OFlags) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY | more_flags;
     let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;

@@ -116,7 +116,7 @@ impl UserObjects {
     }
 }
 
-/// Relative ones are meant from the folder that names them.
+/// Relative paths are relative to the folder that names them.
 fn alternates(folder: &Path) -> Vec<PathBuf> {
     let text =
         read_small(&folder.join("info/alternates"), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
@@ -168,7 +168,7 @@ fn find<'p, const N: usize>(packs: &'p [Pack<N>], id: &[u8]) -> Option<Found<'p,
     })
 }
 
-/// Where an object stands.
+/// The location of an object.
 struct Found<'p, const N: usize> {
     pack: &'p Pack<N>,
     offset: u64,

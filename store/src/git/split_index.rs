@@ -9,10 +9,10 @@ use gix_bitmap::ewah;
 
 use super::index::{Meaning, STAGE, Staged};
 
-/// Returns what a split index and its shared index say together; none where the one does not belong to the other.
+/// Returns the joined meaning of a split index and its shared index, or `None` if they do not belong together.
 pub(crate) fn join(split: &Meaning, shared: Meaning, id_length: usize) -> Option<Meaning> {
     let link = split.link.as_deref()?.get(id_length..)?;
-    // An extension without bitmaps changes nothing of the shared index.
+    // An extension without bitmaps changes nothing in the shared index.
     let (deleted, replaced) = if link.is_empty() {
         (BTreeSet::new(), BTreeSet::new())
     } else {
@@ -46,7 +46,7 @@ pub(crate) fn join(split: &Meaning, shared: Meaning, id_length: usize) -> Option
     })
 }
 
-/// Returns the numbers of the bits that are set; none where one is beyond the shared index.
+/// Returns the numbers of the set bits, or `None` if one is beyond the shared index.
 fn numbers(bitmap: &ewah::Vec, count: usize) -> Option<BTreeSet<usize>> {
     let mut numbers = BTreeSet::new();
     bitmap.for_each_set_bit(|number| {

@@ -20,7 +20,7 @@ fn path(location: &Location) -> PathBuf {
     location.directory.join("index")
 }
 
-/// Returns the stamp of the index; none where there is none.
+/// Returns the stamp of the index, if there is one.
 pub(crate) fn stamp(location: &Location) -> Option<Stamp> {
     let stat = rustix::fs::lstat(path(location)).ok()?;
     Some(Stamp::of(&stat)).filter(|stamp| stamp.file_type() == 0o100_000)
@@ -29,7 +29,7 @@ pub(crate) fn stamp(location: &Location) -> Option<Stamp> {
 /// The index of the user's repository: its bytes, and its entries.
 #[derive(Default)]
 pub(crate) struct Tracked {
-    /// The raw index; none where there is none, or none that can be read.
+    /// The raw index, or `None` if there is no readable one.
     pub bytes: Option<Vec<u8>>,
     index: Index,
 }
@@ -99,8 +99,8 @@ impl Tracked {
     }
 }
 
-/// A split index names the file that it adds to. What it takes away counts as tracked all the same: one file too many is
-/// captured, none too few.
+/// A split index names the shared one. Entries that it deletes there count as tracked all the same: one file too many
+/// may be captured, but none too few.
 fn shared_entries(location: &Location, id: &[u8], id_length: usize) -> Vec<IndexEntry> {
     let bytes = read_small(
         &location.directory.join(format!("sharedindex.{}", Hex(id))),

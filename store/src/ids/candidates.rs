@@ -52,9 +52,9 @@ impl Kind {
         }
     }
 
-    /// The rows whose id of ours is ?3, or begins with it where it has four bytes or more, or whose agent's id is ?3 (as bytes:
-    /// text has wildcards, and its functions stop at NUL), in workspace ?1 and, where it is not NULL, session ?2; newest
-    /// session first, and newest row first.
+    /// Selects the rows of workspace ?1 (and of session ?2, unless NULL) whose id is ?3, or begins with it if it has
+    /// four bytes or more, or whose agent's id is ?3; newest session first, then newest row first. Agents' ids are
+    /// compared as bytes, because comparing text has wildcards, and SQLite's text functions stop at NUL.
     fn sql(self) -> &'static str {
         match self {
             Self::Message => {
@@ -173,7 +173,7 @@ impl SearchScope {
         })
     }
 
-    /// Returns the newest message, or the one so many before it in its session, which an id asks for.
+    /// Returns the newest message, or the one that many messages before it in its session, as an id asks for it.
     pub(super) fn last(
         &self,
         connection: &Connection,
@@ -233,7 +233,7 @@ impl SearchScope {
         }
     }
 
-    /// Returns what a label is on: it is none of what looks like an id, so it comes first.
+    /// Returns what a label is on. A label never looks like an id, so it can come first.
     fn labelled(&self, connection: &Connection, text: &str) -> Result<Option<Candidate>> {
         let Some(workspace_id) = self.workspace_id else {
             return Ok(None);
@@ -273,7 +273,7 @@ impl SearchScope {
         Ok(candidate.filter(is_in_scope))
     }
 
-    /// Returns whether an id of ours or of an agent's is just this text.
+    /// Returns whether this text is exactly one of our ids or of an agent's.
     pub(super) fn has_exactly(&self, connection: &Connection, id: &str) -> Result<bool> {
         for kind in Kind::ALL {
             let candidates = self.candidates(connection, kind, id)?;

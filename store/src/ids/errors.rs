@@ -1,4 +1,4 @@
-//! What the user is told when an id means nothing, or several things.
+//! The errors for an id that matches nothing, or several things.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -110,7 +110,7 @@ pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Resul
     })
 }
 
-/// An operation, as far as an id is about it.
+/// What resolving an id needs of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OperationRow {
     /// Our id.

@@ -1,4 +1,4 @@
-//! What stands at a path: object ids, modes, entries, and the change from one to another.
+//! The state of a path: object ids, modes, entries, and the change from one state to another.
 
 use std::fmt;
 
@@ -83,7 +83,7 @@ impl Mode {
     /// The mode of every symbolic link.
     pub const SYMLINK: Self = Self(0o120_000);
 
-    /// Returns the mode for an `st_mode`; none for what is not captured (pipes, sockets, devices).
+    /// Returns the mode for an `st_mode`, or `None` for what is not captured (pipes, sockets, devices).
     pub const fn from_stat(st_mode: u32) -> Option<Self> {
         match st_mode & 0o170_000 {
             0o100_000 => Some(Self::file(st_mode)),
@@ -130,12 +130,12 @@ impl fmt::Debug for Mode {
     }
 }
 
-/// What stands at a path in one state.
+/// An existing path in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// Its type and permissions.
     pub mode: Mode,
-    /// Its blob; none where it was there but its bytes are not stored (a gap).
+    /// Its blob, or `None` if the path existed but its bytes are not stored (a gap).
     pub blob: Option<ObjectId>,
 }
 
@@ -164,15 +164,15 @@ impl Entry {
     }
 }
 
-/// What stands at a path: an entry, or nothing.
+/// The state of a path: an entry, or absent.
 pub type State = Option<Entry>;
 
 /// One path that differs between two states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Which path.
+    /// The path.
     pub path: WorkspacePath,
-    /// What stood there before.
+    /// The state before.
     pub old: State,
     /// What stands there after.
     pub new: State,

@@ -81,7 +81,7 @@ impl GapReason {
     /// What the reason of everything that was forgotten begins with.
     pub(crate) const FORGOTTEN: &str = "forgotten";
 
-    /// Returns the reason with a text, as [`Display`](fmt::Display) writes it; none if it is not the text of a reason.
+    /// Returns the reason with a text, as [`Display`](fmt::Display) writes it, or `None` if it is not a reason's text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Some(cause) = text.strip_prefix(Self::UNREADABLE) {
             return Some(Self::Unreadable(cause.to_owned()));

@@ -1,4 +1,4 @@
-//! One part of git's state in a plan: what it must be before it is touched, and what it is afterwards. Pure.
+//! One part of git's state in a plan: its expected value before, and its target. Pure.
 
 use ckpt_schema::report::{FileResult, GitPart, GitReport};
 
@@ -18,22 +18,23 @@ pub(crate) struct GitStateRow {
 /// A part of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GitItem {
-    /// Which part.
+    /// The part.
     pub part: GitPart,
     /// The full name of the branch; `HEAD`; `index`.
     pub name: String,
-    /// What it is before: a commit, HEAD's text, or the blob of the index in our repository; none where it is not there.
+    /// Its present value: a commit, HEAD's text, or the blob of the index in our repository; `None` if it does not
+    /// exist.
     pub expected: Option<String>,
-    /// What is made of it.
+    /// Its new value.
     pub target: Option<String>,
-    /// `Planned` where something is to be done, else why not.
+    /// `Planned` if there is something to do, else why not.
     pub result: FileResult,
-    /// The reason, where it is not plain.
+    /// The reason, unless it is obvious.
     pub reason: Option<String>,
 }
 
 impl GitItem {
-    /// Returns a part that is to be moved.
+    /// Returns a part that is planned to move.
     pub fn planned(
         part: GitPart,
         name: &str,
@@ -59,7 +60,7 @@ impl GitItem {
         }
     }
 
-    /// Returns whether it is to be done.
+    /// Returns whether it is still to be done.
     pub fn is_planned(&self) -> bool {
         self.result == FileResult::Planned
     }
@@ -81,9 +82,9 @@ impl GitItem {
 /// Where HEAD stands, and what git is in the middle of there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Heads {
-    /// The branch; none while HEAD is detached.
+    /// The branch, or `None` while HEAD is detached.
     pub branch: Option<String>,
-    /// The commit; none while the branch is unborn.
+    /// The commit, or `None` while the branch is unborn.
     pub commit: Option<String>,
     /// A merge, a rebase and the like.
     pub doing: Option<String>,
@@ -99,7 +100,7 @@ impl Heads {
         }
     }
 
-    /// Returns what git writes into `HEAD`, without the end of the line; none where HEAD could not be read.
+    /// Returns what git writes into `HEAD`, without the end of the line, or `None` if HEAD could not be read.
     pub fn text(&self) -> Option<String> {
         match &self.branch {
             Some(branch) => Some(format!("ref: {branch}")),
@@ -107,7 +108,7 @@ impl Heads {
         }
     }
 
-    /// Returns whether both stand at the same place.
+    /// Returns whether both have the same commit on the same branch.
     pub fn is_at(&self, other: &Self) -> bool {
         (&self.branch, &self.commit) == (&other.branch, &other.commit)
     }

@@ -9,17 +9,17 @@ use super::reason::ItemReason;
 /// One path of a plan. A plan is a list of these, by path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Where in the workspace.
+    /// The path in the workspace.
     pub path: WorkspacePath,
-    /// What the snapshot before the operation holds there; nothing else is ever replaced or removed.
+    /// The state in the snapshot before the operation; nothing else is ever replaced or removed.
     pub expected: State,
-    /// What is put there.
+    /// The new state.
     pub target: State,
     /// What the revert point asks for, without edits that were made while reverted: where the next move starts from.
     pub goal: State,
-    /// What is done.
+    /// The action.
     pub action: FileAction,
-    /// `Planned` where something is to be done, else why not.
+    /// `Planned` if there is something to do, else why not.
     pub result: FileResult,
     /// The reason, where it is not plain.
     pub reason: Option<ItemReason>,
@@ -30,7 +30,7 @@ pub struct Item {
 /// How it went with one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// `Done`, `Conflict` (it was not what was expected when it came to it; left alone) or `Failed` (left as it was).
+    /// `Done`, `Conflict` (it was not in the expected state any more, and was left alone) or `Failed` (left as it was).
     pub result: FileResult,
     /// The reason, where it is not `Done`.
     pub reason: Option<ItemReason>,

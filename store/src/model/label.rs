@@ -16,7 +16,7 @@ pub struct Label(String);
 pub enum LabelProblem {
     /// It is empty.
     Empty,
-    /// White space stands at one of its ends.
+    /// It begins or ends with white space.
     Space,
     /// It has more than [`LONGEST`] characters.
     Long,
@@ -80,8 +80,8 @@ fn is_word(text: &str) -> bool {
     text == "current" || text == "last" || text.starts_with("last~")
 }
 
-/// Agents number their messages, we and git write hexadecimal digits, and many agents' ids are UUIDs. A prefix of ours has at least
-/// four digits.
+/// Agents number their messages, our ids and git's are hexadecimal, and many agents' ids are UUIDs. A prefix of one of
+/// our ids has at least four digits.
 fn looks_like_id(text: &str) -> bool {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     let is_of_digits = text

@@ -80,7 +80,7 @@ impl WorkspacePath {
             .unwrap_or(&self.0)
     }
 
-    /// Returns the directory that holds it; none where that is the workspace itself.
+    /// Returns the directory that holds it, or `None` if that is the workspace itself.
     pub fn parent(&self) -> Option<Self> {
         let slash = self.0.iter().rposition(|byte| *byte == b'/')?;
         Some(Self(self.0[..slash].to_vec()))
@@ -100,8 +100,7 @@ impl WorkspacePath {
             .any(|named| self == named || self.is_below(named))
     }
 
-    /// Returns whether it is asked for where something is limited to paths: to those, and what is below them; to nothing where
-    /// none is named.
+    /// Returns whether a list of paths covers it: one of them, or a path below one; an empty list covers everything.
     pub fn is_asked_for(&self, only: &[Self]) -> bool {
         only.is_empty() || self.is_at_or_below(only)
     }
@@ -111,7 +110,7 @@ impl WorkspacePath {
         String::from_utf8_lossy(&self.0).into_owned()
     }
 
-    /// Returns the bytes where they are not UTF-8, for the `path_raw` columns.
+    /// Returns the bytes if they are not UTF-8, for the `path_raw` columns.
     pub fn raw(&self) -> Option<&[u8]> {
         std::str::from_utf8(&self.0).is_err().then_some(&self.0[..])
     }
@@ -222,7 +221,7 @@ pub(crate) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
     path
 }
 
-/// Returns the path of the directory that holds a path; none for the root.
+/// Returns the path of the directory that holds a path, or `None` for the root.
 pub(crate) fn parent(path: &[u8]) -> Option<&[u8]> {
     let slash = path.iter().rposition(|byte| *byte == b'/');
     (!path.is_empty()).then(|| &path[..slash.unwrap_or(0)])

@@ -1,6 +1,6 @@
-//! How far something is, for whoever watches.
+//! Progress reports.
 
-/// How far a snapshot is.
+/// The progress of a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotProgress {
     /// Files looked at.

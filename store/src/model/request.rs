@@ -74,7 +74,7 @@ pub struct RevertRequest {
     pub only: Vec<PathBuf>,
     /// What to do with files that are not what the agent left.
     pub on_conflict: OnConflict,
-    /// What to do with what is unclear; what the settings say where it is not given.
+    /// The policy for unclear changes; by default that of the settings.
     pub unclear: Option<Unclear>,
     /// Whether to plan only.
     pub dry_run: bool,
@@ -86,14 +86,14 @@ pub struct RevertRequest {
     pub git: bool,
 }
 
-/// What to redo.
+/// A redo or unrevert.
 #[derive(Clone, Debug, Default)]
 pub struct RedoRequest {
     /// The session, by any id.
     pub session: Option<String>,
     /// All the way (`unrevert`), not one message.
     pub all: bool,
-    /// What to do with files that were changed while reverted; merge where nothing is said.
+    /// What to do with files that were changed while reverted; merge by default.
     pub on_conflict: Option<OnConflict>,
     /// Whether to plan only.
     pub dry_run: bool,
@@ -105,7 +105,7 @@ pub struct RedoRequest {
     pub git: bool,
 }
 
-/// What to restore.
+/// A restore.
 #[derive(Clone, Debug, Default)]
 pub struct RestoreRequest {
     /// A snapshot, message, step or operation.

@@ -1,8 +1,9 @@
 //! Packs that are still files of the user's repository: hard links, until what the snapshots need of them stands in a pack of
 //! our own. This module does IO.
 //!
-//! Whoever can write to the user's repository can empty them, so they are told by their names, looked at before a cache is
-//! believed that counts on them, and held no longer than it takes to copy what is needed (the settling of the snapshots).
+//! Anybody who can write to the user's repository can empty them. So they have names of their own kind, are checked
+//! before a cache that counts on them is believed, and are held no longer than it takes to copy the needed objects
+//! (settling).
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -34,7 +35,7 @@ pub(crate) fn name(theirs: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Returns the borrowed packs of a directory that are to be copied from and given back, by name.
+/// Returns the borrowed packs of a directory, by name.
 pub(crate) fn list(directory: &Path) -> Vec<Borrowed> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().as_bytes().to_vec());
@@ -92,7 +93,7 @@ fn is_closed(pack: &Path) -> bool {
         })
 }
 
-/// Its names are ours to change, whoever may read it.
+/// The directory is ours, so the pack can be renamed, whatever its permissions.
 fn set_aside(pack: &Path) {
     for path in [pack.with_extension("idx"), pack.to_owned()] {
         let name = path.file_name().unwrap_or_default().as_bytes();

@@ -16,7 +16,7 @@ pub(crate) const SHA1: usize = 20;
 /// The length of a SHA-256 id in bytes.
 pub(crate) const SHA256: usize = 32;
 
-/// What an object is.
+/// The type of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ObjectKind {
     /// A file's bytes, a link's target, or one of our own records.

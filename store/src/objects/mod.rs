@@ -161,8 +161,8 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// Returns the objects of a bare repository, which is made where there is none. What else may be wrong with it is put
-    /// right by whoever writes to it.
+    /// Opens the objects of a bare repository, and creates it if it does not exist. Writers repair whatever else may be
+    /// wrong with it.
     pub(crate) fn open(repository: PathBuf) -> Result<Self> {
         if !is_whole(&repository)? {
             prepare(&repository)?;

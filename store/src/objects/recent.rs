@@ -1,9 +1,9 @@
-//! The packs that no multi-pack-index names yet, in one file: what they are called, and what stands in the short ones. This
+//! The packs that no multi-pack-index lists yet, in one file: their names, and the contents of the short ones. This
 //! module does IO.
 //!
-//! Without it, every process would list the directory of packs, which grows with every step, and open each of those that were
-//! written last. It is a hint, laid out like a multi-pack-index: whoever writes a pack removes it first, and writes it anew
-//! when the pack is there. Where it is missing, the directory is listed; where an object is in no pack that it knows, too.
+//! Without it, every process would list the directory of packs, which grows with every step, and open each of the
+//! newest. It is a hint in the format of a multi-pack-index: a process that writes a pack removes it first, and
+//! rewrites it when the pack is complete. If it is missing, or if no pack in it has an object, the directory is listed.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,7 +16,7 @@ use super::pack::write::create_temporary;
 use crate::error::{Context, Result, contained};
 use crate::model::entry::ObjectId;
 
-/// Its name beside the directory of packs, among what git keeps of its own there.
+/// Its name beside the directory of packs, in the folder for such files of git.
 const NAME: &str = "info/recent-packs";
 
 fn path(packs: &Path) -> Option<PathBuf> {
@@ -30,7 +30,7 @@ pub(crate) fn forget(packs: &Path) {
     }
 }
 
-/// Opens it; none where there is none that can be used.
+/// Opens it, or returns `None` if there is no usable one.
 pub(crate) fn open(packs: &Path) -> Option<MultiPackIndex> {
     let file = open_regular(&path(packs)?).ok()?;
     let index = contained(|| MultiPackIndex::open(file))?.ok()?;

@@ -1,8 +1,8 @@
 //! Refs to what the rows name, so that git takes it for needed: `git fsck` checks it, and no `git gc` by hand removes it. This
 //! module does IO.
 //!
-//! They are only for git. They stand in one file, `packed-refs`, which is written anew by whoever has the time: in the
-//! background, after a command of the user's, and by `doctor`. What was recorded since has none yet.
+//! They exist only for git. They are in one file, `packed-refs`, which is rewritten when there is time: in the
+//! background, after a command of the user, and by `doctor`. Snapshots since then have no ref yet.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ pub(crate) const NAME: &str = "packed-refs";
 /// The first line, as git writes it.
 const HEADER: &[u8] = b"# pack-refs with: peeled fully-peeled sorted \n";
 
-/// Returns whether the file is one of ours, by its first line.
+/// Returns whether the file is ours, by its first line.
 pub(super) fn are_ours(path: &Path) -> bool {
     let mut first = [0; HEADER.len()];
     open_regular(path)

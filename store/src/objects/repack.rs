@@ -1,12 +1,12 @@
-//! Writing packs anew: of all that is needed one, with deltas where that makes them small. This module does IO.
+//! Rewrites packs: puts all needed objects into one pack, as deltas where these are small. This module does IO.
 //!
 //! ```text
 //!  old packs ──► deltas whose bases are needed, and what is large: as they stand
 //!            └─► the rest: by path, the newest whole, each older one as a delta to those after it
 //! ```
 //!
-//! libgit2's pack builder is not used: it takes what it reads for sound, cannot be stopped while it writes, and makes every delta
-//! anew each time.
+//! libgit2's pack builder is not used: it trusts what it reads, cannot be cancelled while it writes, and computes every
+//! delta again each time.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -28,14 +28,14 @@ use crate::model::entry::ObjectId;
 
 /// Objects up to this size are made deltas of, in bytes; larger ones stay as they stand.
 pub(crate) const LARGEST_DELTA: u64 = 1 << 20;
-/// So many objects of the same path are tried as bases.
+/// How many objects of the same path are tried as bases.
 const WINDOW: usize = 3;
-/// The same for what stands at no path.
+/// How many objects without a path are tried as bases.
 const WINDOW_OF_RECORDS: usize = 10;
 /// The longest chain of deltas: an object in it takes as many decodings.
 const DEEPEST: u32 = 32;
 
-/// A pack that is to be replaced.
+/// A pack to be replaced.
 #[derive(Clone)]
 pub(crate) struct OldPack {
     pub pack: Arc<PackFile>,
@@ -73,13 +73,13 @@ pub(crate) fn list(objects: &Objects) -> Result<Vec<OldPack>> {
     .collect()
 }
 
-/// An object that is needed, and the number of the path at which it stands; none where it stands at none.
+/// A needed object, and the number of its path, if it has one.
 pub(crate) type Wanted = (ObjectId, Option<u32>);
 
-/// Writes a pack of these objects, the newest first, as far as `packs` have them; returns its name, none where it would be
-/// empty, and which objects are in it.
+/// Writes a pack of these objects, newest first, as far as `packs` have them. Returns its name, or `None` if it would
+/// be empty, and the objects in it.
 ///
-/// Fails where one of them is in no sound pack: nothing may be removed then.
+/// Fails if no pack has an intact copy of one of them; no pack may be removed then.
 pub(crate) fn write(
     objects: &Objects,
     packs: &[OldPack],
@@ -185,7 +185,8 @@ impl Writer<'_> {
     }
 }
 
-/// Writes one pack of all that is in these, entries as they stand, needed or not. Returns none where not all of it could be taken.
+/// Writes one pack of all entries of these packs, as they are, needed or not. Returns `None` if not all of them could
+/// be copied.
 pub(crate) fn join(
     objects: &Objects,
     packs: &[OldPack],
@@ -204,12 +205,12 @@ pub(crate) fn join(
     to.finish()
 }
 
-/// What is said where somebody else is to go first.
+/// The error for giving way to another process.
 pub(crate) fn stopped() -> Error {
     Error::busy("somebody is at work in the workspace")
 }
 
-/// Removes packs that others replace. To be called by whoever holds the workspace's lock, when those are synced.
+/// Removes packs that others replace. The caller holds the workspace's lock, and the new packs are synced.
 ///
 /// The multi-pack-index goes first, which names them; the index of each before its pack, for a pack without one is no pack.
 pub(crate) fn remove(objects: &Objects, packs: &[OldPack], but: &[PathBuf]) -> Result<u64> {

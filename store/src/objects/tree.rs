@@ -1,4 +1,5 @@
-//! Git's tree objects, written and read. Reading trusts nothing: whoever can write to the store can plant a tree.
+//! Reads and writes git's tree objects. Reading trusts nothing, because anybody who can write to the store can plant a
+//! tree.
 
 use std::cmp::Ordering;
 
@@ -41,7 +42,7 @@ impl TreeMode {
 pub(crate) struct TreeEntry {
     /// Its name.
     pub name: Vec<u8>,
-    /// What it is.
+    /// Its mode.
     pub mode: TreeMode,
     /// Its object.
     pub id: ObjectId,
@@ -86,8 +87,8 @@ pub(crate) fn encode(entries: &mut [TreeEntry]) -> Vec<u8> {
     bytes
 }
 
-/// Reads a tree: names that stay inside their directory and out of `.git`, modes that we write, sorted, none twice, none
-/// both file and directory.
+/// Parses a tree. Names must stay inside their directory and out of `.git`, modes must be ones that we write, and
+/// entries must be sorted, without duplicates and without a name that is both a file and a directory.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<TreeEntry>> {
     let mut entries: Vec<TreeEntry> = Vec::new();
     let mut rest = bytes;

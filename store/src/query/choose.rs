@@ -1,5 +1,4 @@
-//! Which messages and operations a list is about, where rows alone do not tell: by their prompts, their paths, and the bytes of
-//! what they changed.
+//! Chooses the messages and operations of a list by what rows alone cannot say: prompts, paths, and changed bytes.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +18,7 @@ use crate::sessions::read::all;
 use crate::snapshot::Snapshots;
 use crate::timeline::Place;
 
-/// Returns our ids of the messages that a filter asks for, as a JSON array; nothing where it asks for none in particular.
+/// Returns the ids of the messages that match a filter, as a JSON array, or `None` if the filter has no such condition.
 pub(super) fn by_content(
     connection: &Connection,
     place: Option<&Place>,

@@ -41,7 +41,7 @@ enum Question {
         to: Snapshot,
         changes: Vec<ChangeRow>,
     },
-    /// What differs between two states, whoever did it.
+    /// The difference between two states, by any author.
     Difference { from: State, to: State },
 }
 
@@ -103,7 +103,7 @@ struct Names {
     to: String,
 }
 
-/// Returns what an id is of, and our id; nothing stands for [`CURRENT`].
+/// Returns an id's kind and our full id; `None` stands for [`CURRENT`].
 fn name(any: Option<&Any>) -> String {
     let Some(any) = any else {
         return CURRENT.to_owned();
@@ -159,7 +159,7 @@ pub(super) fn between(
     Ok(files)
 }
 
-/// Returns the snapshot before the first one with a tree, and that one; nothing where none was before.
+/// Returns the first snapshot with a tree, and the one before it, if any.
 pub(super) fn before(
     connection: &Connection,
     workspace_id: i64,
@@ -236,7 +236,7 @@ fn patch(connection: &Connection, step: &StepRow) -> Result<Question> {
     })
 }
 
-/// Returns the state that an id means; none stands for [`CURRENT`].
+/// Returns the state of an id; `None` stands for [`CURRENT`].
 fn state(connection: &Connection, named: Option<Any>, side: Side) -> Result<State> {
     let seen = match named {
         None => return Ok(State::Current),

@@ -102,7 +102,7 @@ pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed
     })
 }
 
-/// Returns what a row of the feed tells; nothing where what it speaks of was removed since.
+/// Returns the notification of a row of the feed, or `None` if its subject was removed since.
 fn notification(connection: &Connection, entry: Entry) -> Result<Option<Notification>> {
     let Entry {
         seq,
@@ -174,7 +174,7 @@ fn step(connection: &Connection, id: &str) -> Result<Option<StepSummary>> {
         .context(|| "cannot read a step")
 }
 
-/// Returns what the snapshot at a step's end does not hold; nothing where the step or its snapshot is gone.
+/// Returns the gaps of the snapshot at a step's end, or `None` if the step or its snapshot is gone.
 fn gaps_of_step(connection: &Connection, id: &str) -> Result<Option<Vec<GapReport>>> {
     let Some(step) = sessions::step(connection, id)? else {
         return Ok(None);

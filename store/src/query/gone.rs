@@ -23,8 +23,8 @@ pub(crate) struct Gone {
     pub report: GoneReport,
 }
 
-/// Returns the files of a workspace that are gone, those that went last first: those at or below a path that is asked for; where
-/// there are none, those of that name, wherever they were.
+/// Returns the deleted files of a workspace, newest deletion first: those at or below a named path, or else those with
+/// that name anywhere.
 pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Vec<Gone>> {
     let only = place.paths_asked_for(named)?;
     let mut all = all(store, place)?;
@@ -41,7 +41,7 @@ pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Ve
     Ok(all)
 }
 
-/// When a file went.
+/// The time of the deletion.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Went {
     At(Milliseconds),
@@ -106,7 +106,7 @@ fn all(store: &Store, place: &Place) -> Result<Vec<Gone>> {
     Ok(all)
 }
 
-/// What the newest snapshot has; what of it is there now is sorted out later.
+/// The files of the newest snapshot. Those that still exist are removed later.
 fn last_seen(store: &Store, place: &Place) -> Result<Vec<(WorkspacePath, State)>> {
     let Some(id) = place.row.last_snapshot_id else {
         return Ok(Vec::new());

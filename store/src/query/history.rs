@@ -19,7 +19,7 @@ use crate::sessions::read::{OperationState, Table, all, count, optional_word, wo
 use crate::store::Store;
 use crate::timeline::Place;
 
-/// Which messages are read; all where nothing is set.
+/// Which messages are read; all by default.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Messages<'a> {
     pub workspace_id: Option<i64>,
@@ -36,7 +36,7 @@ pub(super) struct Messages<'a> {
     pub ids: Option<&'a str>,
 }
 
-/// Lists messages, newest first. Where nothing was recorded yet there are none.
+/// Lists messages, newest first. The list is empty if nothing was recorded yet.
 pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogReport> {
     let connection = store.database.connection();
     let nothing = LogReport {
@@ -231,8 +231,8 @@ fn labels(row: &Row<'_>) -> rusqlite::Result<Vec<String>> {
     Ok(serde_json::from_str(&text).unwrap_or_default())
 }
 
-/// Returns why `revert --message` refuses to go back to a message; nothing where it does not. What of a discarded message could not
-/// be put back is still the agent's, and can be asked for.
+/// Returns why `revert --message` refuses a message, or `None` if it does not. Changes of a discarded message that
+/// could not be undone are still the agent's, and can be reverted.
 fn why_not_revertable(
     state: MessageState,
     has_live_changes: bool,
@@ -249,7 +249,7 @@ fn why_not_revertable(
     }
 }
 
-/// Reads sessions, of one workspace or one session alone where that is asked for.
+/// Reads the sessions of one workspace, or only one session.
 pub(super) fn read_sessions(
     connection: &Connection,
     workspace_id: Option<i64>,

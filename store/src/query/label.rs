@@ -33,7 +33,7 @@ pub(crate) fn labels(store: &Store, cwd: &Path, pattern: Option<&str>) -> Result
     })
 }
 
-/// Returns the report of what was done to one label.
+/// Returns the report on an action on one label.
 pub(crate) fn label(store: &Store, action: LabelAction, row: &LabelRow) -> Result<LabelsReport> {
     Ok(LabelsReport {
         version: VERSION,
@@ -44,7 +44,7 @@ pub(crate) fn label(store: &Store, action: LabelAction, row: &LabelRow) -> Resul
     })
 }
 
-/// Returns a label as reports give it; none where what it is on was removed just now.
+/// Returns a label for a report, or `None` if the thing it names was just removed.
 fn entry(connection: &Connection, row: &LabelRow) -> Result<Option<LabelEntry>> {
     let of = match &row.on {
         Labelled::Message(id) => {

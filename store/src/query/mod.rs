@@ -43,12 +43,12 @@ pub use proposal::{Proposal, Proposed};
 pub(crate) use show::{prompt, show};
 pub(crate) use status::status;
 
-/// Which messages `log` lists.
+/// The filter of `log`.
 #[derive(Clone, Debug, Default)]
 pub struct LogFilter {
     /// Only those of this session, by any id.
     pub session: Option<String>,
-    /// At most so many.
+    /// The maximum number.
     pub limit: Option<usize>,
     /// Those of every workspace, not only of the one that holds the current directory.
     pub everywhere: bool,
@@ -72,15 +72,15 @@ pub struct LogFilter {
     pub paths: Vec<PathBuf>,
 }
 
-/// Which states `diff` compares.
+/// The states that `diff` compares.
 ///
 /// A message is the state just before it, an operation the state before it. A step alone is what it changed; beside
 /// another state it is its start on the left and its finish on the right.
 #[derive(Clone, Debug, Default)]
 pub struct DiffRequest {
-    /// The left side; the newest message's where it is not given.
+    /// The left side; by default that of the newest message.
     pub from: Option<String>,
-    /// The right side; `current` where it is not given.
+    /// The right side; by default `current`.
     pub to: Option<String>,
     /// Only paths at or below these, relative to the current directory.
     pub paths: Vec<PathBuf>,

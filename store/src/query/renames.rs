@@ -12,7 +12,7 @@ use crate::snapshot::Snapshots;
 /// From this similarity on, in per cent, a file is the other one under a new name: git's default.
 const ENOUGH: u8 = 50;
 
-/// So many pairs of files are compared by content at most; git's `diff.renameLimit` is a bound of the same kind.
+/// How many pairs of files are compared by content at most; git's `diff.renameLimit` is such a limit.
 const MAX_PAIRS: usize = 10_000;
 
 /// Larger files, in bytes, are only renamed where their bytes are the same.
@@ -68,7 +68,7 @@ fn lines(snapshots: &Snapshots, old: &ChangeReport, new: &ChangeReport) -> Optio
     lines::count(&read(&old.old_blob)?, &read(&new.new_blob)?)
 }
 
-/// Returns the places of what was added or deleted and has bytes. An empty file is every other one.
+/// Returns the positions of added or deleted files with content. Any two empty files would be equal.
 fn places(files: &[ChangeReport], kind: ChangeKind) -> Vec<usize> {
     let is_candidate = |file: &ChangeReport| {
         let blob = side(file, kind).1;

@@ -46,7 +46,7 @@ pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
     }
 }
 
-/// Returns what the user wrote in a message, where that was recorded.
+/// Returns what the user wrote in a message, if that was recorded.
 pub(crate) fn prompt(store: &Store, cwd: &Path, id: &str) -> Result<Option<String>> {
     let place = Place::known(store, cwd)?;
     Ok(ids::message(store.database.connection(), place.row.id, None, id)?.prompt)

@@ -25,13 +25,13 @@ const UNPROTECTED: u32 = 20;
 /// How many diagnostics are shown.
 const DIAGNOSTICS: u32 = 5;
 
-/// Tells the state of the workspace that holds a directory; where nothing was recorded, that nothing was.
+/// Returns the state of the workspace that holds a directory, or an empty one if nothing was recorded.
 ///
-/// Without a session it speaks of the one that `redo` would move: the one reverted last; where none is, of the newest that
-/// is not a sub-agent's.
+/// The default session is the one that `redo` would move: the last reverted one, or else the newest that is not a
+/// sub-agent's.
 pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result<StatusReport> {
     let connection = store.database.connection();
-    // One moment for all that follows; nothing of it is slow.
+    // One read transaction for all that follows, which is quick.
     let _moment = connection
         .unchecked_transaction()
         .context(|| "cannot read the session store")?;
@@ -154,7 +154,7 @@ fn banner(
     Ok(())
 }
 
-/// Returns what could be read. A damaged row is told like a problem of a hook, and hides nothing else that there is to say.
+/// Returns what could be read. A damaged row is reported like a problem of a hook, and hides nothing else.
 fn readable<T: Default>(read: Result<T>, now: Milliseconds, report: &mut StatusReport) -> T {
     read.unwrap_or_else(|error| {
         report.diagnostics += 1;
@@ -237,7 +237,7 @@ fn latest_diagnostics(connection: &Connection) -> Result<Vec<DiagnosticReport>> 
     all(connection, sql, [DIAGNOSTICS], read_diagnostic)
 }
 
-/// Returns a diagnostic by the text of its number; nothing where it is gone.
+/// Returns a diagnostic by the text of its number, or `None` if it was deleted.
 pub(super) fn diagnostic(connection: &Connection, id: &str) -> Result<Option<DiagnosticReport>> {
     let sql = "SELECT at, level, agent, event, message, detail FROM diagnostics WHERE id = CAST(?1 AS INTEGER)";
     connection

@@ -93,7 +93,7 @@ pub(super) fn look(event: &Event, view: &View, decision: &Decision) -> Look {
 fn start(event: &Event, view: &View) -> Look {
     let is_tool = event.event == EventKind::ToolStart;
     if !is_tool {
-        // The first tool moves the start, where tools are told of.
+        // If the agent reports tools, the first tool moves the step's start.
         let session = view.session.as_ref();
         let is_provisional = session.is_some_and(|session| session.tool_events);
         return if is_provisional || is_with_message(event, view) {
@@ -133,7 +133,7 @@ fn end(step: &OpenStep, standing: Standing) -> Look {
             return Look::Everywhere;
         }
     }
-    // Where an agent goes on without a tool that it told of, one that it did not tell of may have run.
+    // If an agent goes on without having reported a tool, an unreported one may have run.
     if step.tools.is_empty() && standing == Standing::Finished {
         return Look::Everywhere;
     }

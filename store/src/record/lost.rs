@@ -144,7 +144,7 @@ pub(crate) fn is_loss(error: &Error) -> bool {
 /// Makes rows of what was noted, where there is room again, and the reserve where it is missing, while there is room.
 pub(crate) fn take_up_or_prepare(store: &mut Store) {
     match reserve::read(&store.surroundings.directory) {
-        // Without it a loss is told by the log file alone.
+        // Without it, only the log file can report a loss.
         Ok(None) => drop(reserve::make(&store.surroundings.directory)),
         // What cannot be taken up now is taken up later.
         Ok(Some(text)) => drop(take_up_noted(store, &text)),
@@ -152,7 +152,7 @@ pub(crate) fn take_up_or_prepare(store: &mut Store) {
     }
 }
 
-/// Makes rows of what was noted, where there is room again. Returns what is still only noted, in words.
+/// Turns noted losses into rows once there is room again. Returns those that are still only noted, as text.
 pub(crate) fn take_up(store: &mut Store) -> Result<Vec<String>> {
     let text = reserve::read(&store.surroundings.directory)?;
     take_up_noted(store, &text.unwrap_or_default())

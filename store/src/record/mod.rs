@@ -168,7 +168,8 @@ fn lock(place: &Place, deadline: Instant) -> Result<Lock> {
     place.lock(patience)
 }
 
-/// What a look at the workspace leaves to do once its rows are written and the lock is free; nothing after a look that failed.
+/// What remains to be done after a look at the workspace, once its rows are written and the lock is free. A look that
+/// failed leaves nothing to do.
 #[derive(Debug, Default)]
 struct Aftermath {
     tree: Option<ObjectId>,
@@ -176,7 +177,7 @@ struct Aftermath {
     borrows: bool,
     /// Whether the store has too many packs.
     is_crowded: bool,
-    /// What is to be said of the ignore rules.
+    /// Diagnostics about the ignore rules.
     doubts: Vec<String>,
     /// Why the last snapshot is lost.
     lost: Option<String>,
@@ -208,7 +209,8 @@ impl Aftermath {
     }
 }
 
-/// Decides what an event asks for. While a command runs in the background, what it changes is to be seen at every boundary.
+/// Decides what to do about an event. While a command runs in the background, every boundary looks everywhere, because
+/// the command may change any file.
 fn decided(place: &Place, event: &Event, view: &View) -> Result<Decision> {
     let mut decision = decide::decide(event, view, &place.settings);
     if decision.is_boundary() && view.is_in_background {
@@ -217,10 +219,10 @@ fn decided(place: &Place, event: &Event, view: &View) -> Result<Decision> {
     Ok(decision)
 }
 
-/// So much of a pattern is told, in characters.
+/// How many characters of a pattern a diagnostic shows.
 const LONGEST_PATTERN: usize = 80;
 
-/// Returns what is to be said of the ignore rules of a snapshot.
+/// Returns the diagnostics about a snapshot's ignore rules.
 fn doubts(observation: &Observation) -> Vec<String> {
     let undecided = observation.undecided.iter().map(|pattern| {
         let pattern: String = pattern.chars().take(LONGEST_PATTERN).collect();
@@ -239,7 +241,7 @@ fn doubts(observation: &Observation) -> Vec<String> {
     undecided.chain(unread).chain(missed).collect()
 }
 
-/// What ignore rules leave in doubt is said once.
+/// Each doubt about ignore rules is reported once.
 fn tell_of_doubts(
     store: &mut Store,
     place: &Place,
@@ -260,7 +262,7 @@ fn tell_of_doubts(
     })
 }
 
-/// The last snapshot is lost beyond healing: what changed since is nobody's, and whoever asks is told.
+/// Reports that the last snapshot is lost beyond repair: nobody knows what changed since.
 fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> Result<()> {
     let workspace = place.root.to_string_lossy().into_owned();
     store.diagnose(&Diagnostic {

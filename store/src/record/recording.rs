@@ -204,7 +204,7 @@ impl<'a> Recording<'a> {
         self.view.own_step()
     }
 
-    /// Returns the session's open step, which is what the report tells of.
+    /// Returns the session's open step, which the report is about.
     fn note_own_step(&mut self) -> Option<String> {
         self.written.step = self.own_step().map(|step| step.row.id.clone());
         self.written.step.clone()
@@ -295,7 +295,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Messages that were sent while a tool ran begin at the first boundary of their own session.
+    /// A message that was sent while a tool ran begins at the next boundary of its own session.
     pub fn bind_messages(&self, seen: &Seen<'_>) -> Result<()> {
         if self.session.id != self.root.id {
             return Ok(());
@@ -304,7 +304,7 @@ impl<'a> Recording<'a> {
         sessions::bind_pending_messages(self.connection, &self.root.id, start, why)
     }
 
-    /// Notes that the session was heard of, and what the event tells of its agent.
+    /// Notes the time of the event, and what it says about its agent.
     pub fn end(mut self) -> Result<Written> {
         if self.written.message.is_none() {
             let newest = sessions::newest_message(self.connection, &self.root.id, false)?;
@@ -339,7 +339,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// Adds the event's session, and that of its parent, where they are new.
+/// Adds the event's session and its parent's, if they are new.
 fn ensure_session(
     connection: &Connection,
     place: &Place,
@@ -425,7 +425,7 @@ fn message_of_sub_agent(
     Ok(sessions::newest_step(connection, &session.id)?.map(|step| step.message_id))
 }
 
-/// A step that begins at a snapshot, where there is one.
+/// A step that begins at a snapshot, if there is one.
 fn new_step(id: String, session: &SessionRow, message_id: String, start: Option<i64>) -> StepRow {
     StepRow {
         id,

@@ -18,9 +18,9 @@ pub(crate) struct View {
     pub session: Option<SessionRow>,
     /// The session at the top of its line of parents.
     pub root: Option<SessionRow>,
-    /// The root's newest message, in effect or not.
+    /// The root's newest message, live or not.
     pub message: Option<MessageRow>,
-    /// The root's newest message that is in effect.
+    /// The root's newest live message.
     pub bound_message: Option<MessageRow>,
     /// The message that the event names, if it is there already.
     pub named_message: Option<MessageRow>,
@@ -32,7 +32,7 @@ pub(crate) struct View {
     pub since_last: Milliseconds,
     /// Every open step of the workspace, in the order in which they started.
     pub open: Vec<OpenStep>,
-    /// The files in the workspace that the event's tool names; none where it names one elsewhere, too.
+    /// The files that the event's tool names, or `None` if one of them is outside the workspace.
     pub named: Option<Vec<WorkspacePath>>,
     /// Whether the workspace was looked at before.
     pub was_looked_at: bool,

@@ -41,12 +41,13 @@ pub(super) fn without_snapshot(
     Ok(report(event, decision, written, None))
 }
 
-/// Writes an event with the workspace as it was seen for it. Where that failed, what depends on it is marked unprotected,
-/// and the failure is returned once the rows are written. The `run` that was noted for it is over then: a failure is not a kill.
+/// Writes an event with the observation of the workspace that was made for it. If that failed, whatever depends on it
+/// is marked unprotected, and the error is returned once the rows are written. In both cases the `run` ends: a failure
+/// is not a kill.
 ///
-/// The objects are on the disk by now. The rows come in the order of time: first the changes, which belong to the steps that were
-/// open until now; then those steps end; then the messages that waited for such a boundary begin; and only then what the event
-/// itself begins, so that nothing of what was seen is its.
+/// The objects are already on disk. The rows are written in the order of time: first the changes, which belong to the
+/// steps that were open until now; then those steps end; then messages that waited for such a boundary begin; and last
+/// whatever the event itself begins, so that none of the observed changes belong to it.
 pub(super) fn with_snapshot(
     store: &mut Store,
     place: &Place,

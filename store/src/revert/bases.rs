@@ -1,4 +1,4 @@
-//! What stood at each path before it first went back, and what the reverts so far made of it. Pure.
+//! The state of each path before it was first reverted, and where the reverts since moved it. Pure.
 //!
 //! A path is moved from its base: the state of before the first revert of a chain. Three things make what is there later its base
 //! instead. A path that ignore rules hid then is in no snapshot, and stays as it is until it is moved. A path that was only kept, because of a conflict or a gap, never went back, so the user may have made of it what can
@@ -12,7 +12,8 @@ use crate::model::entry::State;
 use crate::model::path::WorkspacePath;
 use crate::sessions::ChainOperation;
 
-/// When the session's own changes of a path were seen: the ids of their snapshots; none for what is only being seen now.
+/// When the session's own changes of a path were seen: the ids of their snapshots, or `None` for changes that are being
+/// observed right now.
 pub(super) type Sightings<'a> = BTreeMap<&'a WorkspacePath, Vec<Option<i64>>>;
 
 /// What a chain made of one path.
@@ -20,7 +21,7 @@ pub(super) type Sightings<'a> = BTreeMap<&'a WorkspacePath, Vec<Option<i64>>>;
 pub(super) struct Past {
     /// Where the path is moved from.
     pub base: Base,
-    /// What the newest operation that moved it asked for; none where it is moved from its base.
+    /// The state that the newest operation on it asked for, or `None` if it is still at its base.
     pub goal: Option<State>,
 }
 
@@ -38,8 +39,8 @@ pub(super) enum Base {
 
 /// Returns what a chain, which began at the snapshot `base`, made of its paths and of those that the agent changed since.
 ///
-/// `hidden` are the paths that the snapshot does not hold because ignore rules hid them, `own` are the sightings of all changes of the session's, `asked` of those that are to be undone. A movement forward asks
-/// nothing anew.
+/// `hidden` are the paths that ignore rules kept out of the snapshot, `own` the sightings of all changes of the
+/// session, and `asked` those of the changes to be undone. Redo passes no `asked` ones.
 pub(super) fn pasts(
     chain: &[ChainOperation],
     base: i64,

@@ -14,9 +14,9 @@
 //!   └─── taken back, so not in force ───┘               └ taken back
 //! ```
 //!
-//! The chain also tells what a session's agent does not know yet: the files that the user put back since its last message.
-//! Nothing remembers that it was told. The message that it is told with makes the reverts permanent, and is the last message
-//! for the next question; so it is told once.
+//! The chain also holds what a session's agent does not know yet: the files that the user put back since its last
+//! message. No row says that the agent was told. The next message tells it, and at the same time makes the reverts
+//! permanent and becomes the last message; so it is told once.
 //!
 //! A new message makes a chain permanent: what was undone is never undone again ([`make_permanent`]). What a revert could not put
 //! back, because of an error or a conflict, was not undone: its changes stay those of the agent, though their message is
@@ -159,7 +159,7 @@ struct ChainFile {
 
 /// What became of a path in the chain so far.
 struct Reverted {
-    /// What stood there before the chain first looked at it.
+    /// The state before the chain first touched it.
     base: Stored,
     /// The newest row that did, or could not do, something.
     shown: Option<FileReport>,
@@ -280,8 +280,8 @@ fn undone(
     Ok(ids)
 }
 
-/// Returns, for each path that a chain was about, the snapshot before the operation that moved it last; none where it did not
-/// go where it should.
+/// Returns, for each path of a chain, the snapshot before the operation that moved it last, or `None` if that operation
+/// did not get the path to its target.
 fn moved_by(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
     let mut moved = BTreeMap::new();
     for operation in chain {

@@ -12,7 +12,7 @@ use crate::model::path::WorkspacePath;
 use crate::sessions::Database;
 use crate::settings::Durability;
 
-/// A session `s` with the messages `m1` to `m3` in a database of its own. Its snapshots are 1 to 9.
+/// A session `s` with the messages `m1` to `m3` in its own database. Its snapshots are 1 to 9.
 struct Rows {
     database: Database,
     _directory: TempDir,
@@ -95,7 +95,7 @@ impl Rows {
         )
     }
 
-    /// How many files the chain is said to have reverted.
+    /// The number of files that the chain reports as reverted.
     fn reverted(&self) -> usize {
         reverted_files(self.connection(), "s", 1)
             .expect("readable")

@@ -1,4 +1,4 @@
-//! Files where directories are needed, and the other way round: what cannot be done because of what stays. Pure.
+//! Files where directories are needed, and the reverse: finds the steps that the remaining paths block. Pure.
 //!
 //! No path can be a file while another below it exists. Neither the disk nor any moment of the past has such a pair; it
 //! comes of a path that changes and another that stays. Taking the change back resolves it and makes no new pair, since
@@ -15,17 +15,17 @@ use crate::model::path::WorkspacePath;
 pub struct Step<'a> {
     /// The path that changes.
     pub path: &'a WorkspacePath,
-    /// What is there.
+    /// The present state.
     pub before: State,
-    /// What is to be there.
+    /// The target state.
     pub after: State,
 }
 
-/// What stands at paths, without those where nothing does.
+/// The paths that exist, with their entries.
 pub type Standing<'a> = BTreeMap<&'a WorkspacePath, Entry>;
 
-/// Returns the steps that cannot be taken, by index, each with the path that stays. `before` has what stands now, the steps'
-/// own paths included.
+/// Returns the blocked steps, by index, each with the path that blocks it. `before` is the present state, and includes
+/// the steps' own paths.
 pub fn blocked(
     steps: &[Step<'_>],
     before: &BTreeMap<WorkspacePath, State>,
@@ -65,7 +65,7 @@ pub fn first_below<'a>(standing: &Standing<'a>, path: &WorkspacePath) -> Option<
     first.is_below(path).then_some(*first)
 }
 
-/// Returns what stands where once the steps are taken.
+/// Returns the paths that exist once the steps are taken.
 fn standing<'a>(steps: &[Step<'a>], before: &'a BTreeMap<WorkspacePath, State>) -> Standing<'a> {
     let mut standing: Standing<'a> = before
         .iter()
@@ -111,7 +111,7 @@ fn file_above(
     None
 }
 
-/// Returns what is below a path where a file is to be put in the place of a directory.
+/// Returns an entry below a path at which a file is to replace a directory.
 fn entry_below_file(standing: &Standing<'_>, step: &Step<'_>) -> Option<WorkspacePath> {
     let is_made = step.after.is_some_and(is_file) && !step.before.is_some_and(is_file);
     is_made

@@ -30,9 +30,9 @@ const ENDINGS: [&str; 7] = ["db", "db3", "sqlite", "sqlite3", "sqlitedb", "s3db"
 pub(super) struct Databases<'a> {
     pub root: &'a Path,
     pub snapshots: &'a Snapshots,
-    /// What is there now.
+    /// The present snapshot.
     pub now: &'a Snapshot,
-    /// What was there where it goes back to, where that is known.
+    /// The snapshot that the operation goes back to, if known.
     pub then: Option<Snapshot>,
     /// Whether open databases are taken as well.
     pub force: bool,
@@ -114,7 +114,7 @@ impl Databases<'_> {
         kept.or_else(|| others.first().filter(|_| !self.force).cloned())
     }
 
-    /// Returns by whom a file of a database is open.
+    /// Returns the program that has a file of a database open.
     fn first_open(&self, database: &WorkspacePath, open: &mut OpenFiles) -> Option<String> {
         let files = COMPANIONS
             .iter()
@@ -189,7 +189,7 @@ fn on_disk(root: &Path, path: &WorkspacePath) -> PathBuf {
     root.join(std::ffi::OsStr::from_bytes(path.as_bytes()))
 }
 
-/// The files that other programs have open, as far as this user may see them; looked for once.
+/// The files that other programs have open, as far as this user can see them. They are looked up once.
 #[derive(Default)]
 struct OpenFiles {
     found: Option<BTreeMap<(u64, u64), String>>,

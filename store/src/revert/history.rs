@@ -14,7 +14,7 @@ use crate::model::reason::ItemReason;
 /// One change of the past.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastChange {
-    /// What changed.
+    /// The change.
     pub change: Change,
     /// Who changed it.
     pub author: Author,
@@ -51,13 +51,13 @@ pub struct Source {
 pub enum Claim {
     /// It is the session's, at or after the revert point.
     Undo,
-    /// It is the session's, at or after the revert point, and other sessions' at once (none where it is not known whose).
-    /// It is undone only where its path is asked for by name.
+    /// Both the session, at or after the revert point, and other sessions (empty if unknown) may have made it. It is
+    /// undone only if its path is named.
     Shared(Vec<Source>),
     /// It may be the session's, at or after the revert point, or somebody else's; with what is known. It stays.
     Unclear(String),
-    /// It stays: another session's, a later step's where one step alone is reverted, or the user's. It is here to name who
-    /// changed a path since.
+    /// It stays: it belongs to another session, to a later step if one step alone is reverted, or to the user. It is
+    /// kept here to name who changed a path since.
     Keep,
 }
 
@@ -107,7 +107,7 @@ impl<'a> History<'a> {
         self.by_path.keys().copied()
     }
 
-    /// Returns every path that changed and every directory above one: where a revert has to know what stands.
+    /// Returns every changed path and every directory above one: the places whose states a revert needs.
     pub fn places(&self) -> BTreeSet<WorkspacePath> {
         let mut places = BTreeSet::new();
         for path in self.paths() {
@@ -120,8 +120,8 @@ impl<'a> History<'a> {
         places
     }
 
-    /// Returns who changed a path after one of its changes, so that it came to be `now`: the authors of the newer changes
-    /// that stay, and the user where no change tells how it came to be so.
+    /// Returns who changed a path after one of its changes and so brought it to `now`: the authors of the newer changes
+    /// that stay, and the user if no change explains the present state.
     pub fn authors_since(
         &self,
         path: &WorkspacePath,
@@ -148,7 +148,7 @@ impl<'a> History<'a> {
         authors
     }
 
-    /// Returns who left a path as it is `now`: the user where the newest change tells of nobody else.
+    /// Returns who left a path as it is `now`: the author of the newest change, else the user.
     pub fn author_of(&self, path: &WorkspacePath, now: State) -> Author {
         match self.of(path).first() {
             Some(newest) if newest.claim == Claim::Keep && newest.change.new == now => {
@@ -169,7 +169,7 @@ pub enum Reason {
         /// Who changed it since.
         authors: Vec<Author>,
     },
-    /// Other sessions changed it at the same time (none where it is not known which).
+    /// Other sessions (empty if unknown) changed it at the same time.
     Shared(Vec<Source>),
     /// Nobody knows whose change it is; with what is known.
     Unclear(String),
@@ -194,24 +194,24 @@ pub enum Difference {
     Type,
     /// A symbolic link, pointed elsewhere.
     Symlink,
-    /// It was to be removed, and was edited.
+    /// It was to be removed, but was edited.
     Created,
     /// It was deleted.
     Deleted,
     /// It was to come back, and something else was put there.
     Recreated,
-    /// It was edited, and nobody asked for a merge; or there is nothing of one kind to merge.
+    /// It was edited, and either no merge was asked for, or its kind cannot be merged.
     Edited,
 }
 
 /// Which side's bytes are not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// What it was before.
+    /// The state before.
     Before,
-    /// What the agent left.
+    /// The state that the agent left.
     After,
-    /// What is there now.
+    /// The present state.
     Now,
 }
 

@@ -209,7 +209,7 @@ pub(crate) struct Finished {
     pub items: Vec<Item>,
     /// Git's own state.
     pub git: Vec<GitItem>,
-    /// The workspace compared with what it was to be.
+    /// The comparison of the workspace with its target.
     pub compared: Result<Option<Receipt>>,
     /// Why it is still open although every file was tried: what comes next finishes it.
     pub unfinished: Option<Error>,
@@ -235,7 +235,8 @@ impl Finished {
     }
 }
 
-/// The same as [`finish`] where whatever fails is told with what was done: it is written down, so that the next command will do it.
+/// Like [`finish`], but reports a failure together with what was done: the operation is journalled, so the next command
+/// continues it.
 pub(super) fn finish_first(
     store: &mut Store,
     place: &Place,
@@ -258,12 +259,12 @@ pub(super) fn finish_first(
     })
 }
 
-/// Compares what an operation left with what it was to be; the look is none where nothing was to be done.
+/// Compares the result of an operation with its target. The observation is `None` if there was nothing to do.
 pub(super) type Compare<'a> =
     dyn Fn(&Store, &[Item], Option<&Observation>) -> Result<Option<Receipt>> + 'a;
 
-/// Carries out what is written down, as far as it is not done yet, looks at the result and closes the operation. Fails only if
-/// nothing was done.
+/// Carries out the rest of a journalled operation, looks at the result and closes the operation. Fails only if nothing
+/// was done.
 pub(crate) fn finish(
     store: &mut Store,
     place: &Place,
@@ -311,7 +312,7 @@ struct OperationRows {
     git: Vec<GitItem>,
 }
 
-/// What became of what was planned.
+/// The results of a plan.
 struct Performed {
     items: Vec<Item>,
     git: Vec<GitItem>,
@@ -375,9 +376,9 @@ fn perform(
     }
 }
 
-/// Closes an operation: its results, its end and the revert point, in one synced transaction. If the point moved in one of its
-/// own, a power cut in between could leave files at one place and the point at another, and the next redo would start from the
-/// wrong one. The snapshot's row comes first, because the operation's row names it.
+/// Closes an operation: its results, its end and the revert point, in one synced transaction. With the point in a
+/// second transaction, a power cut in between could leave the files at one place and the point at another, and the next
+/// redo would start from the wrong one. The snapshot's row comes first, because the operation's row names it.
 fn close(
     store: &mut Store,
     place: &Place,
@@ -405,7 +406,7 @@ fn close(
     })
 }
 
-/// Writes the results of what was done into the rows of an operation that stays open.
+/// Stores the results so far of an operation that stays open.
 fn note_what_is_done(store: &mut Store, id: &str, items: &[Item]) -> Result<()> {
     let planned = sessions::operation_items(store.database.connection(), id)?
         .into_iter()
@@ -501,8 +502,8 @@ fn look_again(
     )
 }
 
-/// Where a file failed on the way to where nothing is reverted, the state before the first revert is kept: the same command
-/// again goes on from there.
+/// If a file failed on the way to the state in which nothing is reverted, the state before the first revert is kept, so
+/// that the same command can go on from there.
 fn move_point(
     connection: &rusqlite::Connection,
     row: &sessions::OperationRow,
@@ -521,7 +522,7 @@ fn move_point(
     sessions::set_hidden_from(connection, session, point.map(|message| message.seq))
 }
 
-/// Nothing is to be done, and yet the workspace was looked at: what was seen counts.
+/// Keeps the observation of the workspace, although there was nothing to do.
 pub(super) fn keep_what_was_seen(
     store: &mut Store,
     place: &Place,

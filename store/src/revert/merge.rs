@@ -1,4 +1,5 @@
-//! The contents of a plan: blobs that are read for a merge and blobs that a merge makes. Pure but for the reader it is given.
+//! The contents of a plan: blobs that are read for a merge, and blobs that a merge makes. Pure, except for the reader
+//! that it is given.
 //!
 //! Why libgit2's merge: it is the three-way merge that users of git know (changes that touch are a conflict), works on
 //! bytes, and is in the binary already. Nothing of it but `git_merge_file` is called, which sees three buffers and no
@@ -11,11 +12,10 @@ use crate::lines;
 use crate::model::entry::ObjectId;
 pub use crate::objects::hash::blob_id;
 
-/// The number of lines of a side over which nothing is merged: of so many, all changed and most recurring, libgit2 makes
-/// some seconds' work.
+/// Sides with more lines are not merged: if all lines changed and most of them repeat, libgit2 needs seconds.
 const MAX_LINES: usize = 200_000;
 
-/// Reads a blob, whole; none where it is larger than the limit in bytes, so that no more than that is ever in memory.
+/// Reads a whole blob, or returns `None` if it is larger than the limit in bytes, so that memory stays bounded.
 pub type Read<'a> = dyn Fn(ObjectId, u64) -> Result<Option<Vec<u8>>> + 'a;
 
 /// The blobs of the store, and beside them those that merges made.
@@ -24,7 +24,7 @@ pub struct Contents<'a> {
     made: BTreeMap<ObjectId, Vec<u8>>,
 }
 
-/// What became of a merge.
+/// The result of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
     /// The edits do not touch: the blob with both.
@@ -93,7 +93,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// Returns the text with both edits, byte for byte made of lines of either side; none where the edits touch.
+/// Returns the text with both edits, each line taken byte for byte from one of the sides, or `None` if the edits touch.
 pub fn merge_text(ancestor: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Option<Vec<u8>>> {
     if ours == theirs || theirs == ancestor {
         return Ok(Some(ours.to_vec()));

@@ -63,7 +63,7 @@ pub(crate) use recover::{finish_open_operations, interrupted, is_open};
 pub(crate) use report::short;
 pub(crate) use restore::snapshot_named;
 
-/// Goes back to just before a message; carries out the plan with a fingerprint, and no other, where one is expected.
+/// Goes back to just before a message. With an expected fingerprint, only that very plan is carried out.
 pub(crate) fn revert(
     store: &mut Store,
     cwd: &Path,
@@ -102,7 +102,7 @@ pub(crate) fn revert(
     carry_out().map_err(|error: Error| error.after(done))
 }
 
-/// Goes forward again; carries out the plan with a fingerprint, and no other, where one is expected.
+/// Goes forward again. With an expected fingerprint, only that very plan is carried out.
 pub(crate) fn redo(
     store: &mut Store,
     cwd: &Path,
@@ -244,7 +244,7 @@ fn enter(store: &mut Store, place: &Place, dry_run: bool) -> Result<(Lock, Recov
     Ok((lock, recovered))
 }
 
-/// Puts paths back to any captured state; carries out the plan with a fingerprint, and no other, where one is expected.
+/// Puts paths back to any captured state. With an expected fingerprint, only that very plan is carried out.
 pub(crate) fn restore(
     store: &mut Store,
     cwd: &Path,
@@ -329,7 +329,7 @@ pub(crate) fn before(store: &Store, operation: &str) -> Result<Before> {
     })
 }
 
-/// The report where nothing is reverted of the session that was asked for; of none where no session was.
+/// The report for a session (or, without one, a workspace) in which nothing is reverted.
 fn nothing_reverted(
     kind: OperationKind,
     dry_run: bool,

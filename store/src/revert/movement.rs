@@ -24,7 +24,7 @@ pub(crate) struct Movement {
     pub session: SessionRow,
     /// The revert point before it.
     pub from: Option<MessageRow>,
-    /// The revert point after it; none where all is redone.
+    /// The revert point after it, or `None` if everything is redone.
     pub to: Option<MessageRow>,
     /// The place in the order of messages of the one that a revert asked for: before the point where it is discarded.
     pub since: Option<i64>,
@@ -36,7 +36,7 @@ pub(crate) struct Movement {
     pub part: Option<Part>,
     /// What was said to do about conflicts; a revert always says it.
     pub on_conflict: Option<OnConflict>,
-    /// What to do with what is unclear, where that was said.
+    /// The policy for unclear changes, if the user chose one.
     pub unclear: Option<Unclear>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum RevertScope {
 /// The paths that a scope is about.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths {
-    /// These and what is below them; all where there are none.
+    /// These paths and everything below them; all paths if empty.
     only: Vec<WorkspacePath>,
     /// Those that were put back since.
     except: BTreeSet<WorkspacePath>,
@@ -97,7 +97,7 @@ impl RevertScope {
         path.is_at_or_below(self.only())
     }
 
-    /// Returns the paths that it is limited to; none where it is not.
+    /// Returns the paths that it is limited to; empty means no limit.
     pub fn only(&self) -> &[WorkspacePath] {
         let (Self::From { paths, .. } | Self::Message { paths, .. } | Self::Step { paths, .. }) =
             self;
@@ -185,7 +185,7 @@ impl Movement {
         })
     }
 
-    /// Returns what `redo` and `unrevert` ask for; nothing where nothing is reverted.
+    /// Returns the movement that `redo` and `unrevert` ask for, or `None` if nothing is reverted.
     pub fn of_redo(store: &Store, place: &Place, request: &RedoRequest) -> Result<Option<Self>> {
         let connection = store.database.connection();
         let session = match &request.session {
@@ -285,7 +285,8 @@ impl Movement {
         takes_all_back(self.kind, self.to.as_ref().map(|to| to.id.as_str()))
     }
 
-    /// Returns what of the history is undone after it: up to the point, and the parts of reverts before it.
+    /// Returns which parts of the history are undone afterwards: everything after the point, and the parts that earlier
+    /// reverts undid.
     pub fn scopes(&self, store: &Store, chain: &[ChainOperation]) -> Result<Vec<RevertScope>> {
         if self.takes_all_back() {
             return Ok(Vec::new());
@@ -296,7 +297,7 @@ impl Movement {
         Ok(scopes)
     }
 
-    /// Returns the scope of everything behind the point; none where there is no point after it.
+    /// Returns the scope of everything after the new point, if there is one.
     pub fn whole(&self) -> Vec<RevertScope> {
         let first = self
             .to
@@ -343,8 +344,8 @@ impl Movement {
         }
     }
 
-    /// Returns the place, in the order of messages, of the first that it or an operation of the chain is about: nothing
-    /// before it was ever in question; none where no message is.
+    /// Returns the position of the first message that this movement or an operation of the chain is about, if any:
+    /// nothing before it is ever touched.
     pub fn first_seq(
         &self,
         connection: &Connection,
@@ -382,8 +383,8 @@ impl Movement {
         Ok(first)
     }
 
-    /// Returns the snapshot that the workspace is to be like afterwards. A discarded message that is named is no revert point, and yet
-    /// what is left of it goes back to just before it.
+    /// Returns the snapshot that the workspace should equal afterwards. A discarded message is no revert point, but the
+    /// rest of its changes go back to just before it.
     pub fn goal_snapshot(&self) -> Option<i64> {
         let is_before_the_point = self
             .whole_since()

@@ -29,8 +29,8 @@ use crate::store::Store;
 use crate::timeline::evidence;
 use crate::timeline::{Before, How, Looking, Observation, Place, snapshot_of};
 
-/// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock, and nothing of an operation
-/// before it is left to be done: where the point is now says only a closed one.
+/// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock and has finished every
+/// earlier operation: only a closed operation says where the point is.
 pub(crate) fn carry_out(
     store: &mut Store,
     place: &Place,
@@ -38,7 +38,7 @@ pub(crate) fn carry_out(
     options: Options,
     warnings: Vec<String>,
 ) -> Result<Executed> {
-    // Resolve: who is at work here, and what may be done meanwhile.
+    // Resolve: find the open steps, and refuse or warn if one is busy.
     let (open, before) = known(store, place)?;
     let own: Vec<&OpenStep> = open
         .iter()
@@ -69,7 +69,7 @@ pub(crate) fn carry_out(
         seen: &seen,
     };
     let also_busy = |error| refuse::also_busy(error, who, busy);
-    // One transaction: each of the many questions would have locks of its own.
+    // One read transaction, because each of the many queries would take its own locks.
     let planned = store
         .database
         .read(|_| scene.plan_once_told(options, warnings));
@@ -164,12 +164,13 @@ impl<'a, 'm> Scene<'a, 'm> {
         let git = self.plan_git(options, &chain, unclear)?;
         let scopes = movement.scopes(store, &chain)?;
         let expectation = Expectation::of_movement(movement, scopes, unclear);
-        // What is said holds. Else a movement forward merges edits made while reverted, whatever the reverts did about older ones.
+        // The user's choice wins. Otherwise a redo merges edits made while reverted, whatever policy the reverts had
+        // for older ones.
         let on_conflict = movement.on_conflict.unwrap_or_default();
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
         let plan = plan_for(snapshots, &material, undoing, on_conflict)?;
         warnings.extend(self.warnings_of(&material, git.is_some(), &plan)?);
-        // What stayed when it was reverted stays, and is no news, when one goes forward.
+        // A redo does not report again what the revert already left.
         let is_revert = movement.kind == OperationKind::Revert;
         let is_incomplete =
             is_revert && !material.unprotected.is_empty() || !material.unread.is_empty();
@@ -191,7 +192,7 @@ impl<'a, 'm> Scene<'a, 'm> {
         })
     }
 
-    /// Returns what is to be said whatever the plan is.
+    /// Returns the warnings that do not depend on the plan.
     fn warnings_of_the_movement(&self) -> Result<Vec<String>> {
         let Self {
             store,
@@ -222,7 +223,7 @@ impl<'a, 'm> Scene<'a, 'm> {
         }
     }
 
-    /// Plans git's own state where that was asked for, or where a revert took it along that is taken back now.
+    /// Plans git's own state if the user asked for it, or if a revert that is taken back now moved it.
     fn plan_git(
         &self,
         options: Options,
@@ -242,7 +243,7 @@ impl<'a, 'm> Scene<'a, 'm> {
         Ok(Some(items))
     }
 
-    /// Returns what is to be told besides the files, once the plan is known.
+    /// Returns the warnings that depend on the plan.
     fn warnings_of(
         &self,
         material: &Material,
@@ -491,7 +492,8 @@ impl Execution<'_> {
     }
 }
 
-/// A path that differs without a reason is a fault, and the operation is not whole. What could not be compared is told.
+/// A path that differs for no known reason is a bug, so the operation counts as incomplete. A comparison that failed
+/// becomes a warning.
 fn take_receipt(
     operation: &mut Operation<'_>,
     compared: Result<Option<Receipt>>,
@@ -508,8 +510,8 @@ fn take_receipt(
     }
 }
 
-/// Rows whose sync failed may stand in the log of the database, whole, and count for whoever opens it next. The next rows take their
-/// place; where these cannot be written either, it is not known whether the plan counts.
+/// If syncing the rows failed, they may still be complete in the database's log, and count for the next process that
+/// opens it. The next rows replace them; if these cannot be written either, nobody knows whether the plan counts.
 fn take_back_what_was_written(
     store: &mut Store,
     operation: &Operation<'_>,

@@ -11,14 +11,14 @@ use crate::model::git_item::GitItem;
 use crate::model::request::{OnConflict, Unclear};
 use crate::snapshot::Snapshot;
 
-/// How an operation is to be carried out.
+/// The options of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub dry_run: bool,
     pub force: bool,
     /// Whether HEAD, branches and the index move along.
     pub git: bool,
-    /// The fingerprint of the plan that alone is to be carried out.
+    /// The fingerprint of the only plan that may be carried out.
     pub expected: Option<ObjectId>,
     /// Whether a dry run reports what the files hold.
     pub contents: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Operation<'a> {
     pub plan: Plan,
     /// What is known of its lines.
     pub lines: Lines,
-    /// What becomes of git's own state; none where nobody asked.
+    /// The plan for git's own state, if it moves at all.
     pub git: Option<Vec<GitItem>>,
     pub on_conflict: OnConflict,
     pub unclear: Unclear,

@@ -56,18 +56,18 @@ impl Move<'_> {
     }
 }
 
-/// What is to be done.
+/// A plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Every path that the move concerns, by path: what is done, what stays and why, and what already is as it should be.
-    /// An item that is done and yet has a reason is done in part: newer changes go, an older one stays.
+    /// Every path of the move, in order: what is done, what stays and why, and what is already right. An item that is
+    /// done but has a reason is done in part: newer changes go, an older one stays.
     pub items: Vec<Item>,
     /// The bytes that merges made, to be stored before anything is done.
     pub blobs: BTreeMap<ObjectId, Vec<u8>>,
 }
 
 impl Plan {
-    /// Returns whether anything is to be done to the workspace.
+    /// Returns whether the plan changes anything in the workspace.
     pub fn has_work(&self) -> bool {
         self.items
             .iter()
@@ -324,7 +324,7 @@ pub(super) fn plan_for(
     Ok(plan)
 }
 
-/// Says of what cannot be put back since it was forgotten that it was.
+/// Gives the reason for paths that cannot be restored because they were forgotten.
 fn name_forgotten(items: &mut [Item], forgotten: &[Vec<u8>]) {
     let gaps = items
         .iter_mut()
@@ -363,7 +363,7 @@ fn plan_targets(
     )
 }
 
-/// Plans to make paths exactly what they were, whoever changed them: `restore`.
+/// Plans to make paths exactly what they were, whoever changed them since: `restore`.
 pub(crate) fn plan_exactly(
     snapshots: &Snapshots,
     wanted: &States,

@@ -20,7 +20,7 @@ use crate::timeline::{How, Observation, Place, snapshot_of};
 
 /// What a command finds and does before anything else.
 pub(crate) struct Recovered {
-    /// What to tell the user.
+    /// Notes for the user.
     pub warnings: Vec<String>,
     /// What of it changed the workspace, and stays so whatever fails afterwards.
     pub done: Vec<String>,

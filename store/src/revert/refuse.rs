@@ -1,5 +1,5 @@
-//! Why an operation is not begun: an agent is at work, nothing was recorded, an object is damaged, there is no room, or no
-//! writing to a directory.
+//! Reasons to refuse an operation: a busy agent, nothing recorded, damaged objects, a full disk, a directory that
+//! cannot be written.
 
 use std::collections::BTreeSet;
 
@@ -23,8 +23,8 @@ use crate::store::Store;
 use crate::timeline::life::is_at_work;
 use crate::timeline::{How, Observation, Place};
 
-/// Refuses to go on while an agent works at one of the steps; `who` says where it is at work. A dry run goes on, and gets told
-/// whether the call would be refused.
+/// Refuses to go on while an agent works on one of the steps; `who` says where. A dry run goes on, and learns whether
+/// the real call would be refused.
 pub(super) fn while_busy<'a>(
     who: &str,
     steps: impl IntoIterator<Item = &'a OpenStep>,
@@ -126,8 +126,8 @@ pub(super) fn check_before_writing(
     })
 }
 
-/// What is to be removed or replaced must be stored whole before it is: the way back leads through it. What is damaged is stored
-/// anew from the files, which are still there.
+/// Checks that everything to be removed or replaced is stored whole, because the way back needs it. Damaged objects are
+/// stored again from the files, which still exist.
 pub(super) fn no_way_back(
     store: &Store,
     place: &Place,
@@ -184,7 +184,7 @@ fn check_going(snapshots: &Snapshots, going: &[&Item], seen: &Observation) -> Re
         .map_err(|error| refused(going).because(error))
 }
 
-/// Everything that is to be written must be there and sound before anything is touched.
+/// Checks before the first write that every new content exists in the store and is intact.
 pub(super) fn damaged_objects(snapshots: &Snapshots, plan: &Plan) -> Result<()> {
     let planned = || {
         plan.items

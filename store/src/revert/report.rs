@@ -78,7 +78,7 @@ pub(super) fn report(
     }
 }
 
-/// Where nothing of a session is reverted any more, something of another may be. That the files went back is so without it, too.
+/// Once nothing of this session is reverted, something of another may be. The files are back either way.
 fn also_reverted(store: &Store, movement: &Movement) -> Vec<RevertedSession> {
     if !movement.takes_all_back() {
         return Vec::new();

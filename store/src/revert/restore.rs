@@ -1,5 +1,5 @@
-//! `restore`: paths become exactly what a captured state holds, whoever changed them since. The present is in the operation's
-//! snapshot, so this has a way back like every operation.
+//! `restore`: makes paths exactly what a captured state holds, whoever changed them since. The operation's snapshot
+//! holds the present state, so this can be undone like every operation.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ fn restore_under_lock(
     options: Options,
     warnings: Vec<String>,
 ) -> Result<Executed> {
-    // Resolve: which state is wanted, and who is at work here.
+    // Resolve: find the state, and refuse or warn if an agent is busy.
     let wanted_id = snapshot_named(store, place, &request.id)?;
     let (open, before) = operate::known(store, place)?;
     let who = "an agent is at work in this workspace";
@@ -85,7 +85,7 @@ fn restore_under_lock(
     Ok(executed.while_busy(busy))
 }
 
-/// A state that paths are to be put back to, and what is there now.
+/// A captured state that paths go back to, and the present state.
 struct Wanted<'a> {
     store: &'a Store,
     place: &'a Place,
@@ -93,7 +93,7 @@ struct Wanted<'a> {
     seen: &'a Observation,
     /// The row of its snapshot.
     id: i64,
-    /// The paths that are asked for; all where there are none.
+    /// The paths to restore; all if empty.
     only: &'a [WorkspacePath],
 }
 
@@ -150,7 +150,7 @@ impl Wanted<'_> {
         })
     }
 
-    /// Returns what is to be said besides the files.
+    /// Returns the warnings.
     fn warnings(&self, wanted: &States, moves_git: bool) -> Result<Vec<String>> {
         let Self {
             store,
@@ -229,8 +229,8 @@ pub(crate) fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i
     })
 }
 
-/// A path of which neither the state nor the present has anything is a mistake of whoever named it. `only` are those of the
-/// `named` ones at which nothing differs.
+/// A path that exists in neither state is the caller's mistake. `only` are the paths, of `named` in all, at which
+/// nothing differs.
 fn unknown_paths(
     store: &Store,
     snapshots: &Snapshots,

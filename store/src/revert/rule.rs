@@ -6,18 +6,18 @@ use crate::model::request::OnConflict;
 use crate::revert::history::{Difference, Missing};
 use crate::revert::merge::{Contents, Merge};
 
-/// The three states of a path: `ancestor` → `theirs` is what is to happen, `ours` is what it is to happen to.
+/// The three states of a path: the change `ancestor` → `theirs` is to be applied to `ours`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sides {
-    /// What the agent left.
+    /// The state that the agent left.
     pub ancestor: State,
-    /// What was there before.
+    /// The state before.
     pub theirs: State,
-    /// What is there.
+    /// The present state.
     pub ours: State,
 }
 
-/// What the rule gives.
+/// The result of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
     /// It already is what it should be.
@@ -89,7 +89,8 @@ fn merge(sides: Sides, contents: &mut Contents<'_>) -> Result<Ruling> {
     })
 }
 
-/// Returns ancestor, theirs and ours where they are three stored files (or empty directories), else why that is the end.
+/// Returns the ancestor, theirs and ours if all three are stored files (or empty directories), else why they cannot be
+/// compared.
 fn comparable(sides: Sides) -> std::result::Result<[Entry; 3], Ruling> {
     let is_missing = |state: State| state.is_some_and(|entry| !entry.is_stored());
     if is_missing(sides.theirs) {

@@ -1,5 +1,6 @@
-//! What a revert leaves of the agent's that no file of the plan tells of: repositories that came or went, what git or a submodule is in
-//! the middle of, folders that hold what is not captured, and work elsewhere in the same turn. This module does IO; it reads.
+//! What a revert cannot take back, and no file of the plan shows: repositories that appeared or disappeared, an
+//! operation of git or a submodule that is half done, folders with files that are not captured, and work elsewhere in
+//! the same turn. This module does IO; it reads.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -24,7 +25,7 @@ use crate::timeline::{Observation, Place};
 /// How many paths a line names.
 const NAMED: usize = 3;
 
-/// Returns what is to be said of a whole revert; nothing of any other move.
+/// Returns the warnings about a whole revert. Other movements have none.
 pub(super) fn told(
     connection: &Connection,
     place: &Place,
@@ -76,7 +77,7 @@ pub(super) fn told_before(
     Ok(notes.collect())
 }
 
-/// What is between these in a note tells of now, and does not depend on where a revert goes.
+/// The text between these two is about the present, and does not depend on where a revert goes.
 const NOW: &str = " and is at ";
 
 /// Returns whether a note says nothing that was not told.

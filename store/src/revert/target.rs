@@ -21,20 +21,20 @@ use crate::revert::rule::{Ruling, Sides, three_way};
 /// What a revert point asks for at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// What stood there before the first revert.
+    /// The state before the first revert.
     pub base: State,
-    /// What is to stand there.
+    /// The target state.
     pub state: State,
-    /// How it comes to that.
+    /// Why this is the target.
     pub verdict: Verdict,
-    /// Why some or all of its changes stay; none where everything is undone.
+    /// Why some or all of its changes stay, or `None` if all are undone.
     pub kept: Option<Reason>,
 }
 
 /// How a target comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// No change of it is to be undone: it is as before the first revert.
+    /// None of its changes is to be undone: the target is the state before the first revert.
     Untouched,
     /// It is as before the first revert: somebody undid its changes before, or they stay.
     Same,
@@ -45,7 +45,7 @@ pub enum Verdict {
 }
 
 impl Target {
-    /// Returns the target of a path that is to be exactly so, whoever changed it: what `restore` asks for.
+    /// Returns the target of a path that is to have exactly this state, whoever changed it: what `restore` asks for.
     pub fn exactly(base: State, state: State) -> Self {
         Self {
             base,
@@ -58,10 +58,10 @@ impl Target {
 
 /// Returns what the revert point asks for at every path of `base` and of `history`.
 ///
-/// `base` holds what was there just before the first revert of the chain; a path that it does not hold was absent. What
-/// was there and is not stored must be in it as such an entry, also below a directory that could not be read. It has to
-/// hold the places of the history ([`History::places`]), and is the better for what stands below them. Fails where a blob
-/// that a merge needs cannot be read.
+/// `base` holds the states just before the first revert of the chain; a path that is not in it was absent. A path that
+/// existed but is not stored must be in it as such an entry, also below a directory that could not be read. It must
+/// hold the places of the history ([`History::places`]), and should hold everything below them. Fails if a blob that a
+/// merge needs cannot be read.
 pub fn target(
     base: &BTreeMap<WorkspacePath, State>,
     history: &History<'_>,
@@ -197,21 +197,21 @@ impl<'a> Run<'a> {
     }
 }
 
-/// How far undoing came.
+/// How far undoing got.
 struct Undone<'a> {
     state: State,
     is_merged: bool,
     stop: Option<Stop<'a>>,
 }
 
-/// What stopped it.
+/// The change that stopped it.
 enum Stop<'a> {
     Conflict(&'a PastChange, Difference),
     Missing(Missing),
     Held(Held<'a>),
 }
 
-/// Undoes changes, given newest first: one by one, else as one, else as far as it goes, or by force where asked for.
+/// Undoes changes, given newest first: one by one, else all as one, else as far as possible, or by force if asked to.
 fn undo<'a>(
     base: State,
     runs: &[Run<'a>],

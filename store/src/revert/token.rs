@@ -21,7 +21,7 @@ use crate::timeline::{Observation, Place};
 /// The version of the form below; a token of another is of another binary.
 const VERSION: u64 = 1;
 
-/// What a token asks for.
+/// The request that a token stands for.
 #[derive(Clone, Debug)]
 pub(crate) enum Asked {
     Revert(RevertRequest),
@@ -63,7 +63,7 @@ impl Token {
         bytes(token.to_string().as_bytes())
     }
 
-    /// Reads a token. Fails where it is none, or one of another version.
+    /// Parses a token. Fails if the text is not one, or is one of another version.
     pub fn decode(text: &str) -> Result<Self> {
         let wrong = || {
             Error::failed("this is not the token of a plan")
@@ -158,8 +158,9 @@ pub(crate) fn absolute(cwd: &Path, paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().map(|path| cwd.join(path)).collect()
 }
 
-/// Returns what tells one plan, and the state that it was made for, from every other: the workspace as it is, with the rules that
-/// say what of it is seen; what is done to each path; which messages it hides; git's own state where it moves along; and what was last done here.
+/// Returns a fingerprint of a plan and of the state that it was made for: the workspace with the rules that decide what
+/// is captured, the result for each path, the messages it hides, git's own state if it moves too, and the last
+/// operation here.
 pub(crate) fn fingerprint(
     store: &Store,
     place: &Place,

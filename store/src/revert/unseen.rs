@@ -1,5 +1,6 @@
-//! Changes of which no row tells, since no single step saw them whole: a file that one step hid from view and another removed,
-//! and an empty folder that is left of what was made and taken away again. The snapshots around the steps tell of both.
+//! Changes that no row holds, because no single step saw them whole: a file that one step hid from view and another
+//! removed, and an empty folder that remains of one that was made and emptied again. The snapshots around the steps
+//! show both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ use crate::snapshot::{Budget, Snapshot, Snapshots, Times};
 use crate::timeline::evidence::{self, Changed, Doubt, Evidence, Verdict};
 use crate::timeline::{Observation, Place, snapshot_of, step_afterwards};
 
-/// Where to look for them.
+/// What the search needs.
 pub(super) struct Unseen<'a> {
     pub connection: &'a Connection,
     pub place: &'a Place,
@@ -26,10 +27,10 @@ pub(super) struct Unseen<'a> {
     /// The session and its agent.
     pub session: (&'a str, &'a str),
     pub scopes: &'a [RevertScope],
-    /// The snapshot before the first revert of the chain, where there is one.
+    /// The snapshot before the first revert of the chain, if there is one.
     pub base: Option<i64>,
     pub chain: &'a [ChainOperation],
-    /// The changes that rows tell of, newest first.
+    /// The changes that rows hold, newest first.
     pub live: &'a [LiveChange],
     /// The moment at which the workspace was looked at.
     pub now: Milliseconds,
@@ -52,8 +53,8 @@ impl Unseen<'_> {
         Ok(changes)
     }
 
-    /// What a step hid is not there any more, or is something else. Nobody saw who did that, for the step hid it; that the file is
-    /// gone is plain. It comes back where nothing is in its place, and else is kept and named.
+    /// A file that a step hid is gone, or is something else. Nobody saw who did that, because it was hidden; only that
+    /// it is gone is certain. It is brought back if nothing took its place, and otherwise kept and named.
     fn removed_while_hidden(
         &self,
         spans: &[StepSides],
@@ -78,7 +79,7 @@ impl Unseen<'_> {
         }
         let removed_by_others = self.removed_by_others()?;
         hidden.retain(|path, (entry, _)| {
-            // Where rows tell how it came to be gone, there is nothing to add.
+            // If rows explain its absence, there is nothing to add.
             match newest.get(path) {
                 Some(Some(state)) => *entry = *state,
                 Some(None) => return false,
@@ -97,9 +98,10 @@ impl Unseen<'_> {
         Ok(changes)
     }
 
-    /// Weighs whether a step removed what one had hidden. The time is that of what stands there, or of the folder that it is
-    /// missing in: the last change there, which may have come after it. So a time at which no tool ran says nothing for
-    /// certain, and what is unclear stays; where no time can be believed, the step that hid it is answerable.
+    /// Judges whether a step removed what an earlier one had hidden. The only time is that of the present entry, or of
+    /// the directory it is missing from: that of the last change there, which may be later than the removal. So a time
+    /// at which no tool ran proves nothing, and an unclear case stays; without a credible time, the step that hid the
+    /// path is responsible.
     fn weigh(
         &self,
         spans: &[StepSides],

@@ -1,4 +1,4 @@
-//! What is to be said of an operation besides its files: what was not recorded or captured, and what stays of git's state.
+//! The warnings of an operation: what was not recorded or captured, and what stays of git's state.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 
-/// A path that the agent never changed is a mistake of whoever named it, and not a file that is as it was.
+/// A named path that the agent never changed is the caller's mistake; it must not count as unchanged.
 pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<String>> {
     let Some(part) = movement
         .part
@@ -59,7 +59,7 @@ pub(super) fn unprotected_steps(material: &Material) -> impl Iterator<Item = Str
     material.unprotected.iter().map(note)
 }
 
-/// What stood there just before a message of which no snapshot could be taken is known only as far as snapshots around it tell.
+/// If no snapshot was taken at a message, the state before it is known only from the snapshots around it.
 pub(super) fn unprotected_message(movement: &Movement) -> Option<String> {
     let message = match &movement.part {
         Some(Part::Paths { message, .. } | Part::Message { message, .. }) => message,
@@ -115,8 +115,8 @@ pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation)
     left_alone(plan, seen.gaps.iter())
 }
 
-/// Where no step was recorded of a message, what changed in its time belongs to nobody, and stays as if it were the user's. It
-/// is told once, when the message is reverted.
+/// Changes during a message without a recorded step belong to nobody, and stay as if they were the user's. The warning
+/// comes once, when the message is reverted.
 pub(super) fn without_a_step(
     store: &Store,
     place: &Place,
@@ -317,8 +317,8 @@ pub(super) fn first_of(mut names: impl ExactSizeIterator<Item = String>, most: u
     first.join(", ")
 }
 
-/// Names what of git's state stays: without `--git` the commits that the agent made and the branches that it moved, and always
-/// what no revert takes back.
+/// Names the parts of git's state that stay: without `--git` the agent's commits and moved branches, and always what no
+/// revert takes back.
 pub(super) fn head_moved(
     side: &GitSide<'_>,
     movement: &Movement,

@@ -270,7 +270,7 @@ pub(crate) struct ChangeSince {
     pub is_of_session: bool,
 }
 
-/// Returns what was changed in a workspace since a snapshot, whoever did it, and was not undone for good; newest first.
+/// Returns what anybody changed in a workspace since a snapshot, without what was undone for good; newest first.
 pub(crate) fn changes_since(
     connection: &Connection,
     workspace_id: i64,

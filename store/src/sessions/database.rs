@@ -35,7 +35,7 @@ pub const OLDEST_SQLITE: i32 = 3_051_003;
 pub struct Database {
     connection: Connection,
     path: PathBuf,
-    /// Where a damaged file went that stood in this one's place.
+    /// The new name of a damaged file that was replaced by this one.
     pub(crate) set_aside: Option<PathBuf>,
 }
 
@@ -59,8 +59,8 @@ pub struct Diagnostic<'a> {
 }
 
 impl Database {
-    /// Opens `sessions.db` in a directory, and makes and migrates it where that is needed. A damaged file is set aside, never
-    /// deleted, and a new one begun: recording goes on.
+    /// Opens `sessions.db` in a directory, and creates and migrates it if needed. A damaged file is set aside, never
+    /// deleted, and a new one begun, so that recording goes on.
     pub fn open(directory: &Path, durability: Durability) -> Result<Self> {
         match Self::open_file(directory, durability) {
             Err(error) if is_damage(&error) => Self::begin_anew(directory, durability),
@@ -113,7 +113,7 @@ impl Database {
         })
     }
 
-    /// Returns a database in memory, without a row: what there is where there is no store.
+    /// Returns an empty database in memory, which stands in for a missing store.
     pub fn empty() -> Result<Self> {
         let path = PathBuf::from(":memory:");
         let what = || "cannot make an empty session store in memory";
@@ -213,7 +213,8 @@ impl Database {
             .context(|| "cannot set a pragma")
     }
 
-    /// Writes the file anew without what was deleted, and empties the log. Busy where another process reads the file all the while.
+    /// Rewrites the file without the deleted rows, and empties the log. Fails as busy if another process keeps reading
+    /// the file.
     pub(crate) fn scrub(&self) -> Result<()> {
         self.overwrite_deleted()?;
         self.connection
@@ -305,7 +306,7 @@ pub(super) fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Moves the log into the database. Where others are at work it stays, and whoever writes next tries again.
+/// Moves the log into the database. While other processes use it, the log stays, and the next writer tries again.
 pub(super) fn empty_log(connection: &Connection) {
     let _ = connection.busy_timeout(Duration::ZERO);
     let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
@@ -328,8 +329,8 @@ pub(super) fn make_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Where many processes open a new file at once, the one that makes a log for it is told at once that the file is locked: SQLite
-/// does not wait there, for two that wait would wait for each other.
+/// If many processes open a new file at once, the one that creates its log gets "locked" immediately: SQLite does not
+/// wait there, because two that wait would wait for each other.
 fn configure_patiently(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
     let end = Instant::now() + BUSY_TIMEOUT;
     loop {

@@ -1,5 +1,5 @@
-//! The table `feed`: what happened, in one order, for clients that go on from where they were. Every row is written in the
-//! transaction of the change that it tells of.
+//! The table `feed`: events in one order, for clients that resume where they stopped. Every row is written in the same
+//! transaction as the change it reports.
 
 use rusqlite::{Connection, params};
 
@@ -15,8 +15,8 @@ pub(super) fn message_added(connection: &Connection, id: &str, session: &str) ->
     )
 }
 
-/// Notes which messages of a session are about to change their state: those from a place in the order on are to be hidden, those
-/// before it live; all are to be live without a place.
+/// Notes which messages of a session are about to change their state: those from a position on become hidden, those
+/// before it live; without a position, all become live.
 pub(super) fn messages_hidden_from(
     connection: &Connection,
     session: &str,

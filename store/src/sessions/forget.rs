@@ -1,4 +1,4 @@
-//! The rows of what is forgotten.
+//! Deletes the rows of what is forgotten.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,14 +10,14 @@ use crate::model::entry::ObjectId;
 
 const WHAT: &str = "cannot forget rows";
 
-/// Says of a path, and a blob that stood there, whether it is forgotten.
+/// Whether a path with a certain blob is forgotten.
 pub(crate) type IsForgotten<'a> = dyn Fn(&[u8], ObjectId) -> bool + 'a;
 
 /// What belongs to a session or a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Belongings {
     pub messages: Vec<String>,
-    /// The agents' ids of the sessions, where they are forgotten as a whole.
+    /// The agents' ids of the sessions that are forgotten as a whole.
     pub agent_ids: Vec<String>,
     /// What its steps wrote, where.
     pub written: HashSet<(Vec<u8>, ObjectId)>,
@@ -282,7 +282,7 @@ pub(crate) fn diagnostics_about(connection: &Connection, paths: &[String]) -> Re
     Ok(())
 }
 
-/// Forgets what stands beside workspaces, once there is none any more.
+/// Deletes what does not belong to a workspace, once no workspace is left.
 pub(crate) fn rest(connection: &Connection) -> Result<()> {
     for table in ["diagnostics", "hook_runs"] {
         connection

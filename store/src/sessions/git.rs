@@ -13,9 +13,9 @@ use crate::model::git_item::GitStateRow;
 pub(crate) struct SeenGit {
     /// None stands for what is only being seen now.
     pub snapshot_id: Option<i64>,
-    /// When it was taken; of what is only being seen now: now.
+    /// When it was taken; for the present observation, now.
     pub taken_at: Milliseconds,
-    /// None where there was no repository.
+    /// `None` if there was no repository.
     pub state: Option<GitStateRow>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct SeenGit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepSpan {
     pub step_id: String,
-    /// The session of its message: that at the top of its own session's line of parents.
+    /// The session of its message: the topmost of its own session's parents.
     pub session_id: String,
     pub agent: String,
     pub message_seq: i64,

@@ -1,4 +1,4 @@
-//! What happened to one path: the rows of `changes` and `operation_files` that name it, with where they come from.
+//! The history of one path: the rows of `changes` and `operation_files` that name it, with their origin.
 
 use ckpt_schema::report::{FileResult, MessageState, OperationKind};
 use rusqlite::{Connection, Row, params};
@@ -50,7 +50,7 @@ pub(crate) struct FileOperation {
     pub seq: i64,
     pub kind: OperationKind,
     pub session_id: Option<String>,
-    /// The first message, by its place in the order, that is reverted after it; none where nothing is.
+    /// The position of the first message that is reverted after it, if any is.
     pub reverted_from: Option<i64>,
     /// The one message that was reverted alone.
     pub alone: Option<String>,
@@ -143,7 +143,7 @@ pub(crate) fn deleted_with(
     )
 }
 
-/// Returns what was deleted in a workspace, newest first, by whom of those that are recorded.
+/// Returns the recorded deletions in a workspace, newest first.
 pub(crate) fn deletions(connection: &Connection, workspace_id: i64) -> Result<Vec<FileChange>> {
     let sql = format!(
         "{CHANGES} WHERE changes.workspace_id = ?1 AND changes.old_mode IS NOT NULL
@@ -156,7 +156,7 @@ pub(crate) fn deletions(connection: &Connection, workspace_id: i64) -> Result<Ve
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TakenFile {
     pub path: WorkspacePath,
-    /// What it was.
+    /// The state before.
     pub state: State,
     pub operation: String,
     pub time: Milliseconds,

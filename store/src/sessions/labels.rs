@@ -6,7 +6,7 @@ use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::label::Label;
 
-/// What a label is on.
+/// The thing that a label names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Labelled {
     /// The message with this id.

@@ -1,4 +1,4 @@
-//! The session store: SQLite in WAL mode, made for many short-lived processes. It knows nothing of trees.
+//! The session store: SQLite in WAL mode, for many short-lived processes. It does not know trees.
 //!
 //! Each file holds the rows of one or two tables as private structs, and the statements that read and write them.
 //! Functions take a connection: the one of [`Database::connection`] to read, the one that [`Database::write`] hands out to
@@ -118,7 +118,7 @@ impl FromSql for Mode {
     }
 }
 
-/// Reads two columns, a mode and a blob, as what stands at a path.
+/// Reads two columns, a mode and a blob, as the state of a path.
 fn state(row: &rusqlite::Row<'_>, mode: &str, blob: &str) -> rusqlite::Result<State> {
     let mode: Option<Mode> = row.get(mode)?;
     let blob: Option<ObjectId> = row.get(blob)?;

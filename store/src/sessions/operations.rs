@@ -232,7 +232,7 @@ pub(crate) fn close_operation(
     feed::operation(connection, operation)
 }
 
-/// Returns the newest operation of a workspace, by its place in the order; none where there is none.
+/// Returns the position of the newest operation of a workspace, if there is one.
 pub(crate) fn newest_operation(connection: &Connection, workspace_id: i64) -> Result<Option<i64>> {
     connection
         .query_row(

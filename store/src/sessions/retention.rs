@@ -20,7 +20,7 @@ pub(crate) struct SessionUse {
     pub used_at: Milliseconds,
     /// Whether one of them was never told to be over.
     pub is_unended: bool,
-    /// The agents' processes, where they are known.
+    /// The agents' processes, if known.
     pub processes: Vec<String>,
     /// Whether something of it is reverted.
     pub is_reverted: bool,
@@ -123,7 +123,7 @@ pub(crate) fn trees_of(connection: &Connection, sessions: &[String]) -> Result<V
     all(connection, &sql, [json(sessions)], |row| row.get(0))
 }
 
-/// What of a workspace is to be marked as pruned.
+/// Which snapshots of a workspace are marked as pruned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pruning<'a> {
     pub workspace_id: i64,
@@ -184,7 +184,7 @@ pub(crate) fn mark_pruned(connection: &Connection, ids: &[i64], now: Millisecond
     Ok(())
 }
 
-/// A snapshot that is to be measured.
+/// A snapshot to be measured.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     pub id: i64,
@@ -240,7 +240,7 @@ pub(crate) fn note_sizes(connection: &Connection, sizes: &[(i64, u64)]) -> Resul
     Ok(())
 }
 
-/// A workspace, as far as it may be gone.
+/// A workspace that may be gone.
 #[derive(Clone, Debug)]
 pub(crate) struct Presence {
     pub id: i64,
@@ -274,7 +274,7 @@ pub(crate) fn presences(connection: &Connection) -> Result<Vec<Presence>> {
     })
 }
 
-/// Notes when a workspace was first found to be gone; none where it is there.
+/// Notes when a workspace was first found to be gone; `None` if it exists.
 pub(crate) fn note_gone(
     connection: &Connection,
     id: i64,

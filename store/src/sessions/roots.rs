@@ -76,7 +76,7 @@ pub(crate) fn named(connection: &Connection, workspace_id: i64) -> Result<Named>
     Ok(Named { trees, blobs })
 }
 
-/// Returns a path at which a blob stood, as far as a change tells.
+/// Returns a path that a blob had, if a change knows one.
 pub(crate) fn path_of_blob(
     connection: &Connection,
     workspace_id: i64,

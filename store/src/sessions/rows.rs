@@ -176,7 +176,7 @@ pub(crate) struct SteplessMessage {
     pub id: String,
     /// The workspace just before it.
     pub snapshot_id: i64,
-    /// The workspace just before the session's next message; none where it is the newest.
+    /// The snapshot before the session's next message, or `None` for the newest message.
     pub next_snapshot_id: Option<i64>,
 }
 
@@ -257,7 +257,7 @@ pub(crate) fn upsert_session(
     .ok_or_else(|| crate::error::Error::failed("a session that was just added is not there"))
 }
 
-/// What was last heard of a session, while the agent runs a command of ours that its user typed.
+/// The last event of a session while the agent runs one of our commands that its user typed.
 pub(crate) const COMMAND: &str = "command";
 
 /// Notes that a session was heard of. A command that its user typed is no sign of the agent's life.
@@ -298,7 +298,7 @@ pub(crate) fn touch_session(
     Ok(())
 }
 
-/// Moves the revert point of a session; none of both where nothing is reverted any more.
+/// Moves the revert point of a session; both are `None` once nothing is reverted.
 pub(crate) fn set_revert_point(
     connection: &Connection,
     session: &str,
@@ -440,7 +440,7 @@ pub(crate) fn bind_pending_messages(
     Ok(())
 }
 
-/// Hides the messages from a place in the order on, and shows those before it; shows all where there is no place.
+/// Hides the messages from a position on, and shows those before it; without a position, shows all.
 pub(crate) fn set_hidden_from(
     connection: &Connection,
     session: &str,

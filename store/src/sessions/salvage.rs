@@ -19,7 +19,7 @@ use crate::settings::Durability;
 /// What became of a damaged session store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Salvaged {
-    /// Where the file went that stood in the store's place.
+    /// The new name of the damaged file.
     pub set_aside: PathBuf,
     /// How many rows could be read.
     pub rows: u64,
@@ -30,12 +30,12 @@ pub(crate) struct Salvaged {
 /// How far behind a damaged page rows are looked for, in numbers of rows.
 const FARTHEST: i64 = 1 << 32;
 
-/// Makes a new session store of what can be read of `source`, which is the store's own or one that was set aside, and puts it in the
-/// place of the store's own.
+/// Builds a new session store from what can be read of `source`, which is the current file or one that was set aside,
+/// and replaces the current one.
 ///
 /// # Errors
 ///
-/// A source of which nothing can be read, and a disk that cannot be written to; nothing is changed then.
+/// Fails, with nothing changed, if nothing of the source can be read or the disk cannot be written to.
 pub(crate) fn salvage(directory: &Path, source: &Path) -> Result<Salvaged> {
     let what = || format!("cannot save what `{}` holds", source.display());
     let _lock = layout::lock_store(directory, super::database::BUSY_TIMEOUT)?;
@@ -196,7 +196,7 @@ fn copy_by_numbers(
     }
 }
 
-/// A table whose rows have no numbers: from its beginning as far as it can be read, and from its end.
+/// Copies a table whose rows have no numbers: from its beginning as far as it can be read, and from its end.
 fn copy_without_numbers(
     old: &Connection,
     table: &str,
@@ -224,7 +224,8 @@ fn copy_without_numbers(
     Ok((sum, false))
 }
 
-/// What refers to a lost row refers to nothing, where its table allows that, and goes where not; and so does what refers to it.
+/// A reference to a lost row becomes NULL if its table allows that; otherwise its row is deleted too, and so on for
+/// references to that.
 fn mend_references(new: &Connection) -> Result<()> {
     let what = || "cannot mend references to lost rows";
     let mut references = Vec::new();
@@ -262,7 +263,7 @@ mod tests {
     use super::*;
     use crate::sessions::Database;
 
-    /// A store with so many sessions, each with a message and a diagnostic of some length.
+    /// A store with this many sessions, each with a message and a diagnostic.
     fn filled(directory: &Path, sessions: u32) {
         let database = Database::open(directory, Durability::Full).expect("a fresh directory");
         database

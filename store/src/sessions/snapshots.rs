@@ -21,7 +21,7 @@ pub(crate) struct SnapshotRow {
     pub rules: Option<ObjectId>,
     pub git_state_id: Option<i64>,
     pub taken_at: Milliseconds,
-    /// When its objects were removed; none while they are there.
+    /// When its objects were removed, or `None` while they exist.
     pub pruned_at: Option<Milliseconds>,
 }
 
@@ -84,7 +84,7 @@ impl SnapshotRow {
     }
 }
 
-/// Returns the snapshot with an id, for whoever needs its objects. Fails where they were pruned.
+/// Returns a snapshot whose objects are needed. Fails if they were pruned.
 pub(crate) fn snapshot(connection: &Connection, id: i64) -> Result<SnapshotRow> {
     let row = snapshot_row(connection, id)?;
     if row.pruned_at.is_none() {
@@ -108,7 +108,7 @@ pub(crate) fn snapshot_row(connection: &Connection, id: i64) -> Result<SnapshotR
         .context(|| "cannot read a snapshot's row")
 }
 
-/// Returns the snapshots of a workspace after one of them, newest first, so many at most.
+/// Returns at most this many snapshots of a workspace after one of them, newest first.
 pub(crate) fn snapshots_since(
     connection: &Connection,
     workspace_id: i64,
@@ -198,12 +198,12 @@ pub(crate) struct StepGap {
     pub gap: Gap,
     /// Whether the snapshot before the step has it.
     pub at_start: bool,
-    /// Whether the one after it has it; none while the step is open.
+    /// Whether the snapshot after it has it too; `None` while the step is open.
     pub at_finish: Option<bool>,
 }
 
-/// Returns the gaps without a size around the steps of a session's messages from one on: of directories, and of what could not
-/// even be looked at.
+/// Returns the gaps without a size around the steps of a session's messages: directories, and paths that could not even
+/// be looked at.
 pub(crate) fn gaps_around_steps(
     connection: &Connection,
     root_session: &str,

@@ -25,9 +25,9 @@ pub(crate) struct StepRow {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpenStep {
     pub row: StepRow,
-    /// When it started.
+    /// The time of its start.
     pub started_at: Milliseconds,
-    /// Its tools, in the order in which they were told of.
+    /// Its tools, in the order in which they were reported.
     pub tools: Vec<ToolRow>,
     /// Where its agent shows that it lives.
     pub life: Life,
@@ -50,7 +50,7 @@ pub(crate) struct OpenStep {
 pub(crate) struct Life {
     /// Its process, once several calls have come from the same one.
     pub process: Option<String>,
-    /// The path of its own record of the conversation.
+    /// The path of the agent's transcript.
     pub transcript: Option<String>,
     /// When the user interrupted it, as it told.
     pub interrupted_at: Option<Milliseconds>,
@@ -104,7 +104,7 @@ pub(crate) struct StepSides {
     pub started_at: Milliseconds,
     /// None while it is open.
     pub finish: Option<i64>,
-    /// When it ended: its last snapshot may be an older one, where nothing had changed.
+    /// The time of its end, which may be later than its last snapshot if nothing changed.
     pub finished_at: Option<Milliseconds>,
     /// Whether rules of the repository, the user or the settings are others at its end, or it changed an ignore file.
     pub changed_rules: bool,

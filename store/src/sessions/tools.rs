@@ -20,7 +20,7 @@ use crate::model::path_list;
 /// A tool of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ToolRow {
-    /// What it may change; none where that is anything.
+    /// What it may change; `None` means anything.
     pub kind: Option<ToolKind>,
     /// The files that it names.
     pub paths: Vec<WorkspacePath>,
@@ -30,7 +30,7 @@ pub(crate) struct ToolRow {
     pub ran_for: Option<Milliseconds>,
     /// Since when it waited for permission.
     pub waited_at: Option<Milliseconds>,
-    /// Whether a command of it goes on in the background, as far as is known.
+    /// Whether a command of it is known to run in the background.
     pub is_in_background: bool,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct StepPath {
     pub hidden_before: Option<State>,
 }
 
-/// Returns the tools of a step, in the order in which they were told of.
+/// Returns the tools of a step, in the order in which they were reported.
 pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>> {
     let mut statement = connection
         .prepare_cached(
@@ -207,8 +207,8 @@ pub(crate) fn note_wait(
     Ok(())
 }
 
-/// Notes what the end of a tool tells of it beside its time. One whose beginning was lost began with its step, or when its
-/// duration says.
+/// Notes the end of a tool and what it says about the tool. A tool whose start was lost began with its step, or at the
+/// time that its duration gives.
 pub(crate) fn finish_tool(
     connection: &Connection,
     step: &str,

@@ -34,8 +34,8 @@ pub(crate) fn has_rows(connection: &Connection, rows: &LastRows) -> Result<bool>
         .context(|| "cannot look for the last rows")
 }
 
-/// Marks that rows of a workspace were lost: its open steps know no more what they did, and where none is open, the newest
-/// message gets a step that was not recorded, from the newest snapshot until now.
+/// Marks that rows of a workspace were lost: what its open steps did is unknown, and if none is open, the newest
+/// message gets an unrecorded step from the newest snapshot until now.
 pub(crate) fn mark_lost(
     connection: &Connection,
     workspace_id: i64,

@@ -176,7 +176,7 @@ impl Table {
     }
 }
 
-/// A word in a row that none of ours is: the row is damaged.
+/// A word in a row that is not one of ours: the row is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnknownWord {
     table: &'static str,
@@ -329,7 +329,7 @@ mod tests {
     use crate::sessions::Database;
     use crate::settings::Durability;
 
-    /// Holds the words of a column against what the schema lets into it, and reads each, one that is none of them, and NULL.
+    /// Checks the words of a column against those that the schema allows, and reads each, an unknown one, and NULL.
     fn check<T: Word + Debug + PartialEq>(connection: &Connection, table: Table, column: &str) {
         let schema: String = connection
             .query_row(

@@ -19,11 +19,11 @@ pub(crate) struct WorkspaceRow {
     pub path: PathBuf,
     pub device: u64,
     pub inode: u64,
-    /// When the directory was made, in nanoseconds since 1970, where that was believed.
+    /// When the directory was made, in nanoseconds since 1970, if that could be believed.
     pub born: Option<i64>,
     pub last_snapshot_id: Option<i64>,
     pub used_at: Milliseconds,
-    /// Since when another directory stands at its path.
+    /// When another directory replaced it at its path.
     pub replaced_at: Option<Milliseconds>,
 }
 
@@ -62,7 +62,7 @@ impl WorkspaceRow {
         self.is(identity) && (is_known || self.device == identity.device)
     }
 
-    /// Returns whether its directory stands at its path.
+    /// Returns whether its directory is still at its path.
     pub fn is_there(&self) -> bool {
         self.replaced_at.is_none()
             && self
@@ -100,8 +100,8 @@ pub(crate) fn find_workspace(
     }))
 }
 
-/// Like [`find_workspace`], and makes the row where there is none. A row whose directory was replaced by another one at the
-/// same path is set aside: its history is never applied to the newcomer.
+/// Like [`find_workspace`], but creates a missing row. A row whose directory was replaced by another one at the same
+/// path is set aside: its history is never applied to the new directory.
 pub(crate) fn claim_workspace(
     connection: &Connection,
     path: &Path,

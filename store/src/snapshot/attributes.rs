@@ -1,7 +1,8 @@
 //! What a git tree cannot say: permission bits beyond 644 and 755, and directories without captured entries.
 //!
-//! A directory that holds nothing is an entry. One that holds what is not captured is none: nothing of it could be put back,
-//! and it comes and goes with every build. That it was there is noted all the same, so that whoever empties it has not made it.
+//! An empty directory is an entry. A directory that holds only what is not captured is not: nothing in it could be
+//! restored, and it appears and disappears with every build. That it existed is noted all the same, so that whoever
+//! empties it did not create it.
 //!
 //! The most frequent permissions of a snapshot are its defaults, so that a umask of 002 does not list every file.
 
@@ -72,7 +73,7 @@ impl Bearer {
     }
 }
 
-/// The defaults of files, executables and directories where nothing is counted.
+/// The default modes of files, executables and directories.
 const USUAL: [u32; 3] = [0o644, 0o755, 0o755];
 
 /// Counts permission bits.
@@ -162,7 +163,7 @@ impl Attributes {
         }
     }
 
-    /// Returns the mode of an empty directory; none where there is none at the path.
+    /// Returns the mode of an empty directory, or `None` if the path is not one.
     pub(crate) fn empty_directory(&self, path: &WorkspacePath) -> Option<Mode> {
         match self.noted.get(path) {
             Some((Bearer::EmptyDirectory, permissions)) => Some(Mode::directory(*permissions)),
@@ -219,7 +220,8 @@ impl Attributes {
             .map(|(path, _)| path)
     }
 
-    /// Returns the bytes of the attributes' blob; none where all is 644 and 755 and every directory has captured entries.
+    /// Returns the bytes of the attributes' blob, or `None` if every mode is the default and every directory has
+    /// captured entries.
     ///
     /// ```text
     /// ckpt-hook attributes 1\n
@@ -270,7 +272,7 @@ impl Attributes {
         Ok(attributes)
     }
 
-    /// Adds a line that was read; none where it is out of order, or one that would not have been written.
+    /// Adds a line that was read. Returns `None` if it is out of order, or is one that we would not have written.
     fn append(&mut self, path: WorkspacePath, bearer: Bearer, permissions: u32) -> Option<()> {
         let in_order = self
             .noted

@@ -43,7 +43,7 @@ pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> R
     states.pop().unwrap_or(Ok(None))
 }
 
-/// Returns the stamps of paths, in their order; none where nothing is, or what cannot be looked at.
+/// Returns the stamps of paths, in their order; `None` for a path that is absent or cannot be looked at.
 pub(crate) fn stamps(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<Option<Stamp>>> {
     let root = beneath::open_root(root)
         .map_err(std::io::Error::from)

@@ -27,13 +27,13 @@ use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 pub(crate) struct Broken {
     /// Which.
     pub id: ObjectId,
-    /// Where it stands in a snapshot, as far as that is known; the root's path is empty.
+    /// Its path in a snapshot, if known; the root's is empty.
     pub path: Option<Vec<u8>>,
-    /// What is wrong with it.
+    /// The error.
     pub what: String,
 }
 
-/// What reading came to.
+/// The result of reading.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     /// How many objects were read.
@@ -42,11 +42,11 @@ pub(crate) struct Checked {
     pub trees: usize,
     /// Whether there was time for all.
     pub is_whole: bool,
-    /// What cannot be read.
+    /// The objects that cannot be read.
     pub broken: Vec<Broken>,
 }
 
-/// So many blobs are read before the clock is asked again.
+/// How many blobs are read before the clock is checked again.
 const BATCH: usize = 256;
 
 /// Reads what the roots reach, as long as `goes_on` says so.
@@ -114,8 +114,8 @@ fn add_torn(checked: &mut Checked, reached: Reached) {
     checked.broken.extend(torn);
 }
 
-/// Stores what is damaged anew, from files of the workspace that still hold it, and from the user's repository. Returns what is
-/// still damaged.
+/// Stores damaged objects again, from files of the workspace that still have the bytes, and from the user's repository.
+/// Returns those that are still damaged.
 pub(super) fn heal(
     objects: &Objects,
     root: &Path,

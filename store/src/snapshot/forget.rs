@@ -1,6 +1,6 @@
 //! Trees without what is forgotten. This module does IO.
 //!
-//! A tree that holds nothing of it keeps its id. Others are written anew, each once for a path at which it stands.
+//! A tree that holds nothing forgotten keeps its id. Others are rewritten, once for each path they are at.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 use crate::objects::reader::Reader;
 use crate::objects::tree::{TreeMode, encode};
 
-/// A path that is forgotten in a tree; of a directory nothing below it is told.
+/// A path that is forgotten in a tree. For a directory, the paths below it are not listed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Gone {
     /// From the tree's root.

@@ -15,7 +15,7 @@ use crate::objects::pack::index::{self as pack_index, Indexed, PackIndex};
 use crate::objects::pack::read::PackFile;
 use crate::objects::tree;
 
-/// The bytes as the entries of a pack, each asked for; the first bytes say where they begin.
+/// Reads the bytes as the entries of a pack, each in turn; the first bytes give their offsets.
 pub fn pack(bytes: &[u8]) {
     let Some((count, rest)) = bytes.split_first() else {
         return;
@@ -104,7 +104,7 @@ pub fn index(bytes: &[u8]) {
     }
 }
 
-/// The bytes as both files of a stat cache, with checksums that are right: what a bug of ours could have written.
+/// Reads the bytes as both files of a stat cache with correct checksums: what a bug of ours could have written.
 pub fn cache(bytes: &[u8]) {
     let Some((at, rest)) = bytes.split_first() else {
         return;

@@ -1,6 +1,6 @@
-//! Snapshots: one workspace at one moment, as a git tree of raw bytes in a bare repository of its own.
+//! Snapshots: a workspace at one moment, as a git tree of raw bytes in a separate bare repository.
 //!
-//! This room knows nothing of sessions. It reads the workspace, never writes to it, and runs nothing.
+//! This room does not know sessions. It reads the workspace, never writes to it, and runs no program.
 
 mod attributes;
 mod cache;
@@ -64,11 +64,11 @@ pub struct Snapshot {
 /// HEAD, branch and index of the user's repository, read and never written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitState {
-    /// The commit; none while the branch is unborn.
+    /// The commit, or `None` while the branch is unborn.
     pub head: Option<String>,
-    /// The full ref name; none while HEAD is detached.
+    /// The full ref name, or `None` while HEAD is detached.
     pub branch: Option<String>,
-    /// The raw index as a blob in our repository; none where there is no index.
+    /// The raw index as a blob in our repository, or `None` if there is no index.
     pub index: Option<ObjectId>,
     /// What git is in the middle of: a merge, a rebase and the like.
     pub doing: Option<String>,
@@ -101,8 +101,8 @@ pub struct Request<'a> {
     pub config_home: Option<&'a Path>,
     /// The store's directory, left out wherever it is.
     pub store: &'a Path,
-    /// The paths at, beside and below which to look for what changed; the rest is taken to be as it was last seen. All, where
-    /// there are none.
+    /// Look for changes only at, beside and below these paths, and take the rest to be as it was last seen. `None`:
+    /// look everywhere.
     pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
     /// Whether to read every file, whatever is remembered of it or known to the user's repository, and to store what is not
     /// stored whole.
@@ -113,7 +113,7 @@ pub struct Request<'a> {
     /// When this snapshot begins, read before anything of the workspace is: a file that was touched shortly before it is looked at
     /// again by the next snapshot, whatever its times say. See [`crate::file_clock`].
     pub now: FileTime,
-    /// When to give up.
+    /// The time at which to give up.
     pub deadline: Option<Instant>,
     /// Is told, now and then, how far it is.
     pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
@@ -124,9 +124,9 @@ pub struct Request<'a> {
 pub struct Taken {
     /// The snapshot.
     pub snapshot: Snapshot,
-    /// What it could not hold.
+    /// The paths that it could not hold.
     pub gaps: Vec<Gap>,
-    /// The state of the user's repository; none where there is none.
+    /// The state of the user's repository, if there is one.
     pub git: Option<GitState>,
     /// Some of the ignore patterns that are too complicated to be decided: what they may match is captured.
     pub undecided: Vec<String>,
@@ -215,7 +215,8 @@ impl Snapshots {
         check::packs(&self.objects, all)
     }
 
-    /// Stores damaged objects anew from the workspace's files and the user's repository, and returns what is damaged still.
+    /// Stores damaged objects again from the workspace's files and the user's repository. Returns those that are still
+    /// damaged.
     pub(crate) fn heal(&self, root: &Path, broken: Vec<Broken>) -> Result<Vec<Broken>> {
         check::heal(&self.objects, root, Location::of(root).as_ref(), broken)
     }
@@ -232,7 +233,8 @@ impl Snapshots {
         refs::write(self.objects.repository(), trees, blobs)
     }
 
-    /// Gives borrowed packs back. To be called by whoever holds the workspace's lock, when what `roots` need of them is ours.
+    /// Gives borrowed packs back. The caller holds the workspace's lock, and whatever `roots` need of the packs has
+    /// been copied.
     pub(crate) fn give_back(&self) -> Result<()> {
         settle::give_back(&self.directory, &self.objects)
     }
@@ -247,7 +249,7 @@ impl Snapshots {
         capture::capture_all(&self.objects, root, paths)
     }
 
-    /// Returns, in the order of the paths, whether something may be there now, captured or not: false where nothing is.
+    /// Returns, in the order of the paths, whether each may exist now, captured or not; false if it certainly does not.
     pub fn may_be_there(&self, root: &Path, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
         capture::may_be_there(root, paths)
     }
@@ -258,15 +260,15 @@ impl Snapshots {
         View::open(&reader, snapshot)?.entries()
     }
 
-    /// Returns what stands at some paths in a snapshot, in the order of the paths.
+    /// Returns the states of some paths in a snapshot, in the order of the paths.
     pub fn states(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<State>> {
         let reader = self.objects.reader()?;
         let view = View::open(&reader, snapshot)?;
         paths.iter().map(|path| view.state(path)).collect()
     }
 
-    /// Returns what stands at, above and below some paths in a snapshot, by path: the entries themselves, a file where one of
-    /// them needs a directory, and all below one that is a directory. The paths are given in order.
+    /// Returns the entries at, above and below some paths in a snapshot, by path: the entries themselves, a file that
+    /// is in the way of one, and everything below a directory. The paths are given in order.
     pub fn around(
         &self,
         snapshot: &Snapshot,
@@ -287,7 +289,8 @@ impl Snapshots {
         paths.iter().map(|path| view.is_directory(path)).collect()
     }
 
-    /// Returns, in the order of the paths, what kind of thing each is on the disk now; none where nothing is that is captured.
+    /// Returns, in the order of the paths, the kind of each on disk now, or `None` if nothing that can be captured is
+    /// there.
     pub fn kinds_now(
         &self,
         root: &Path,
@@ -298,7 +301,7 @@ impl Snapshots {
         Ok(stamps.into_iter().map(|stamp| kind(stamp?)).collect())
     }
 
-    /// Returns those paths that are not on the disk what they are said to be, as far as the budget goes.
+    /// Returns the paths whose content on disk differs from what is given, as far as the budget goes.
     pub(crate) fn rewritten(
         &self,
         root: &Path,
@@ -315,8 +318,8 @@ impl Snapshots {
         Ok(changes.into_iter().map(|change| change.path).collect())
     }
 
-    /// Returns the permissions of directories with captured entries, in the order of the paths: with what a directory that
-    /// is gone is to be made again. None where the snapshot has no such directory.
+    /// Returns the permissions of directories with captured entries, in the order of the paths; a deleted directory is
+    /// made again with these. `None` if the snapshot has no such directory.
     pub fn directory_permissions(
         &self,
         snapshot: &Snapshot,
@@ -354,8 +357,8 @@ impl Snapshots {
         patch::patch(&reader, root, old, new)
     }
 
-    /// Like [`Snapshots::patch`], from a snapshot to one that was taken just now: what a rule hid in between is looked at on the
-    /// disk as far as the budget goes, and stored where it is not what it was.
+    /// Like [`Snapshots::patch`], from a snapshot to one just taken. Files that a rule hid in between are compared with
+    /// the disk as far as the budget goes, and stored if they differ.
     pub(crate) fn patch_with_hidden(
         &self,
         root: &Path,
@@ -403,7 +406,8 @@ impl Snapshots {
         self.objects.reader()?.blob_size(blob)
     }
 
-    /// Like [`Snapshots::read_blob`]; none where the blob is larger than `limit` bytes, which is known before it is decoded.
+    /// Like [`Snapshots::read_blob`], or `None` if the blob is larger than `limit` bytes, which is known before it is
+    /// decoded.
     pub fn read_blob_up_to(&self, blob: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
         Ok(self
             .objects
@@ -412,12 +416,12 @@ impl Snapshots {
             .map(Arc::unwrap_or_clone))
     }
 
-    /// Reads one path of the workspace as it is, at most `limit` bytes of it; nothing is written.
+    /// Reads the present content of a path of the workspace, at most `limit` bytes. Stores nothing.
     pub fn read_now(&self, root: &Path, path: &WorkspacePath, limit: u64) -> Result<Now> {
         now::read_now(root, path, limit)
     }
 
-    /// Returns whether ignore rules hide a path, whoever named it.
+    /// Returns whether ignore rules hide a path, regardless of edit tools that named it.
     pub fn hides(&self, request: &Request<'_>, path: &WorkspacePath) -> Result<bool> {
         hides::hides(request, path)
     }

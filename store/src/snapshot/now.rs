@@ -11,7 +11,7 @@ use crate::error::{Context, Result};
 use crate::fs::beneath;
 use crate::model::path::WorkspacePath;
 
-/// What stands at a path now.
+/// The present content of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Now {
     /// Nothing.

@@ -19,14 +19,14 @@ use crate::model::roots::Roots;
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 use crate::objects::repack::{self, OldPack, Wanted};
 
-/// So many packs may stand beside each other before they are joined.
+/// How many packs may exist before they are joined.
 const MANY: usize = 48;
 /// Packs from this size on are not joined with others: to write them again and again would cost too much.
 const LARGE: u64 = 32 << 20;
 /// Room that is left on the disk, in bytes.
 const SPARE: u64 = 16 << 20;
 
-/// Packs that are written anew.
+/// The packs to be rewritten.
 pub(crate) struct Repack {
     old: Vec<OldPack>,
     reached: Reached,
@@ -124,8 +124,8 @@ impl Snapshots {
         Ok(repack::remove(&self.objects, &old, &but)?.saturating_sub(written))
     }
 
-    /// Joins small packs where there are many of them. Returns those that are joined, with the name of the new one: they may be
-    /// removed then, under the workspace's lock, by [`Snapshots::end_join`].
+    /// Joins small packs if there are many. Returns the joined ones with the name of the new pack;
+    /// [`Snapshots::end_join`] removes them under the workspace's lock.
     pub(crate) fn begin_join(&self, goes_on: &dyn Fn() -> bool) -> Result<Option<Joined>> {
         let mut small = repack::list(&self.objects)?;
         small.retain(|pack| pack.bytes < LARGE);
@@ -147,8 +147,8 @@ impl Snapshots {
         .map(drop)
     }
 
-    /// Removes what crashes left, from `before` (seconds since the epoch); all of it where that is none. To be called under both
-    /// locks of the workspace.
+    /// Removes what crashes left, if it is older than `before` (seconds since the epoch), or in any case for `None`.
+    /// The caller holds both locks of the workspace.
     pub(crate) fn sweep(&self, before: Option<i64>) -> Result<u64> {
         repack::sweep(&self.objects, &|time| {
             before.is_none_or(|before| time < before)
@@ -186,7 +186,7 @@ impl Snapshots {
         }
     }
 
-    /// To write packs anew takes as much room as they have, at most.
+    /// Rewriting packs takes at most as much room as they have now.
     fn check_room(&self, bytes: u64) -> Result<()> {
         let free = disk::free(&self.directory)?;
         if free >= bytes.saturating_add(SPARE) {

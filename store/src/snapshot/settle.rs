@@ -29,16 +29,16 @@ use crate::objects::reader::Reader;
 use crate::objects::tree::TreeMode;
 use crate::objects::{Objects, borrowed};
 
-/// What came of settling.
+/// The result of settling.
 #[derive(Debug, Default)]
 pub(crate) struct Settled {
     /// How many objects were copied.
     pub objects: usize,
     /// How many bytes their entries have.
     pub bytes: u64,
-    /// How many were damaged and stored anew from the workspace's files.
+    /// How many were damaged and stored again from the workspace's files.
     pub healed: usize,
-    /// What is lost: the object, and where it stood, as far as that is known.
+    /// The lost objects, each with its path, if known.
     pub missing: Vec<(ObjectId, Option<Vec<u8>>)>,
 }
 
@@ -52,7 +52,7 @@ impl Settled {
     }
 }
 
-/// What the roots reach.
+/// The objects that the roots reach.
 #[derive(Debug, Default)]
 pub(super) struct Reached {
     /// Trees and blobs, with a path at which each stands; the root's is empty, and a blob that no tree names has none.
@@ -123,7 +123,7 @@ impl Reached {
     }
 }
 
-/// See [`Snapshots::settle`](super::Snapshots::settle). Fails where the time is over, with nothing written.
+/// See [`Snapshots::settle`](super::Snapshots::settle). Fails after the deadline, with nothing written.
 pub(super) fn settle(
     objects: &Objects,
     root: &Path,
@@ -205,7 +205,7 @@ fn store_singly(
     Ok(())
 }
 
-/// Returns the bytes of the file or link at a path, where they are those of a blob.
+/// Returns the bytes of the file or link at a path if they have this id.
 pub(super) fn from_workspace(root: &OwnedFd, path: &[u8], id: ObjectId) -> Option<Vec<u8>> {
     let (outer, name) = split(path);
     if name.is_empty() {
@@ -234,7 +234,8 @@ fn large(directory: &OwnedFd, name: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// See [`Snapshots::give_back`](super::Snapshots::give_back). The cache goes on: it is told that the packs are others now.
+/// See [`Snapshots::give_back`](super::Snapshots::give_back). The cache stays valid, and gets the names of the new
+/// packs.
 pub(super) fn give_back(folder: &Path, objects: &Objects) -> Result<()> {
     let boot = super::take::boot();
     let cache = Cache::read(folder).filter(|cache| {

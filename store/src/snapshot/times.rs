@@ -1,4 +1,4 @@
-//! When paths last changed, as far as a scan looked at them. This module does IO where it did not.
+//! The times of the last change of paths, for those that a scan looked at. This module does IO for the others.
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;
@@ -12,8 +12,7 @@ use crate::model::Milliseconds;
 use crate::model::entry::Change;
 use crate::model::path::{WorkspacePath, join};
 
-/// The times of what a scan read: files and links that are new to it, and directories. In nanoseconds, by path; the root's is
-/// empty.
+/// The times of what a scan read: new files and links, and directories. In nanoseconds, by path; the root's is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     known: HashMap<Vec<u8>, i64>,
@@ -31,7 +30,7 @@ impl PartialEq for Times {
 impl Eq for Times {}
 
 impl Times {
-    /// Takes the times of what the threads of a scan found.
+    /// Takes the times from the findings of a scan's threads.
     pub(super) fn of(found: &[Found], is_remote: bool) -> Self {
         let mut known = HashMap::new();
         let mut note = |path: Vec<u8>, stamp: &Stamp| {
@@ -60,8 +59,8 @@ impl Times {
         Self { known, is_remote }
     }
 
-    /// Returns when a change that a scan saw last changed its path, in milliseconds: of what is gone, when something last
-    /// changed in the nearest directory that is still there. None where no time can be believed.
+    /// Returns when a changed path was last changed, in milliseconds; for a deleted one, when the nearest directory
+    /// that still exists was. `None` if no time can be believed.
     pub fn of_change(&self, root: &Path, change: &Change) -> Option<Milliseconds> {
         if self.is_remote {
             return None;

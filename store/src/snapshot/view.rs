@@ -65,7 +65,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns what stands at a path; nothing where a directory with captured entries does.
+    /// Returns the state of a path; absent for a directory with captured entries.
     pub(crate) fn state(&self, path: &WorkspacePath) -> Result<State> {
         match self.tree_entry(path)? {
             Some(entry) => Ok(self.entry(path, &entry)),
@@ -76,7 +76,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the permissions of a directory with captured entries; none where there is no such directory.
+    /// Returns the permissions of a directory with captured entries, or `None` if there is no such directory.
     pub(crate) fn directory_permissions(&self, path: &WorkspacePath) -> Result<Option<u32>> {
         let is_tree = self
             .tree_entry(path)?
@@ -95,7 +95,7 @@ impl<'a> View<'a> {
             || attributes.has_bare_directory_below(path))
     }
 
-    /// Returns what stands at, above and below some paths: what could be in their way.
+    /// Returns the entries at, above and below some paths: everything that could be in their way.
     pub(crate) fn around(&self, paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
         self.read_ahead(paths);
         let mut found = std::collections::BTreeMap::new();
@@ -173,13 +173,12 @@ impl<'a> View<'a> {
         Ok(tree)
     }
 
-    /// Reads the trees on the way to some paths, side by side, so that looking there is quick. What cannot be read is told
-    /// there.
+    /// Reads the trees on the way to some paths in parallel, so that later lookups are quick. Errors show up in these.
     fn read_ahead(&self, paths: &[WorkspacePath]) {
         threads::map(paths, |path| drop(self.tree_entry(path)));
     }
 
-    /// Returns the entry of a file or link; none of a directory.
+    /// Returns the entry of a file or link; `None` for a directory.
     pub(crate) fn entry(&self, path: &WorkspacePath, entry: &TreeEntry) -> State {
         let mode = match entry.mode {
             TreeMode::File => Mode::file(self.attributes.permissions(path, Bearer::File)),
@@ -230,7 +229,7 @@ pub(crate) fn check_bounds(entries: usize, directory: Option<&WorkspacePath>) ->
     }
 }
 
-/// Returns the path of a directory's entry; none is the root.
+/// Returns the path of a directory's entry; `None` is the root.
 pub(crate) fn join(directory: Option<&WorkspacePath>, name: &[u8]) -> Result<WorkspacePath> {
     let path = match directory {
         Some(directory) => directory.join(name),

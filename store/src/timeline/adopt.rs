@@ -28,15 +28,15 @@ pub(crate) fn list(store: &Store) -> Result<WorkspacesReport> {
     })
 }
 
-/// Returns the histories that a directory could take over without being told which: those of directories that stood at its path.
+/// Returns the histories that a directory could take over by default: those of directories that were at its path.
 pub(crate) fn offered(store: &Store, root: &Path) -> Result<Vec<WorkspaceReport>> {
     let listed = sessions::listed_workspaces(store.database.connection())?;
     let is_offered = |one: &&ListedWorkspace| stood_at(one, root) && one.messages > 0;
     Ok(listed.iter().filter(is_offered).map(report_of).collect())
 }
 
-/// Makes a history that of the workspace that holds a directory. `which` is the id of a workspace or the path where it was;
-/// without it the one is meant that stood here last.
+/// Gives the workspace that holds a directory another history. `which` is a workspace's id or former path; the default
+/// is the directory that was here last.
 pub(crate) fn adopt(
     store: &mut Store,
     cwd: &Path,
@@ -128,7 +128,7 @@ fn exchange(
     })
 }
 
-/// A directory that stood at a path and does not any more: another one does, or none.
+/// Whether a directory was at a path but no longer is, replaced or not.
 fn stood_at(one: &ListedWorkspace, root: &Path) -> bool {
     one.row.path == root && !one.row.is_there()
 }

@@ -8,8 +8,8 @@ use super::life;
 use crate::model::Milliseconds;
 use crate::sessions::{OpenStep, ToolRow};
 
-/// Returns what is known of a step that did something beside its files. `finished_at` is none while it is open; then it is cut
-/// off `now`.
+/// Returns what is known of a step that did something other than change files. An open step (`finished_at` is `None`)
+/// counts as cut off `now`.
 pub(crate) fn step_afterwards(
     step: &OpenStep,
     finished_at: Option<Milliseconds>,

@@ -24,7 +24,7 @@ use crate::sessions::{ChangeRow, OpenStep, OuterTool, ToolRow};
 #[derive(Clone, Debug)]
 pub(crate) struct Acting<'a> {
     pub step: &'a OpenStep,
-    /// How it stands now.
+    /// Whether it is open, and if not, how it ended.
     pub standing: Standing,
     /// What was last heard of its agent.
     pub signs: Signs,
@@ -35,11 +35,11 @@ pub(crate) struct Acting<'a> {
 /// What changed since the last snapshot.
 pub(crate) struct Patch<'a> {
     pub changes: Vec<Change>,
-    /// When a change last changed its path; none where that is not known.
+    /// The time of the last change of the changed path, if known.
     pub time: &'a dyn Fn(&Change) -> Option<Milliseconds>,
     /// The edit tools of agents in workspaces around this one that named files in it.
     pub outer: &'a [OuterTool],
-    /// Returns whether a path is in a workspace of its own in which another agent works.
+    /// Returns whether a path is in a nested workspace in which another agent works.
     pub is_elsewhere: &'a dyn Fn(&WorkspacePath) -> bool,
     /// The newest snapshot before it.
     pub from: Option<i64>,
@@ -121,7 +121,7 @@ fn rows_of(
         change: change.clone(),
         lines: None,
     };
-    // What belongs to a step in another workspace is told there; here it is nobody's.
+    // A change by a step in another workspace is reported there; here it is nobody's.
     let own = |steps: Vec<usize>| -> Vec<usize> {
         steps
             .into_iter()
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// A step of its own session, with a tool at work.
+    /// A step of a separate session, with a tool at work.
     fn step(id: &str, root: &str) -> OpenStep {
         OpenStep {
             row: StepRow {

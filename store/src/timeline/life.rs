@@ -12,7 +12,7 @@ use super::evidence::Signs;
 use crate::model::Milliseconds;
 use crate::sessions::OpenStep;
 
-/// So much of the end of a record is read, in bytes.
+/// How many bytes are read from the end of a transcript.
 const TAIL: u64 = 64 << 10;
 
 /// What an entry of the agent's own work holds.
@@ -49,7 +49,7 @@ pub(super) fn signs(step: &OpenStep, now: Milliseconds) -> Signs {
     }
 }
 
-/// Returns what events alone tell of a step's agent.
+/// Returns the signs of life of a step's agent that events alone give.
 pub(super) fn told(step: &OpenStep) -> Signs {
     Signs {
         last: step.last_event_at,
@@ -61,8 +61,8 @@ pub(super) fn told(step: &OpenStep) -> Signs {
 /// How long an agent without tool events counts as at work after its last event.
 const AT_WORK: Milliseconds = 30_000;
 
-/// Returns whether an agent works at a step: one of its tools runs, or, where it does not tell of tools, it was heard of just
-/// now. Who is dead does not, nor one that the user interrupted; a clock that jumped makes nobody busy.
+/// Returns whether an agent works on a step: one of its tools runs or, if it does not report tools, it was heard of
+/// just now. A dead agent does not work, nor one that the user interrupted; a clock that jumped makes nobody busy.
 pub(crate) fn is_at_work(step: &OpenStep, now: Milliseconds) -> bool {
     let is_heard = (0..AT_WORK).contains(&now.saturating_sub(step.last_event_at));
     if !step.has_running && (step.tool_events || !is_heard) {
@@ -79,8 +79,8 @@ pub(crate) fn is_at_work(step: &OpenStep, now: Milliseconds) -> bool {
         }
 }
 
-/// Returns the process that runs this hook, under a name that no other process ever has: its number, its start time and the
-/// namespace in which that is its number. None where that is not to be found.
+/// Returns a name for the process that runs this hook that no other process ever has: its number, its start time and
+/// its PID namespace. `None` if these cannot be read.
 pub fn agent_process() -> Option<String> {
     let mut id = rustix::process::getppid()?.as_raw_nonzero().get();
     for _ in 0..GENERATIONS {
@@ -115,7 +115,7 @@ fn namespace() -> Option<String> {
     Some(link.to_str()?.to_owned())
 }
 
-/// A process, as `/proc` tells of it.
+/// A process as `/proc` describes it.
 struct Process {
     name: String,
     parent: i32,
@@ -158,7 +158,7 @@ impl Record {
         tail(path).map_or_else(Self::default, |text| Self::parse(&text, now))
     }
 
-    /// Reads entries, one a line, each with its time. A time that is still to come is none.
+    /// Parses entries, one a line, each with its time. A time in the future does not count.
     fn parse(text: &str, now: Milliseconds) -> Self {
         let mut record = Self::default();
         let holds = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
@@ -196,7 +196,7 @@ fn tail(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the time of an entry: its own, which stands outside of what it holds, so the last one of the line.
+/// Returns the time of an entry: the last one of the line, because the entry's own time comes after its content.
 fn time_of(line: &str) -> Option<Milliseconds> {
     const KEY: &str = r#""timestamp":"#;
     let after = line.get(line.rfind(KEY)? + KEY.len()..)?;

@@ -1,9 +1,9 @@
 //! Rows that were there and are gone: a log of the database that was damaged, or did not reach the disk, ends early, and nothing
 //! in the database says so.
 //!
-//! What was written last for a workspace is noted in its lock file, which whoever writes has open anyway. Where the database does
-//! not know it any more, rows are missing between its newest and now. What they knew is nobody's: neither the user's nor an
-//! agent's.
+//! The rows written last for a workspace are noted in its lock file, which every writer has open anyway. If the
+//! database does not have them any more, rows between its newest one and now are missing. The changes they held belong
+//! to nobody: neither to the user nor to an agent.
 
 use rusqlite::Connection;
 

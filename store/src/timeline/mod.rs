@@ -1,5 +1,5 @@
-//! The line of a workspace's snapshots: which workspace it is, what it looks like now, and whose each change since the last
-//! look is. Recording and reverting both stand on it.
+//! The line of a workspace's snapshots: which workspace it is, what it looks like now, and who made each change since
+//! the last look. Recording and reverting both build on it.
 
 mod adopt;
 mod afterwards;

@@ -34,7 +34,7 @@ pub(crate) struct Looking<'a> {
     pub closing: &'a [(&'a OpenStep, Standing)],
     /// Says of which changes it is known whose they are: they stand elsewhere.
     pub known: Option<&'a dyn Fn(&Change) -> bool>,
-    /// Where, when to give up, and who is told.
+    /// The options, the deadline and the progress callback.
     pub how: How<'a>,
 }
 
@@ -282,7 +282,7 @@ fn attributed(
     from: Option<i64>,
 ) -> Result<Vec<ChangeRow>> {
     let now = store.now();
-    // One transaction: each has locks of its own.
+    // One read transaction, because each query would take its own locks.
     let (background, inner, outer) = store.database.read(|connection| {
         Ok((
             sessions::steps_in_background(connection, place.row.id)?,
@@ -301,7 +301,7 @@ fn attributed(
                 .iter()
                 .find(|(closing, _)| closing.row.id == step.row.id);
             let standing = closing.map_or(Standing::Open, |(_, standing)| *standing);
-            // Who sends this event lives, and what it did is told by events unless they were cut off.
+            // The sender of this event is alive, and events report what it did unless they were cut off.
             let is_heard = Some(step.row.session_id.as_str()) == looking.session;
             let signs = if is_heard && standing != Standing::Cut {
                 life::told(step)
@@ -337,7 +337,7 @@ fn patch_since(
     snapshots: &Snapshots,
     taken: &Taken,
 ) -> Result<Vec<Change>> {
-    // What stood there before the first snapshot is nobody's change.
+    // Files that existed before the first snapshot are nobody's change.
     let Some(last) = last else {
         return Ok(Vec::new());
     };
@@ -406,7 +406,7 @@ fn join(connection: &Connection, drafts: &mut Vec<ChangeRow>, step: &str) -> Res
     Ok(replaced)
 }
 
-/// Returns the lines that a change adds and takes away; none for what has no lines.
+/// Returns how many lines a change adds and removes, or `None` for content without lines.
 fn count(snapshots: &Snapshots, change: &Change) -> Option<(u64, u64)> {
     count_with(change, |blob| {
         snapshots.read_blob_up_to(blob, MAX_COUNTED).ok().flatten()

@@ -1,7 +1,7 @@
 //! Which directory is the workspace of a cwd: the top of its git work tree, else the cwd itself; absurd ones are refused.
 //!
-//! This module reads directories' names and identities and nothing else. The repository is found by its `.git` entry, never
-//! through libgit2: a repository's configuration must not say where its work tree is.
+//! This module reads only names and identities of directories. The repository is found by its `.git` entry, never
+//! through libgit2: a repository's configuration must not decide where its work tree is.
 
 use std::path::{Path, PathBuf};
 
@@ -69,8 +69,8 @@ impl Workspace {
     }
 }
 
-/// Whether a repository is that of a home, or of what holds one, and the directory is a project below it: people keep their
-/// settings in such a repository, and it is not what they work on.
+/// Whether a repository belongs to a home directory, or to a directory above one, and this directory is a project below
+/// it: people keep their dotfiles in such a repository, but it is not what they work on.
 fn is_of_dotfiles(root: &Path, cwd: &Path, home: Option<&Path>, settings: &Settings) -> bool {
     let holds_home = home.is_some_and(|home| home.starts_with(root) && !home.starts_with(cwd));
     holds_home && !settings.for_directory(root).allow

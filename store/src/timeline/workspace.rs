@@ -29,7 +29,7 @@ pub(crate) struct How<'a> {
     pub anew: bool,
     /// Whether to look only where a watcher says that something may have changed.
     pub takes_hints: bool,
-    /// When to give up.
+    /// The time at which to give up.
     pub deadline: Option<Instant>,
     /// Is told how far it is.
     pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
@@ -275,8 +275,8 @@ impl Place {
             || absolute.canonicalize().is_ok_and(|real| real == self.root)
     }
 
-    /// Returns the paths below the workspace that a user limits something to; none where it is limited to nothing, as the
-    /// workspace itself is all of it. Fails where one is not below it.
+    /// Returns the paths below the workspace that a user's paths stand for; empty means no limit, because naming the
+    /// workspace itself means all of it. Fails if one is outside the workspace.
     pub fn paths_asked_for(&self, named: &[PathBuf]) -> Result<Vec<WorkspacePath>> {
         if named.iter().any(|path| self.is_root(path)) {
             return Ok(Vec::new());
@@ -325,8 +325,8 @@ fn within(store: &Store, workspace: &Workspace) -> Result<Option<WorkspaceRow>> 
     Ok(None)
 }
 
-/// Returns the nearest recorded directory above one: a repository that was made in the middle of a session is a workspace of
-/// its own, and its history is that of the workspace around it.
+/// Returns the nearest recorded directory above: if a repository was made there in the middle of a session, it is a
+/// workspace, and the surrounding workspace has its earlier history.
 fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     for above in cwd.ancestors() {
@@ -378,7 +378,7 @@ fn real(path: &Path) -> Option<PathBuf> {
     Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
 
-/// Returns the session that an event's session started from, as far as it is known.
+/// Returns the session that started an event's session, if known.
 pub(crate) fn parent_of(
     connection: &rusqlite::Connection,
     event: &Event,

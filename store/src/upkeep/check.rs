@@ -1,7 +1,7 @@
 //! `doctor`: whether what the rows name can be read, and healing what cannot.
 //!
-//! The newest snapshots first, for a while; all of them where that is asked for. What is damaged is taken from the workspace
-//! as it is now, from a file that still holds the same bytes, or from the user's repository.
+//! Checks the newest snapshots first, for a limited time, or all of them on request. Damaged objects are restored from
+//! a file in the workspace that still has the same bytes, or from the user's repository.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use crate::timeline::{How, Place};
 const A_WHILE: Duration = Duration::from_secs(10);
 /// For how long a hook of the workspace is waited for before it is healed.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// So many damaged files are named.
+/// How many damaged files are named.
 const NAMED: usize = 5;
 const SUBJECT: &str = "objects";
 

@@ -11,7 +11,7 @@ use crate::sessions::{self, Measured};
 use crate::store::Store;
 use crate::timeline::Place;
 
-/// By what the bytes are told apart.
+/// How the bytes are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
     /// By workspace.
@@ -37,7 +37,7 @@ impl By {
 }
 
 const DAY: Milliseconds = 24 * 3600 * 1000;
-/// Up to which age, in milliseconds, and what it is called.
+/// The upper bound of each age, in milliseconds, and its name.
 const AGES: [(Milliseconds, &str); 5] = [
     (DAY, "a day"),
     (7 * DAY, "a week"),

@@ -31,10 +31,10 @@ use crate::snapshot::{Gone, PathPattern, Rewritten};
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place, life};
 
-/// What is to be forgotten.
+/// What to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// What stood at the paths that a pattern matches, as in an ignore file, from the workspace's root.
+    /// Files at paths that match a pattern, which is written as in an ignore file of the workspace's root.
     Path(String),
     /// A session with its sub-agents, by any id: its prompts, and what it wrote.
     Session(String),
@@ -180,7 +180,8 @@ fn sweep_all(store: &mut Store) -> Result<()> {
     Ok(())
 }
 
-/// Removes former session stores and the log, which names files, and writes the session store anew without what was deleted.
+/// Removes former session stores and the log, which names files, and rewrites the session store without the deleted
+/// rows.
 pub(crate) fn scrub(store: &Store) -> Result<()> {
     let directory = &store.surroundings.directory;
     for path in sessions::copies(directory)? {
@@ -202,7 +203,7 @@ fn is_nothing(forgotten: &ForgetWorkspace) -> bool {
     forgotten.files.is_empty() && forgotten.prompts == 0
 }
 
-/// Returns the workspaces that are meant.
+/// Returns the workspaces in question.
 fn places(store: &Store, cwd: &Path, what: &What) -> Result<Vec<Place>> {
     if *what != What::All {
         return Ok(vec![Place::known(store, cwd)?]);
@@ -357,7 +358,7 @@ fn replace_trees(connection: &Connection, workspace: i64, rewritten: &[Rewritten
     Ok(snapshots)
 }
 
-/// Packs a workspace anew without what was forgotten of it.
+/// Repacks a workspace without the forgotten objects.
 fn sweep(store: &mut Store, place: &Place) -> Result<()> {
     if place.folder.join("repository.git").is_dir() {
         let how = gc::How::default();
@@ -435,7 +436,7 @@ fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Fails where [`purge`] would, as far as that can be seen before.
+/// Fails if [`purge`] would, as far as that can be known before.
 pub(crate) fn check_purge(directory: &Path) -> Result<()> {
     match ownership::find(directory)? {
         Some(directory) => ownership::check_all_ours(&directory),

@@ -51,7 +51,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Returns the file that rows have to be saved from, where there is one.
+/// Returns the database file to save rows from, if there is one.
 fn source(store: &Store) -> Result<Option<PathBuf>> {
     let connection = store.database.connection();
     let answer: rusqlite::Result<String> =

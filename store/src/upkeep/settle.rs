@@ -36,8 +36,8 @@ pub(crate) fn settle_now(store: &mut Store, place: &Place) -> Result<()> {
     settle_until(store, place, None)
 }
 
-/// Does it before a tool of an agent runs, where it is not done by then. Returns false where it is still to be done: what takes
-/// longer goes on without the tool's waiting.
+/// Settles before an agent's tool runs. Returns false if that would take too long: then the rest is done in the
+/// background, and the tool does not wait.
 pub(crate) fn before_a_tool(store: &mut Store, place: &Place) -> bool {
     // The tool runs in any case: what goes wrong here, the next one tries again.
     settle_until(store, place, Some(Instant::now() + WAIT)).is_ok()
@@ -69,7 +69,7 @@ fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> 
     tell(store, place, &settled)
 }
 
-/// The same for whoever holds the workspace's lock. Returns what to tell of it.
+/// Like the above, for a caller that holds the workspace's lock. Returns notes for the user.
 pub(crate) fn under_lock(store: &mut Store, place: &Place) -> Result<Vec<String>> {
     let snapshots = place.snapshots()?;
     if !snapshots.borrows_now() {
@@ -82,7 +82,7 @@ pub(crate) fn under_lock(store: &mut Store, place: &Place) -> Result<Vec<String>
     Ok(lost(&settled).into_iter().collect())
 }
 
-/// So many lost files are named.
+/// How many lost files are named.
 const NAMED: usize = 3;
 
 /// Returns what is lost, in a sentence.

@@ -1,4 +1,4 @@
-//! Cline: a script of ours for each event, named after it, in its folder of hooks.
+//! Cline: one of our scripts for each event, named after it, in Cline's folder of hooks.
 
 use ckpt_store::error::Result;
 

@@ -1,8 +1,8 @@
 //! Cline. Its CLI was seen in real runs; what it sends is in `tests/fixtures/agents/cline-cli-*`.
 //!
-//! What is its own: a task's start is a message, and does not say what was asked; Cline does not wait for that hook, so that
-//! the first tool call of a task tells of the message once more. At a terminal all messages of a session are one task by
-//! its id, so that the id is a turn's, which ends with the task; a sub-agent's task names its agent and that agent's
+//! Its peculiarities: the start of a task is a message, but does not hold the prompt. Cline does not wait for that
+//! hook, so the first tool call of a task reports the message once more. In a terminal, all messages of a session are
+//! one task by id, so the id is a turn's, and ends with the task. A sub-agent's task names its agent and that agent's
 //! parent, below one root session.
 
 use ckpt_schema::event::{Event, EventKind};

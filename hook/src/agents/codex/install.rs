@@ -92,7 +92,8 @@ fn home(place: &Place<'_>) -> PathBuf {
     place.directory("CODEX_HOME", ".codex")
 }
 
-/// Returns the file with Codex's trust: what is to be trusted once the hook is in, or what is not any more.
+/// Returns the change of the file with Codex's trust: what to trust once the hook is installed, or what not to trust
+/// any more.
 fn trust_file(place: &Place<'_>, hooks: &Edit) -> Result<Option<SettingsFile>> {
     let path = &hooks.file.path;
     let after = positions(hooks.after.as_deref().unwrap_or_default())?;

@@ -1,8 +1,9 @@
 //! OpenAI Codex CLI. Seen in real runs; what it sends is in `tests/fixtures/agents/codex-*`.
 //!
-//! What is its own: every model request is announced (`PreModelRequest`), and its announcement ends the step before; a
-//! patch names its files in its text; a sub-agent's task comes as a prompt with `agent_id`; Esc is told (`Interrupt`). Up to
-//! 0.129 a sub-agent is a session like any other, and only the head of its transcript says whose it is.
+//! Its peculiarities: every model request is announced (`PreModelRequest`), and the announcement ends the step before;
+//! a patch names its files in its text; a sub-agent's task comes as a prompt with `agent_id`; Esc is reported
+//! (`Interrupt`). Up to 0.129 a sub-agent is a session like any other, and only the head of its transcript names its
+//! parent.
 
 use std::path::Path;
 

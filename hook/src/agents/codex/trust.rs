@@ -69,7 +69,7 @@ impl Content for Trust {
         with_line_ends_of(text, document.to_string())
     }
 
-    /// Returns the settings without the hashes; `None` where nothing else is in them.
+    /// Returns the settings without the hashes, or `None` if they hold nothing else.
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ fn key(hooks_json: &Path, position: &Position) -> String {
     )
 }
 
-/// The hash is over the handler as compact JSON with sorted names, as Codex 0.169.0 makes it.
+/// The hash of the handler as compact JSON with sorted names, as Codex 0.169.0 computes it.
 fn hash(position: &Position) -> Option<String> {
     let command = position.handler_json.get("command")?;
     let timeout = position.handler_json.get("timeout")?;
@@ -213,14 +213,14 @@ fn state_for_writing(document: &mut DocumentMut) -> Result<&mut dyn TableLike> {
     state.ok_or_else(|| Error::failed("`hooks.state` is not a table"))
 }
 
-/// A table without a head of its own: only what is in it is written.
+/// A table without a header: only its contents are written.
 fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)
 }
 
-/// Removes the tables that were made for what is gone now: those without a head of their own.
+/// Removes the tables without a header that were made for removed entries.
 fn remove_empty(document: &mut DocumentMut) {
     let is_ours = |item: &Item| {
         item.as_table()

@@ -1,6 +1,6 @@
-//! Copilot CLI: a file of ours in its folder of hooks.
+//! Copilot CLI: one of our files in its folder of hooks.
 //!
-//! Not before tools and not at permissions: there a hook that fails refuses the tool, and nothing of ours may do that.
+//! No hooks before tools or for permissions: a hook that fails there refuses the tool, and we must never cause that.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Factory Droid. Written from its documentation: no run of it was seen.
 //!
-//! What is its own: its edit tools. `SubagentStop` does not say whose end it is, so that it is none for us.
+//! Its peculiarities: its edit tools. `SubagentStop` does not name the session that ended, so we ignore it.
 
 use crate::agents::payload::documented::Documented;
 use crate::agents::payload::shape;

@@ -26,7 +26,7 @@ pub use super::settings::installed::{AgentState, Installed, State};
 pub use super::settings::place::{Place, Scope};
 pub use super::settings::target::Presence;
 
-/// How long agents are told to wait for the hook: far longer than our own deadline is by default.
+/// How long agents are configured to wait for the hook: far longer than its own default deadline.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Puts our hook into an agent's settings, and returns what was done (or would be, where `dry_run`), file by file.

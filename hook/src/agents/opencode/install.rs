@@ -1,4 +1,4 @@
-//! opencode and Kilo: a plugin of ours in their folder of plugins.
+//! opencode and Kilo: one of our plugins in their folder of plugins.
 
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
-//! opencode, and Kilo, which grew out of it. Seen in real runs; what their plugins are told is in
+//! opencode, and Kilo, which is based on it. Seen in real runs; the input of their plugins is in
 //! `tests/fixtures/agents/opencode-*` and `kilo-*`.
 //!
-//! Neither runs commands: our plugin (`hook/plugins/opencode.js`) hands on what it is told, as `{"hook", "input",
-//! "output"}` or `{"hook", "event"}`, with the directory (`cwd`) and, in the session of a sub-agent, its parent's id
-//! (`parentID`), which only the session's creation names.
+//! Neither runs commands. Our plugin (`hook/plugins/opencode.js`) passes its input on, as `{"hook", "input", "output"}`
+//! or `{"hook", "event"}`, with the directory (`cwd`) and, in the session of a sub-agent, its parent's id (`parentID`),
+//! which only the session's creation names.
 
 use ckpt_schema::event::{Event, EventKind};
 

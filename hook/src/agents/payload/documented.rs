@@ -1,4 +1,4 @@
-//! Agents that nobody has seen at work here: they follow Claude Code's shape, as far as their documentation says.
+//! Agents that were not seen in real runs. They follow Claude Code's shape, according to their documentation.
 
 use ckpt_schema::event::{Event, EventKind};
 

@@ -1,8 +1,8 @@
 //! Reads JSON as agents really write it: field by field, so that one bad field costs nothing but itself.
 //!
-//! Agents send lone surrogates, raw control characters, numbers that no type holds and nesting without end in fields
-//! that we do not want. A field is therefore kept as text until somebody asks for it, which costs no recursion and no
-//! copy; what stands before a break is kept. This is a reader of fields, not a checker of documents.
+//! Agents send lone surrogates, raw control characters, numbers that fit no type, and unbounded nesting in fields that
+//! we do not need. So a field is kept as text until it is read, without recursion or a copy, and everything before a
+//! syntax error is kept. This reads fields; it does not validate documents.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -41,7 +41,7 @@ impl<'a> Object<'a> {
         raw.starts_with('{').then(|| Object::read(raw).0)
     }
 
-    /// Returns the elements of a field that is a list, as far as `read` makes something of them.
+    /// Returns the elements of a list that `read` understands.
     fn list<T>(&self, name: &str, read: fn(&'a str) -> Option<T>) -> Vec<T> {
         let mut elements = Vec::new();
         if let Some(raw) = self.raw(name) {

@@ -21,7 +21,7 @@ const MAX_PROMPT: usize = 1 << 20;
 /// The longest id that is believed to be one, in bytes.
 const MAX_ID: usize = 64 << 10;
 
-/// So many characters of an event's name are quoted.
+/// How many characters of an event's name are quoted.
 const MAX_NAME: usize = 64;
 
 /// The names that a payload's field with the event's name has.
@@ -52,14 +52,14 @@ pub struct Context<'a> {
     pub first_line: &'a dyn Fn(&Path) -> Option<String>,
 }
 
-/// What a payload means.
+/// The meaning of a payload.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
-    /// The events, in order; none where the payload is of no interest.
+    /// The events, in order; empty if the payload is of no interest.
     pub events: Vec<Event>,
     /// What was wrong with the payload, for `diagnostics`; it never quotes what the payload holds.
     pub problems: Vec<String>,
-    /// That the event is none that means something here, for those who want to know: agents send many of them.
+    /// The name of an event that means nothing here, for debugging: agents send many of them.
     pub unknown: Option<String>,
 }
 
@@ -68,8 +68,8 @@ pub trait Agent: Sync {
     /// Returns the name that settings and the command line use.
     fn name(&self) -> &'static str;
 
-    /// Returns the versions of the agent on which the translation was seen at work; none where it follows
-    /// documentation alone.
+    /// Returns the versions of the agent on which the translation was seen to work; empty if it follows documentation
+    /// alone.
     fn proven_on(&self) -> &'static [&'static str];
 
     /// Returns what to print at a user message, so that the model reads a line with it; `None` where the agent has no
@@ -78,8 +78,8 @@ pub trait Agent: Sync {
         None
     }
 
-    /// Returns whether the agent was seen to tell of every tool that may change a file before it runs, so that what changes
-    /// while none runs is not its; where nobody has seen that, its first event of a tool says so.
+    /// Returns whether the agent was seen to report every tool that may change a file before it runs, so that it
+    /// changes nothing while none runs. If nobody has seen that, its first event of a tool says so.
     fn tells_of_tools(&self) -> bool {
         false
     }
@@ -111,7 +111,7 @@ pub enum Problem {
     Field(&'static str),
     /// The event has no name, neither in the payload nor on the command line.
     NoEvent,
-    /// The event is none that means something to us: it is skipped.
+    /// The event means nothing to us, and is skipped.
     UnknownEvent,
 }
 

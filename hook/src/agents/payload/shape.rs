@@ -12,7 +12,7 @@ use crate::agents::own_command::is_own_line;
 /// The names of a field that holds a path, in the inputs of edit tools.
 const PATH_NAMES: [&str; 4] = ["file_path", "notebook_path", "filePath", "path"];
 
-/// Returns the event of a kind that a payload tells of, with all that the shape says about it.
+/// Returns the event of a certain kind with all that the payload's shape holds.
 ///
 /// The files are those that one of the `edit_tools` names.
 pub fn event(
@@ -195,7 +195,7 @@ pub fn named_paths(input: &Object<'_>) -> Vec<PathBuf> {
     named.map(PathBuf::from).collect()
 }
 
-/// Returns the files that a patch in Codex's format names; none where the text is no such patch.
+/// Returns the files that a patch in Codex's format names; empty if the text is no such patch.
 fn files_of_patch(patch: &str) -> Vec<PathBuf> {
     let heads = [
         "*** Add File: ",
@@ -214,7 +214,7 @@ fn files_of_patch(patch: &str) -> Vec<PathBuf> {
 
 /// Returns an id for a batch of tool calls, so that a second report of the same batch is known for one.
 ///
-/// The batch has none of its own, but a tool call belongs to one batch.
+/// A batch has no id, but each of its tool calls belongs to only this batch.
 fn batch_id(payload: &Payload<'_>) -> Option<String> {
     let calls = payload.object().objects("tool_calls");
     let first = calls

@@ -1,4 +1,4 @@
-//! Pi: an extension of ours in its folder of extensions.
+//! Pi: one of our extensions in its folder of extensions.
 
 use ckpt_store::error::Result;
 use serde_json::{Value, json};

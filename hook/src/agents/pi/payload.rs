@@ -1,7 +1,7 @@
-//! Pi. Seen in real runs; what its extensions are told is in `tests/fixtures/agents/pi-*`.
+//! Pi. Seen in real runs; the input of its extensions is in `tests/fixtures/agents/pi-*`.
 //!
-//! Pi runs no commands: our extension (`hook/plugins/pi.ts`) hands on what it is told, as `{"hook", "event", "ctx"}`.
-//! Pi waits for `context` before each model call, but not for `turn_end`, which is why that is not a step's end.
+//! Pi runs no commands. Our extension (`hook/plugins/pi.ts`) passes its input on, as `{"hook", "event", "ctx"}`. Pi
+//! waits for `context` before each model call, but not for `turn_end`, which is why that does not end a step.
 
 use ckpt_schema::event::{Event, EventKind};
 

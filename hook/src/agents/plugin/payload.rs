@@ -1,5 +1,5 @@
-//! The plugin that Claude Code, Codex, Qwen Code and Copilot CLI share: one list of hooks, so that the caller has to be told
-//! from what it sends, and from the environment where that does not say.
+//! The plugin that Claude Code, Codex, Qwen Code and Copilot CLI share: one list of hooks, so the caller is recognized
+//! by its payload, or else by its environment.
 
 use ckpt_schema::event::Event;
 

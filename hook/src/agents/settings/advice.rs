@@ -1,6 +1,6 @@
 //! Folders that an agent trusts: elsewhere Gemini CLI, Qwen Code and Copilot CLI pass over the hooks of a project, in silence.
 //!
-//! Read from the agents' own files, and never written: whether a folder is to be trusted is for its user to say.
+//! Read from the agents' own files, which are never written: only the user decides whether to trust a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,13 @@ use super::{file, hook_table};
 /// Something that keeps a hook from being called as it should be, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// What.
+    /// The advice.
     pub message: String,
-    /// What to do.
+    /// What the user can do.
     pub hint: String,
 }
 
-/// An agent that asks its user whether a folder is to be trusted.
+/// An agent that asks its user whether to trust a folder.
 pub struct FolderTrust {
     /// What people call the agent.
     pub agent: &'static str,
@@ -32,7 +32,7 @@ pub struct FolderTrust {
 }
 
 impl FolderTrust {
-    /// Tells of a project whose hooks the agent passes over: Gemini CLI and Qwen Code keep their answers in the same form.
+    /// Warns of a project whose hooks the agent ignores. Gemini CLI and Qwen Code keep their answers in the same form.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl FolderTrust {
             .collect())
     }
 
-    /// The same, and what [`check_switch`] tells of.
+    /// The above, and what [`check_switch`] returns.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl FolderTrust {
     }
 }
 
-/// Tells of the switch in settings that turns all hooks off: Claude Code and Qwen Code have the one, Gemini CLI the other.
+/// Warns of the switch in settings that turns all hooks off: Claude Code and Qwen Code have one, Gemini CLI another.
 pub fn check_switch(_: Scope, _: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
     let settings = hook_table::settings(text)?;
     let switches = [

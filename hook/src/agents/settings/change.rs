@@ -1,4 +1,4 @@
-//! The change of an agent's settings: planned for all of its files, carried out where none of them was refused.
+//! A change of an agent's settings: planned for all files, and carried out if none was refused.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::memory::{Memory, missing_folders};
 use super::place::{Place, Scope};
 use super::target::Target;
 
-/// Plans the change of all files of an agent, and carries it out where none of them was refused.
+/// Plans the change of all files of an agent, and carries it out if none was refused.
 ///
 /// # Errors
 ///

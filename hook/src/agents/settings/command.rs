@@ -48,7 +48,7 @@ pub fn is_ours(line: &str) -> bool {
     binary(line).is_some()
 }
 
-/// Returns the binary that a line of ours calls.
+/// Returns the binary that one of our lines calls.
 pub fn binary(line: &str) -> Option<String> {
     let (before, _) = line.split_once(SUBCOMMAND)?;
     let path = match before.strip_suffix('\'') {

@@ -1,7 +1,7 @@
 //! Commands for people inside agents: `/ckpt-revert`, `/ckpt-redo` and `/ckpt-status`, in each agent's own form.
 //!
-//! The agent runs the line and hands what it printed to the model, which tells it. What is sent to the model begins with a
-//! sentence of ours, by which the file is known for ours, and the prompt for none of the user's messages.
+//! The agent runs the line and passes its output to the model, which repeats it. The text for the model begins with a
+//! fixed sentence, by which we recognize our file, and know that the prompt is not a message of the user.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::agents::own_command::{COMMANDS, Command, SENTENCE};
 /// How an agent wants to have its commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Claude Code: Markdown, a line of shell as ``!`…` ``, and a list of what may be run without a question.
+    /// Claude Code: Markdown, a line of shell as ``!`…` ``, and a list of what may run without a question.
     Claude,
     /// A plugin for several agents: the same without a session, which only Claude Code knows.
     #[cfg(test)]
@@ -93,7 +93,7 @@ pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, Strin
         )
     };
     match form {
-        // The conversation's own messages, whoever else works here.
+        // Only this conversation's messages, even if others work here.
         Form::Claude => {
             vec![with_permission(
                 command,
@@ -162,16 +162,16 @@ pub fn words(command: &Command) -> Value {
     command.line.split(' ').map(Value::from).collect()
 }
 
-/// How the line begins that the plugin puts the answer in the place of; what the model reads where there is no plugin.
+/// The beginning of the line that the plugin replaces by the answer; without the plugin, the model reads the line.
 pub const BLANK: &str = "(nothing: the plugin of ckpt-hook did not answer)";
 
-/// Returns arguments with the session that a variable of the shell's names, where the agent sets it: else the workspace's newest
-/// message would be meant, whoever's it is.
+/// Returns arguments with the session that a shell variable names, if the agent sets one. Otherwise the newest message
+/// of the workspace would be used, perhaps of another session.
 fn of_session(variable: &str, arguments: &str) -> String {
     format!("{arguments} ${{{variable}:+--session \"${variable}\"}}")
 }
 
-/// The tool that runs it is the session's own, so that the session is at work: hence `--force`.
+/// The tool that runs it belongs to the session, which therefore counts as busy: hence `--force`.
 fn skill(command: &Command, program: &str) -> Vec<(String, String)> {
     let Command {
         name, line, about, ..

@@ -6,15 +6,15 @@ use ckpt_store::error::Result;
 
 /// A settings file, and what we want in it.
 pub struct SettingsFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// The mode where the file is new.
     pub mode: u32,
-    /// What we want in it.
+    /// The content that we want in it.
     pub content: Box<dyn Content>,
 }
 
-/// What a table holds of ours.
+/// Our handlers in a table.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// The binaries that our handlers call.
@@ -36,14 +36,14 @@ pub trait Content {
     /// A text that is not what it should be.
     fn insert(&self, text: &str) -> Result<String>;
 
-    /// Returns a text without what is ours; `None` where nothing else is in it.
+    /// Returns a text without our content, or `None` if nothing else is in it.
     ///
     /// # Errors
     ///
     /// As for [`Content::insert`].
     fn remove(&self, text: &str) -> Result<Option<String>>;
 
-    /// Returns what a text holds of ours.
+    /// Returns our handlers in a text.
     ///
     /// # Errors
     ///

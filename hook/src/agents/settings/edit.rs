@@ -21,7 +21,7 @@ pub enum Work {
 
 /// What a settings file becomes.
 pub struct Edit {
-    /// Which file.
+    /// The file.
     pub file: SettingsFile,
     /// Its text.
     pub before: Option<String>,

@@ -13,7 +13,7 @@ use ckpt_store::error::{Context, Error, Result};
 /// The longest settings file that is read, in bytes.
 const MAX_LENGTH: u64 = 16 << 20;
 
-/// Returns the text of a file; `None` where there is no file.
+/// Returns the text of a file, or `None` if it does not exist.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub fn remove(path: &Path, expected: Option<&str>) -> Result<()> {
 /// Removes those of these folders in which nothing is, the deepest first.
 pub fn remove_empty(folders: &BTreeSet<PathBuf>) {
     for folder in folders.iter().rev() {
-        // It fails where something is in it, and that is what it is asked for.
+        // This fails if the folder is not empty, as intended.
         let _ = fs::remove_dir(folder);
     }
 }
@@ -123,7 +123,7 @@ pub fn check_inside(path: &Path, project: &Path) -> Result<()> {
     )))
 }
 
-/// Returns a path with its symlinks resolved, as far as it is there.
+/// Returns a path with the symlinks in its existing part resolved.
 pub fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -19,7 +19,7 @@ use super::version::Version;
 pub struct HookTable {
     /// Our handlers, by event.
     pub handlers: Vec<(&'static str, Handler)>,
-    /// Handlers of ours that stay where they are, and are not put in.
+    /// Handlers that stay if they are there, but are not added.
     pub tolerated: Vec<(&'static str, Handler)>,
 }
 
@@ -36,7 +36,7 @@ pub struct Position {
     pub group: usize,
     /// Its place in the group's list.
     pub handler: usize,
-    /// What it is.
+    /// The handler.
     pub handler_json: Value,
 }
 
@@ -64,8 +64,8 @@ impl HookTable {
         })
     }
 
-    /// Returns the table with those events alone that an agent knows, which takes an unknown one badly; where its version is
-    /// not known, what is there already for newer ones stays.
+    /// Returns the table with only those events that an agent knows, for agents that reject unknown ones. If the
+    /// version is not known, existing handlers of newer events stay.
     pub fn known_to(self, version: Option<Version>, since: impl Fn(&str) -> Version) -> Self {
         let lowest = Version(0, 0, 0);
         let (handlers, others) = self
@@ -92,13 +92,13 @@ impl Content for HookTable {
     fn insert(&self, text: &str) -> Result<String> {
         let mut text = self.tidied(text)?;
         for (event, handler) in &self.handlers {
-            // Parsed anew for each: what was appended to a line is text, and no part of the tree.
+            // Parsed again for each event: text that was appended to a line is not part of the tree.
             text = with_handler(&parse(&text)?, event, handler)?;
         }
         Ok(text)
     }
 
-    /// Returns the text without our handlers; `None` where nothing else is in it.
+    /// Returns the text without our handlers, or `None` if nothing else is in it.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl Content for HookTable {
         Ok((!is_empty_object(&rest)).then_some(rest))
     }
 
-    /// Returns what a text holds of ours.
+    /// Returns our handlers in a text.
     ///
     /// # Errors
     ///
@@ -283,7 +283,7 @@ pub fn positions(text: &str) -> Result<Vec<Position>> {
     Ok(positions)
 }
 
-/// Returns the text of the settings with a handler for an event, where it has none of ours.
+/// Returns the text of the settings with a handler for an event, if it has none of ours yet.
 fn with_handler(root: &CstRootNode, event: &str, handler: &Handler) -> Result<String> {
     let groups_of = |groups| CstInputValue::Array(vec![groups]);
     match hooks(root)? {
@@ -340,7 +340,7 @@ fn hooks(root: &CstRootNode) -> Result<Option<CstObject>> {
         .ok_or_else(|| Error::failed("`hooks` is not an object"))
 }
 
-/// Returns the events whose handlers are in the shape that we know; others' are none of ours.
+/// Returns the events whose handlers have the shape that we know; others are not ours.
 fn events(hooks: &CstObject) -> Vec<CstObjectProp> {
     hooks
         .properties()

@@ -22,7 +22,7 @@ pub enum State {
     Outdated,
     /// An agent waits for it for less long than it may take.
     Hurried,
-    /// It calls another binary of ours than this one.
+    /// It calls another copy of our binary.
     Elsewhere,
     /// An event calls us more than once.
     Doubled,
@@ -55,7 +55,7 @@ pub struct Installed {
     pub scope: Scope,
     /// The settings file.
     pub file: PathBuf,
-    /// What is there.
+    /// The state of the installation.
     pub state: State,
     /// Why it may not work although it is there; why the file cannot be read.
     pub advice: Vec<Advice>,
@@ -68,17 +68,17 @@ pub struct AgentState {
     pub agent: &'static str,
     /// Versions of the agent that were seen at work with the hook; none: written from documentation.
     pub proven_on: &'static [&'static str],
-    /// The version that is on this machine, where that can be known.
+    /// The version on this machine, if known.
     pub version: Option<Version>,
     /// The lowest in which something is recorded.
     pub lowest: Option<Version>,
     /// What a user of the version should know.
     pub advice: Vec<Advice>,
-    /// Whether the agent is on this machine; none for one whose settings we do not know.
+    /// Whether the agent is on this machine, or `None` for an agent whose settings we do not know.
     pub presence: Option<Presence>,
     /// The file that says that our package is installed in the agent.
     pub package: Option<PathBuf>,
-    /// The user's settings and the project's; nothing for an agent whose settings we do not know.
+    /// The user's settings and the project's; empty for an agent whose settings we do not know.
     pub installed: Vec<Installed>,
 }
 

@@ -24,7 +24,7 @@ pub struct Memory {
 struct Kept {
     /// The hash of the text with the hook in it, as it was written.
     after: String,
-    /// What was there before.
+    /// The file before.
     before: Before,
     /// The folders that were made for it.
     folders: BTreeSet<PathBuf>,
@@ -43,7 +43,7 @@ enum Before {
 }
 
 impl Memory {
-    /// Reads what is kept in a file; nothing where it is not there, or not readable: then the settings alone are asked.
+    /// Reads the memory from a file. It is empty if that is missing or not readable; then only the settings count.
     pub fn read(file: &Path) -> Self {
         let text = file::read(file).ok().flatten().unwrap_or_default();
         Self {
@@ -57,7 +57,7 @@ impl Memory {
         self.kept.keys().map(PathBuf::as_path)
     }
 
-    /// Returns what a settings file was before the hook, given what it is now.
+    /// Returns the text of a settings file before the hook, given its present text.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use super::content::{Content, Found};
 pub struct OwnFile {
     /// The whole text.
     pub text: String,
-    /// What a file of ours holds, and nobody else's.
+    /// A text that only our files hold.
     pub marker: String,
     /// The binary that it calls.
     pub binary: String,
@@ -28,7 +28,7 @@ impl OwnFile {
         }
     }
 
-    /// Returns whether a text is one of ours, of whatever version.
+    /// Returns whether a text is ours, of any version.
     fn is_ours(&self, text: &str) -> bool {
         text.contains(&self.marker)
     }
@@ -52,12 +52,12 @@ impl Content for OwnFile {
         ))
     }
 
-    /// Returns what is left of the file: nothing, or all of it where it is not ours.
+    /// Returns what stays in the file: nothing, or all of it if it is not ours.
     fn remove(&self, before: &str) -> Result<Option<String>> {
         Ok((!self.is_ours(before)).then(|| before.to_owned()))
     }
 
-    /// Returns what the file holds of ours.
+    /// Returns our handlers in the file.
     fn find(&self, text: &str) -> Result<Found> {
         if !self.is_ours(text) {
             return Ok(Found::default());
@@ -80,7 +80,8 @@ impl Content for OwnFile {
     }
 }
 
-/// Returns the binaries that a file of ours calls: in a constant of a plugin, in a line of shell, or in one within JSON.
+/// Returns the binaries that one of our files calls: in a constant of a plugin, in a line of shell, or in one within
+/// JSON.
 fn called(text: &str) -> Vec<String> {
     let binary = |line: &str| {
         let line = line.trim().trim_end_matches(',');

@@ -1,9 +1,9 @@
-//! Whose settings are meant, and where they are.
+//! The owner and the location of settings.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Whose settings are meant.
+/// The owner of settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// The user's, for every project.
@@ -23,7 +23,7 @@ pub struct Place<'a> {
     pub binary: &'a Path,
     /// Whether the events before and after single tools are installed, too: the setting `tool_events`.
     pub tool_events: bool,
-    /// Whether Codex is told to trust the hook (`--trust`), which skips the review that it asks the user for.
+    /// Whether to make Codex trust the hook (`--trust`), without the review that it asks the user for.
     pub trust: bool,
     /// The file that says what was there before the hook.
     pub memory: &'a Path,

@@ -1,4 +1,4 @@
-//! What one agent's file says about it: where its settings are, and what we want in them. Nothing here is written.
+//! The facts about one agent: where its settings are, and what we want in them. Nothing here is written.
 
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ impl Target {
         programs.next()
     }
 
-    /// Returns the version of the agent that is on this machine, where that can be known.
+    /// Returns the version of the agent on this machine, if known.
     pub fn version(&self, place: &Place<'_>) -> Option<Version> {
         self.versions.of(&self.program(place)?)
     }

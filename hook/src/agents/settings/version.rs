@@ -29,14 +29,14 @@ pub struct Versions {
     pub package: &'static str,
     /// The lowest in which something is recorded.
     pub lowest: Version,
-    /// What an older one does not tell of: each with the first version that does.
+    /// What older versions do not report, each with the first version that does.
     pub lacks: &'static [(Version, &'static str)],
 }
 
 /// So long a program may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// So much of what it says is read, in bytes.
+/// How many bytes of its output are read.
 const MOST_READ: u64 = 4096;
 
 impl fmt::Display for Version {
@@ -98,7 +98,7 @@ impl Versions {
     }
 }
 
-/// Returns the version in the `package.json` above a program, where that is the agent's.
+/// Returns the version in the `package.json` above a program, if it is the agent's.
 fn in_package(program: &Path, package: &str) -> Option<Version> {
     let manifest = |folder: &Path| {
         let text = file::read(&folder.join("package.json")).ok().flatten()?;

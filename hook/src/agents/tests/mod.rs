@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::*;
 
-/// Reads a payload in a process that knows nothing of its own.
+/// Parses a payload with an empty environment.
 fn parse_alone(agent: &str, event: Option<&str>, payload: &[u8]) -> Parsed {
     let environment = |_: &str| -> Option<OsString> { None };
     parse(

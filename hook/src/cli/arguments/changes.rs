@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// How changes are shown.
+/// The presentation of changes.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ChangesArguments {
     /// Show a patch that `git apply` accepts

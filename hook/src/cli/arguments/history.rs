@@ -147,7 +147,7 @@ pub struct DiffArguments {
     /// Only paths at or below these
     #[arg(last = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// How they are shown: as a patch where nothing is said.
+    /// The presentation; a patch by default.
     #[command(flatten)]
     pub changes: ChangesArguments,
     /// Show both sides in the program that git's diff.tool or $CKPT_HOOK_DIFFTOOL names

@@ -1,4 +1,4 @@
-//! What names states.
+//! The arguments of `label`.
 
 use clap::Args;
 

@@ -12,7 +12,7 @@ pub struct EventArguments {
     /// The agent's own name for the event, in case its payload does not have it
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
-    /// How it behaves.
+    /// The hook's manners.
     #[command(flatten)]
     pub strict: Strict,
 }
@@ -49,7 +49,7 @@ pub struct FlagArguments {
     /// What the user wrote
     #[arg(long, value_name = "TEXT")]
     pub prompt: Option<String>,
-    /// How it behaves.
+    /// The hook's manners.
     #[command(flatten)]
     pub strict: Strict,
 }

@@ -1,4 +1,4 @@
-//! What runs a command.
+//! The arguments of `run`.
 
 use std::ffi::OsString;
 

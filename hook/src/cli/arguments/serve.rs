@@ -1,4 +1,4 @@
-//! What front ends call.
+//! The arguments of the commands for front ends.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! What keeps the store small, and what is to be forgotten out of it: `gc`, `du` and `forget`.
+//! The arguments of `gc`, `du` and `forget`.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ Examples:
   ckpt-hook du                      the size of each workspace
   ckpt-hook du --by session         the size of each session";
 
-/// How bytes are grouped.
+/// The grouping of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum By {
     /// The workspace

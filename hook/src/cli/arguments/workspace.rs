@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 /// `workspace`.
 #[derive(Debug, Args)]
 pub struct WorkspaceArguments {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: WorkspaceCommand,
 }

@@ -19,7 +19,7 @@ use crate::stdin;
 /// How many lines of a list are shown at once.
 const SHOWN: usize = 15;
 
-/// Lets somebody choose one of several lines, and returns its number; `None` where they leave.
+/// Lets the user choose one of several lines, and returns its number, or `None` if they leave.
 pub fn choose(prompt: &str, lines: &[String]) -> io::Result<Option<usize>> {
     asked(|| choose_unechoed(prompt, lines))
 }
@@ -101,8 +101,8 @@ fn key_unechoed(question: &str, keys: &[char]) -> io::Result<Option<char>> {
     Ok(answer)
 }
 
-/// Asks whether something that cannot be taken back is to be done; with `yes` it is not asked. Without a terminal nobody can answer,
-/// which is a failure.
+/// Asks before something that cannot be undone, unless `yes` is set. Without a terminal nobody can answer, which is a
+/// failure.
 pub fn agrees(invocation: &Invocation, yes: bool, question: &str) -> Result<bool, Failure> {
     if yes {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! `candidates`: what a shell can complete, a line each: the word, a tab, and what it is.
+//! `candidates`: completions for a shell, one a line: the word, a tab, and its description.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::text::{count, safe, short, title};
 
-/// A shell shows so many of a kind at most.
+/// The most completions of a kind.
 const MOST: usize = 50;
 
 /// Lists them. Where something cannot be read nothing is offered: a shell would show the reason amid a line.
@@ -35,7 +35,7 @@ pub fn run(invocation: &Invocation, kind: Candidates) -> Result<u8, Failure> {
     Ok(DONE)
 }
 
-/// A word, and what it is.
+/// A word and its description.
 type Candidate = (String, String);
 
 fn recent(invocation: &Invocation) -> Vec<MessageReport> {

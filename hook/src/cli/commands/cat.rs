@@ -33,7 +33,7 @@ pub fn run(invocation: &Invocation, arguments: &CatArguments) -> Result<u8, Fail
     Ok(DONE)
 }
 
-/// A colon may be in a label, and in a path: the first one before which an id stands is meant.
+/// A label and a path may both contain colons. The first colon with an id before it separates the two.
 fn find(invocation: &Invocation, file: &OsStr) -> Result<Contents, Failure> {
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;

@@ -19,10 +19,10 @@ use crate::output::{View, columns, diff};
 /// No side larger than this, in bytes, is shown line by line.
 const LARGEST_SIDE: usize = 16 << 20;
 
-/// Lines that moved are looked for in so many files at most.
+/// The most files in which moved lines are searched.
 const MOVES: usize = 200;
 
-/// What shows changes.
+/// Shows changes.
 pub struct Changes<'a> {
     pub invocation: &'a Invocation,
     pub store: &'a mut Store,
@@ -78,7 +78,7 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Returns the patch without colours; nothing where it is longer than so many bytes.
+    /// Returns the patch without colours, or `None` if it is longer than this many bytes.
     pub fn plain_patch(
         &mut self,
         files: &[ChangeReport],

@@ -109,7 +109,7 @@ fn canonical(path: PathBuf) -> PathBuf {
     path.canonicalize().unwrap_or(path)
 }
 
-/// The settings as they are for the directory that is meant, and where each comes from.
+/// The effective settings for a directory, each with its source.
 fn settings(invocation: &Invocation, only: Option<&'static Key>) -> Result<ConfigReport, Failure> {
     let directory = canonical(invocation.directory()?);
     let read = &invocation.config;

@@ -29,7 +29,7 @@ use crate::surroundings::{self, Surroundings};
 pub struct Recorded {
     /// The report of the last event.
     pub report: EventReport,
-    /// What the agent is to be told.
+    /// The text for the agent.
     pub words: Option<String>,
     /// The store, and a directory of the workspace, of which there is something left to do that nobody should wait for.
     pub unsettled: Option<(PathBuf, PathBuf)>,
@@ -186,7 +186,7 @@ struct Recorder<'a> {
     config: &'a Config,
     log: &'a LogFile,
     store: Option<Store>,
-    /// What the agent is to be told.
+    /// The text for the agent.
     words: Option<String>,
     /// A directory of the workspace of which there is something left to do.
     unsettled: Option<PathBuf>,
@@ -239,7 +239,7 @@ impl Recorder<'_> {
                     &format!("recorded `{}` of {}", event.event.name(), event.agent),
                 );
                 self.tell(event, report);
-                // When the agent has gone, git is told what is needed: nobody waits for that.
+                // The agent has gone, so nobody waits while git's refs are written.
                 if event.event == EventKind::SessionEnd
                     || self.store.as_ref().is_some_and(Store::is_unsettled)
                 {
@@ -264,7 +264,7 @@ impl Recorder<'_> {
         report
     }
 
-    /// What the user put back since the last message is told with this one, where the agent can be told.
+    /// Tells the agent, if it can be told, which files the user put back since the last message.
     fn tell(&mut self, event: &Event, report: &EventReport) {
         if !report.went_back.is_empty() && self.settings(event).tell_agent {
             let line = told::line(&report.went_back);
@@ -272,7 +272,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// The first snapshot of a large workspace is finished by a process of its own, so that the next step is protected.
+    /// Finishes the first snapshot of a large workspace in a separate process, so that the next step is protected.
     fn go_on_without_the_hook(&mut self, event: &Event) {
         let Some(cwd) = &event.cwd else { return };
         let text = match detached::take_snapshot(self.directory, cwd) {
@@ -304,7 +304,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Broken settings are told of once a message, not at every tool.
+    /// Broken settings are reported once a message, not at every tool.
     fn note_settings(&mut self) {
         for problem in &self.config.problems {
             self.note("warning", &Subject::default(), problem, &[]);

@@ -38,7 +38,7 @@ fn generated(shell: Shell, mut command: Command, name: &str) -> String {
     String::from_utf8(script).expect("a script is text")
 }
 
-/// Says of every value what may stand there, by its name in the help: no file where none is meant.
+/// Gives every value a completion hint by its name in the help, so that shells offer files only for files.
 fn hinted(command: Command) -> Command {
     command.mut_args(hinted_argument).mut_subcommands(hinted)
 }

@@ -12,10 +12,10 @@ use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::text::{count, fit, safe, short, title};
 
-/// So many messages are listed.
+/// How many messages are listed.
 const MOST: usize = 10;
 
-/// So much of a message is shown, in columns.
+/// How many columns of a message are shown.
 const WIDTH: usize = 60;
 
 /// Runs one, and shows why where it cannot.
@@ -55,7 +55,7 @@ fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<
     }
 }
 
-/// What is meant.
+/// The interpretation of an argument.
 #[derive(Debug, PartialEq, Eq)]
 enum Target {
     /// This message.
@@ -64,8 +64,8 @@ enum Target {
     Choose(String),
 }
 
-/// Returns what is meant by what was typed, given the messages of the conversation, newest first. Nothing means the newest
-/// message, but not that more is to be taken back than is already.
+/// Interprets what was typed, given the messages of the conversation, newest first. No argument means the newest
+/// message, unless something is reverted already.
 fn target(typed: Option<&str>, messages: &[MessageReport]) -> Target {
     let live: Vec<&MessageReport> = live(messages).collect();
     match typed {
@@ -148,7 +148,7 @@ fn other_sessions(invocation: &Invocation, session: &str) -> Result<u8, Failure>
     Ok(DONE)
 }
 
-/// Returns the messages of a conversation, newest first; none of one that is not known.
+/// Returns the messages of a conversation, newest first; empty for an unknown one.
 fn messages(invocation: &Invocation, session: Option<&str>) -> Vec<MessageReport> {
     let filter = LogFilter {
         session: session.map(str::to_owned),

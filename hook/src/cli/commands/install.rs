@@ -51,7 +51,7 @@ pub fn uninstall(
     let store = invocation.store_directory()?;
     if arguments.purge && !arguments.dry_run {
         ckpt_store::check_purge(&store)?;
-        // Who is at work is not disturbed.
+        // A running agent must not be disturbed.
         let directory = invocation.directory()?;
         invocation.open()?.forget(&directory, &Forget::All, true)?;
         let question = format!(
@@ -78,7 +78,7 @@ pub fn uninstall(
         BTreeSet::new()
     };
     let code = run(invocation, &taken_out, Verb::Uninstall, &projects)?;
-    // An agent that still calls the hook would begin a store anew.
+    // An agent that still called the hook would create a new store.
     if !arguments.purge || arguments.dry_run || code != DONE {
         return Ok(code);
     }

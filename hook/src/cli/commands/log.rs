@@ -1,4 +1,4 @@
-//! `log`: messages, operations, snapshots, or all in one timeline, as far as they are asked for.
+//! `log`: messages, operations, snapshots, or all of these in one timeline.
 
 use ckpt_schema::report::MessageState;
 use ckpt_store::query::LogFilter;
@@ -128,7 +128,7 @@ fn moment(
     })
 }
 
-/// Writes an object a line where that is asked for.
+/// Writes one object a line if `--json-lines` or the like was given.
 fn lines<T: Serialize>(
     invocation: &Invocation,
     arguments: &LogArguments,

@@ -126,7 +126,7 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
     finish(invocation, &mut store, &report, false)
 }
 
-/// Paths are meant from where the user is, also when `--workspace` points elsewhere.
+/// Paths are relative to the current directory, even if `--workspace` points elsewhere.
 fn absolute(invocation: &Invocation, paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let base = invocation.directory()?;
     Ok(paths.iter().map(|path| base.join(path)).collect())

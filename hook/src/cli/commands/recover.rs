@@ -74,7 +74,7 @@ fn nothing(named: &Path) -> Error {
     .hint("`ckpt-hook recover --deleted` lists all files that are gone")
 }
 
-/// Several files that only have the name: one of them is meant.
+/// Several files match only by name, and the user has to choose one.
 fn is_by_name(found: &[GoneReport], named: &Path) -> bool {
     let has_name = |gone: &GoneReport| {
         let path = bytes(&gone.path);

@@ -1,4 +1,4 @@
-//! `schema`: prints the JSON Schemas of what goes in and out.
+//! `schema`: prints the JSON Schemas of the input and output.
 
 use ckpt_schema::documents;
 use ckpt_store::Error;

@@ -9,7 +9,7 @@ use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure, PARTIAL};
 use crate::output::upkeep;
 
-/// Removes what was not used for long, and packs the rest anew.
+/// Removes what was not used for long, and repacks the rest.
 pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failure> {
     let report = invocation.open()?.gc(arguments.dry_run)?;
     invocation

@@ -1,9 +1,9 @@
 //! One index over many packs, in git's own format (`gitformat-pack`, "multi-pack-index"): a store with thousands of packs is
 //! asked as fast as one with few. This module does IO.
 //!
-//! It is only ever a hint. It is written beside and renamed, unsynced, since it can be made again; what it does not name is
-//! looked for in the packs' own indexes, a pack that it names and that is gone is passed over, and whoever reads an object
-//! where it points hashes that object.
+//! It is only a hint. It is written to a temporary file and renamed without a sync, because it can be rebuilt. Objects
+//! that it does not name are looked up in the packs' own indexes, a pack that is gone is skipped, and every object that
+//! is read through it is hashed.
 
 mod encode;
 mod renew;
@@ -35,12 +35,12 @@ const FANOUT: [u8; 4] = *b"OIDF";
 const IDS: [u8; 4] = *b"OIDL";
 const OFFSETS: [u8; 4] = *b"OOFF";
 const LARGE_OFFSETS: [u8; 4] = *b"LOFF";
-/// An offset with this bit is a place among the large ones, where there are any.
+/// An offset with this bit is an index into the table of large ones, if there is one.
 const LARGE: u32 = 1 << 31;
 /// The length up to which it is read whole, in bytes: some 3,000 objects. A longer one is read where it is asked, so that what a
 /// step costs does not grow with those before it.
 const WHOLE: u64 = 128 << 10;
-/// The length of the name of an index of ours, `pack-<40 hex digits>.idx`, and the NUL behind it.
+/// The length of the name of one of our indexes, `pack-<40 hex digits>.idx`, with the NUL after it.
 const OUR_NAME: u64 = 5 + 40 + 4 + 1;
 
 /// A multi-pack-index that is asked.
@@ -94,7 +94,7 @@ impl MultiPackIndex {
         self.names.get(&self.bytes, number)
     }
 
-    /// Returns where an object stands; none where it is not named.
+    /// Returns the location of an object, or `None` if it is not listed.
     pub fn find(&self, id: ObjectId) -> Result<Option<ObjectLocation>> {
         let Some(place) = self.ids.find(&self.bytes, id.as_bytes())? else {
             return Ok(None);
@@ -105,7 +105,7 @@ impl MultiPackIndex {
         self.place(id, &row).map(Some)
     }
 
-    /// Returns where those of the sorted ids stand that it names.
+    /// Returns the locations of the sorted ids that it lists.
     pub fn find_all(&self, ids: &[ObjectId]) -> Result<Vec<ObjectLocation>> {
         self.places(self.ids.places(&self.bytes, ids)?)
     }

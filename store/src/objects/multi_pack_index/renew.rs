@@ -1,8 +1,8 @@
 //! Joining the indexes of packs into one, when many stand alone. This module does IO.
 //!
-//! Whoever has just written a pack does it, at most once in so many packs. What the last one says is taken over where its
-//! checksum holds and all its packs are there; else all indexes are read. Packs of many objects stay out: they are few, and to
-//! write their ids again and again would cost more than to ask them.
+//! A process that has written a pack does it, at most once for a number of packs. The last index is reused if its
+//! checksum is right and all its packs exist; otherwise all indexes are read. Packs of many objects stay out: they are
+//! few, and rewriting their ids each time would cost more than searching them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -19,11 +19,11 @@ use crate::objects::pack::read::PackFile;
 use crate::objects::pack::write::{create_temporary, seal};
 use crate::objects::reader::Packs;
 
-/// So many packs may stand alone.
+/// How many packs may be outside the index.
 const FEW: usize = 16;
-/// As many more for so many that are joined, so that a file that grows is written less often.
+/// For this many joined packs one more may be outside, so that a growing file is written less often.
 const SHARE: usize = 64;
-/// But no more than so many: what is noted of them is written with every pack.
+/// The upper limit, because the note about them is written with every pack.
 const MANY: usize = 128;
 /// The longest index that is joined, in bytes: some 35,000 objects.
 pub(crate) const LONGEST: u64 = 1 << 20;
@@ -66,8 +66,7 @@ struct Joined {
 }
 
 impl Joined {
-    /// Reads the short indexes among these, those that were written last first. One that cannot be read is none: its pack
-    /// stays alone.
+    /// Reads the short indexes among these, newest first. An index that cannot be read leaves its pack outside.
     fn read<'p>(packs: impl Iterator<Item = &'p Arc<PackFile>>) -> Vec<Self> {
         let read = |pack: &Arc<PackFile>| {
             // It is soon gone.

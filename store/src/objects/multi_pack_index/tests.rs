@@ -14,7 +14,7 @@ fn open(bytes: &[u8]) -> Result<MultiPackIndex> {
     MultiPackIndex::open(file)
 }
 
-/// Names and places as they have to be: in order, none twice, of packs that are there.
+/// Valid names and locations: in order, without duplicates, of existing packs.
 fn contents() -> impl Strategy<Value = (Vec<Vec<u8>>, Vec<ObjectLocation>)> {
     let names = proptest::collection::btree_set("[a-z]{1,9}\\.idx", 1..9);
     let offsets = prop_oneof![any::<u32>().prop_map(u64::from), any::<u64>()];

@@ -1,7 +1,7 @@
 //! Copying entries to a pack of our own as they stand, without decoding what they hold.
 //!
-//! A delta goes with its base, which stands before it; the distance between them is written anew. A delta that names its base
-//! by id, and whatever cannot be copied, is left to the caller, who may decode it.
+//! A delta is copied with its base, which comes before it; the distance between them is recomputed. A delta that names
+//! its base by id, and an entry that cannot be copied, are left to the caller, who may decode them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read;
@@ -17,7 +17,7 @@ use crate::model::entry::ObjectId;
 /// The longest header of an entry: ten bytes of a size, and twenty of an id.
 const LONGEST_HEADER: usize = 32;
 
-/// What came of copying.
+/// The result of copying.
 #[derive(Debug, Default)]
 pub(crate) struct Copied {
     /// The objects that are in the other pack now, bases of deltas among them.
@@ -27,9 +27,9 @@ pub(crate) struct Copied {
 }
 
 impl PackFile {
-    /// Copies the entries of these sorted ids, as far as they are in this pack, sound and not in `copied` yet. An entry whose
-    /// CRC-32 is not the index's is not copied, nor is what depends on it. Fails where the pack cannot be read, and where
-    /// `goes_on` says so.
+    /// Copies the intact entries of these sorted ids that are in this pack and not in `copied` yet. An entry whose
+    /// CRC-32 differs from the index's is not copied, nor are those that depend on it. Fails if the pack cannot be
+    /// read, or once `goes_on` returns false.
     pub(crate) fn copy_entries(
         &self,
         ids: &[ObjectId],
@@ -159,7 +159,7 @@ impl Source<'_> {
         settled
     }
 
-    /// Returns what an entry holds, the size that it says, and the bytes that say it; none where it makes no sense.
+    /// Returns an entry's type, its size, and the bytes that encode the size, or `None` if they are invalid.
     fn header(&self, offset: u64) -> Option<(Content, u64, Vec<u8>)> {
         let mut buffer = [0; LONGEST_HEADER];
         let front = self.data.front(offset, &mut buffer).ok()?;

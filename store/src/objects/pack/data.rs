@@ -18,9 +18,10 @@ const FRONT: usize = 8 << 10;
 const SMALL: usize = 1 << 20;
 /// The longest chain of deltas; git makes none longer than 4,095.
 const DEEPEST: usize = 4096;
-/// So many times the largest object are held at once: the whole object and the deltas to it, before any of them is applied.
+/// How many objects of the largest size are held at once: the object itself, and the deltas to it before any is
+/// applied.
 const MOST_HELD: u64 = 2;
-/// So many times the largest object may the deltas of one make altogether.
+/// How many times the size of the largest object the deltas of one may have altogether.
 const MOST_WORK: u64 = 8;
 
 /// An open pack.
@@ -77,7 +78,7 @@ impl<'a, const N: usize> Data<'a, N> {
 pub(crate) struct Entry<'a, const N: usize = SHA1> {
     data: Data<'a, N>,
     offset: u64,
-    /// What it says of itself.
+    /// Its header.
     pub header: Header<N>,
     /// Its first bytes.
     front: Vec<u8>,
@@ -131,7 +132,7 @@ impl<'a, const N: usize> Entry<'a, N> {
         ))
     }
 
-    /// Returns what stands in it.
+    /// Returns its decompressed content.
     fn inflate(&self) -> Result<Vec<u8>> {
         match self.inflate_at_once() {
             Some(bytes) => Ok(bytes),

@@ -1,8 +1,8 @@
 //! Making deltas: an object as what to copy from another one, and what to insert (`gitformat-pack`).
 //!
-//! libgit2 makes them only in a pack builder of its own, which opens the repository, cannot be stopped while it writes, and takes
-//! what is damaged for the bytes. What both sides begin and end with is found at once, which is nearly all of an edit; of what is
-//! between, blocks are looked up.
+//! libgit2 makes deltas only in its pack builder, which opens the repository, cannot be cancelled while it writes, and
+//! accepts damaged bytes. A common prefix and suffix are found first, which covers nearly all of an edit; the rest is
+//! searched block by block.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ const MOST_COPIED: usize = 0x1_0000;
 /// The most that one instruction inserts, in bytes.
 const MOST_INSERTED: usize = 0x7f;
 
-/// Returns the delta that makes `target` of `base`; none where it would have `limit` bytes or more.
+/// Returns the delta that makes `target` from `base`, or `None` if it would have `limit` bytes or more.
 pub(crate) fn delta(base: &[u8], target: &[u8], limit: usize) -> Option<Vec<u8>> {
     // What an instruction copies from has an offset of 32 bits.
     u32::try_from(base.len()).ok()?;
@@ -64,7 +64,7 @@ impl Delta {
             for byte in 0..4 {
                 bits |= self.sparse(offset >> (8 * byte), 1 << byte);
             }
-            // A length of 65,536 is said by no byte at all.
+            // A length of 65,536 is encoded by no byte at all.
             for byte in 0..2 {
                 bits |= self.sparse((piece % MOST_COPIED) >> (8 * byte), 0x10 << byte);
             }
@@ -74,7 +74,7 @@ impl Delta {
         }
     }
 
-    /// Writes the low byte of a number where it is not zero, and returns the bit that says so.
+    /// Writes the low byte of a number unless it is zero, and returns the bit that says whether it did.
     fn sparse(&mut self, number: usize, bit: u8) -> u8 {
         match low_byte(number) {
             0 => 0,
@@ -92,7 +92,7 @@ impl Delta {
         }
     }
 
-    /// Writes what makes a part of the target, most likely of what stands behind `near` in the base.
+    /// Writes the instructions for a part of the target, which is most likely after `near` in the base.
     fn middle(&mut self, base: &[u8], near: usize, part: &[u8]) -> Option<()> {
         if part.len() < BLOCK {
             self.insert(part);

@@ -28,9 +28,9 @@ pub(crate) enum Content<const N: usize = SHA1> {
 /// The front of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header<const N: usize = SHA1> {
-    /// What stands in it.
+    /// Its content.
     pub content: Content<N>,
-    /// The size of what stands in it, not compressed.
+    /// The size of its content, uncompressed.
     pub size: u64,
 }
 
@@ -164,8 +164,8 @@ pub(crate) fn inflate(compressed: impl BufRead, size: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Like [`inflate`], of a stream that stands in memory with whatever follows it; none where [`inflate`] has to say what is
-/// wrong with it. Libdeflate takes a third of the time, and all at once.
+/// Like [`inflate`], for a stream in memory that other bytes may follow; `None` if [`inflate`] has to find out what is
+/// wrong with it. Libdeflate takes a third of the time, but needs all bytes at once.
 pub(crate) fn inflate_at_once(compressed: &[u8], size: usize) -> Option<Vec<u8>> {
     thread_local! {
         static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
@@ -207,7 +207,7 @@ pub(crate) fn apply_delta(base: &[u8], delta: &[u8], limit: u64) -> Result<Vec<u
     Ok(result)
 }
 
-/// Returns the size of what a delta makes, from the front of its compressed bytes.
+/// Returns the size of a delta's result, from the first of its compressed bytes.
 pub(crate) fn size_from_delta(compressed: &[u8]) -> Result<u64> {
     thread_local! {
         // It is large, and made once a thread.

@@ -1,8 +1,8 @@
 //! The index beside a pack (`.idx`, version 2): which object stands where. This module does IO.
 //!
-//! Below it stands what it shares with the multi-pack-index: a table of sorted ids ([`IdTable`]), and the bytes of an index that is
-//! read a part at a time ([`IndexBytes`]). What an index says is checked only as far as it keeps a search inside the file: whoever
-//! reads an object hashes it.
+//! It shares with the multi-pack-index a table of sorted ids ([`IdTable`]), and the bytes of an index that is read a
+//! part at a time ([`IndexBytes`]). An index is checked only as far as needed to keep a search inside the file, because
+//! every object that is read is hashed.
 //!
 //! `N` is the length of an id in bytes: 20, or 32 in a repository of the user's with SHA-256.
 
@@ -84,7 +84,7 @@ fn encode_offsets(offsets: impl Iterator<Item = u64>, bytes: &mut Vec<u8>) {
         .for_each(|offset| bytes.extend_from_slice(&offset.to_be_bytes()));
 }
 
-/// So many entries' places are held in memory, which takes 256 MB; a pack of more is read object by object.
+/// How many entries' locations are held in memory, which takes 256 MB; a larger pack is read object by object.
 const MOST_PLACES: u32 = 1 << 24;
 
 /// An index that is asked.
@@ -144,7 +144,7 @@ impl<const N: usize> PackIndex<N> {
         Ok(checksum)
     }
 
-    /// Returns the offset of an object's entry; none where it is not in the pack.
+    /// Returns the offset of an object's entry, or `None` if it is not in the pack.
     pub(crate) fn find(&self, id: &[u8; N]) -> Result<Option<u64>> {
         let place = self.ids.find(&self.bytes, id)?;
         place
@@ -161,7 +161,7 @@ impl<const N: usize> PackIndex<N> {
         IDS_AT + u64::from(self.ids.count()) * (N as u64 + 4)
     }
 
-    /// What does not fit 31 bits stands in a table of its own.
+    /// An offset of more than 31 bits is in a separate table.
     fn whole_offset(&self, small: u32) -> Result<u64> {
         if small & LARGE == 0 {
             return Ok(u64::from(small));
@@ -176,7 +176,7 @@ impl<const N: usize> PackIndex<N> {
 }
 
 impl PackIndex {
-    /// Returns where those of the sorted ids stand that it names. Where they are many it is read once from front to end.
+    /// Returns the locations of the sorted ids that it lists. For many ids, it is read once from front to end.
     pub(crate) fn offsets(&self, ids: &[ObjectId]) -> Result<Vec<(ObjectId, u64)>> {
         self.with_offsets(self.ids.places(&self.bytes, ids)?)
     }
@@ -228,10 +228,10 @@ impl PackIndex {
 
 /// The length of a fan-out table in bytes.
 const FANOUT: u64 = 256 * 4;
-/// So many times more ids on one side, and those of the other are looked for one by one.
+/// If one side has this many times more ids, those of the other are searched for one by one.
 const FEW: usize = 64;
 
-/// So many ids are read at once: to read one costs as much.
+/// How many ids are read at once, because reading one costs as much.
 const WINDOW: u32 = 200;
 
 /// Sorted ids behind a fan-out table, as both kinds of git's indexes have them.
@@ -257,7 +257,7 @@ pub(crate) fn fanout(ids: impl Iterator<Item = ObjectId>) -> [u32; 256] {
 }
 
 impl<const N: usize> IdTable<N> {
-    /// Reads the fan-out table at a position; the ids stand at another.
+    /// Reads the fan-out table at one position; the ids are at another.
     pub fn read(bytes: &IndexBytes, fanout_at: u64, ids: u64) -> Result<Self> {
         let table = bytes.block(fanout_at, FANOUT)?;
         let mut fanout = Box::new([0; 256]);
@@ -285,7 +285,7 @@ impl<const N: usize> IdTable<N> {
         Ok(id)
     }
 
-    /// Returns the place of an id; none where it is not in the table.
+    /// Returns the position of an id, or `None` if it is not in the table.
     pub fn find(&self, bytes: &IndexBytes, id: &[u8; N]) -> Result<Option<u32>> {
         let bucket = usize::from(id[0]);
         let (mut low, mut high) = (

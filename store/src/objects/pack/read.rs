@@ -21,8 +21,8 @@ use crate::model::entry::ObjectId;
 use crate::objects::borrowed;
 use crate::objects::hash::{Hasher, ObjectKind, SHA1, hash};
 
-/// The size of the largest object that is decoded in memory: a tree, a text to merge, whatever is stored as a delta. Git
-/// makes no delta of what is larger (`core.bigFileThreshold`).
+/// The size of the largest object that is decoded in memory: a tree, a text to merge, or a delta. Git makes no deltas
+/// of larger objects (`core.bigFileThreshold`).
 pub(super) const LARGEST: u64 = 512 << 20;
 /// How many packs and indexes stay open once they were read: a store may have more of them than a process may open.
 const MOST_OPEN: usize = 32;
@@ -57,7 +57,7 @@ impl PackFile {
         borrowed::is_borrowed(self.name.as_os_str().as_bytes())
     }
 
-    /// Returns the offset of an object; none where its index does not name it or is damaged.
+    /// Returns the offset of an object, or `None` if the index does not list it or is damaged.
     pub(crate) fn find(&self, id: ObjectId) -> Option<u64> {
         if let Some((index, _)) = self.index.get() {
             return index.find(id.as_bytes()).ok()?;
@@ -78,12 +78,12 @@ impl PackFile {
             .ok()?
     }
 
-    /// Returns where those of the sorted ids stand that are in it. Fails where its index is missing or damaged.
+    /// Returns the locations of the sorted ids that are in it. Fails if its index is missing or damaged.
     pub(crate) fn offsets(&self, ids: &[ObjectId]) -> Result<Vec<(ObjectId, u64)>> {
         PackIndex::open(self.open_index()?)?.offsets(ids)
     }
 
-    /// Returns its index, read whole, and when that was written; none where it is longer than `limit` bytes.
+    /// Returns its whole index and the time that was written, or `None` if it is longer than `limit` bytes.
     pub(crate) fn short_index(&self, limit: u64) -> Result<Option<(PackIndex, (i64, i64))>> {
         let file = self.open_index()?;
         let metadata = file.metadata().context(|| "cannot read the index")?;
@@ -138,7 +138,7 @@ impl PackFile {
         })
     }
 
-    /// Returns a blob of at most `limit` bytes, hashed in full; none where it is larger.
+    /// Returns a blob of at most `limit` bytes, hashed in full, or `None` if it is larger.
     pub(crate) fn small_blob(
         &self,
         offset: u64,
@@ -177,8 +177,8 @@ impl PackFile {
         self.copy_blob(offset, id, &mut std::io::sink()).map(drop)
     }
 
-    /// Writes a blob, hashing it on the way: what was written is good only if this returns. In bounded memory, but for
-    /// deltas.
+    /// Writes a blob and hashes it on the way: the written bytes are good only if this succeeds. Uses bounded memory,
+    /// except for deltas.
     pub(crate) fn copy_blob(&self, offset: u64, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
         self.with_data(|data| match data.entry(offset)? {
             entry @ Entry {
@@ -252,7 +252,7 @@ struct Permit;
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Permit {
-    /// Takes a permit; none once [`MOST_OPEN`] files are open.
+    /// Takes a permit, or returns `None` while [`MOST_OPEN`] files are open.
     fn take() -> Option<Self> {
         if OPEN.fetch_add(1, Ordering::Relaxed) < MOST_OPEN {
             return Some(Self);

@@ -357,7 +357,7 @@ fn what_it_takes_to_ask_a_store_does_not_grow_with_its_packs() {
         let mut writer = PackWriter::begin(repository.path()).expect("begun");
         ids.push(add(&mut writer, &number.to_be_bytes()));
         let name = writer.finish().expect("finished").expect("it has one");
-        // As every step does, in a process of its own.
+        // In a separate process, like every step.
         let reader = Reader::open(repository.path()).expect("opened");
         reader.note_new_pack(&name).expect("noted");
     }

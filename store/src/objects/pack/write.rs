@@ -1,8 +1,8 @@
 //! Writing objects: one synced pack a snapshot. This module does IO.
 //!
 //! Objects arrive compressed (worker threads do that, [`pack_object`]) and are appended to a temporary file beside the
-//! packs. [`PackWriter::finish`] makes it a pack: whole, synced, and only then seen. No object is ever written alone: a
-//! loose object costs a sync of its own, and libgit2 never comes back from a torn one.
+//! packs. [`PackWriter::finish`] makes it a pack: complete, synced, and only then visible. No object is written loose:
+//! each would cost a sync, and libgit2 never returns from reading a torn one.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -40,7 +40,7 @@ pub(crate) struct Packed {
 pub(crate) enum Effort {
     /// 170 MB/s, to .31 of a source tree.
     Least,
-    /// 100 MB/s, to .29: for the little that each step stores, which in sum is most of what a store holds.
+    /// 100 MB/s, to .29: for the little that each step stores, which adds up to most of a store.
     More,
     /// As small as can be, for what is written seldom and stays for long.
     Most,
@@ -153,7 +153,7 @@ impl Drop for Temporary {
 }
 
 impl PackWriter {
-    /// Begins a pack in a bare repository; nothing is seen of it before [`PackWriter::finish`].
+    /// Begins a pack in a bare repository. It is invisible before [`PackWriter::finish`].
     pub(crate) fn begin(repository: &Path) -> Result<Self> {
         Ok(Self {
             directory: repository.join("objects/pack"),
@@ -222,9 +222,9 @@ impl PackWriter {
         }
     }
 
-    /// Adds an entry as it stands in another pack: `header` in the place of its first bytes, then what the reader gives. None,
-    /// and the pack as before, where the CRC-32 of the entry as it stood there (`old_header` and what the reader gives) is
-    /// another one, or the reader fails. Returns where it stands in this pack.
+    /// Adds an entry of another pack: `header` replaces its first bytes, and the reader gives the rest. Returns its
+    /// location, or `None`, with the pack unchanged, if the reader fails or the entry's CRC-32 (of `old_header` and
+    /// what the reader gives) is wrong.
     pub(crate) fn add_entry(
         &mut self,
         id: ObjectId,
@@ -252,7 +252,7 @@ impl PackWriter {
         Ok(self.pack()?.position)
     }
 
-    /// Syncs the pack and its index and puts them in place; nothing at all where nothing was added.
+    /// Syncs the pack and its index and moves them into place. Does nothing if nothing was added.
     ///
     /// Returns the pack's file name.
     pub(crate) fn finish(mut self) -> Result<Option<PathBuf>> {
@@ -325,7 +325,7 @@ impl OpenPack {
         }
     }
 
-    /// Writes an entry of another pack; returns its length and its CRC-32 here, none where it is damaged.
+    /// Writes an entry of another pack. Returns its length and its new CRC-32, or `None` if it is damaged.
     fn write_entry(
         &mut self,
         header: &[u8],
@@ -365,7 +365,7 @@ impl OpenPack {
         Ok(())
     }
 
-    /// Writes the entry of a blob; returns its id and its place, or none where the reader ended early.
+    /// Writes the entry of a blob. Returns its id and location, or `None` if the reader ended early.
     fn write_stream(
         &mut self,
         size: u64,
@@ -457,8 +457,8 @@ fn header(count: u32) -> [u8; HEADER as usize] {
     header
 }
 
-/// Returns the SHA-1 of a pack's first bytes. The number of objects stands at the front of the pack and is known at its end, so
-/// that it is read again.
+/// Returns the SHA-1 of a pack's first bytes. They are read again, because the number of objects is in the header and
+/// is known only at the end.
 pub(crate) fn checksum(file: &File, length: u64) -> std::io::Result<[u8; 20]> {
     let mut range = FileRange::new(file, 0, length);
     let mut hasher = Sha1::new();
@@ -494,7 +494,7 @@ pub(crate) fn create_temporary(directory: &Path) -> Result<(Temporary, File)> {
     }
 }
 
-/// Fills the buffer as far as the reader and `limit` go.
+/// Fills the buffer up to `limit` or the reader's end.
 fn fill(reader: &mut dyn Read, buffer: &mut [u8], limit: u64) -> Result<usize> {
     let wanted = usize::try_from(limit)
         .unwrap_or(usize::MAX)

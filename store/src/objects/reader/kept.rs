@@ -1,5 +1,5 @@
-//! Objects that were decoded and hashed, or just stored, for whoever asks again: a revert counts a blob's lines, checks it,
-//! writes it, and finds it in the workspace afterwards.
+//! Caches objects that were decoded and hashed, or just stored: a revert counts a blob's lines, checks it, writes it,
+//! and finds it in the workspace afterwards.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,8 @@ pub(super) const LARGEST: u64 = 1 << 20;
 /// An object's bytes.
 pub(super) type Bytes = Arc<Vec<u8>>;
 
-/// Objects by id. Once there is no room, those that are kept stay: whoever goes over many begins again with the first.
+/// Objects by id. When it is full, it keeps what it has: a caller that goes over many objects starts again with the
+/// first.
 #[derive(Default)]
 pub(super) struct Kept(Mutex<Objects>);
 
@@ -36,7 +37,7 @@ impl Kept {
             .cloned()
     }
 
-    /// Keeps an object that was hashed, where there is room.
+    /// Keeps an object that was hashed, if there is room.
     pub fn keep(&self, kind: ObjectKind, id: ObjectId, bytes: Vec<u8>) -> Bytes {
         let bytes = Arc::new(bytes);
         let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);

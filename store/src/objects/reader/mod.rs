@@ -1,8 +1,8 @@
 //! Reading objects out of packs, without trust. This module does IO.
 //!
-//! Our own reader instead of libgit2's: it looks at packs alone (libgit2 1.9.7 never comes back from a torn loose object),
-//! heeds no configuration and no alternates, writes large blobs in bounded memory, hashes all that it gives out, and falls
-//! back to another copy where one is damaged.
+//! Why not libgit2's reader: this one reads only packs (libgit2 1.9.7 never returns from a torn loose object), ignores
+//! configuration and alternates, writes large blobs in bounded memory, hashes everything that it returns, and falls
+//! back to another copy if one is damaged.
 
 mod compare;
 mod kept;
@@ -70,8 +70,8 @@ impl Reader {
         Ok(())
     }
 
-    /// To be called by whoever has just written a pack: looks for it, joins the indexes where many packs stand
-    /// alone, and removes what killed processes left.
+    /// Call it after writing a pack: notes it, joins the indexes if many packs are outside, and removes what killed
+    /// processes left.
     pub(crate) fn note_new_pack(&self, name: &Path) -> Result<()> {
         if let Some(packs) = self.packs().with(&self.directory, name) {
             *self.packs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(packs);
@@ -89,7 +89,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Returns whether many packs stood alone when the last was written: it is time to join them.
+    /// Returns whether many packs existed when the last one was written, so that it is time to join them.
     pub(crate) fn is_crowded(&self) -> bool {
         self.is_crowded.load(Ordering::Relaxed)
     }
@@ -146,7 +146,7 @@ impl Reader {
         }
     }
 
-    /// Keeps an object that was just hashed and stored, where there is room.
+    /// Keeps an object that was just hashed and stored, if there is room.
     pub(crate) fn keep(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) {
         self.kept.keep(kind, id, bytes.to_vec());
     }
@@ -156,7 +156,7 @@ impl Reader {
         Ok(Arc::unwrap_or_clone(self.object(ObjectKind::Blob, id)?))
     }
 
-    /// Returns a blob's bytes, hashed in full; none where it is larger than `limit` bytes.
+    /// Returns a blob's bytes, hashed in full, or `None` if it is larger than `limit` bytes.
     pub(crate) fn blob_up_to(&self, id: ObjectId, limit: u64) -> Result<Option<Arc<Vec<u8>>>> {
         let bytes = match self.kept_blob(id) {
             Some(bytes) => Some(bytes),
@@ -280,7 +280,7 @@ impl Reader {
         Ok((kind, self.kept.keep(kind, id, bytes)))
     }
 
-    /// The same for whoever asks only once.
+    /// Like the above, for callers that ask only once.
     pub(crate) fn any_once(&self, id: ObjectId) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
         if let Some(kept) = self.kept.get(id) {
             return Ok(kept);
@@ -295,7 +295,8 @@ impl Reader {
     }
 }
 
-/// Returns what the first sound copy gives; the last copy's error where none is sound, none where there is none.
+/// Returns the result of the first intact copy; the last copy's error if none is intact, and `None` if there is no
+/// copy.
 fn first<'p, T>(
     id: ObjectId,
     places: impl Iterator<Item = (&'p Arc<PackFile>, u64)>,

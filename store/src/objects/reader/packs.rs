@@ -26,7 +26,7 @@ use crate::objects::multi_pack_index::{self, MultiPackIndex};
 use crate::objects::pack::read::{PackFile, open_regular};
 use crate::objects::recent;
 
-/// So many answers of a multi-pack-index are compared one by one, before all of it is checked.
+/// How many answers of a multi-pack-index are compared one by one, before all of it is checked.
 const FEW_ANSWERS: u32 = 64;
 
 const PACK: &[u8] = b".pack";
@@ -55,13 +55,13 @@ struct Opened {
     stamp: Stamp,
     index: MultiPackIndex,
     is_sound: OnceLock<bool>,
-    /// How often it was to be believed.
+    /// How many of its answers were used.
     asked: AtomicU32,
     packs: Vec<OnceLock<Arc<PackFile>>>,
 }
 
 impl Packs {
-    /// Returns the packs that are there now, those that are known already as they are; none where nothing changed since.
+    /// Lists the packs, and reuses those that are known already. `None` if nothing changed since.
     pub fn list(directory: &Path, known: &Self) -> Result<Option<Self>> {
         let what = || format!("cannot read the directory `{}`", directory.display());
         let now = disk::now();
@@ -107,8 +107,8 @@ impl Packs {
         }))
     }
 
-    /// Returns the packs without listing the directory, as they are noted: most processes look for few objects. None where
-    /// nothing is noted.
+    /// Returns the packs from the note instead of listing the directory, because most processes look for few objects.
+    /// `None` without a note.
     pub fn noted(directory: &Path) -> Option<Self> {
         let recent = Opened::new(directory, Stamp::default(), recent::open(directory)?);
         let mut has_places = vec![false; recent.packs.len()];
@@ -134,7 +134,7 @@ impl Packs {
         })
     }
 
-    /// Returns the packs with a new one, and notes it; none where the directory has to be listed, or the indexes are to be joined.
+    /// Adds a new pack, and notes it. `None` if the directory has to be listed, or the indexes have to be joined.
     pub fn with(&self, directory: &Path, name: &Path) -> Option<Self> {
         let noted = &self.recent.as_ref()?.opened.index;
         let few = multi_pack_index::few(self.joint()) as u32;
@@ -154,7 +154,7 @@ impl Packs {
         }
     }
 
-    /// Returns where an object may stand: good enough for whoever hashes what stands there.
+    /// Returns possible locations of an object. Enough for a caller who hashes what is there.
     pub fn likely(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
         let in_one = [&self.recent, &self.joint].map(|joint| joint.as_ref()?.find(id));
         in_one.into_iter().flatten().chain(
@@ -169,7 +169,7 @@ impl Packs {
         self.likely(id).filter(|(pack, _)| !pack.is_borrowed())
     }
 
-    /// The same for whoever believes what stands there.
+    /// Like the above, for a caller who relies on the answer.
     pub fn certain(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
         let is_sound = self
             .joint
@@ -273,7 +273,7 @@ impl Packs {
 }
 
 impl Joint {
-    /// Opens the multi-pack-index of a directory, where there is one that can be used.
+    /// Opens the multi-pack-index of a directory, if there is a usable one.
     fn open(directory: &Path, known: &Packs) -> Option<Self> {
         let file = open_regular(&directory.join(multi_pack_index::NAME)).ok()?;
         let stamp = Stamp::of(&rustix::fs::fstat(&file).ok()?);

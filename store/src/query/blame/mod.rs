@@ -20,7 +20,7 @@ use crate::timeline::{self, Place};
 use trace::{Origin, Version, trace};
 use versions::{History, Writer, Written, content};
 
-/// Which prompts wrote a file.
+/// The prompts that wrote a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blame {
     /// Who wrote which lines.

@@ -39,13 +39,13 @@ pub(super) struct Written {
     pub path: WorkspacePath,
 }
 
-/// So many renames are followed.
+/// How many renames are followed.
 const MOST_RENAMES: usize = 32;
 
 /// A larger file is taken for renamed only where not a byte of it changed.
 const LARGEST_COMPARED: u64 = 1 << 20;
 
-/// So many files that went in the same step are compared with one that came.
+/// How many files deleted in a step are compared with one that was added in it.
 const MOST_COMPARED: usize = 50;
 
 /// Where in a workspace's history something stands: the snapshot that saw it; operations behind the changes that the snapshot

@@ -18,7 +18,7 @@ use crate::upkeep::gc::sizes::of_store;
 /// A clock may be so far behind what it said before, in milliseconds.
 const SLACK: Milliseconds = 5 * 60 * 1000;
 
-/// Unprotected steps are told of for so long, in milliseconds.
+/// How long unprotected steps are reported, in milliseconds.
 const WEEK: Milliseconds = 7 * 24 * 3600 * 1000;
 
 /// With less room than this a disk is called full, in bytes.

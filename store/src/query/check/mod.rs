@@ -1,4 +1,4 @@
-//! Whether the store is sound, as far as that can be told without reading every object. Reads only.
+//! Checks the store as far as possible without reading every object. Reads only.
 
 mod condition;
 

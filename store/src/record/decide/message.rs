@@ -28,7 +28,7 @@ pub(super) fn begin(event: &Event, view: &View) -> Decision {
     }
 }
 
-/// What a sub-agent is told is no message of the user's; some agents say whose it is only where it starts.
+/// A sub-agent's prompt is not a message of the user. Some agents name the parent only at the session's start.
 fn is_of_sub_agent(event: &Event, view: &View) -> bool {
     let session = view.session.as_ref();
     event.parent_session_id.is_some() || session.is_some_and(|session| session.parent_id.is_some())
@@ -49,7 +49,7 @@ fn is_doubled_message(event: &Event, view: &View) -> bool {
         return is_same_turn(event, view) && !has_turn_ended(last_event);
     }
     let is_at_once = event.prompt.is_some() && view.since_last < AT_ONCE;
-    // Where no tool's start is told, the message's own step begins with it.
+    // If the agent does not report the start of tools, the message's own step begins with it.
     let begins_step = event.turn_id.is_none() && last_event == Some(EventKind::StepStart.name());
     (event.turn_id.is_some() || is_at_once)
         && (begins_step || last_event == Some(EventKind::UserMessage.name()))

@@ -14,10 +14,10 @@ use crate::sessions::{COMMAND, OpenStep};
 use crate::settings::Settings;
 use crate::timeline::evidence::Standing;
 
-/// What is to be done about an event.
+/// What to do about an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Decision {
-    /// What the event does.
+    /// The event's own action.
     pub action: Action,
     /// The steps that end.
     pub closing: Vec<Closing>,
@@ -83,7 +83,7 @@ impl Decision {
         if !ends.is_empty() {
             self.look = Look::Everywhere;
         }
-        // Those that end by the event itself come last: the report tells of them.
+        // Steps that the event itself ends come last, because the report is about them.
         self.closing.splice(0..0, ends);
     }
 
@@ -138,8 +138,8 @@ fn what_happens(event: &Event, view: &View, settings: &Settings) -> Decision {
     }
 }
 
-/// Returns whether the model is only called to run a command of ours, with which the conversation began: that is no step, and there is
-/// no message that it could belong to.
+/// Returns whether the model is only called to run one of our own commands, with which the conversation began: that is
+/// not a step, and has no message to belong to.
 fn is_of_command(event: &Event, view: &View) -> bool {
     let root = view.root.as_ref();
     let last = root.and_then(|root| root.last_event.as_deref());

@@ -40,7 +40,8 @@ pub(super) fn tool_start(event: &Event, view: &View) -> Decision {
     }
 }
 
-/// A finish that names a tool is that of an agent which tells of tools alone: it is early where another one still runs.
+/// A finish that names a tool comes from an agent that reports only tools. It does not end the step while another tool
+/// runs.
 pub(super) fn finish(event: &Event, view: &View) -> Decision {
     if let Some(open) = view.own_step() {
         let another = event.step_id.is_some()
@@ -74,8 +75,8 @@ pub(super) fn finish(event: &Event, view: &View) -> Decision {
     }
 }
 
-/// An agent that told of the start of this message's last step tells of every start: another finish is the same once more. To
-/// suppose a step would make what the user did since the agent's.
+/// An agent that reported the start of this message's last step reports every start, so another finish is a duplicate.
+/// Inferring a step for it would attribute the user's changes to the agent.
 fn is_doubled_finish(view: &View) -> bool {
     let of_message = |message_id: &str| {
         view.bound_message

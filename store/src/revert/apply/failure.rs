@@ -32,8 +32,8 @@ impl Failure {
         Self::Conflict(format!("it is not what was expected: {}", found.name()))
     }
 
-    /// Sorts an error of a system call: some of them say that the workspace is not what was expected. No name is followed, so
-    /// too many links are none of them.
+    /// Sorts the error of a system call: some of them say that the workspace is not what was expected. `ELOOP` is not
+    /// one of these, because no link is ever followed.
     pub(super) fn of(what: &str, error: Errno) -> Self {
         let reason = format!("{what}: {error}");
         match error {
@@ -42,7 +42,7 @@ impl Failure {
         }
     }
 
-    /// Makes a failure of it: what went wrong is not what stands at the path.
+    /// Turns any error into a failure. Use it for calls whose errors say nothing about the workspace's state.
     pub(super) fn into_failure(self) -> Self {
         match self {
             Self::Conflict(reason) | Self::Failed(reason) => Self::Failed(reason),

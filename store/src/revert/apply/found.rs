@@ -1,4 +1,4 @@
-//! What stands at a path right now: its kind, its permissions and the id that git gives its bytes. This module does IO; it
+//! Looks at what is at a path right now: its kind, its permissions and git's id of its bytes. This module does IO; it
 //! reads, and changes nothing.
 
 use std::fs::File;
@@ -15,10 +15,10 @@ use crate::objects::hash::{Hasher, ObjectKind, blob_id};
 
 use super::sys::{self, Answer};
 
-/// What stands at a path.
+/// What was found at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing stands at the path.
+    /// The path does not exist.
     Nothing,
     /// A file or a symbolic link.
     Entry(Entry),
@@ -50,7 +50,7 @@ impl Found {
         }
     }
 
-    /// Returns what it is, for a reason.
+    /// Returns the kind as a word, for use in a reason.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Nothing => "it is gone",
@@ -65,7 +65,7 @@ impl Found {
     }
 }
 
-/// Looks at an entry of a directory and returns what it is, with its `lstat` where there is something.
+/// Looks at an entry of a directory. Returns its kind, and its `lstat` if it exists.
 pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<(Found, Option<Stat>)> {
     let stat = match retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)) {
         Ok(stat) => stat,
@@ -87,7 +87,7 @@ pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<(Found, Opt
     Ok((found, Some(stat)))
 }
 
-/// Opens a regular file to be read, and returns its `fstat`, too; none where it is something else by now.
+/// Opens a regular file for reading, and returns its `fstat` too, or `None` if it is something else by now.
 pub(super) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Option<(OwnedFd, Stat)>> {
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -141,7 +141,8 @@ fn is_empty(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<bool> {
     Ok(true)
 }
 
-/// Returns git's id of a file's bytes; none where there are more or fewer than `size` bytes, since it is being changed.
+/// Returns git's id of a file's bytes, or `None` if there are not exactly `size` bytes, because the file is being
+/// changed.
 fn hash_blob(mut file: File, size: u64) -> io::Result<Option<ObjectId>> {
     let mut hash = Hasher::new(ObjectKind::Blob, size);
     let mut buffer = vec![

@@ -3,9 +3,9 @@
 //!
 //! It does not decide anything (that is the plan), keep a journal (that is the operation), or take a snapshot. It promises:
 //!
-//! - Nothing outside the root, through a symbolic link or at or below a `.git` is ever written, whoever renames what
-//!   meanwhile: `root` walks by descriptors.
-//! - What stands at a path is replaced or removed only after it was hashed where nobody else looks for it: `writer`.
+//! - Nothing outside the root, through a symbolic link, or at or below a `.git` is ever written, even if somebody
+//!   renames directories meanwhile: `root` walks by descriptors.
+//! - Nothing is replaced or removed before it was hashed at a name that nobody else uses: `writer`.
 //! - A crash at any point leaves every file whole, old or new; [`apply`] called again with the same items finishes the work:
 //!   `leftover`.
 //! - Nothing is removed recursively.
@@ -46,7 +46,7 @@ pub struct Work<'a> {
     /// The permissions of the directories that have to be made for what is put into them; where it does not know one, it is
     /// made as any other.
     pub permissions: &'a Permissions<'a>,
-    /// Where bytes come from.
+    /// Reads blobs.
     pub contents: &'a Contents<'a>,
     /// Is told how many items are done, now and then and from any thread.
     pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
@@ -66,8 +66,8 @@ pub fn apply_and<R>(root: &Root, work: &Work<'_>, meanwhile: impl FnOnce() -> R)
     run::Run::new(root, work).run(meanwhile)
 }
 
-/// Returns what stands at a path right now, hashed. A directory above it that is missing, or that is a link or a file, means
-/// that nothing stands there.
+/// Returns the state of a path right now, with its hash. If a directory above it is missing, or is a link or a file,
+/// the path is absent.
 pub fn state_at(root: &Root, path: &WorkspacePath) -> Result<Found> {
     let failed = |error| Error::failed(format!("cannot read `{}`", path.to_text())).because(error);
     match root.descend(path.parent().as_ref()).map_err(failed)? {

@@ -1,8 +1,8 @@
 //! In which order the items of a plan are carried out. Pure.
 //!
-//! Removals come first, so that a file can take the place of a directory and a directory that of a file; then directories
-//! from the deepest up, as far as they are empty; then what is put there: directories, files from the shallowest down, and
-//! links at the very end, so that nothing is ever written in a place where this operation made a link.
+//! Removals come first, so that a file can take the place of a directory, and a directory the place of a file. Empty
+//! directories follow, deepest first. Then come the new entries: directories, files from the top down, and links last,
+//! so that nothing is written through a link that this operation made.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,7 +18,7 @@ const CHUNK: usize = 64;
 /// Some items that are in the same directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
-    /// The directory; none for the workspace's root.
+    /// The directory, or `None` for the workspace's root.
     pub(super) directory: Option<WorkspacePath>,
     /// The items' indices.
     pub(super) items: Vec<usize>,

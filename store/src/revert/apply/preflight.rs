@@ -19,13 +19,13 @@ use super::root::{Descent, Root};
 pub enum Problem {
     /// The workspace's file system is read-only.
     ReadOnly,
-    /// The workspace belongs to another user: whoever asks for it may go on.
+    /// The workspace belongs to another user; `--force` goes on.
     OtherUser,
-    /// The workspace's file system has no room for what is to be written; the text says of what.
+    /// The workspace's file system lacks room; the text says for what.
     NoRoom(String),
-    /// What shall stand at a path cannot be read from the store, for a reason.
+    /// The content for a path cannot be read from the store, with the reason.
     Unreadable(WorkspacePath, String),
-    /// No name can be made or removed in a directory (the workspace's root, where there is no path), for a reason.
+    /// No name can be created or removed in a directory (`None`: the workspace's root), with the reason.
     Closed(Option<WorkspacePath>, String),
 }
 
@@ -94,8 +94,8 @@ fn bytes_to_write(
     (bytes, unreadable)
 }
 
-/// Every new file takes whole blocks, and a new name of its own; file systems without a table of inodes count none. What is
-/// removed goes first: whoever filled the disk is reverted all the same.
+/// Every new file takes whole blocks and an inode; file systems without an inode table report zero inodes. Files to be
+/// removed count as room, so that a revert works on a disk that the agent filled.
 fn lacking_room(
     system: &StatVfs,
     bytes: u64,
@@ -141,7 +141,7 @@ fn closed(root: &Root, planned: &[&Item]) -> Vec<Problem> {
     let closed = crate::fs::threads::map(&directories, |directory| {
         why_closed(root, directory.as_ref())
     });
-    // Many directories that are to be made are missing below the same one.
+    // Several of the missing directories may share a parent.
     let closed: BTreeMap<_, _> = closed.into_iter().flatten().collect();
     closed
         .into_iter()

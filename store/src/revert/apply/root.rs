@@ -26,7 +26,7 @@ pub struct Abilities {
     pub leases: bool,
 }
 
-/// The device and inode of a directory: what it is, whatever its name.
+/// The device and inode of a directory: its identity, under any name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     device: u64,
@@ -51,7 +51,7 @@ pub struct Root {
     abilities: Abilities,
 }
 
-/// The permissions that a directory had which is to be made again.
+/// The permissions of a directory that has to be made again.
 pub type Permissions<'a> = dyn Fn(&WorkspacePath) -> Option<u32> + Sync + 'a;
 
 /// What the way down to a directory ended at.
@@ -61,7 +61,7 @@ pub(super) enum Descent {
     Directory(OwnedFd, Identity),
     /// It, or one above it, is not there.
     Missing,
-    /// It, or one above it, is not a directory (a link, maybe), so that nothing of the workspace stands below.
+    /// It, or a directory above it, is not a directory (perhaps a link), so nothing below it belongs to the workspace.
     Replaced,
     /// It, or one above it, is a directory that is not entered; the text says why.
     Blocked(&'static str),
@@ -120,8 +120,8 @@ impl Root {
         self.walk(directory, &mut |_, _, _| Ok(Made::No))
     }
 
-    /// Opens a directory below the root and makes what is missing of it, with the permissions that it had, as far as `mkdir`
-    /// gives them and we can work in it; `made` gets the length in bytes of each path that was made.
+    /// Opens a directory below the root, and makes the missing parts with their former permissions, as far as `mkdir`
+    /// allows these and we can still work in it. `made` gets the length in bytes of each path that was made.
     pub(super) fn descend_making(
         &self,
         directory: Option<&WorkspacePath>,

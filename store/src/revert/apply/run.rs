@@ -258,7 +258,7 @@ impl<'a> Run<'a> {
                     self.tell_progress(1);
                     results.push((*index, removed));
                 }
-                // The directory has no item: what it could not be removed for is told of the item that emptied it.
+                // The directory has no item of its own, so the reason goes to the item that emptied it.
                 (None, Err(Failure::Failed(reason))) => results.extend(self.blame(path, &reason)),
                 (None, _) => {}
             }

@@ -25,7 +25,7 @@ pub(super) fn open_readable(holder: BorrowedFd<'_>, name: &[u8]) -> Answer<Owned
     retry_on_intr(|| openat(holder, name, READ_DIRECTORY, Mode::empty()))
 }
 
-/// Moves what stands at `name` to a name of our own, where nothing stands.
+/// Moves `name` to one of our own names, which must be free.
 ///
 /// Without `renameat2`, a plain rename: only a name that nobody else uses could be replaced by it.
 pub(super) fn take_out(
@@ -42,7 +42,7 @@ pub(super) fn take_out(
     }
 }
 
-/// Moves what stands at a name of our own to `name`, and fails with `EEXIST` where something stands there.
+/// Moves one of our own names to `name`. Fails with `EEXIST` if that is taken.
 ///
 /// Without `renameat2`, a file is linked and then unlinked, which replaces nothing either. A directory, or a file system
 /// without hard links, leaves the weakest way: to look, and then to rename.
@@ -68,7 +68,7 @@ pub(super) fn put_in(
     }
 }
 
-/// Swaps what stands at two names; false where this file system cannot.
+/// Swaps two names. Returns false if the file system cannot do that.
 pub(super) fn exchange(
     flags: bool,
     directory: BorrowedFd<'_>,
@@ -171,7 +171,7 @@ pub(super) fn move_second_name(place: &Slot<'_>) -> Answer<()> {
     again(|| renameat(directory, &second[..], directory, &place.own[..]))
 }
 
-/// Returns whether anything stands at a name.
+/// Returns whether a name exists.
 pub(super) fn exists(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<bool> {
     match retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)) {
         Ok(_) => Ok(true),
@@ -225,7 +225,8 @@ pub(super) fn sync_all(root: BorrowedFd<'_>) -> Answer<()> {
     }
 }
 
-/// Returns to whom root must give what it makes in a directory; none for everybody else, and where it is root's own.
+/// Returns the owner that root must give to files it creates in a directory; `None` for other users, and in root's own
+/// directories.
 pub(in crate::revert) fn owner_to_keep(directory: BorrowedFd<'_>) -> Answer<Option<(Uid, Gid)>> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
@@ -253,7 +254,7 @@ pub(in crate::revert) fn give_to(
     })
 }
 
-/// How many directories are held open at most: the files in so many are synced together.
+/// How many directories are held open at most. Their files are synced together.
 const HELD: usize = 4096;
 
 /// Returns how many directories may be held open at once, leaving most of the limit of open files to others. That limit is usually

@@ -16,8 +16,8 @@ use super::sys::{self, Answer};
 use super::writer::{Slot, Writer};
 
 impl Writer<'_> {
-    /// Makes the target at the place's own name, where nothing stands. `old` is what it will replace. What fails half-way
-    /// is taken away again.
+    /// Makes the target at our own temporary name, which must be free. `old` is what it will replace. If that fails
+    /// half-way, the temporary file is removed again.
     pub(super) fn make_temporary(
         &self,
         place: &Slot<'_>,

@@ -26,7 +26,7 @@ pub(super) fn share<T: Send, R: Send>(
         }
     };
     thread::scope(|scope| {
-        // Where no thread is to be had, this one does it all.
+        // If no thread can be started, this one does all the work.
         let _ = thread::Builder::new()
             .name("apply".to_owned())
             .spawn_scoped(scope, work);
@@ -37,7 +37,7 @@ pub(super) fn share<T: Send, R: Send>(
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Does two things, the first of them in a thread of its own: it waits for the disk.
+/// Does two things at once. The first waits for the disk and gets its own thread.
 pub(super) fn alongside<A: Send, B>(
     waiting: impl Fn() -> A + Sync,
     other: impl FnOnce() -> B,
@@ -50,7 +50,7 @@ pub(super) fn alongside<A: Send, B>(
         match thread.map(thread::ScopedJoinHandle::join) {
             Ok(Ok(waited)) => (waited, other),
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            // No thread is to be had.
+            // No thread could be started.
             Err(_) => (waiting(), other),
         }
     })

@@ -39,11 +39,11 @@ pub(super) struct Writer<'a> {
     pub(super) leases: bool,
     /// Whether each file is synced by itself, before its rename.
     pub(super) sync_each: bool,
-    /// Where bytes come from.
+    /// Reads blobs.
     pub(super) contents: &'a Contents<'a>,
 }
 
-/// Where an item is.
+/// The place of an item.
 pub(super) struct Slot<'a> {
     /// The directory that holds it, open.
     pub(super) directory: BorrowedFd<'a>,
@@ -213,8 +213,8 @@ impl Writer<'_> {
         Ok(Prepared::Temporary)
     }
 
-    /// A directory is there and shall be: only its permissions are wrong, and they are changed where they are what was
-    /// expected, or where this operation emptied it.
+    /// The directory exists and stays; only its permissions are wrong. They are changed if they are as expected, or if
+    /// this operation emptied the directory.
     fn adjust_directory(
         &self,
         place: &Slot<'_>,
@@ -238,8 +238,8 @@ impl Writer<'_> {
         Ok(Prepared::Done)
     }
 
-    /// Changes nothing but permissions, where nothing else differs: the file keeps its inode and its time. Returns false
-    /// where that is not enough, or where another name of the same file would change, too.
+    /// Changes only the permissions if nothing else differs, so that the file keeps its inode and time. Returns false
+    /// if that is not enough, or if the file has another name, which would change too.
     fn change_mode(
         &self,
         place: &Slot<'_>,
@@ -306,7 +306,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Undoes an exchange, and lets go of what was ours of it, if that is still what we wrote.
+    /// Swaps two names back, and removes our own file if it is still what we wrote.
     pub(super) fn swap_back(&self, place: &Slot<'_>, target: Entry, failure: Failure) -> Failure {
         match sys::exchange(self.rename_flags, place.directory, &place.own, place.name) {
             Ok(true) => {}
@@ -363,7 +363,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What stood there is gone, so a second try is better than none, and what was made is not taken away.
+    /// The old entry is already gone, so the new one is kept for a second try.
     fn move_in(&self, place: &Slot<'_>) -> Outcome<()> {
         let put = || sys::put_in(self.rename_flags, place.directory, &place.own, place.name);
         put().or_else(|_| put()).map_err(|error| {
@@ -382,7 +382,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Lets go of what [`Writer::prepare`] made.
+    /// Removes what [`Writer::prepare`] made.
     pub(super) fn drop_prepared(&self, place: &Slot<'_>, target: Entry) {
         // A leftover is recognised and removed by the next try, so this one may fail.
         let _ = match target.mode.kind() {
@@ -417,7 +417,7 @@ fn is_directory(state: State) -> bool {
     state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory)
 }
 
-/// Removes what stands at a place's own name, after it was checked.
+/// Removes the entry at our own name, after a check.
 pub(super) fn discard(place: &Slot<'_>, found: &Found) -> Answer<()> {
     match found {
         Found::Directory { .. } => sys::remove_directory(place.directory, &place.own),

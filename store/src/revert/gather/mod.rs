@@ -31,7 +31,7 @@ use states::{
 /// States by path.
 pub(crate) type States = BTreeMap<WorkspacePath, State>;
 
-/// What a plan is made of.
+/// The input of a plan.
 #[derive(Debug, Default)]
 pub(crate) struct Material {
     /// Newest first.
@@ -47,7 +47,7 @@ pub(crate) struct Material {
     pub unread: Vec<Gap>,
     /// The paths of the workspace that snapshots were made to forget; a directory stands for all below it.
     pub forgotten: Vec<Vec<u8>>,
-    /// The paths that were named and at or below which nothing of what is asked for ever changed.
+    /// The paths that the user named, although no change in question is at or below them.
     pub unknown: Vec<WorkspacePath>,
 }
 
@@ -130,7 +130,7 @@ fn all_live_changes(
         Some(first) => unseen.changes(first, movement.reference_snapshot(unseen.base))?,
         None => Vec::new(),
     };
-    // They are newer than what rows tell of.
+    // They are newer than any row.
     live.splice(0..0, unseen);
     Ok(live)
 }
@@ -148,7 +148,7 @@ fn unprotected(
     Ok(steps)
 }
 
-/// Returns what is at each place now, also where nothing is: the base of a path that was never reverted.
+/// Returns the present state of each place, absent ones included: the base of a path that was never reverted.
 fn only_states(current: &States, places: BTreeSet<WorkspacePath>) -> States {
     let now = |path: WorkspacePath| {
         let state = current.get(&path).copied().flatten();
@@ -167,8 +167,8 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Returns what stood at each place before the first revert, or what counts as that since, and what the newest move of each
-    /// path asked for.
+    /// Returns the base of each place, that is its state before the first revert or what replaces it since, and the
+    /// goal of the newest move of each path.
     fn states_and_goals(
         &self,
         movement: &Movement,
@@ -233,8 +233,9 @@ fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath>
         .collect()
 }
 
-/// What was made or removed below a directory that could not be read at one side of a step is not in the step's patch, and what
-/// could not be read at either side and can be now may be the agent's, too. One that could never be read is told as a gap of now.
+/// If a directory could not be read at one side of a step, the step's patch lacks what was made or removed below it. If
+/// it could be read at neither side but can be now, the agent may have changed it too. A directory that never could be
+/// read is reported as a gap of the present.
 fn unread(
     connection: &Connection,
     movement: &Movement,

@@ -146,7 +146,7 @@ fn kept(change: Change, author: Author) -> PastChange {
     }
 }
 
-/// What is to be undone of the session's own changes.
+/// Which of the session's own changes are to be undone.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub scopes: &'a [RevertScope],
@@ -167,7 +167,7 @@ fn claim(connection: &Connection, change: &LiveChange, asked: Asked<'_>) -> Resu
             let others = sessions::sharers(connection, &change.row)?;
             Claim::Shared(others.iter().map(source).collect())
         }
-        // A directory's name says nothing about what of it is meant: what is unclear is asked for as such.
+        // Naming a directory does not choose among the changes below it: unclear ones need `--unclear take`.
         Attribution::Unclear if unclear == Unclear::Keep => {
             Claim::Unclear(change.row.reason.clone().unwrap_or_default())
         }
@@ -177,7 +177,8 @@ fn claim(connection: &Connection, change: &LiveChange, asked: Asked<'_>) -> Resu
     })
 }
 
-/// Who made the changes that belong to no step: where one was at work that was not recorded, it may have been that one.
+/// Finds the author of changes that belong to no step. If an unrecorded step was at work at the time, it may have been
+/// that one.
 struct Nobodys<'a> {
     connection: &'a Connection,
     workspace_id: i64,

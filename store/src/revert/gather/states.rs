@@ -1,4 +1,4 @@
-//! What stands at the paths of a movement, and what was there before the first revert. This module does IO; it reads.
+//! The states of a movement's paths, now and before the first revert. This module does IO; it reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +85,7 @@ fn has_below(states: &States, directory: &WorkspacePath) -> bool {
         .is_some_and(|(path, _)| path.is_below(directory))
 }
 
-/// What could be in a path's way stands at it or above it.
+/// Anything in a path's way is at the path or above it.
 pub(super) fn with_directories_above(paths: &BTreeSet<WorkspacePath>) -> BTreeSet<WorkspacePath> {
     let above = paths
         .iter()
@@ -93,7 +93,7 @@ pub(super) fn with_directories_above(paths: &BTreeSet<WorkspacePath>) -> BTreeSe
     above.chain(paths.iter().cloned()).collect()
 }
 
-/// What stood there before the first revert of a chain. What its snapshot did not hold, its operation wrote down.
+/// Returns the states before the first revert of a chain. What the snapshot did not hold is in the operation's rows.
 pub(super) fn base_states(
     connection: &Connection,
     snapshots: &Snapshots,
@@ -181,8 +181,8 @@ pub(super) fn emptied_since(
         .collect())
 }
 
-/// What could not be read before the first revert was left alone as long as that was so: it stood there when it was moved at
-/// last, or stands there now.
+/// A path that could not be read before the first revert was left alone as long as it stayed unreadable. Its base is
+/// what was there when it was moved at last, or what is there now.
 pub(super) fn read_since(base_states: &mut States, chain: &[ChainOperation], current: &States) {
     let mut first_moved = BTreeMap::new();
     for item in chain

@@ -3,7 +3,7 @@
 use super::plan::GitClaim;
 use super::reflog::RefMove;
 
-/// The lines of a branch's reflog, oldest first, and whose each is.
+/// The lines of a branch's reflog, oldest first, each with its author.
 pub(crate) type BranchLog = Vec<(RefMove, GitClaim)>;
 
 /// What is to become of a branch that undone steps moved.
@@ -17,7 +17,8 @@ pub(crate) enum BranchGoal {
     Made,
 }
 
-/// Returns what becomes of a branch that is, or was before the first revert, at `base`; none where no undone step moved it.
+/// Returns the target of a branch that is, or was before the first revert, at `base`, or `None` if no undone step moved
+/// it.
 pub(crate) fn goal(base: Option<&str>, log: &[(RefMove, GitClaim)]) -> Option<BranchGoal> {
     let is_asked = |claim: &GitClaim| !matches!(claim, GitClaim::Keep(_));
     let oldest = log.iter().position(|(_, claim)| is_asked(claim))?;

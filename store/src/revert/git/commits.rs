@@ -8,10 +8,10 @@ use crate::git::objects::{Commit, UserObjects};
 
 /// How many commits are looked at: a fetched history is not the agent's work, and nobody reads more names.
 const LOOKED_AT: usize = 2000;
-/// How many are named.
+/// How many commits are named.
 const NAMED: usize = 5;
 
-/// Returns a sentence on the commits that undone steps made; none where there are none.
+/// Returns a sentence on the commits that undone steps made, if there are any.
 pub(crate) fn sentence(repository: &Repository, changes: &[GitChange]) -> Option<String> {
     let objects = UserObjects::open(&repository.location, repository.id_length);
     let mut made: Vec<(String, Commit)> = Vec::new();
@@ -47,7 +47,7 @@ pub(crate) fn sentence(repository: &Repository, changes: &[GitChange]) -> Option
     ))
 }
 
-/// Returns whether a commit is another one or one of those before it, as far as it is looked for.
+/// Returns whether a commit is another one or one of its ancestors, within the limit of the search.
 pub(crate) fn is_before(repository: &Repository, one: &str, other: &str) -> bool {
     let objects = UserObjects::open(&repository.location, repository.id_length);
     let mut known = BTreeSet::from([other.to_owned()]);

@@ -14,7 +14,7 @@ use crate::snapshot::Snapshots;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct NewFile {
     pub bytes: Vec<u8>,
-    /// The time that it gets, in seconds and nanoseconds; that of now where there is none.
+    /// The time it gets, in seconds and nanoseconds; without one, the present time.
     pub time: Option<(i64, i64)>,
 }
 

@@ -124,7 +124,7 @@ impl GitSide<'_> {
         ))
     }
 
-    /// Returns what is to be said of git beside the plan: the commits that stay without `--git`, and what no revert takes back.
+    /// Returns the warnings about git's state: the commits that stay without `--git`, and what no revert takes back.
     pub fn told(&self, movement: &Movement, base: Option<i64>, moves_git: bool) -> Result<Told> {
         let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else {
             return Ok(Told::default());
@@ -172,7 +172,7 @@ impl GitSide<'_> {
     }
 }
 
-/// What is to be said of git beside a plan.
+/// Warnings about git's state.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     /// A sentence on the commits that the agent made on HEAD's way.
@@ -192,7 +192,7 @@ pub(crate) fn was_moved(connection: &Connection, chain: &[ChainOperation]) -> Re
     Ok(false)
 }
 
-/// Carries out what an operation's rows say of git, as far as it is not done yet.
+/// Carries out the rest of what an operation's rows plan for git's state.
 pub(crate) fn carry_out(
     store: &Store,
     place: &Place,
@@ -280,7 +280,7 @@ fn unknown(now: &GitStateRow, reason: &str) -> GitItem {
     GitItem::planned(GitPart::Head, "HEAD", heads.text(), None).left(FileResult::Conflict, reason)
 }
 
-/// Returns why `--git` has nothing to move, where that is so.
+/// Returns why `--git` has nothing to move, if so.
 pub(crate) fn why_nothing(root: &Path) -> Option<String> {
     Repository::of(root)
         .is_none()

@@ -1,4 +1,4 @@
-//! What happened to git's state since a message, and whose it is: gathered for the plan and for what is said beside it. This
+//! The history of git's state since a message, with the author of each change: for the plan and the warnings. This
 //! module does IO; it reads.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ pub(super) struct Past {
 }
 
 impl GitSide<'_> {
-    /// Gathers what happened since the point of a movement; nothing where it goes all the way forward.
+    /// Gathers the history since the point of a movement. It is empty for a movement that goes all the way forward.
     pub(super) fn past(
         &self,
         repository: &Repository,
@@ -107,7 +107,7 @@ impl GitSide<'_> {
         Ok(line)
     }
 
-    /// A step whose start nobody saw moved nothing, as far as anybody knows.
+    /// A step without a start snapshot moved nothing that is known.
     fn workers(&self, spans: impl Iterator<Item = StepSpan>) -> Result<Vec<Worker>> {
         let mut workers = Vec::new();
         for span in spans {
@@ -249,7 +249,7 @@ fn others(
     .collect()
 }
 
-/// The branches that HEAD went to or came from and that are gone, with where they were.
+/// The deleted branches that HEAD went to or came from, with their last commits.
 fn gone<'l>(repository: &Repository, lines: impl Iterator<Item = &'l RefMove>) -> Vec<String> {
     let mut gone = BTreeMap::new();
     for line in lines {

@@ -5,9 +5,9 @@
 //!    where the reverts so far left it ──must be what is there now──► goal
 //! ```
 //!
-//! HEAD, its branch and its commit are one thing, the index is another. The index goes with HEAD or not at all: staged
-//! changes mean nothing over another commit. Any other branch moves where its own reflog tells that the agent moved it, and what
-//! a revert before moved. A branch that the agent made stays.
+//! HEAD, its branch and its commit are one thing; the index is another. The index moves with HEAD or not at all,
+//! because staged changes mean nothing on top of another commit. Another branch moves if its own reflog shows that the
+//! agent moved it, or if an earlier revert moved it. A branch that the agent created stays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ pub(crate) enum GitClaim {
 pub(crate) struct Moved {
     /// What it was before the first of them.
     pub base: Option<String>,
-    /// Where they left it.
+    /// The commit that they left it at.
     pub left: Option<String>,
 }
 
@@ -67,19 +67,19 @@ pub(crate) struct GitMove<'a> {
     pub base: &'a GitStateRow,
     /// What happened since the point, up to then; newest first.
     pub changes: &'a [GitChange],
-    /// Where the reverts so far left it; `base` where none moved it.
+    /// The state in which the reverts so far left it, or `base` if they did not move it.
     pub left: &'a GitStateRow,
     /// The branches that they moved.
     pub moved: &'a BTreeMap<String, Moved>,
-    /// The reflogs of the branches that were written since, and whose each line is.
+    /// The reflogs of the branches that were written since, with the author of each line.
     pub logs: &'a BTreeMap<String, BranchLog>,
-    /// What is there.
+    /// The present state.
     pub now: &'a GitStateRow,
     /// The repository.
     pub asked: Asked<'a>,
 }
 
-/// A state to go to, or why there is none.
+/// A target state, or the reason for having none.
 type Goal<T> = Result<T, String>;
 
 /// Plans to undo what the agent did.
@@ -102,7 +102,7 @@ pub(crate) fn plan(movement: GitMove<'_>) -> Vec<GitItem> {
     towards(movement, heads, index)
 }
 
-/// Plans to make it what it was, whoever changed it since: `restore`.
+/// Plans to move it exactly to the captured state, whoever changed it since: `restore`.
 pub(crate) fn plan_exactly(
     wanted: &GitStateRow,
     now: &GitStateRow,
@@ -174,7 +174,7 @@ fn towards(
     items
 }
 
-/// Where HEAD was before the oldest change that is to be undone: what a conflict is about.
+/// Where HEAD was before the oldest change to be undone: the subject of a conflict.
 fn wanted(movement: GitMove<'_>) -> Heads {
     let oldest = movement
         .changes
@@ -216,7 +216,7 @@ fn heads_items(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
     items
 }
 
-/// Returns why HEAD stays where it is; nothing where it is there already, too.
+/// Returns why HEAD stays where it is, or `None` if it is there already.
 fn why_not(movement: GitMove<'_>, goal: &Heads, now: &Heads) -> Option<String> {
     let is_there = now.is_at(goal);
     match (&now.doing, &goal.doing) {
@@ -268,7 +268,7 @@ fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitI
     Some(item.left(FileResult::Conflict, reason))
 }
 
-/// What a branch was before the agent's commits on it, as far as they were seen while HEAD was on it.
+/// The value of a branch before the agent's commits on it, as far as HEAD was on it when they were seen.
 fn fold_branch(branch: &str, base: Option<String>, changes: &[GitChange]) -> Goal<Option<String>> {
     let is_on = |state: &GitStateRow| state.branch.as_deref() == Some(branch);
     let on: Vec<GitChange> = changes

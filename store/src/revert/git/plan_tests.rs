@@ -13,7 +13,7 @@ fn index(number: u8) -> Option<ObjectId> {
     Some(ObjectId::new([number; 20]))
 }
 
-/// HEAD at a commit of a branch (of none where its name is empty), with an index.
+/// HEAD at a commit of a branch (detached if the name is empty), with an index.
 fn at(branch: &str, commit: &str, number: u8) -> GitStateRow {
     GitStateRow {
         head: Some(commit.to_owned()),

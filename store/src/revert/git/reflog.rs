@@ -1,4 +1,4 @@
-//! What git's reflogs tell of who moved a ref, and when. This module does IO; it reads.
+//! Reads git's reflogs: who moved a ref, and when. This module does IO; it reads.
 //!
 //! The format is that of `gitrevisions` and `refs/files-backend.c`: old id, new id, who, when, a tab, what.
 
@@ -16,13 +16,13 @@ pub(super) const WHO: &str = "ckpt-hook <ckpt-hook@localhost>";
 /// One line that is there, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RefMove {
-    /// None where the ref was not there.
+    /// `None` if the ref did not exist.
     pub old: Option<String>,
-    /// None where it is not there any more.
+    /// `None` if the ref was deleted.
     pub new: Option<String>,
     /// When. A line has whole seconds: the earliest and the latest millisecond that it may have been.
     pub moment: Moment,
-    /// What git says of it.
+    /// Git's description of the move.
     pub what: String,
 }
 
@@ -94,8 +94,8 @@ impl RefMove {
     }
 }
 
-/// Returns what moved a ref since a moment, oldest first, without our own operations; nothing where the log is missing, too
-/// large or damaged.
+/// Returns the moves of a ref since a moment, oldest first, without our own operations. The result is empty if the log
+/// is missing, too large or damaged.
 pub(crate) fn moves(
     location: &Location,
     folder: &Path,
@@ -125,8 +125,9 @@ pub(crate) fn moves(
     moves
 }
 
-/// Lines have whole seconds, and steps begin and end within one. The commit that a line names was written no later than the line,
-/// and just before it where the line tells of that commit; no line is later than the next one, whatever a clock says.
+/// Reflog lines have whole seconds, and steps begin and end within one. The commit that a line names was written no
+/// later than the line, and just before it if the line is about making that commit; no line is later than the next one,
+/// even if the clock was set back.
 fn narrow(location: &Location, moves: &mut [RefMove]) {
     let mut next: Option<Moment> = None;
     for line in moves.iter_mut().rev() {

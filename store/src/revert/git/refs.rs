@@ -11,7 +11,7 @@ use crate::model::Milliseconds;
 /// How many names are looked at: what a fetch brings along is not the agent's work.
 const LOOKED_AT: usize = 10_000;
 
-/// The refs that were written since a moment. HEAD is told of by its own reflog.
+/// The refs that were written since a moment. HEAD is not among them: it has its own reflog.
 #[derive(Debug, Default)]
 pub(super) struct Refs {
     /// The reflogs of local branches, by their full names.
@@ -64,7 +64,7 @@ impl Refs {
         }
     }
 
-    /// Returns whether a branch was moved in another worktree of the repository: that is the business of whoever works there.
+    /// Returns whether a branch was moved from another worktree of the repository, which is not ours to undo.
     pub fn is_elsewhere(&self, line: &RefMove) -> bool {
         self.elsewhere.contains(&identity(line))
     }

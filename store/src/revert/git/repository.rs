@@ -1,4 +1,5 @@
-//! What the user's repository says now, as far as a plan needs it. This module does IO; it reads, and changes nothing.
+//! The present state of the user's repository, as far as a plan needs it. This module does IO; it reads, and changes
+//! nothing.
 //!
 //! It reads by itself: neither git nor libgit2 ever sees the user's repository.
 
@@ -38,7 +39,7 @@ impl Repository {
         })
     }
 
-    /// Returns why nothing of it may be written, whatever is asked for.
+    /// Returns why nothing in it may be written at all.
     pub fn obstacle(&self) -> Option<String> {
         if self
             .config("extensions", "refstorage")
@@ -74,7 +75,8 @@ impl Repository {
         state::doing(&self.location)
     }
 
-    /// Returns what an index says, a split one together with its shared index where that is there; none where it is damaged.
+    /// Returns the meaning of an index, or `None` if it is damaged. A split index is read together with its shared
+    /// index, if that exists.
     pub fn meaning(&self, index: &[u8]) -> Option<Meaning> {
         let own = index::meaning(index, self.id_length)?;
         let joined = self
@@ -103,8 +105,8 @@ impl Repository {
         }
     }
 
-    /// Leaves alone what cannot be done, and says why: nothing is begun that is known to fail. `indexes` are the bytes of the
-    /// index now, and of the one that is to be put there.
+    /// Marks the items that cannot be done, with the reason, so that nothing is begun that is known to fail. `indexes`
+    /// are the bytes of the present index and of its replacement.
     pub fn check(&self, items: &mut [GitItem], indexes: Option<(Meaning, Meaning)>) {
         let refusal = self
             .obstacle()

@@ -35,7 +35,7 @@ const NAMED: usize = 3;
 pub(super) struct Expectation {
     /// The row of the state that it goes to.
     snapshot: i64,
-    /// The paths that it is about; all where there are none.
+    /// The paths it is limited to; all if empty.
     only: Vec<WorkspacePath>,
     /// What of its session's history is undone.
     scopes: Vec<RevertScope>,
@@ -47,8 +47,8 @@ pub(super) struct Expectation {
 }
 
 impl Expectation {
-    /// Returns what a movement is to be compared with. One message or step alone leaves the workspace as it never was, and of a message
-    /// that could not be captured there is nothing to compare with.
+    /// Returns what the result of a movement is compared with. Undoing one message or step alone gives a state that
+    /// never existed, and a message that was not captured has nothing to compare with.
     pub fn of_movement(
         movement: &Movement,
         scopes: Vec<RevertScope>,
@@ -92,7 +92,7 @@ impl Expectation {
         Ok(Self::of_movement(&movement, scopes, row.unclear))
     }
 
-    /// Returns what a restore is to be compared with.
+    /// Returns what the result of a restore is compared with.
     pub fn of_restore(snapshot: i64, only: &[WorkspacePath]) -> Self {
         Self {
             snapshot,
@@ -223,7 +223,7 @@ impl Comparison<'_> {
         Ok(paths.into_iter().map(difference).collect())
     }
 
-    /// Gathers what is known of paths that no row tells of.
+    /// Gathers what is known of paths that no row names.
     fn unseen(
         &self,
         differing: &BTreeMap<WorkspacePath, Change>,
@@ -248,7 +248,8 @@ impl Comparison<'_> {
             moved: sessions::moved_since(self.connection, workspace, *snapshot, chain)?,
             hidden: self.hidden(paths)?,
         };
-        // An empty folder comes and goes with a row, but for one in which everything was ignored: that is nobody's change.
+        // An empty folder appears and disappears with a row, except one whose files were all ignored: nobody changed
+        // that.
         unseen.hidden.extend(
             paths
                 .iter()

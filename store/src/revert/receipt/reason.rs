@@ -56,8 +56,8 @@ impl Known<'_> {
             .unwrap_or(DifferenceReason::Unexplained)
     }
 
-    /// The operation itself says why it left something. Where it is a change of somebody's, the history tells whose; where the
-    /// history knows of none, it was seen only when the file was to be touched, and belongs to no step.
+    /// The operation itself says why it left something. If that is somebody's change, the history says whose; if the
+    /// history does not, the change was seen only when the file was to be touched, and belongs to no step.
     fn of_item(&self) -> Option<DifferenceReason> {
         let item = self.item?;
         match item.result {
@@ -81,7 +81,7 @@ impl Known<'_> {
 }
 
 impl Since {
-    /// Returns why it stays; none where it is undone.
+    /// Returns why it stays, or `None` if it is undone.
     fn reason(&self) -> Option<DifferenceReason> {
         match (self.author, self.attribution) {
             (Author::Asked, Attribution::Agent | Attribution::Outside) => None,

@@ -58,7 +58,7 @@ pub(super) fn id(bytes: &[u8]) -> ObjectId {
     ObjectId::new(bytes[..20].try_into().expect("the slice has twenty bytes"))
 }
 
-/// Takes from the front; none where too little is left.
+/// Takes values from the front; `None` if too few bytes are left.
 pub(super) struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {

@@ -14,12 +14,12 @@ pub(crate) struct Header {
     pub boot: Vec<u8>,
     /// The stamp of the folder with the packs: where it differs, objects may have gone.
     pub packs: Stamp,
-    /// The packs among them that are still files of the user's repository, as they were: where one differs, its objects may be
-    /// damaged.
+    /// The packs among them that are still files of the user's repository, with their stamps. If a stamp differs, the
+    /// pack's objects may be damaged.
     pub borrowed: Vec<Borrowed>,
     /// The hash of the rules that are not files of the tree, and of the settings that decide what is captured.
     pub capture_key: ObjectId,
-    /// The user's index: its stamp, whether that is to be trusted, and its blob.
+    /// The user's index: its stamp, whether the stamp can be trusted, and its blob.
     pub index: Option<(Stamp, bool, ObjectId)>,
     /// The paths that edit tools named.
     pub named: Vec<Vec<u8>>,
@@ -29,7 +29,7 @@ pub(crate) struct Header {
     pub watched: Vec<(Vec<u8>, Vec<u8>)>,
     /// The snapshot.
     pub snapshot: Snapshot,
-    /// What it could not hold.
+    /// The gaps of the snapshot.
     pub gaps: Vec<Gap>,
 }
 

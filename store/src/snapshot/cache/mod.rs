@@ -56,13 +56,13 @@ pub(crate) struct Cache {
     directories: Vec<usize>,
     /// The directories of the whole one that are gone.
     gone: Vec<Vec<u8>>,
-    /// What holds for all.
+    /// The data about the whole snapshot.
     pub header: Header,
 }
 
 impl Cache {
-    /// Reads the cache; none where there is none that can be used. Its checksum is checked every time, which takes a
-    /// hundredth of what the look at the files takes: a bit that flipped in it would show as a file that did not change.
+    /// Reads the cache, or returns `None` if there is no usable one. Its checksum is checked every time, which takes a
+    /// hundredth of the time of the scan: a flipped bit would look like a file that did not change.
     pub fn read(folder: &Path) -> Option<Self> {
         let bytes = read_own(&folder.join("cache"))?;
         let (id, mut reader) = front(&bytes, WHOLE)?;
@@ -122,7 +122,7 @@ impl Cache {
             .map(|number| self.directories[number])
     }
 
-    /// Writes what changed since a cache was read (`overlay`), or all of it where that is much, or there was none.
+    /// Writes what changed since a cache was read (`overlay`), or the whole cache if that is much or there was none.
     pub fn write(folder: &Path, header: &Header, overlay: &Overlay<'_>) -> Result<()> {
         if let Some(below) = overlay.below() {
             let changes = below.changes(header, overlay);
@@ -217,7 +217,7 @@ fn read_own(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Reads what stands before the header of a file of this kind, and checks its checksum.
+/// Reads the bytes before the header of such a file, and checks its checksum.
 fn front<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Option<(Uuid, Reader<'a>)> {
     let mut reader = Reader(bytes);
     (reader.take(8)? == magic).then_some(())?;
@@ -302,7 +302,7 @@ fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Returns what stands behind the front of two files, with fronts whose checksums are right.
+/// Returns the bytes after the front of two files, whose fronts have correct checksums.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn seal(whole: &[u8], changes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let seal = |magic: &[u8; 8], rest: &[u8]| {
@@ -314,7 +314,7 @@ pub(super) fn seal(whole: &[u8], changes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (seal(WHOLE, whole), seal(CHANGES, changes))
 }
 
-/// Returns what stands in a small cache behind the front, once as the whole and once as changes, as the fuzzer takes it.
+/// Returns the bytes after the front of a small cache, once as a whole and once as changes, as the fuzzer takes them.
 #[cfg(test)]
 pub(super) fn sample() -> Vec<u8> {
     tests::sample()

@@ -40,7 +40,7 @@ pub(crate) struct CachedItem<'a> {
 }
 
 impl<'a> Directory<'a> {
-    /// Reads what stands at the beginning of the bytes; none where it makes no sense.
+    /// Parses the record at the beginning of the bytes, or returns `None` if it is invalid.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let mut reader = Reader(bytes);
         let length = reader.record()?;
@@ -99,7 +99,7 @@ impl<'a> Directory<'a> {
         self.fixed[0] == 0 && self.fixed[2] & 1 != 0
     }
 
-    /// Returns what of it is captured.
+    /// Returns which part of it is captured.
     pub fn view(&self) -> View {
         [View::Open, View::Included, View::Ignored, View::Passage][usize::from(self.fixed[1] & 3)]
     }
@@ -133,7 +133,7 @@ impl<'a> Directory<'a> {
         })
     }
 
-    /// Returns whether its names could be read; none where the cache makes no sense.
+    /// Returns whether its names could be read, or `None` if the cache is invalid.
     pub fn state(&self) -> Option<ListingState> {
         Some(match self.fixed[0] {
             0 => ListingState::Listed,
@@ -177,7 +177,7 @@ impl CachedItem<'_> {
         (self.code == 0).then_some(self.id)
     }
 
-    /// Returns what it is; none where the cache makes no sense.
+    /// Returns the kind of the item, or `None` if the cache is invalid.
     pub fn kind(&self) -> Option<Kind> {
         Some(match self.code {
             0 => Kind::Content(self.id),
@@ -267,7 +267,7 @@ pub(super) fn code(reason: &GapReason) -> u8 {
     }
 }
 
-/// The text of what is unreadable is not kept: such a path is tried again each time.
+/// The error of an unreadable path is not stored, because such a path is tried again each time.
 pub(super) fn reason(code: u8) -> Option<GapReason> {
     Some(match code {
         10 => GapReason::TooLarge,

@@ -67,8 +67,8 @@ fn is_file(gap: &Gap) -> bool {
     }
 }
 
-/// Returns the change with the side that is in a gap, its own or that of a directory above, as an entry whose bytes are not
-/// stored; none where nobody can say whether there was a change.
+/// Returns the change with the side that is in a gap (its own, or that of a directory above) as an entry whose bytes
+/// are not stored, or `None` if nobody can say whether there was a change.
 pub(super) fn explain(change: Change, old: &Gaps<'_>, new: &Gaps<'_>) -> Option<Change> {
     let Change {
         path,
@@ -80,7 +80,7 @@ pub(super) fn explain(change: Change, old: &Gaps<'_>, new: &Gaps<'_>) -> Option<
     Some(Change { path, old, new })
 }
 
-/// Fills a side that is absent. The mode of what is in a gap is unknown: that of the other side stands for it.
+/// Fills an absent side. The mode of a path in a gap is unknown, so that of the other side is used.
 fn fill(state: State, other: State, is_hidden: bool) -> Option<State> {
     match (state, other, is_hidden) {
         // An empty directory that cannot be read any more may be as it was.

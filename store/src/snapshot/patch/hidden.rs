@@ -14,14 +14,14 @@ use crate::snapshot::capture;
 /// How long before a snapshot's row is written its files are looked at, at most.
 const SCAN: Milliseconds = 600_000;
 
-/// How much of what a rule hid is read. Of what is beyond it, a size that differs tells of a change.
+/// How much of the hidden files is read. Beyond that, only a different size counts as a change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     /// Files that were not touched since are passed over: nanoseconds since the epoch.
     since: i64,
-    /// How many files.
+    /// The number of files.
     files: usize,
-    /// How many bytes.
+    /// The number of bytes.
     bytes: u64,
 }
 

@@ -1,8 +1,8 @@
 //! What somebody changed from one snapshot to the next.
 //!
-//! The difference, but for what only looks like a change: a path that came into view or went out of it because ignore rules
-//! changed, a path that a snapshot could not read, a directory that is merely not empty any more. This module looks at the
-//! workspace (`lstat` alone) where only that tells a deleted path from one that is not captured any more.
+//! The difference, without what only looks like a change: a path that came into view or left it because ignore rules
+//! changed, a path that a snapshot could not read, a directory that merely is not empty any more. This module looks at
+//! the workspace (only `lstat`) if nothing else tells a deleted path from one that is no longer captured.
 
 mod gaps;
 mod hidden;
@@ -71,7 +71,7 @@ pub(crate) fn patch_with_hidden(
     Ok(changes)
 }
 
-/// Returns what was captured and is not any more because rules hide it, still there or not.
+/// Returns the paths that were captured and are now hidden by rules, whether or not they still exist.
 pub(crate) fn went_out_of_view(
     reader: &Reader,
     old: &Snapshot,
@@ -161,7 +161,7 @@ fn is_directory_on_disk(root: &Path, path: &WorkspacePath) -> bool {
     file_type(root, path).is_some_and(|file_type| file_type.is_dir())
 }
 
-/// Returns what is at a path on the disk; nothing where a symlink is on the way.
+/// Returns the type of the file at a path on disk, or `None` if a symlink is on the way.
 fn file_type(root: &Path, path: &WorkspacePath) -> Option<std::fs::FileType> {
     use std::os::unix::ffi::OsStrExt;
 

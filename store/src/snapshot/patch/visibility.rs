@@ -17,7 +17,7 @@ pub(super) struct Visibility<'a> {
 }
 
 impl<'a> Visibility<'a> {
-    /// Returns none where the rules of both sides are the same.
+    /// Returns `None` if both sides have the same rules.
     pub(super) fn where_it_changed(
         reader: &Reader,
         (old, new): (&'a View<'_>, &'a View<'_>),

@@ -129,7 +129,8 @@ impl Matcher<'_> {
         }
     }
 
-    /// Returns whether ignore files alone would leave this path out, whoever tracks or names it and whether or not it is kept.
+    /// Returns whether ignore files alone would leave this path out, regardless of tracking, edit tools and
+    /// `keep_ignored`.
     pub fn is_ignored(&self, path: &[u8]) -> bool {
         if self.has_no_patterns_for(path) {
             return false;
@@ -146,8 +147,8 @@ impl Matcher<'_> {
         view.is_none_or(|view| view == View::Ignored)
     }
 
-    /// Returns the view of an entry of a directory with the view `parent`; none where it is left out. `is_forced` says
-    /// whether a path (or, for a directory, something below it) is captured although ignored.
+    /// Returns the view of an entry of a directory with the view `parent`, or `None` if it is left out. `is_forced`
+    /// says whether a path (or, for a directory, something below it) is captured although ignored.
     pub fn decide(
         &self,
         parent: View,
@@ -210,8 +211,8 @@ impl Matcher<'_> {
         }
     }
 
-    /// Whether an ignored file is one of those that are captured all the same. In an ignored directory none is, which may be
-    /// entered for the sake of another file: it is a virtual environment, for example, and full of certificates.
+    /// Whether an ignored file is captured because of `keep_ignored`. No file in an ignored directory is, even if the
+    /// directory is entered for another file: it may be a virtual environment, for example, full of certificates.
     fn keeps(&self, path: &[u8], name: Option<usize>) -> bool {
         !self.kept.is_empty() && self.kept.matched(path, name, false, &self.work) == Some(true)
     }

@@ -34,11 +34,11 @@ pub(crate) struct Rules {
     /// The `.gitignore` files that are no files of the tree, by directory: of the directories above the captured one, and those
     /// that ignore themselves.
     pub untracked: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The only directory that is captured, where there is one.
+    /// The only directory that is captured, if the settings name one.
     pub scope: Option<Vec<u8>>,
-    /// The settings' patterns of what is captured although ignored.
+    /// The settings' patterns of paths that are captured although ignored.
     pub include: Vec<u8>,
-    /// The settings' patterns of what is left out whatever else holds.
+    /// The settings' patterns of paths that are never captured.
     pub exclude: Vec<u8>,
     /// The settings' patterns of small files that are captured although ignored, never of directories.
     pub kept: Vec<u8>,
@@ -51,7 +51,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Returns the canonical text; none where there are no rules.
+    /// Returns the canonical text, or `None` without any rules.
     ///
     /// After a first line with the format's name and version, each section is `<name> <length>`, a newline, as many bytes,
     /// and a newline. An `untracked` section holds a path, a NUL byte and lines; `forced` holds paths with a NUL byte after each.

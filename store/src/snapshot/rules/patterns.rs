@@ -28,7 +28,7 @@ const MOST: u64 = 1 << 18;
 const FEW: u64 = 1 << 11;
 /// The steps that all matches together may take beside the few of each: a tenth of a second.
 const ALTOGETHER: u64 = 1 << 25;
-/// So many patterns that could not be decided are named.
+/// How many undecided patterns are named.
 const NAMED: usize = 3;
 
 /// What matching took, and the patterns of which it was not decided whether they match a path: that path is captured.
@@ -39,7 +39,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Returns whether a glob matches; none where that takes too long.
+    /// Returns whether a glob matches, or `None` if that takes too long to find out.
     fn decide(&self, glob: &Glob, value: &[u8]) -> Option<bool> {
         let most = if self.spent.load(Ordering::Relaxed) < ALTOGETHER {
             MOST
@@ -159,7 +159,8 @@ impl Patterns {
         })
     }
 
-    /// Returns whether the last pattern that matches ignores (`true`) or brings back (`false`); none where none matches.
+    /// Returns whether the last matching pattern ignores (`true`) or re-includes (`false`), or `None` if no pattern
+    /// matches.
     pub fn matched(
         &self,
         path: &[u8],
@@ -184,7 +185,7 @@ pub(crate) struct PathPattern {
 }
 
 impl PathPattern {
-    /// Reads a pattern; none where it means nothing, or says what it is not.
+    /// Parses a pattern. `None` if it can match nothing, like a comment.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let text = match text.strip_prefix(b"./") {
             Some(rest) => [b"/", rest].concat(),

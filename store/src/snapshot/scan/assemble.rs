@@ -60,7 +60,7 @@ fn level<'p>(overlay: &Overlay<'_>, paths: &[&'p [u8]], sink: &Sink<'_>) -> Resu
         .collect()
 }
 
-/// Makes one tree; none where nothing of the directory is captured.
+/// Makes one tree, or returns `None` if nothing in the directory is captured.
 fn tree(overlay: &Overlay<'_>, path: &[u8], sink: &Sink<'_>) -> Result<Option<ObjectId>> {
     let items = overlay
         .fresh(path)

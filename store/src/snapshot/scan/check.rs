@@ -120,7 +120,8 @@ impl Check<'_> {
                 break;
             }
         }
-        // Files are read only where nothing else tells that the directory has to be looked at: there they are read again.
+        // Files are read here only if nothing else requires a look at the directory, because that look reads them
+        // again.
         if !changed
             && young
                 .iter()

@@ -32,13 +32,13 @@ const KEPT_FILES: usize = 64;
 
 /// One directory, open.
 pub(super) struct Open<'a> {
-    /// What the tasks share.
+    /// The scan's shared state.
     pub walk: &'a Walk<'a>,
     /// Its path.
     pub path: &'a [u8],
     /// The directory.
     pub directory: BorrowedFd<'a>,
-    /// What of it is captured.
+    /// Which part of it is captured.
     pub view: View,
     /// What was remembered of it.
     pub old: Option<&'a Listing>,
@@ -46,7 +46,7 @@ pub(super) struct Open<'a> {
     pub neighbours: Neighbours,
 }
 
-/// What looking at the entries of a directory came to, beside the items.
+/// What the entries of a directory gave besides the items.
 #[derive(Default)]
 struct Looked {
     /// Files to be read; their items only hold the place.
@@ -321,8 +321,8 @@ impl Open<'_> {
     }
 }
 
-/// Reads the ignore file of an open directory, and its hash; none where there is no file that git would heed. Fails where one
-/// may be there and cannot be read: what it says is unknown then, and not nothing.
+/// Reads the ignore file of an open directory, and its hash, or returns `None` if it has none that git would read.
+/// Fails if one may exist but cannot be read: its rules are then unknown, which is not the same as none.
 pub(crate) fn rules_of(
     directory: BorrowedFd<'_>,
 ) -> std::result::Result<Option<(Vec<u8>, ObjectId)>, Errno> {

@@ -14,13 +14,13 @@ pub(crate) struct Listing {
     pub is_settled: bool,
     /// Whether its names could be read.
     pub state: ListingState,
-    /// What of it is captured.
+    /// Which part of it is captured.
     pub view: View,
     /// Whether it holds nothing at all, ignored or not.
     pub is_empty: bool,
-    /// The hash of the ignore file that decided about what is below; none where there was none.
+    /// The hash of the ignore file that decided about the entries, if there was one.
     pub rules: Option<ObjectId>,
-    /// Its tree; none where nothing of it is captured.
+    /// Its tree, or `None` if nothing in it is captured.
     pub tree: Option<ObjectId>,
     /// What is captured, or could not be; by name.
     pub items: Vec<Item>,
@@ -42,11 +42,11 @@ pub(crate) enum ListingState {
 pub(crate) struct Item {
     /// Its name.
     pub name: Vec<u8>,
-    /// Its stamp; nothing but the type for a directory, which has a listing of its own.
+    /// Its stamp. For a directory, which has its own listing, only the type.
     pub stamp: Stamp,
     /// Whether a later change of it must show in the stamp.
     pub is_settled: bool,
-    /// What it is.
+    /// The kind of the item.
     pub kind: Kind,
 }
 
@@ -88,7 +88,7 @@ impl Listing {
 }
 
 impl Item {
-    /// Returns the id of its blob; none where it is no file and no link that was captured.
+    /// Returns the id of its blob, or `None` if it is not a captured file or link.
     pub fn content(&self) -> Option<ObjectId> {
         match self.kind {
             Kind::Content(id) => Some(id),

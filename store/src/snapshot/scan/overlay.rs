@@ -42,7 +42,7 @@ impl<'c> Overlay<'c> {
         self.below
     }
 
-    /// Puts what was found of a directory; none where it vanished.
+    /// Sets the listing of a directory, or `None` if the directory vanished.
     pub fn put(&mut self, path: Vec<u8>, listing: Option<Listing>) {
         match listing {
             // What was looked at twice (a directory that was found by its parent, too) counts as it was found last.
@@ -103,7 +103,7 @@ impl<'c> Overlay<'c> {
         self.fresh.contains_key(path) || self.remembered(path).is_some()
     }
 
-    /// Returns the tree of a directory; none where nothing of it is captured.
+    /// Returns the tree of a directory, or `None` if nothing in it is captured.
     pub fn tree(&self, path: &[u8]) -> Option<ObjectId> {
         match self.fresh.get(path) {
             Some(listing) => listing.tree,
@@ -212,7 +212,7 @@ impl<'c> Overlay<'c> {
         self.distrust_torn();
     }
 
-    /// A directory's path comes before those of what it holds.
+    /// A directory's path sorts before those of its entries.
     fn drop_orphans(&mut self) {
         let paths: Vec<Vec<u8>> = self
             .fresh
@@ -313,8 +313,8 @@ impl<'a> OverlayDirectory<'a> {
         }
     }
 
-    /// Returns what it is where nothing in it, nor in a directory below, is captured: it holds nothing at all, or only ignored
-    /// files and gaps. None of one that is not in view itself.
+    /// Returns the kind of a directory without captured entries in it or below: empty, or with only ignored files and
+    /// gaps. `None` for other directories, and for one that is out of view itself.
     pub fn bare(&self) -> Option<Bearer> {
         let (view, is_empty) = match self {
             Self::Fresh(_, listing) => (listing.view, listing.is_empty),
@@ -360,7 +360,7 @@ impl<'a> OverlayDirectory<'a> {
         }
     }
 
-    /// Adds what of it could not be captured.
+    /// Adds its gaps.
     pub fn add_gaps(&self, gaps: &mut Vec<Gap>) {
         let path = self.path();
         let mut add = |name: &[u8], reason: &GapReason, mode: u32, size: u64| {

@@ -15,9 +15,9 @@ pub(crate) const STREAMED: u64 = 16 << 20;
 /// How often a file that changes while it is read is read again.
 pub(crate) const TRIES: usize = 3;
 
-/// What reading gave.
+/// The result of reading.
 pub(crate) enum Outcome {
-    /// The bytes, and the stamp that stood before and after.
+    /// The bytes, and the stamp, which was the same before and after.
     Bytes(Vec<u8>, Stamp),
     /// It is too large to be held in memory.
     Large(Stamp),

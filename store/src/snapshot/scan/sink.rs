@@ -40,7 +40,7 @@ impl<'a> Sink<'a> {
         Self { keeps, ..self }
     }
 
-    /// Stores an object and returns its id; none where other bytes with the same id are stored: a SHA-1 collision.
+    /// Stores an object and returns its id, or `None` if other bytes with the same id are stored: a SHA-1 collision.
     pub fn add(&self, kind: ObjectKind, bytes: &[u8]) -> Result<Option<ObjectId>> {
         let id = hash::hash(kind, bytes);
         Ok(self.add_hashed(kind, id, bytes)?.then_some(id))
@@ -67,7 +67,7 @@ impl<'a> Sink<'a> {
         Ok(is_added)
     }
 
-    /// Stores a large file's bytes; none where there are fewer than `size`.
+    /// Stores a large file's bytes, or returns `None` if there are fewer than `size`.
     pub fn add_stream(&self, size: u64, reader: &mut dyn Read) -> Result<Option<ObjectId>> {
         self.with_writer(|writer| writer.add_stream(size, reader))
     }

@@ -1,7 +1,8 @@
 //! Looking at directories and reading what changed in them, side by side. This module does IO.
 //!
-//! A task is one directory, or some files of one. A directory's listing is made from its names (read again only where they
-//! may have changed), each entry's stamp is compared with the one remembered, and what differs is read and stored.
+//! A task is one directory, or some files of one. A directory's listing is made from its names (read again only if they
+//! may have changed); each entry's stamp is compared with the remembered one, and files that differ are read and
+//! stored.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek, SeekFrom};
@@ -45,7 +46,7 @@ pub(crate) fn margin(is_remote: bool) -> i64 {
 /// See [`Walk::listed`].
 type Listed<'a> = &'a (dyn Fn(&[u8], &dyn Fn(&[u8]) -> bool) + Sync);
 
-/// What the tasks share.
+/// The state that all tasks share.
 pub(crate) struct Walk<'a> {
     /// The workspace's root, open.
     pub root: OwnedFd,
@@ -65,15 +66,15 @@ pub(crate) struct Walk<'a> {
     pub remembered_view: &'a (dyn Fn(&[u8]) -> Option<View> + Sync),
     /// The id of a file's blob where the user's index knows it and it is stored.
     pub seeded: &'a (dyn Fn(&[u8], &Stamp) -> Option<ObjectId> + Sync),
-    /// Is told of a directory whose names were read, with what says whether there is such a name.
+    /// Called for each directory whose names were read, with a function that says whether a name exists in it.
     pub listed: Listed<'a>,
-    /// Where objects go.
+    /// The destination of objects.
     pub sink: &'a Sink<'a>,
     /// The moment before the scan began, by the clock of file times.
     pub now: FileTime,
     /// Whether the file system is served by something else, so that directory times cannot be trusted.
     pub is_remote: bool,
-    /// When to give up.
+    /// The time at which to give up.
     pub deadline: Option<Instant>,
     /// Whom to tell how far it is.
     pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
@@ -91,16 +92,16 @@ pub(crate) enum Task {
     Directory {
         /// Its path.
         path: Vec<u8>,
-        /// What of it is captured.
+        /// Which part of it is captured.
         view: View,
-        /// What counts of what was remembered of its names.
+        /// Whether its remembered names can be used.
         names: Names,
     },
     /// Files of a directory.
     Files {
         /// The directory's path.
         path: Vec<u8>,
-        /// Which they are.
+        /// The files.
         files: Vec<Unread>,
     },
 }
@@ -125,15 +126,15 @@ pub(crate) enum Names {
     AgainBelow,
 }
 
-/// What one thread found.
+/// The findings of one thread.
 #[derive(Default)]
 pub(crate) struct Found {
-    /// Directories; none where the directory vanished.
+    /// Directories, with `None` for one that vanished.
     pub listings: Vec<(Vec<u8>, Option<Listing>)>,
     /// Those of them that were not remembered, or whose rules changed.
     pub fresh: Vec<Vec<u8>>,
-    /// Files of listings that other tasks made, possibly of other threads: directory, name, and what was found; none where
-    /// it vanished.
+    /// Files of listings that other tasks made, possibly on other threads: directory, name, and the item, or `None` if
+    /// the file vanished.
     pub files: Vec<(Vec<u8>, Vec<u8>, Option<Item>)>,
     /// Files to be streamed: directory and name.
     pub large: Vec<(Vec<u8>, Vec<u8>)>,
@@ -166,7 +167,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Fails where the time is over.
+    /// Fails once the deadline has passed.
     pub fn check_deadline(&self) -> Result<()> {
         match self.deadline {
             Some(deadline) if Instant::now() >= deadline => {
@@ -277,7 +278,7 @@ impl Walk<'_> {
             Outcome::Large(_) => return Ok(Read::Large),
             Outcome::Gone => None,
             Outcome::Gap(reason) => Some(Item::gap(name, Stamp::default(), reason)),
-            // It became something else while we looked: what it is now is seen by the next snapshot.
+            // It became something else while we looked. The next snapshot sees what it is now.
             Outcome::Other => Some(Item::gap(name, Stamp::default(), GapReason::Changing)),
         };
         Ok(Read::Item(item))
@@ -371,13 +372,13 @@ struct Look<'a> {
     old: Option<&'a Listing>,
 }
 
-/// What reading a file of a listing came to.
+/// The result of reading a file of a listing.
 enum Read {
     Item(Option<Item>),
     Large,
 }
 
-/// A large file that is read until the time is over.
+/// A large file whose reading ends with the deadline.
 struct Timed<'a> {
     file: std::fs::File,
     walk: &'a Walk<'a>,

@@ -1,9 +1,9 @@
 //! For which files the user's git may store other bytes of the same number: those with a `filter` or a `working-tree-encoding`
 //! attribute. This module does IO.
 //!
-//! Attribute files are read as `gitattributes` describes them, but only so far as to find such lines. Their patterns are then
-//! asked as those of ignore files are. Whatever is not plain counts as matching everything: too many files are read, none too
-//! few.
+//! Attribute files are parsed as `gitattributes` describes them, but only as far as needed to find such lines. Their
+//! patterns are then matched like those of ignore files. Anything unusual counts as matching everything: too many files
+//! may be read, but never too few.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -51,7 +51,7 @@ impl<'a> Conversions<'a> {
         Self { matcher, tracked }
     }
 
-    /// Is told of a directory whose names were read.
+    /// Notes a directory whose names were read.
     pub fn note_listed(&self, directory: &[u8], has: &dyn Fn(&[u8]) -> bool) {
         if !has(NAME) && !self.tracked.holds(&join(directory, NAME), false) {
             self.matcher.note_without_rules(directory);

@@ -31,7 +31,7 @@ const SECOND: i64 = 1_000_000_000;
 /// Where an object stands: in which pack, and at which offset.
 type Places = HashMap<ObjectId, (Arc<PackFile>, u64)>;
 
-/// What can be taken.
+/// The ids that can be taken.
 pub(crate) struct Seeds<'a> {
     /// The index's usable entries, by path.
     entries: HashMap<&'a [u8], &'a IndexEntry>,
@@ -40,8 +40,8 @@ pub(crate) struct Seeds<'a> {
 }
 
 impl<'a> Seeds<'a> {
-    /// Takes the packs of the user's repository that hold what its index names; none where there is nothing to take, or
-    /// something speaks against it.
+    /// Opens the packs of the user's repository that hold what its index names, or returns `None` if nothing can be
+    /// taken.
     pub fn take(
         request: &'a Request<'_>,
         location: &Location,
@@ -79,7 +79,7 @@ impl<'a> Seeds<'a> {
         })
     }
 
-    /// Is told of a directory whose names were read.
+    /// Notes a directory whose names were read.
     pub fn note_listed(&self, directory: &[u8], has: &dyn Fn(&[u8]) -> bool) {
         self.conversions.note_listed(directory, has);
     }

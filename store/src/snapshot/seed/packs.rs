@@ -1,10 +1,10 @@
 //! Holding packs of the user's repository. This module does IO.
 //!
-//! A clone, where the file system shares blocks between files: it is ours from the first moment. Else a hard link, for as long
-//! as it takes to copy what is needed of it ([`borrowed`]): what is a file of the user's can be emptied by whoever may write
-//! there. Never an alternate: objects that only an alternate has go when their owner says so. Where neither can be made (the
-//! store is on another file system), a pack is copied if it is no larger than the files that it saves us from reading; else
-//! these are read. A pack in which little is wanted is left alone.
+//! Packs are cloned if the file system can share blocks between files: a clone is ours from the first moment. Otherwise
+//! they are linked until the needed objects are copied ([`borrowed`]), because anybody who can write to the user's
+//! repository can empty its files. They are never used as an alternate: objects in an alternate disappear when its
+//! owner says so. If neither works (the store is on another file system), a pack is copied if it is no larger than the
+//! files it saves us from reading; otherwise these are read. A pack of which little is needed is left alone.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -72,7 +72,8 @@ pub(super) fn take(location: &Location, wanted: &[(ObjectId, u64)], objects: &Ob
     if is_safe { places } else { Places::new() }
 }
 
-/// Returns the names of the packs of a directory, the largest first: what stands in several is taken from few.
+/// Returns the names of a directory's packs, the largest first, so that objects that are in several come from few
+/// packs.
 fn names(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let names = entries.map(|entry| PathBuf::from(entry.file_name()));

@@ -1,4 +1,4 @@
-//! The user's index: as the cache knows it where it is the same, read where it is not. This module does IO.
+//! The user's index: as the cache knows it if it did not change, otherwise read. This module does IO.
 
 use std::sync::OnceLock;
 
@@ -15,14 +15,14 @@ pub(super) struct Index<'l> {
     location: Option<&'l Location>,
     tracked: OnceLock<Tracked>,
     stamp: Option<(Stamp, bool)>,
-    /// Its bytes' id; none where there is none, or none that can be read.
+    /// The id of its bytes, or `None` if there is no readable index.
     pub blob: Option<ObjectId>,
     /// Whether it is another one than the cache knows.
     pub is_new: bool,
 }
 
 impl<'l> Index<'l> {
-    /// Looks whether the index is the one that a cache knows, and reads it where it is not.
+    /// Checks whether the index is the one that a cache knows, and reads it otherwise.
     pub fn look(location: Option<&'l Location>, cache: Option<&Cache>, now: FileTime) -> Self {
         let old = cache.and_then(|cache| cache.header.index);
         let stamp = location.and_then(tracked::stamp);
@@ -74,7 +74,7 @@ impl<'l> Index<'l> {
             .and_then(|tracked| tracked.bytes.clone())
     }
 
-    /// Returns what the next snapshot is to know of it: its stamp, whether that is to be trusted, and its blob.
+    /// Returns what the next snapshot needs: its stamp, whether the stamp can be trusted, and its blob.
     pub fn remembered(&self) -> Option<(Stamp, bool, ObjectId)> {
         self.stamp
             .zip(self.blob)

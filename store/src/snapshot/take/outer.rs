@@ -25,8 +25,8 @@ pub(crate) struct Outer {
     pub unread: Vec<PathBuf>,
 }
 
-/// Reads the rules that stand outside the snapshot's tree. In the place of what cannot be read stands what it said last, in
-/// `last`; where nobody knows that, it may hide everything.
+/// Reads the rules that are not in the snapshot's tree. A file that cannot be read is replaced by its last known
+/// content, from `last`; if that is unknown, it may hide everything.
 pub(crate) fn outer_rules(
     request: &Request<'_>,
     location: Option<&Location>,
@@ -74,7 +74,8 @@ fn significant(excludes: &Excludes) -> Vec<u8> {
     rules::significant_lines(bytes)
 }
 
-/// Puts what was known last in the place of what could not be read: of the configuration, the user's file and the repository's.
+/// Replaces what could not be read by what was last known of it: the configuration, the user's file and the
+/// repository's.
 fn substitute(rules: &mut Rules, last: Option<Rules>, is_unread: [bool; 3], global: &Excludes) {
     let [config, user, repository] = is_unread;
     match last {
@@ -123,10 +124,10 @@ fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
 /// The hash of no ignore file: the next snapshot looks again.
 const NONE_OF_THEM: ObjectId = UNKNOWN_RULES;
 
-/// By which ignore file each directory was decided: its hash, none where there was none.
+/// The ignore file that decided about each directory: its hash, or `None` without one.
 pub(crate) type Used = Mutex<HashMap<Vec<u8>, Option<ObjectId>>>;
 
-/// Reads the ignore file of a directory, and notes which it was. Fails where one may be there and cannot be read.
+/// Reads the ignore file of a directory, and notes its hash. Fails if one may exist but cannot be read.
 pub(crate) fn read_rules(
     root: &impl AsFd,
     directory: &[u8],

@@ -25,7 +25,7 @@ use crate::snapshot::scan::walk::{Found, Task, Walk};
 use crate::snapshot::seed::Seeds;
 use crate::snapshot::times::Times;
 
-/// What a scan gives.
+/// The result of a scan.
 pub(super) struct Scanned<'c> {
     /// All directories.
     pub overlay: Overlay<'c>,
@@ -191,9 +191,9 @@ fn undecided(matcher: &rules::Matcher<'_>) -> Vec<String> {
 /// To know what is tracked, the index has to be read, which takes longer than the rest of a snapshot. Where neither the index nor
 /// the ignore rules changed, a path is forced now if it was, and still is tracked; a directory is looked into if one below it was.
 struct Forced<'a> {
-    /// What edit tools named.
+    /// The files that edit tools named.
     named: BTreeSet<Vec<u8>>,
-    /// What the last snapshot forced, where that still holds.
+    /// The paths that the last snapshot forced, if they still hold.
     old: Option<BTreeSet<Vec<u8>>>,
     /// Whether an edit tool named the same for the last snapshot.
     is_same: bool,

@@ -84,7 +84,7 @@ impl Scene<'_> {
     }
 }
 
-/// Returns the numbers of the directories above some paths, and of those that stand at them or below.
+/// Returns the numbers of the directories above, at and below some paths.
 fn numbers_around(cache: &Cache, paths: &BTreeSet<WorkspacePath>) -> Vec<usize> {
     let mut numbers = BTreeSet::new();
     for path in paths {

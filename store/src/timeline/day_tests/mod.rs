@@ -15,7 +15,7 @@ const SECOND: Milliseconds = 1_000;
 const MINUTE: Milliseconds = 60 * SECOND;
 const FILES: usize = 6;
 
-/// What an agent tells of itself.
+/// What an agent reports.
 #[derive(Clone, Copy, Debug)]
 struct Habits {
     tells_of_tools: bool,
@@ -25,7 +25,7 @@ struct Habits {
     marks: bool,
 }
 
-/// How a tool ends.
+/// The end of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Well,
@@ -43,14 +43,14 @@ enum End {
 
 #[derive(Clone, Debug)]
 struct ToolPlan {
-    /// The files that it names; a shell where there are none.
+    /// The files that it names; empty for a shell.
     names: Vec<usize>,
     /// The files that it writes, and when, in thousandths of its run.
     writes: Vec<(usize, i64)>,
     waits: Option<Milliseconds>,
     runs: Milliseconds,
     end: End,
-    /// How late the hook that tells of the end is.
+    /// The delay of the hook that reports the end.
     late: Milliseconds,
 }
 

@@ -27,7 +27,7 @@ enum Happening {
     Dies,
 }
 
-/// When a tool could really have written, as far as anybody can tell.
+/// When a tool could really have written, as far as the events show.
 #[derive(Clone, Debug)]
 struct Cover {
     names: Vec<usize>,
@@ -87,7 +87,7 @@ fn lay_out(
                     }
                     if plan.end == End::Denied {
                         goes_on = false;
-                        // Nothing tells of it: as far as anybody knows the tool may be at its work.
+                        // Nothing reports its end, so the tool may still be at work.
                         let to = now.max(announced + LONGEST_RUN + SILENCE);
                         cover(covers, habits, plan, announced, announced, to);
                         break;
@@ -184,7 +184,7 @@ fn cover(
     from: Milliseconds,
     to: Milliseconds,
 ) {
-    // Where the wait is told of and the duration is not, the end of the wait is not known.
+    // If the wait is reported but the duration is not, the end of the wait is unknown.
     let is_vague = habits.tells_waits && plan.waits.is_some() && !habits.tells_durations;
     covers.push(Cover {
         // A step without tools is one whole.
@@ -221,7 +221,7 @@ pub struct Model<'a> {
     day: &'a Day,
     files: Vec<WorkspacePath>,
     known: Vec<Known>,
-    /// Since the last look: when each file was written last, and by whom.
+    /// The last writer of each file since the last look, with the time.
     dirty: BTreeMap<usize, (Milliseconds, BTreeSet<Option<usize>>)>,
     covers: Vec<Cover>,
     count: Count,

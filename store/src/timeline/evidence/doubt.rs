@@ -17,11 +17,11 @@ pub(crate) enum Doubt {
     Early { before: Milliseconds },
     /// A tool waited for the user's permission then.
     Waiting,
-    /// No tool was told of in the step.
+    /// The agent reported no tool in the step.
     Untold,
     /// A command runs in the background.
     Background,
-    /// It is in a workspace of its own, in which another agent works.
+    /// The path is in a nested workspace in which another agent works.
     Elsewhere,
     /// Its time is not known.
     Timeless,

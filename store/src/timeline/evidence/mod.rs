@@ -3,9 +3,9 @@
 //! Each step is asked alone what it has to do with a change ([`Finding`]), then the findings are weighed against each other.
 //! The table of `docs/architecture.md` ("Evidence") is this module's contract; each of its rows is a test below.
 //!
-//! A time is that of the *last* change of a path (`ctime`; of what was removed its directory's, which is no earlier than the
-//! removal). So what changed last before a tool began was not touched by it at all; what changed last after a tool ended may
-//! have been changed by it before.
+//! A time is that of the *last* change of a path (`ctime`; for a removed path its directory's, which is no earlier than
+//! the removal). So a tool did not touch a path that last changed before the tool began, but may have changed one that
+//! last changed after it ended.
 
 mod doubt;
 #[cfg(test)]
@@ -19,7 +19,7 @@ use crate::model::path::WorkspacePath;
 /// File times come from the kernel's tick and are as much older than the clock that events are stamped with.
 pub(crate) const TICK: Milliseconds = 20;
 
-/// So late, after the tool ended, the hook that tells of it may look at the clock.
+/// The hook that reports the end of a tool may look at the clock this much later.
 const LATE: Milliseconds = 1_000;
 
 /// Later than that it is on no machine. In between it is not known whether the tool ran already.
@@ -37,11 +37,11 @@ pub(super) const SILENCE: Milliseconds = 10_000;
 /// No run without a sign of life is believed for longer.
 pub(super) const LONGEST_RUN: Milliseconds = 120_000;
 
-/// So long what a dead agent left in the background counts. Its number and its end are told by nobody, and without a bound all
-/// that a person does would be unclear for ever.
+/// How long a dead agent's background processes count. Nobody knows their number or their end, and without a bound
+/// everything that a person does would be unclear for ever.
 const LONGEST_AFTER_DEATH: Milliseconds = 3_600_000;
 
-/// What a tool may change.
+/// The files that a tool may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Any file: a shell, or a tool of which we know nothing.
@@ -55,19 +55,19 @@ pub(crate) enum Reach {
 /// A tool of a step. Times are milliseconds since the epoch, by the clock of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tool {
-    /// What it may change.
+    /// The files that it may change.
     pub reach: Reach,
     /// When it was announced: it runs no earlier.
     pub announced_at: Milliseconds,
     /// When it was told to have ended.
     pub ended_at: Option<Milliseconds>,
-    /// How long it ran, where its agent says, without the wait for permission.
+    /// How long it ran without the wait for permission, if its agent says so.
     pub ran_for: Option<Milliseconds>,
     /// When it was told to wait for the user's permission.
     pub waited_at: Option<Milliseconds>,
 }
 
-/// How a step stands at the moment at which changes are looked at.
+/// Whether a step is open, or how it ended, at the moment at which its changes are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// The step goes on.
@@ -96,17 +96,17 @@ pub(crate) struct Signs {
 pub(crate) struct Step {
     /// The session at the top of its line of parents: sub-agents work for it.
     pub root: String,
-    /// When it began.
+    /// The time of its start.
     pub started_at: Milliseconds,
-    /// Whether its agent tells of its tools, so that the time without one is thinking.
+    /// Whether its agent reports tools, so that the time without one is thinking.
     pub tells_of_tools: bool,
     /// Its tools, in the order in which they were announced.
     pub tools: Vec<Tool>,
-    /// How it stands now.
+    /// Whether it is open, or how it ended.
     pub standing: Standing,
     /// What was last heard of its agent.
     pub signs: Signs,
-    /// Since when a command of it runs in the background, where one does: it may outlive the step.
+    /// When a command of it went to the background, if one did: it may outlive the step.
     pub background_since: Option<Milliseconds>,
     /// When the agent was last heard of, where it is dead: what it left running may go on without it.
     pub died_at: Option<Milliseconds>,
@@ -117,9 +117,10 @@ pub(crate) struct Step {
 /// A change to be judged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Changed<'a> {
-    /// Which path.
+    /// The path.
     pub path: &'a WorkspacePath,
-    /// When it last changed; none where no time tells, as where the file's clock and ours disagree.
+    /// The time of its last change, or `None` if no time can be believed, as when the file system's clock and ours
+    /// disagree.
     pub at: Option<Milliseconds>,
 }
 
@@ -141,8 +142,8 @@ pub(crate) enum Verdict {
 enum Finding {
     No,
     Maybe(Doubt),
-    /// A tool of it runs, as far as anybody told, and was not heard of for long: too little to take what changed, and enough
-    /// to share it.
+    /// One of its tools still runs according to the events, but was silent for long: not enough evidence to own a
+    /// change, but enough to share it.
     Running(Doubt),
     Yes {
         /// Whether one of its tools named the file.
@@ -313,7 +314,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// When a tool ran, as far as that is known.
+    /// When a tool ran, as far as known.
     fn span(&self, step: &Step, tool: &Tool) -> Span {
         let begin = self.begin(step, tool);
         match (tool.ended_at, step.standing) {
@@ -445,7 +446,7 @@ impl Tool {
     }
 }
 
-/// The step of an agent that does not tell of its tools, as one tool.
+/// The whole step as one tool, for an agent that does not report tools.
 fn whole(step: &Step) -> Tool {
     Tool {
         reach: Reach::Anything,
@@ -476,7 +477,7 @@ fn stronger(one: Finding, other: Finding) -> Finding {
     }
 }
 
-/// When a tool ran.
+/// The time in which a tool ran.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     /// Nothing before is its.
@@ -486,9 +487,9 @@ struct Span {
     early: Early,
     /// Up to here, from there on, what it can change is its.
     to: Milliseconds,
-    /// What is to be said of what came later: it may have changed it before.
+    /// What to conclude for a later change, which may have followed one by the tool.
     late: Late,
-    /// What is to be said of what has no time.
+    /// What to conclude for a change without a time.
     timeless: Option<Doubt>,
 }
 

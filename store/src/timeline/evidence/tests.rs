@@ -28,7 +28,7 @@ fn edit(file: &str, announced: Milliseconds, ended: Option<Milliseconds>) -> Too
     }
 }
 
-/// A step of an agent that tells of its tools; it was last heard of when its last tool was told of.
+/// A step of an agent that reports tools, last heard of when it reported the last one.
 fn step(standing: Standing, tools: Vec<Tool>) -> Step {
     let last = tools
         .iter()
@@ -50,7 +50,7 @@ fn step(standing: Standing, tools: Vec<Tool>) -> Step {
     }
 }
 
-/// A step of an agent that does not tell of its tools.
+/// A step of an agent that does not report tools.
 fn untelling(standing: Standing) -> Step {
     Step {
         tells_of_tools: false,

@@ -1,12 +1,12 @@
-//! `gc`: what nobody used for long goes, and the rest is packed anew.
+//! `gc`: removes the snapshots of long unused sessions, and repacks the rest.
 //!
 //! ```text
 //! sessions ──► policy ──► snapshots that are pruned ──► rows ──► what rows reach ──► one pack ──► the others go
 //!              pure: which, why
 //! ```
 //!
-//! One at a time, by the lock of upkeep. A workspace's own lock is held only to mark rows, and to put a new pack in the place of
-//! the old ones. In the background it gives way to whoever wants the workspace.
+//! Only one runs at a time, held by the lock of upkeep. It takes a workspace's own lock only to mark rows, and to
+//! replace packs. In the background it gives way to anybody who wants the workspace.
 
 pub(crate) mod pack;
 pub(crate) mod policy;
@@ -33,12 +33,12 @@ const UNFINISHED: &str = "unfinished";
 /// How long a workspace's lock is waited for in the background.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// How `gc` is to run.
+/// The options of `gc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct How {
     /// Only say what would go.
     pub dry_run: bool,
-    /// Give way to whoever wants a workspace.
+    /// Give way to anybody who wants a workspace.
     pub polite: bool,
 }
 
@@ -88,8 +88,8 @@ fn is_due(note: Option<&str>, now: Milliseconds) -> Option<bool> {
     Some(!(0..pause).contains(&(now - last)))
 }
 
-/// Runs it in the background, where that was not done for a while; the packs of one workspace are joined in any case, where they
-/// are many. Nothing is done where somebody else does it.
+/// Runs `gc` in the background if the last run is long enough ago. Packs of this one workspace are joined in any case,
+/// if there are many. Does nothing while another process runs it.
 pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
     let Ok(lock) = layout::lock_upkeep(&store.surroundings.directory, Duration::ZERO) else {
         return Ok(());
@@ -226,13 +226,13 @@ fn judge(store: &Store, now: Milliseconds, size: u64, how: How) -> Result<Vec<Ju
         .collect())
 }
 
-/// Returns whether a process of a session's agent lives; none where none is known.
+/// Returns whether a process of a session's agent lives, or `None` if none is known.
 fn lives(session: &SessionUse) -> Option<bool> {
     let processes = &session.processes;
     (!processes.is_empty()).then(|| processes.iter().any(|process| !life::is_gone(process)))
 }
 
-/// Returns what is to be known of a workspace, and how many bytes a dry run takes for free.
+/// Returns the report on a workspace, and how many bytes a dry run expects to free.
 fn workspace(
     store: &mut Store,
     presence: &Presence,

@@ -1,4 +1,4 @@
-//! Packing a workspace's objects anew, and giving way to who wants the workspace.
+//! Repacks a workspace's objects, and gives way to anybody who wants the workspace.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -45,7 +45,8 @@ pub(crate) fn whole(store: &mut Store, place: &Place, how: How, is_unswept: bool
     Ok(())
 }
 
-/// Joins the packs of a workspace where they are many, needed or not: nothing is read but entries as they stand.
+/// Joins the packs of a workspace if there are many, without asking which objects are needed: entries are copied as
+/// they are.
 pub(crate) fn join(place: &Place) -> Result<()> {
     if !place.folder.join("repository.git").is_dir() {
         return Ok(());

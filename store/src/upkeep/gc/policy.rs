@@ -18,7 +18,7 @@ pub(crate) enum Pin {
     Young,
 }
 
-/// Why a session goes.
+/// Why a session is pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
     /// It was not used for longer than `keep`.
@@ -48,7 +48,7 @@ pub(crate) struct Limits {
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate<'a> {
     pub session: &'a SessionUse,
-    /// Whether a process of its agent is known to live; none where it is not known of all.
+    /// Whether a process of its agent lives, or `None` if that is not known of all of them.
     pub lives: Option<bool>,
     /// The bytes that are free once it goes, and all that were used before it.
     pub bytes: u64,

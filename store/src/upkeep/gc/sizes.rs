@@ -204,7 +204,7 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
         let folder = entry.path();
         let is_known = keys.contains_key(entry.file_name().to_string_lossy().as_ref());
         if is_known {
-            // Beside the cache, where one is written anew.
+            // The cache may be being replaced by a new file beside it.
             let names: Vec<Vec<u8>> = fs::read_dir(&folder)
                 .into_iter()
                 .flatten()

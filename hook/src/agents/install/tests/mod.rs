@@ -1,4 +1,4 @@
-//! Settings files before and after, byte for byte, in a home directory of their own.
+//! Settings files before and after, byte for byte, in a temporary home directory.
 
 mod agents;
 mod codex_trust;

@@ -1,5 +1,5 @@
-//! The packages of `hook/packages` are made of the same tables as the settings: compared here, and written anew with
-//! `UPDATE_PACKAGES=1` (`just packages`).
+//! The packages of `hook/packages` are generated from the same tables as the settings: compared here, and rewritten
+//! with `UPDATE_PACKAGES=1` (`just packages`).
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,9 @@ fn packages() -> Files {
     files
 }
 
-/// One directory that Claude Code, Codex, Qwen Code and Copilot CLI install, each with a command of its own; and one with the
-/// commands inside, which Claude Code alone runs: Copilot CLI shows them and runs nothing, Qwen Code sends them to the model.
+/// One directory that Claude Code, Codex, Qwen Code and Copilot CLI install, each with its own command; and one with
+/// the commands inside, which only Claude Code runs: Copilot CLI shows them and runs nothing, Qwen Code sends them to
+/// the model.
 fn shared_plugin(files: &mut Files) {
     let owner = json!({"name": "ckpt-hook"});
     add(
@@ -107,8 +108,8 @@ fn hooks(events: impl Iterator<Item = (&'static str, u32)>) -> Value {
     json!({"description": ABOUT, "hooks": hooks})
 }
 
-/// Copilot CLI refuses a tool where a hook before it, or one that is asked for permission, fails in whatever way: there nothing
-/// of ours is run.
+/// Copilot CLI refuses a tool if a hook before it, or one that is asked for permission, fails in any way, so none of
+/// ours runs there.
 fn shared_line(event: &str) -> String {
     let unless = if ["PreToolUse", "PermissionRequest"].contains(&event) {
         "test -z \"$COPILOT_CLI\" && "

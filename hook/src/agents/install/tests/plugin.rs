@@ -74,7 +74,7 @@ for (const id of ["m1", "m2"]) {
 }
 "#;
 
-/// Runs a script beside the installed plugin; `None` where there is no engine to run it.
+/// Runs a script beside the installed plugin, or returns `None` without an engine to run it.
 fn run(world: &World, script: &str) -> Option<Output> {
     world.install("opencode");
     let plugin = world.read("home/.config/opencode/plugin/ckpt-hook.js");
@@ -116,7 +116,7 @@ fn has_run(output: Output) -> std::io::Result<Output> {
     Ok(output)
 }
 
-/// A binary that notes how it is called and what it is told, and makes noise.
+/// A binary that notes its arguments and its input, and makes noise.
 fn recorder(world: &World) {
     let log = world.path("log");
     let script = format!(

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::*;
 
-/// Settings as people have them, each in a layout of its own.
+/// Settings as people have them, in various layouts.
 const SETTINGS: [(&str, &str); 14] = [
     (
         "two spaces",

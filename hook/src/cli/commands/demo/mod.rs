@@ -1,7 +1,7 @@
 //! `demo`: a small session with the real hook in a scratch folder, reverted and brought back, told in plain words.
 //!
-//! Everything that is shown is what the commands print. The hook is this very program, with a home and a store of its own,
-//! so nothing of the user's is read or written; the scratch folder goes at the end, however it ends.
+//! Everything that is shown is what the commands print. The hook is this very program with a temporary home and store,
+//! so nothing of the user's is read or written; the scratch folder is removed at the end, also after a failure.
 
 mod stage;
 

@@ -1,4 +1,4 @@
-//! The demo's scratch folder, the commands that are run in it, and the voice that tells of them.
+//! The demo's scratch folder, the commands that run in it, and the text in between.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -180,7 +180,7 @@ impl<'a> Stage<'a> {
         .into())
     }
 
-    /// The program itself, with nothing of the user's environment but where to find a shell's commands.
+    /// Runs this program with nothing of the user's environment but the `PATH`.
     fn run(&self, arguments: &[&str], stdin: &[u8]) -> std::result::Result<Output, Failure> {
         let color = if self.invocation.output.view().paint.is_on() {
             "always"

@@ -72,7 +72,7 @@ fn document(invocation: &Invocation, report: &DoctorReport) -> Value {
     })
 }
 
-/// Patterns are names of files: only how many there are is told.
+/// Patterns name files, so only their number is reported.
 fn setting(key: &Key, settings: &ckpt_store::Settings) -> Value {
     match (key.get)(settings) {
         toml::Value::Array(patterns) => json!(patterns.len()),
@@ -80,7 +80,8 @@ fn setting(key: &Key, settings: &ckpt_store::Settings) -> Value {
     }
 }
 
-/// Returns a text without what stands in backticks, and without words that may be paths: names, prompts and ids are in one of both.
+/// Returns a text without anything in backticks and without words that may be paths: names, prompts and ids are always
+/// one of these.
 fn without_names(text: &str) -> String {
     let outside = text.split('`').enumerate().map(|(at, part)| {
         if at % 2 == 0 {

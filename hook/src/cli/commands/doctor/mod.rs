@@ -179,5 +179,5 @@ fn log(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
         .collect()
 }
 
-/// So many lines of the log file are shown.
+/// How many lines of the log file are shown.
 const LOGGED: usize = 3;

@@ -95,7 +95,7 @@ pub fn answer(context: &Context<'_>, job: &Job) -> Value {
         call(context, job)
     };
     match outcome {
-        // What was changed is told all the same.
+        // A request that changed something is answered even if it was cancelled.
         Ok(_) if is_cancelled() && !changes_something(&job.method) => {
             Problem::Cancelled.response(&job.id)
         }

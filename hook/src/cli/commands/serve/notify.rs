@@ -21,7 +21,7 @@ use crate::failure::Failure;
 /// How often it is asked whether something happened.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How often it is looked whether the store is still the same file, and whether an agent is at work no more for it fell silent.
+/// How often to check whether the store is still the same file, and whether a silent agent still counts as busy.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// What a client wants to be told.
@@ -35,12 +35,12 @@ pub struct Subscription {
     pub workspace: Option<PathBuf>,
     /// The names of the notifications; those of `Notification` where it names none.
     pub events: Option<Vec<String>>,
-    /// Counts the requests to be told, so that the same one twice begins anew.
+    /// Counts subscriptions, so that subscribing twice starts again.
     pub number: u64,
 }
 
 impl Subscription {
-    /// Wants to be told of everything from a place on.
+    /// Subscribes to everything from a position on.
     pub fn from(since: Option<i64>, workspace: Option<PathBuf>) -> Self {
         Self {
             is_active: true,

@@ -12,7 +12,7 @@ use crate::output::failure;
 /// No line longer than this is read, in bytes.
 pub const LONGEST_LINE: usize = 4 << 20;
 
-/// What stood on a line.
+/// A line of input.
 pub enum Line {
     /// All of it, without its end.
     Whole(Vec<u8>),
@@ -55,7 +55,7 @@ fn pass_over(input: &mut impl BufRead) -> Line {
     }
 }
 
-/// A request that is to be answered.
+/// A request that expects an answer.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Its id: text or a number.
@@ -77,7 +77,7 @@ pub enum Incoming {
 }
 
 impl Incoming {
-    /// Reads a line. An error has the id that it is an answer to, null where that is not known.
+    /// Parses a line. An error carries the id of its request, or null if that is not known.
     pub fn parse(line: &[u8]) -> Result<Self, (Value, Problem)> {
         let message: Value = serde_json::from_slice(line)
             .map_err(|error| (Value::Null, Problem::parse(&error.to_string())))?;

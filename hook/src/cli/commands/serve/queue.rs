@@ -56,7 +56,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Returns the next request; nothing where there will be none.
+    /// Returns the next request, or `None` after the last one.
     pub fn take(&self) -> Option<Job> {
         let mut state = self.state();
         loop {

@@ -66,7 +66,7 @@ pub const KEYS: [(&str, &str); 16] = [
     ("q Esc", "back; from the timeline, leave"),
 ];
 
-/// Returns the key that an event is of; nothing of one that means nothing here.
+/// Returns the key of an event, or `None` for one without a meaning here.
 pub fn of(event: KeyEvent) -> Option<Key> {
     if event.kind == KeyEventKind::Release {
         return None;

@@ -40,7 +40,7 @@ use screen::Screen;
 /// How often is looked whether a hook wrote something, while no key is pressed.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Of a longer patch, so many lines are shown.
+/// How many lines of a longer patch are shown.
 const PATCH_LINES: usize = 20_000;
 
 /// Shows the browser until somebody leaves it.
@@ -74,7 +74,7 @@ fn columns() -> u16 {
     ratatui::crossterm::terminal::size().map_or(80, |(columns, _)| columns)
 }
 
-/// What is to be read anew before the next frame.
+/// What has to be read again before the next frame.
 #[derive(Clone, Copy, Debug, Default)]
 struct Due {
     list: bool,

@@ -8,16 +8,16 @@ use ckpt_schema::report::{ChangeReport, PathText, TimelineEntry};
 use super::keys::Key;
 use crate::output::graph::Row;
 
-/// So many rows are read at first, and so many more whenever the cursor comes to the last of them.
+/// How many rows are read at first, and again whenever the cursor reaches the last one.
 pub const PORTION: usize = 200;
 
-/// What has the cursor.
+/// The pane with the cursor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pane {
     /// The timeline, or the operations.
     #[default]
     List,
-    /// The files of what is chosen in the list.
+    /// The files of the selected entry.
     Files,
     /// The patch of the chosen file.
     Patch,
@@ -28,9 +28,9 @@ pub enum Pane {
 pub enum Action {
     /// Nothing.
     Nothing,
-    /// Read the list anew.
+    /// Reload the list.
     List,
-    /// Read the files of what is chosen.
+    /// Load the files of the selected entry.
     Files,
     /// Read the patch of the chosen file.
     Patch,
@@ -62,12 +62,12 @@ pub enum Overlay {
     Help,
     /// Text to read.
     Text {
-        /// What it is.
+        /// Its title.
         title: String,
         /// With colours.
         text: String,
     },
-    /// What a revert would do.
+    /// A plan of a revert.
     Plan {
         /// With colours.
         text: String,
@@ -87,7 +87,7 @@ pub struct Model {
     pub entries: Vec<TimelineEntry>,
     /// The place of the chosen entry.
     pub chosen: usize,
-    /// So many entries were asked for.
+    /// How many entries were requested.
     pub limit: usize,
     /// Whether only operations are listed.
     pub are_operations: bool,
@@ -103,13 +103,13 @@ pub struct Model {
     pub marked: BTreeSet<PathText>,
     /// The lines of the patch, with colours.
     pub patch: Vec<String>,
-    /// So many lines of the patch, or of what lies over it, are scrolled away.
+    /// How many lines of the patch, or of the overlay, are scrolled away.
     pub scrolled: usize,
-    /// What has the cursor.
+    /// The pane with the cursor.
     pub pane: Pane,
     /// What lies over the panes.
     pub overlay: Option<Overlay>,
-    /// What is to be told about the last key.
+    /// The message about the last key.
     pub notice: Option<String>,
     /// Why there is nothing to undo, where it is so.
     pub no_undo: Option<String>,
@@ -196,7 +196,7 @@ impl Model {
             .then(|| "there is no id here".to_owned())
     }
 
-    /// Returns the id of what is chosen.
+    /// Returns the id of the selected entry.
     pub fn id(&self) -> Option<&str> {
         match self.entry()? {
             TimelineEntry::Message(message) => Some(&message.id),
@@ -418,7 +418,7 @@ impl Model {
         }
     }
 
-    /// Nothing of what was chosen in another entry is meant in this one.
+    /// Selections belong to one entry, and are reset for the next.
     fn begin_entry(&mut self) {
         self.file = 0;
         self.scrolled = 0;
@@ -439,7 +439,7 @@ fn key_of(entry: &TimelineEntry) -> String {
     }
 }
 
-/// Returns where a key leads among so many rows.
+/// Returns the row that a key leads to.
 fn step(key: Key, at: usize, rows: usize, page: usize) -> usize {
     let last = rows.saturating_sub(1);
     let to = match key {

@@ -22,14 +22,14 @@ use signal_hook::low_level::emulate_default_handler;
 
 /// The terminal, which is given back when this goes.
 pub struct Screen {
-    /// What draws.
+    /// The terminal.
     pub terminal: Terminal<CrosstermBackend<io::Stdout>>,
     /// The signals that end a process, each with whether it came.
     signals: Vec<(i32, Arc<AtomicBool>)>,
 }
 
 impl Screen {
-    /// Takes the terminal. A panic gives it back before it is told of.
+    /// Takes the terminal. After a panic, the terminal is restored before the panic is printed.
     pub fn take() -> io::Result<Self> {
         let mut signals = Vec::new();
         for signal in [SIGTERM, SIGHUP, SIGINT] {
@@ -71,7 +71,7 @@ impl Screen {
         self.terminal.clear()
     }
 
-    /// Puts text into the clipboard of whoever sits there, also over ssh: OSC 52, which a terminal may refuse.
+    /// Copies text to the clipboard of the user's terminal, also over ssh: OSC 52, which a terminal may refuse.
     pub fn copy(&self, text: &str) -> io::Result<()> {
         let mut stream = stdout().lock();
         write!(stream, "\x1b]52;c;{}\x07", STANDARD.encode(text))?;

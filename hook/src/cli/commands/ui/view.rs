@@ -16,7 +16,7 @@ use crate::output::text::{count, fit, fit_end, path, safe, width, wrap};
 /// Narrower than this, one pane is shown at a time.
 const TWO_COLUMNS: u16 = 76;
 
-/// The timeline has so much of a wide terminal, in percent.
+/// The share of a wide terminal for the timeline, in percent.
 const LIST: u16 = 45;
 
 /// Returns how wide a row of the list can be, beside the sign of the cursor.
@@ -32,12 +32,12 @@ pub fn list_width(columns: u16) -> usize {
 /// How wide a tab is shown.
 const TAB: &str = "    ";
 
-/// What a frame showed.
+/// The measurements of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// So many lines were scrolled away: never more than there are.
+    /// How many lines were scrolled away: never more than there are.
     pub scrolled: usize,
-    /// So many rows has a page.
+    /// How many rows a page has.
     pub page: usize,
 }
 
@@ -287,7 +287,7 @@ impl Canvas<'_, '_> {
         body
     }
 
-    /// Writes rows, one of them chosen, which stands in the middle where there are more than fit.
+    /// Draws rows with one selected, which is in the middle if not all fit.
     fn rows(&mut self, rows: &[&str], chosen: usize, pane: Pane, area: Rect) -> Shown {
         let height = usize::from(area.height);
         let first = chosen
@@ -313,7 +313,7 @@ impl Canvas<'_, '_> {
         }
     }
 
-    /// Writes lines from where they are scrolled to.
+    /// Draws lines from the scroll position on.
     fn text(&mut self, lines: &[String], area: Rect) -> Shown {
         let page = usize::from(area.height).max(1);
         let scrolled = self.model.scrolled.min(lines.len().saturating_sub(page));

@@ -22,24 +22,25 @@ use imara_diff::{Algorithm, Diff, InternedInput};
 
 use crate::fs::threads;
 
-/// So many versions are compared in a row by one thread: the last of them is read once more for the next ones.
+/// How many versions one thread compares in a row. The last of them is read again for the next run.
 const RUN: usize = 16;
 
-/// So many older versions are asked for the lines that an operation merged.
+/// How many older versions are searched for the lines of a merge.
 const MOST_ASKED: usize = 64;
 
 /// A state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Version<C> {
-    /// What it holds, by a key that is equal where the bytes are; none where there is no file, or its bytes are not known.
+    /// Its content, by a key that is equal for equal bytes, or `None` if the file does not exist or its bytes are
+    /// unknown.
     pub content: Option<C>,
-    /// How it came.
+    /// How it came about.
     pub origin: Origin,
-    /// Whether it is not in effect any more: an older version is rather the one that an operation put back.
+    /// Whether it is reverted: if an operation put back the same content, an older version is the more likely source.
     pub is_reverted: bool,
 }
 
-/// How a version came.
+/// How a version came about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// Somebody wrote it.
@@ -163,8 +164,8 @@ impl<C: Copy + Eq + Hash, B: Fn(&Version<C>) -> Vec<u8>> Tracer<'_, C, B> {
             }
         }
         self.resolve(number, undone, &mut owners);
-        // A line that was to be undone, and that no older version has, could not be undone: it is there, and whose it was. So is
-        // one that was brought back to a file that could not go.
+        // A line that was to be undone but is in no older version could not be undone: it stays with its author. So
+        // does one that was brought back to a file that could not be deleted.
         for (owner, stayed) in owners.iter_mut().zip(stayed) {
             if *owner == number {
                 *owner = stayed;
@@ -251,7 +252,7 @@ fn apply(owners: &mut Vec<usize>, hunks: &[Hunk], number: usize) {
     }
 }
 
-/// Returns the lines that hunks leave as they are: their numbers after, and before, of which there are so many.
+/// Returns the lines outside of the hunks, by their numbers after and before; `before` is how many lines there were.
 fn unchanged(hunks: &[Hunk], before: usize) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let (mut old, mut new) = (0, 0);
@@ -290,7 +291,7 @@ struct Head {
     lines: usize,
 }
 
-/// How many bytes are compared at once: equal ones cost a fraction of what they would one by one.
+/// How many bytes are compared in one step, which is much faster than one by one.
 const STRIDE: usize = 256;
 
 fn common_head(before: &[u8], after: &[u8]) -> Head {

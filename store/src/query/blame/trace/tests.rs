@@ -154,7 +154,7 @@ fn long_histories_are_compared_side_by_side_and_give_the_same() {
     assert_eq!(owners, (0..5 * RUN).collect::<Vec<_>>(), "a line each");
 }
 
-/// A line of the model: it is there as long as who wrote it is in effect, and nobody who is removed it.
+/// A line of the model: it exists while its author is in effect and nobody in effect removed it.
 struct Line {
     author: usize,
     removed_by: BTreeSet<usize>,

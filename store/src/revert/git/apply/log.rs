@@ -17,9 +17,9 @@ use crate::model::Milliseconds;
 pub(super) struct Line {
     /// The full name of the ref.
     pub name: String,
-    /// None where it was not there.
+    /// `None` if the ref did not exist.
     pub old: Option<String>,
-    /// None where it is not there any more.
+    /// `None` if the ref was deleted.
     pub new: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Signature<'_> {
     }
 }
 
-/// Adds a line to a ref's reflog in a folder of the repository; where the ref has none, none is made.
+/// Appends a line to a ref's reflog in a folder of the repository. A ref without a reflog gets none.
 pub(super) fn add(folder: &Path, line: &Line, signature: Signature<'_>) -> Result<(), Errno> {
     let (below, leaf) = line.name.rsplit_once('/').unwrap_or(("", &line.name));
     let flags =

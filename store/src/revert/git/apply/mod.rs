@@ -1,5 +1,5 @@
-//! Moves HEAD, branches and the index as the plan says: all locks first, what stands there checked under them, a line in the
-//! reflogs, then one rename each. This module does IO, and nothing else writes below `.git`.
+//! Moves HEAD, branches and the index as planned: takes all locks, checks the present state under them, writes the
+//! reflogs, then renames each file once. This module does IO, and is the only one that writes below `.git`.
 //!
 //! Called again after a crash it takes its own locks away and goes on where it was.
 
@@ -60,7 +60,7 @@ pub(crate) fn carry_out(work: &Work<'_>, items: &mut [GitItem]) {
 
 /// A file that has to be moved for a part.
 struct Move {
-    /// Which part.
+    /// The item's index.
     index: usize,
     place: GitFile,
     way: Way,
@@ -170,7 +170,7 @@ impl Work<'_> {
         }
     }
 
-    /// Returns the file that takes the place; an empty one where nothing does, for the lock.
+    /// Returns the new content of the file; it is empty for a removal, because the lock needs a file.
     fn contents(&self, item: &GitItem, way: &Way) -> Result<NewFile, Failure> {
         if let Way::Repack(refs) = way {
             return Ok(NewFile {

@@ -44,7 +44,7 @@ pub(super) struct GitFile {
     /// The folder that holds it.
     directory: OwnedFd,
     name: String,
-    /// The folder of the repository, where nothing but names of our own is made: a file among the refs would be one.
+    /// The repository's folder for our temporary names: among the refs, such a file would be a ref.
     home: OwnedFd,
     own: String,
 }
@@ -66,7 +66,7 @@ impl GitFile {
         Self::at(folder, name, own_name(operation, position))
     }
 
-    /// Opens the place of the packed refs, of which a branch is to be taken out.
+    /// Opens the packed refs, from which a branch is to be removed.
     pub fn packed_refs(
         repository: &Repository,
         operation: &str,
@@ -111,7 +111,7 @@ impl GitFile {
         remove(&self.home, &self.own).map_err(what)
     }
 
-    /// Takes the lock; the file that is to take the place, where there is to be one, is in it, whole and synced.
+    /// Takes the lock. If there is a new file, the lock holds all of it, synced.
     pub fn lock(&self, new: &NewFile) -> Result<(), Failure> {
         let what =
             |error| Failure::failed(&format!("`{}` cannot be made", self.lock_name()), error);
@@ -262,7 +262,7 @@ pub(super) fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
     beneath::open_root(folder)
 }
 
-/// Goes down from a folder, through no link; what is missing is made where that is asked for.
+/// Goes down from a folder without following links, and makes missing folders on request.
 pub(super) fn enter(folder: &OwnedFd, below: &str, make: bool) -> Result<OwnedFd, Errno> {
     let mut directory = beneath::open_directory(folder.as_fd(), b"")?;
     for part in below.split('/').filter(|part| !part.is_empty()) {

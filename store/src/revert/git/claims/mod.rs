@@ -26,7 +26,7 @@ pub(crate) struct Worker {
     pub step: evidence::Step,
 }
 
-/// What is to be undone: a session's messages from one on.
+/// The messages to be undone: those of a session from one on.
 #[derive(Clone, Copy)]
 pub(crate) struct Since<'a> {
     pub session: &'a str,
@@ -38,7 +38,7 @@ pub(crate) struct Since<'a> {
     pub is_unrecorded: &'a dyn Fn(Option<i64>, Option<i64>) -> bool,
 }
 
-/// Returns what changed from each state to the next and whose it is, newest first; where there was no repository on one side,
+/// Returns what changed from each state to the next, newest first, with its author. If one side had no repository,
 /// nothing is known. `log` is HEAD's reflog.
 pub(crate) fn changes(
     line: &[SeenGit],
@@ -86,7 +86,8 @@ pub(crate) fn changes(
 /// Whether one commit is an ancestor of another, and whether a move was made in another worktree.
 pub(crate) type Asked<'a> = (&'a dyn Fn(&str, &str) -> bool, &'a dyn Fn(&RefMove) -> bool);
 
-/// Returns whose each line of a branch's reflog is. `changes` narrow the seconds of the lines at which steps begin and end.
+/// Returns each line of a branch's reflog with its author. `changes` narrow the seconds of the lines at which steps
+/// begin and end.
 pub(crate) fn branch_log(
     branch: &str,
     log: Vec<RefMove>,
@@ -150,7 +151,7 @@ fn candidates(workers: &[&Worker], moment: Moment) -> Vec<Milliseconds> {
     candidates
 }
 
-/// Returns whether a step was at work all the time between two snapshots that follow each other; none stands for now.
+/// Returns whether a step was open all the time between two consecutive snapshots; `None` means now.
 pub(crate) fn covers(span: &StepSpan, from: Option<i64>, to: Option<i64>) -> bool {
     let is_open_until = |finish| to.is_some_and(|to| finish >= to);
     from.is_some_and(|from| span.start <= from) && span.finish.is_none_or(is_open_until)
@@ -242,7 +243,7 @@ fn joined(one: GitClaim, other: GitClaim) -> GitClaim {
     }
 }
 
-/// Returns whose each is of what happened at moments; none where nobody was at work who was recorded.
+/// Returns the author for each of several moments, or `None` if no recorded step was open.
 fn weigh(
     at_work: &[&Worker],
     moments: &[Option<Moment>],
@@ -328,7 +329,8 @@ fn either(one: GitClaim, other: GitClaim, since: Since<'_>) -> GitClaim {
     }
 }
 
-/// A line that follows on what a step found came after the step began; one that leads to what HEAD came to, before it ended.
+/// A line that continues from the state that a step found is later than the step's start; a line that leads to the
+/// state that the step left is earlier than its end.
 fn narrowed(
     branch: &str,
     line: &RefMove,

@@ -54,7 +54,7 @@ fn worker(session: &str, message_seq: i64, start: i64, finish: Option<i64>) -> W
     }
 }
 
-/// It was cut off; nothing was heard of it after 11.
+/// A worker that was cut off, and last heard of at 11.
 fn cut(mut worker: Worker) -> Worker {
     worker.step.standing = Standing::Cut;
     worker.step.signs.last = 11 * S;
