@@ -173,8 +173,11 @@ fn git_takes_for_needed_what_the_rows_name() {
     );
 }
 
+/// A name, and what does the harm to a file.
+type Harm = (&'static str, fn(&Path));
+
 /// What becomes of an index beside a pack that is whole.
-const HARMS: [(&str, fn(&Path)); 6] = [
+const HARMS: [Harm; 6] = [
     ("removed", |index| fs::remove_file(index).expect("ours")),
     ("cut off", cut),
     ("emptied", |index| rewrite(index, Vec::clear)),
