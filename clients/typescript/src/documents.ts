@@ -1674,7 +1674,7 @@ export interface FileReport {
    */
   old_mode: string | null;
   /**
-   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
