@@ -1,6 +1,6 @@
 //! Which directories of a workspace may have changed since a look at it: a hint, which makes a look cheap, and never a truth.
 //!
-//! A watcher (`ckpt-hook watch`, [`serve`]) listens to what the kernel tells of changes, and answers that question on a socket in
+//! A watcher (`ckpt-hook watch`, [`serve()`]) listens to what the kernel tells of changes, and answers that question on a socket in
 //! the store's directory, which only the user can enter. It only ever widens: where it is in doubt, anything may have changed. A
 //! hook asks ([`ask`]) where there is a watcher, waits for it a moment at most, and looks at everything where it gets no answer.
 //!
