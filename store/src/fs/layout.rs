@@ -128,12 +128,16 @@ pub(crate) fn lock_upkeep(directory: &Path, patience: Duration) -> Result<Lock> 
     )
 }
 
+/// For so long a watcher that has ended may seem to hold its lock: a program that it was just starting, or that another thread of
+/// its process was, has the descriptor until it runs.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
 /// Takes the lock of the watcher: one a store.
 pub(crate) fn lock_watcher(directory: &Path) -> Result<Lock> {
     lock(
         &directory.join("watch.lock"),
         FlockOperation::NonBlockingLockExclusive,
-        Duration::ZERO,
+        A_MOMENT,
     )
 }
 
