@@ -7,7 +7,7 @@
 mod agents;
 #[path = "../../hook/src/cli/mod.rs"]
 mod cli;
-#[path = "../../hook/src/config.rs"]
+#[path = "../../hook/src/config/mod.rs"]
 mod config;
 #[path = "../../hook/src/failure.rs"]
 mod failure;
