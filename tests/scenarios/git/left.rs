@@ -148,7 +148,8 @@ fn a_commit_of_the_users_long_after_esc_stays_and_is_named_and_goes_where_it_is_
     let mut world = World::git(&[("a", "1\n")]);
     let first = branch(&world, "main");
     world.message("m1");
-    set_clock_from_files(-40 * MINUTE);
+    // A reflog has whole seconds.
+    set_clock_from_files(-40 * MINUTE - 2_000);
     start_tool(&mut world);
     // Forty minutes after Esc, of which nobody told.
     let user = commit(&world, "a", "by hand\n");
