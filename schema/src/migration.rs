@@ -12,6 +12,7 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0008_alone.sql"),
     include_str!("../migrations/0009_commands.sql"),
     include_str!("../migrations/0010_reasons.sql"),
+    include_str!("../migrations/0011_goals.sql"),
 ];
 
 /// The version of a store with all migrations, kept in SQLite's `user_version`.

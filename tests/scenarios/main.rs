@@ -11,6 +11,7 @@ mod databases;
 mod doctor;
 mod evidence;
 mod excludes;
+mod finished_later;
 mod folders;
 mod forget;
 mod full_disk;

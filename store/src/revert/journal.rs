@@ -11,7 +11,7 @@ use super::git;
 use super::movement::Part;
 use super::operate::observe;
 use super::operation::Operation;
-use super::receipt;
+use super::receipt::{self, Expectation};
 use super::report::outcome;
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
@@ -41,13 +41,15 @@ pub(super) fn write_down(
 ) -> Result<()> {
     let now = store.now();
     let movement = operation.movement;
+    let expectation = operation.expectation.as_ref();
+    let limit = expectation.map_or(&[][..], Expectation::only);
     let (part_message, part_step, only) = match movement.and_then(|movement| movement.part.as_ref())
     {
         Some(Part::Paths { message, only } | Part::Message { message, only }) => {
             (Some(message.id.as_str()), None, only.as_slice())
         }
         Some(Part::Step { step, only }) => (None, Some(step.id.as_str()), only.as_slice()),
-        None => (None, None, &[][..]),
+        None => (None, None, limit),
     };
     let (only_paths, warnings) = (chain::to_json(only), warnings_json(&operation.warnings));
     let made = directories_to_make(place, operation, seen)?;
@@ -69,7 +71,9 @@ pub(super) fn write_down(
             part_message_id: part_message,
             step_id: part_step,
             is_alone: movement.is_some_and(|movement| movement.alone().is_some()),
+            asked_message_id: movement.and_then(|movement| movement.asked_for.as_deref()),
             base_snapshot_id: base,
+            goal_snapshot_id: expectation.map(Expectation::snapshot),
             before_snapshot_id: before,
             on_conflict: operation.on_conflict,
             unclear: operation.unclear,

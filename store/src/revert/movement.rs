@@ -228,8 +228,7 @@ impl Movement {
         }))
     }
 
-    /// Returns the movement that an operation's row tells of; none for a restore. What a row does not say is left open: which discarded
-    /// message was asked for.
+    /// Returns the movement that an operation's row tells of; none for a restore.
     pub fn of_row(connection: &Connection, row: &OperationRow) -> Result<Option<Self>> {
         let Some(session) = &row.session_id else {
             return Ok(None);
@@ -249,14 +248,14 @@ impl Movement {
             (None, None) => None,
         };
         let to = message(row.message_id.as_ref())?;
-        let asked_for = to.as_ref().filter(|_| row.kind == OperationKind::Revert);
+        let asked_for = message(row.asked_message_id.as_ref())?;
         Ok(Some(Self {
             kind: row.kind,
             session: found(sessions::session(connection, session)?)?,
             from: message(row.from_message_id.as_ref())?,
-            since: asked_for.map(|message| message.seq),
-            since_snapshot: asked_for.and_then(|message| message.snapshot_id),
-            asked_for: asked_for.map(|message| message.id.clone()),
+            since: asked_for.as_ref().map(|message| message.seq),
+            since_snapshot: asked_for.as_ref().and_then(|message| message.snapshot_id),
+            asked_for: asked_for.map(|message| message.id),
             to,
             part,
             on_conflict: None,

@@ -28,8 +28,12 @@ pub(crate) struct NewOperation<'a> {
     pub step_id: Option<&'a str>,
     /// Whether just the message of `part_message_id` is undone, and none after it.
     pub is_alone: bool,
+    /// The message that a revert asked for.
+    pub asked_message_id: Option<&'a str>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: i64,
+    /// The state that the workspace is compared with afterwards.
+    pub goal_snapshot_id: Option<i64>,
     pub on_conflict: OnConflict,
     pub unclear: Unclear,
     /// A JSON array of paths.
@@ -51,8 +55,12 @@ pub(crate) struct OperationRow {
     pub kind: OperationKind,
     pub from_message_id: Option<String>,
     pub message_id: Option<String>,
+    /// The message that a revert asked for; none in rows of older binaries.
+    pub asked_message_id: Option<String>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: Option<i64>,
+    /// The state that the workspace is compared with afterwards; none in rows of older binaries.
+    pub goal_snapshot_id: Option<i64>,
     pub after_snapshot_id: Option<i64>,
     pub only_paths: String,
     pub part_message_id: Option<String>,
@@ -81,7 +89,7 @@ pub(crate) struct ChainOperation {
     seq: i64,
 }
 
-const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear";
+const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear, goal_snapshot_id, asked_message_id";
 
 impl OperationRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -91,7 +99,9 @@ impl OperationRow {
             kind: word(row, Table::Operations, "kind")?,
             from_message_id: row.get("from_message_id")?,
             message_id: row.get("message_id")?,
+            asked_message_id: row.get("asked_message_id")?,
             before_snapshot_id: row.get("before_snapshot_id")?,
+            goal_snapshot_id: row.get("goal_snapshot_id")?,
             after_snapshot_id: row.get("after_snapshot_id")?,
             part_message_id: row.get("part_message_id")?,
             base_snapshot_id: row.get("base_snapshot_id")?,
@@ -115,8 +125,9 @@ pub(crate) fn insert_operation(
     connection
         .execute(
             "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
-                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at, unclear, alone)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at, unclear, alone,
+                                     goal_snapshot_id, asked_message_id)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
             params![
                 new.id,
                 new.workspace_id,
@@ -137,6 +148,8 @@ pub(crate) fn insert_operation(
                 now,
                 new.unclear.name(),
                 new.is_alone,
+                new.goal_snapshot_id,
+                new.asked_message_id,
             ],
         )
         .context(|| "cannot write the operation down")?;

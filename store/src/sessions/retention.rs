@@ -109,6 +109,8 @@ const NAMED_BY: &str = "
     UNION SELECT base_snapshot_id FROM operations WHERE operations.session_id IN (SELECT value FROM json_each(?1))
     UNION SELECT before_snapshot_id FROM operations WHERE operations.session_id IN (SELECT value FROM json_each(?1))
     UNION SELECT after_snapshot_id FROM operations WHERE operations.session_id IN (SELECT value FROM json_each(?1))
+    UNION SELECT goal_snapshot_id FROM operations
+           WHERE operations.session_id IN (SELECT value FROM json_each(?1)) AND state = 'open'
     UNION SELECT from_snapshot_id FROM changes JOIN steps ON steps.id = step_id
            WHERE steps.session_id IN (SELECT value FROM json_each(?1))
     UNION SELECT to_snapshot_id FROM changes JOIN steps ON steps.id = step_id
@@ -151,7 +153,9 @@ pub(crate) fn prunable(connection: &Connection, pruning: Pruning<'_>) -> Result<
           UNION SELECT before_snapshot_id FROM operations
                  WHERE workspace_id = ?2 AND session_id IS NULL AND (state = 'open' OR started_at >= ?3)
           UNION SELECT after_snapshot_id FROM operations
-                 WHERE workspace_id = ?2 AND session_id IS NULL AND (state = 'open' OR started_at >= ?3)),
+                 WHERE workspace_id = ?2 AND session_id IS NULL AND (state = 'open' OR started_at >= ?3)
+          UNION SELECT goal_snapshot_id FROM operations
+                 WHERE workspace_id = ?2 AND session_id IS NULL AND state = 'open'),
          named AS MATERIALIZED (
                 SELECT snapshot_id AS id FROM messages
                   JOIN sessions ON sessions.id = messages.session_id WHERE workspace_id = ?2

@@ -7,9 +7,7 @@ mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{
-    Difference, DifferenceReason, FileResult, MessageState, OperationKind, Receipt,
-};
+use ckpt_schema::report::{Difference, DifferenceReason, FileResult, Receipt};
 use rusqlite::Connection;
 
 use super::chain::chain;
@@ -70,26 +68,36 @@ impl Expectation {
         })
     }
 
-    /// Returns what an operation that is finished later is to be compared with, as far as its row says it. It does not say where a
-    /// restore took its files from, nor which discarded message was asked for.
+    /// Returns what an operation that is finished later is compared with, as its row says. Rows of older binaries do not say it.
     pub fn of_row(store: &Store, row: &OperationRow) -> Result<Option<Self>> {
-        let connection = store.database.connection();
-        let Some(movement) = Movement::of_row(connection, row)? else {
+        let Some(goal) = row.goal_snapshot_id else {
             return Ok(None);
         };
-        let session = &movement.session.id;
-        if let (OperationKind::Revert, Some(to), None) =
-            (movement.kind, &movement.to, &movement.part)
-            && may_have_asked_for_discarded(connection, session, to.seq)?
-        {
-            return Ok(None);
-        }
+        let connection = store.database.connection();
+        let Some(movement) = Movement::of_row(connection, row)? else {
+            let only = super::chain::from_json(&row.only_paths);
+            return Ok(Some(Self::of_restore(goal, &only)));
+        };
         let chain = match row.base_snapshot_id {
-            Some(base) => chain(connection, session, base)?,
+            Some(base) => chain(connection, &movement.session.id, base)?,
             None => Vec::new(),
         };
         let scopes = movement.scopes(store, &chain)?;
-        Ok(Self::of_movement(&movement, scopes, row.unclear))
+        let expectation = Self::of_movement(&movement, scopes, row.unclear);
+        Ok(expectation.map(|expectation| Self {
+            snapshot: goal,
+            ..expectation
+        }))
+    }
+
+    /// Returns the row of the state that is compared with.
+    pub fn snapshot(&self) -> i64 {
+        self.snapshot
+    }
+
+    /// Returns the paths that are compared; all if empty.
+    pub fn only(&self) -> &[WorkspacePath] {
+        &self.only
     }
 
     /// Returns what the result of a restore is compared with.
@@ -103,24 +111,6 @@ impl Expectation {
             is_behind_the_point: false,
         }
     }
-}
-
-/// Returns whether a discarded message before a point has changes that a revert could still undo.
-fn may_have_asked_for_discarded(connection: &Connection, session: &str, seq: i64) -> Result<bool> {
-    let live = sessions::live_changes(connection, session, 0)?;
-    let before: BTreeSet<&str> = live
-        .iter()
-        .filter(|change| change.message_seq < seq)
-        .map(|change| change.message_id.as_str())
-        .collect();
-    for message in before {
-        let is_discarded = sessions::message(connection, message)?
-            .is_some_and(|message| message.state == MessageState::Discarded);
-        if is_discarded {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Returns, for the user, which paths differ and why, as one sentence without its end; none where nothing differs.
@@ -370,6 +360,10 @@ impl Comparison<'_> {
         let change = &row.change;
         if change.row.step_id.is_none() {
             return Author::Nobody;
+        }
+        // A restore puts a path back whoever changed it.
+        if self.expectation.session.is_none() {
+            return Author::Asked;
         }
         if !row.is_of_session {
             return Author::Other;

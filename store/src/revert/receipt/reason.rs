@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ckpt_schema::report::{DifferenceReason, FileAction, FileResult};
+use ckpt_schema::report::{DifferenceReason, FileAction, FileResult, ReasonCode};
 
 use crate::model::attribution::{Attribution, is_unclear};
 use crate::model::item::Item;
@@ -63,7 +63,16 @@ impl Known<'_> {
         match item.result {
             FileResult::Failed => Some(DifferenceReason::Failed),
             FileResult::Gap => Some(DifferenceReason::NotCaptured),
-            _ if is_unclear(item.reason.as_deref()) => Some(DifferenceReason::Unclear),
+            // Between the plan and the moment of writing, somebody changed it whom no row knows yet.
+            FileResult::Conflict if is_moved(item) => Some(DifferenceReason::Yours),
+            _ if is_unclear(item.reason.as_deref()) => {
+                let is_yours = self.of_history() == Some(DifferenceReason::Yours);
+                Some(if is_yours {
+                    DifferenceReason::Yours
+                } else {
+                    DifferenceReason::Unclear
+                })
+            }
             FileResult::Conflict => Some(self.of_history().unwrap_or(DifferenceReason::Yours)),
             FileResult::Done | FileResult::Planned => {
                 let is_in_part = item.reason.is_some() && item.action != FileAction::None;
@@ -74,10 +83,33 @@ impl Known<'_> {
         }
     }
 
-    /// The newest change that nobody asked to be undone.
+    /// The newest change that nobody asked to be undone. If nobody knows whose that is, but an older one is certainly not an
+    /// agent's, the path is the user's all the same.
     fn of_history(&self) -> Option<DifferenceReason> {
-        self.since.iter().find_map(Since::reason)
+        let newest = self.since.iter().find_map(Since::reason)?;
+        let is_yours = || {
+            let mut reasons = self.since.iter().filter_map(Since::reason);
+            reasons.any(|reason| reason == DifferenceReason::Yours)
+        };
+        let is_yours = is_vague(newest) && is_yours();
+        Some(if is_yours {
+            DifferenceReason::Yours
+        } else {
+            newest
+        })
     }
+}
+
+/// Returns whether a reason leaves open whose change it is.
+fn is_vague(reason: DifferenceReason) -> bool {
+    matches!(
+        reason,
+        DifferenceReason::Unclear | DifferenceReason::Shared | DifferenceReason::Unrecorded
+    )
+}
+
+fn is_moved(item: &Item) -> bool {
+    item.reason.as_ref().and_then(|reason| reason.code) == Some(ReasonCode::Moved)
 }
 
 impl Since {
@@ -110,8 +142,6 @@ pub(super) fn implied(
 
 #[cfg(test)]
 mod tests {
-    use ckpt_schema::report::ReasonCode;
-
     use super::*;
     use crate::model::reason::ItemReason;
 
@@ -164,9 +194,46 @@ mod tests {
         );
         assert_eq!(
             reason(KEPT.0, KEPT.1, Some("unclear whose: 40 minutes later")),
-            DifferenceReason::Unclear,
+            DifferenceReason::Yours,
+            "an edit of the user's is in it as well"
+        );
+    }
+
+    #[test]
+    fn what_is_certainly_the_users_comes_before_what_nobody_knows() {
+        let outside = since(Author::Nobody, Attribution::Outside);
+        let unclear = since(Author::Asked, Attribution::Unclear);
+        let shared = since(Author::Asked, Attribution::Shared);
+        let reason = |history: &[Since]| {
+            let kept = item(KEPT.0, KEPT.1, Some("unclear whose: 40 minutes later"));
+            let known = |item| Known {
+                item,
+                since: history,
+                ..Known::default()
+            };
+            (known(None).reason(), known(Some(&kept)).reason())
+        };
+        let yours = (DifferenceReason::Yours, DifferenceReason::Yours);
+        assert_eq!(reason(&[unclear, outside]), yours, "also where it is older");
+        assert_eq!(reason(&[shared, outside]), yours);
+        assert_eq!(
+            reason(&[unclear]),
+            (DifferenceReason::Unclear, DifferenceReason::Unclear),
             "`--unclear take` would take it"
         );
+    }
+
+    #[test]
+    fn what_changed_between_the_plan_and_the_writing_is_yours_whoever_changed_it_before() {
+        let mut moved = item(KEPT.0, KEPT.1, None);
+        moved.reason = Some(ItemReason::new(ReasonCode::Moved, "changed meanwhile"));
+        let history = [since(Author::Other, Attribution::Agent)];
+        let known = Known {
+            item: Some(&moved),
+            since: &history,
+            ..Known::default()
+        };
+        assert_eq!(known.reason(), DifferenceReason::Yours, "no row has it");
     }
 
     #[test]

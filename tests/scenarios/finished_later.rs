@@ -1,0 +1,92 @@
+//! The receipt of an operation that is finished after a crash.
+
+use testing::scenario::{World, to_with};
+
+use ckpt_store::OnConflict;
+
+use super::unfinished::interrupt_before_the_first_file;
+
+#[test]
+fn what_differs_after_an_operation_that_is_finished_later_is_told_with_its_reason() {
+    let mut world = World::new();
+    world.write("mine", "1\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.write("mine", "2\n");
+    world.message_in("s2", "n1");
+    world.start_in("s2");
+    world.write("theirs", "s2\n");
+    world.finish_in("s2");
+    world.revert("m1");
+    interrupt_before_the_first_file(&world);
+    world.write("a", "agent\n");
+    let notes = world.capture().notes;
+    assert!(
+        notes[0].starts_with("finished the revert")
+            && notes[0].ends_with("; not as it was then: changed since, not by an agent (`mine`); changed by another session (`theirs`)"),
+        "what it left, and why: {notes:?}"
+    );
+    assert!(!world.exists("a"), "and it is finished");
+}
+
+#[test]
+fn an_operation_that_is_finished_later_and_leaves_nothing_says_no_more() {
+    let mut world = World::new();
+    world.write("b", "1\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.turn("m2", |world| world.write("b", "agent\n"));
+    world.revert("m1");
+    interrupt_before_the_first_file(&world);
+    world.write("a", "agent\n");
+    world.write("b", "agent\n");
+    let notes = world.capture().notes;
+    assert!(
+        notes[0].starts_with("finished the revert") && notes[0].ends_with(" files)"),
+        "all of it went back: {notes:?}"
+    );
+}
+
+#[test]
+fn a_restore_that_is_finished_later_tells_what_differs_from_where_it_took_its_files() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.write("b", "1\n");
+    world.turn("m1", |world| {
+        world.write("a", "2\n");
+        world.write("b", "2\n");
+    });
+    world.restore("m1", &["a"]);
+    interrupt_before_the_first_file(&world);
+    world.write("a", "mine\n");
+    let notes = world.capture().notes;
+    assert!(
+        notes[0].starts_with("finished the restore")
+            && notes[0].ends_with("; not as it was then: changed since, not by an agent (`a`)"),
+        "`b` was not asked for: {notes:?}"
+    );
+    assert_eq!(world.read("a"), "mine\n", "an edit since is kept");
+}
+
+#[test]
+fn a_revert_of_a_discarded_message_that_is_finished_later_is_compared_with_that_message() {
+    let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
+    world.turn("m1", |world| {
+        ["a", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "1\n"))
+    });
+    world.write("a", "the user's\n");
+    world.revert("m1");
+    world.message("m2");
+    world.write("b", "mine\n");
+    world
+        .try_revert(&to_with("m1", OnConflict::Overwrite))
+        .expect("what is left of it can be reverted");
+    interrupt_before_the_first_file(&world);
+    world.write("a", "the user's\n");
+    let notes = world.capture().notes;
+    assert_eq!(world.read("a"), "0\n", "it is finished: {notes:?}");
+    assert!(
+        notes[0].ends_with("; not as it was then: changed since, not by an agent (`b`)"),
+        "`b` is as before m2, but not as before m1: {notes:?}"
+    );
+}
