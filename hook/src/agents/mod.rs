@@ -69,7 +69,7 @@ pub mod windsurf {
 mod tests;
 
 pub use generic::payload::GENERIC;
-use payload::{Agent, Context, Parsed};
+use payload::{Agent, Parsed, PayloadContext};
 
 /// Returns every agent, the generic one first.
 pub fn all() -> &'static [&'static dyn Agent] {
@@ -103,7 +103,12 @@ pub fn find(name: &str) -> Option<&'static dyn Agent> {
 }
 
 /// Reads a payload of the agent with that name.
-pub fn parse(agent: &str, event: Option<&str>, payload: &[u8], context: &Context<'_>) -> Parsed {
+pub fn parse(
+    agent: &str,
+    event: Option<&str>,
+    payload: &[u8],
+    context: &PayloadContext<'_>,
+) -> Parsed {
     match find(agent) {
         Some(agent) => {
             let mut parsed = agent.parse(event, payload, context);

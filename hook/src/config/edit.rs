@@ -10,7 +10,7 @@ use super::keys::Key;
 
 /// What is changed: a setting, everywhere or in one workspace.
 #[derive(Clone, Copy)]
-pub struct Target<'a> {
+pub struct SettingTarget<'a> {
     /// The setting.
     pub key: &'static Key,
     /// The workspace's canonical directory, or `None` for the setting of all workspaces.
@@ -37,7 +37,7 @@ pub fn value(text: &str, key: &Key) -> Option<toml::Value> {
 /// # Errors
 ///
 /// A file that is no TOML, or has something else in the setting's place.
-pub fn set(text: &str, target: Target<'_>, value: &toml::Value) -> Result<String> {
+pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result<String> {
     let mut document = parse(text)?;
     let new: toml_edit::Value = value
         .to_string()
@@ -68,7 +68,7 @@ pub fn set(text: &str, target: Target<'_>, value: &toml::Value) -> Result<String
 /// # Errors
 ///
 /// As [`set`].
-pub fn unset(text: &str, target: Target<'_>) -> Result<String> {
+pub fn unset(text: &str, target: SettingTarget<'_>) -> Result<String> {
     let mut document = parse(text)?;
     if let Some(section) = section(&mut document, target, false)? {
         section.remove(target.key.name);
@@ -81,7 +81,7 @@ pub fn unset(text: &str, target: Target<'_>) -> Result<String> {
 /// # Errors
 ///
 /// As [`set`].
-pub fn get(text: &str, target: Target<'_>) -> Result<Option<String>> {
+pub fn get(text: &str, target: SettingTarget<'_>) -> Result<Option<String>> {
     let mut document = parse(text)?;
     let Some(section) = section(&mut document, target, false)? else {
         return Ok(None);
@@ -108,7 +108,7 @@ fn parse(text: &str) -> Result<DocumentMut> {
 /// Returns the table that holds a target's settings; a workspace's is found however its directory is written.
 fn section<'d>(
     document: &'d mut DocumentMut,
-    target: Target<'_>,
+    target: SettingTarget<'_>,
     make: bool,
 ) -> Result<Option<&'d mut dyn TableLike>> {
     let Some(workspace) = target.workspace else {
@@ -154,8 +154,8 @@ mod tests {
     use super::*;
     use crate::config::keys::find;
 
-    fn target(key: &str, workspace: Option<&'static str>) -> Target<'static> {
-        Target {
+    fn target(key: &str, workspace: Option<&'static str>) -> SettingTarget<'static> {
+        SettingTarget {
             key: find(key).expect("it is a setting"),
             workspace: workspace.map(Path::new),
             home: Some(Path::new("/home/u")),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use similar::DiffTag;
 
-use super::lines::{self, Difference, Style, changed_words};
+use super::lines::{self, LineDifference, Style, changed_words};
 use super::paint::Paint;
 use super::text::{fit, width};
 
@@ -37,7 +37,7 @@ pub struct Row<'a> {
 }
 
 /// Returns the rows of each group.
-pub fn rows<'a>(difference: &Difference<'a>) -> Vec<Vec<Row<'a>>> {
+pub fn rows<'a>(difference: &LineDifference<'a>) -> Vec<Vec<Row<'a>>> {
     let cell = |lines: &[&'a [u8]], place: Option<usize>| {
         let place = place?;
         let whole = lines[place];
@@ -148,12 +148,12 @@ fn side(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::lines::{Look, Moved};
+    use crate::output::lines::{DiffOptions, Moved};
     use expect_test::expect;
 
     fn shown(columns: usize) -> String {
         let style = Style {
-            look: Look::default(),
+            look: DiffOptions::default(),
             is_for_people: true,
             paint: Paint::new(false),
             moved: &Moved::default(),

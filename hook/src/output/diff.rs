@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::{ChangeKind, ChangeReport, DiffReport};
 
-use super::fold::{self, Line};
+use super::fold::{self, ListedFile};
 use super::paint::Paint;
 use super::patch;
 use super::table::Table;
@@ -105,9 +105,9 @@ pub fn listing(files: &[ChangeReport], view: &View) -> String {
     let all: Vec<ChangeReport> = shown(files)
         .map(|change| patch::rename(change, files).unwrap_or_else(|| change.clone()))
         .collect();
-    let lines: Vec<Line<'_>> = all
+    let lines: Vec<ListedFile<'_>> = all
         .iter()
-        .map(|change| Line {
+        .map(|change| ListedFile {
             path: &change.path,
             is_foldable: whose(change, view.paint).is_empty() && !is_gap(change),
             additions: change.additions,

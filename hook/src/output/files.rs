@@ -3,7 +3,7 @@
 use ckpt_schema::report::{FileAction, FileReport, FileResult, GitPart, GitReport};
 
 use super::diff::{counts, sum_of};
-use super::fold::{Line, Part, fold};
+use super::fold::{ListedFile, Part, fold};
 use super::paint::Paint;
 use super::table::Table;
 use super::text::{count, path, safe, short};
@@ -24,7 +24,7 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
         .iter()
         .filter(|file| says_something(file) || view.verbose)
         .collect();
-    let lines: Vec<Line<'_>> = shown.iter().map(|file| foldable(file)).collect();
+    let lines: Vec<ListedFile<'_>> = shown.iter().map(|file| foldable(file)).collect();
     let parts = fold(&lines, view.verbose);
     let is_folded = parts.len() < shown.len();
     for part in parts {
@@ -76,13 +76,13 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
 }
 
 /// What stayed, failed, or has a reason is always named.
-fn foldable(file: &FileReport) -> Line<'_> {
+fn foldable(file: &FileReport) -> ListedFile<'_> {
     let is_done = matches!(file.result, FileResult::Done | FileResult::Planned);
     let is_kept = match file.action {
         FileAction::Keep => true,
         FileAction::Write | FileAction::Delete | FileAction::Merge | FileAction::None => false,
     };
-    Line {
+    ListedFile {
         path: &file.path,
         is_foldable: is_done && !is_kept && !file.unclear && file.reason.is_none(),
         additions: file.additions,

@@ -11,7 +11,7 @@ const MANY: usize = 20;
 
 /// A file of a list.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub struct ListedFile<'a> {
     /// Its path.
     pub path: &'a PathText,
     /// Whether nothing has to be said of it alone.
@@ -43,7 +43,7 @@ pub enum Part {
 /// Returns the rows of a list: all files if they are few or `all` is set, else directories with their sums.
 ///
 /// The deepest directories are folded first, until the list is short or only the topmost are left. What has to be named, is.
-pub fn fold(lines: &[Line<'_>], all: bool) -> Vec<Part> {
+pub fn fold(lines: &[ListedFile<'_>], all: bool) -> Vec<Part> {
     let mut depth = lines.iter().map(|line| depth(line.path)).max().unwrap_or(0);
     if all || lines.len() <= MANY || depth == 0 {
         return (0..lines.len()).map(Part::One).collect();
@@ -63,7 +63,7 @@ fn depth(path: &PathText) -> usize {
 }
 
 /// Folds what is in a directory that is so deep, or deeper.
-fn folded_at(lines: &[Line<'_>], depth: usize) -> Vec<Part> {
+fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<Part> {
     let mut directories: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (place, line) in lines.iter().enumerate() {
         if let Some(name) = directory(line, depth) {
@@ -82,7 +82,7 @@ fn folded_at(lines: &[Line<'_>], depth: usize) -> Vec<Part> {
         if places[0] != place {
             continue;
         }
-        let sum = |lines_of: fn(&Line<'_>) -> Option<u64>| {
+        let sum = |lines_of: fn(&ListedFile<'_>) -> Option<u64>| {
             let counts = places.iter().filter_map(|place| lines_of(&lines[*place]));
             counts.sum()
         };
@@ -97,7 +97,7 @@ fn folded_at(lines: &[Line<'_>], depth: usize) -> Vec<Part> {
 }
 
 /// Returns the directory under which a file is folded.
-fn directory(line: &Line<'_>, depth: usize) -> Option<String> {
+fn directory(line: &ListedFile<'_>, depth: usize) -> Option<String> {
     let path = &line.path.path;
     let (end, _) = path.match_indices('/').nth(depth.checked_sub(1)?)?;
     line.is_foldable.then(|| path[..=end].to_owned())
@@ -116,10 +116,10 @@ mod tests {
             .collect()
     }
 
-    fn lines(paths: &[PathText]) -> Vec<Line<'_>> {
+    fn lines(paths: &[PathText]) -> Vec<ListedFile<'_>> {
         paths
             .iter()
-            .map(|path| Line {
+            .map(|path| ListedFile {
                 path,
                 is_foldable: path.path != "a/kept",
                 additions: Some(2),

@@ -37,7 +37,7 @@ pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> St
         let two = |message| two_lines(message, everywhere, view);
         return messages.iter().map(two).collect();
     }
-    let is_told = Told {
+    let is_told = ShownColumns {
         state: messages
             .iter()
             .any(|message| !state_unless_live(message, view.paint).is_empty()),
@@ -71,7 +71,7 @@ pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> St
 
 /// Which columns are there because some message needs them.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct ShownColumns {
     state: bool,
     unclear: bool,
     workspace: bool,
@@ -132,7 +132,7 @@ fn heads(paint: Paint, names: &[&str]) -> Vec<String> {
     others.chain([(*last).to_owned()]).collect()
 }
 
-fn message_row(message: &MessageReport, told: Told, view: &View) -> Vec<String> {
+fn message_row(message: &MessageReport, told: ShownColumns, view: &View) -> Vec<String> {
     let paint = view.paint;
     let [additions, deletions] = counts(Some(message.additions), Some(message.deletions), paint);
     let took = message

@@ -7,7 +7,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::columns::{Cell, Row, rows};
 use super::diff;
-use super::lines::{Look, difference, with_tabs};
+use super::lines::{DiffOptions, difference, with_tabs};
 use super::paint::Paint;
 use super::patch::Sides;
 use super::text::{path, safe};
@@ -117,7 +117,7 @@ fn file(change: &ChangeReport, sides: &Sides) -> Markup {
 }
 
 fn text(old: &[u8], new: &[u8]) -> Markup {
-    let difference = difference(old, new, &Look::default());
+    let difference = difference(old, new, &DiffOptions::default());
     html! {
         table {
             @for group in rows(&difference) {

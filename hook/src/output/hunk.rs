@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use similar::{ChangeTag, DiffTag};
 
-use super::lines::{Difference, Style, one};
+use super::lines::{LineDifference, Style, one};
 
 /// So many lines that stay are shown around those that change.
 pub const CONTEXT: usize = 3;
@@ -21,7 +21,7 @@ struct Block {
 pub struct Hunk(Vec<Block>);
 
 /// Returns the hunks of a difference, as a patch has them.
-pub fn hunks(difference: &Difference<'_>) -> Vec<Hunk> {
+pub fn hunks(difference: &LineDifference<'_>) -> Vec<Hunk> {
     let block = |op: &similar::DiffOp| Block {
         old: op.old_range(),
         new: owned(&difference.new[op.new_range()]),
@@ -200,7 +200,7 @@ fn without_end(last: ChangeTag, before: &mut [Vec<u8>], after: &mut [Vec<u8>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::lines::{Look, Moved, difference};
+    use crate::output::lines::{DiffOptions, Moved, difference};
     use crate::output::paint::Paint;
 
     const OLD: &str = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\n";
@@ -208,7 +208,7 @@ mod tests {
 
     fn shown(hunk: &Hunk, old: &[&[u8]]) -> String {
         let style = Style {
-            look: Look::default(),
+            look: DiffOptions::default(),
             is_for_people: false,
             paint: Paint::new(false),
             moved: &Moved::default(),
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_is_in_the_file_and_what_is_left_is_not() {
-        let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &Look::default());
+        let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &DiffOptions::default());
         let hunks = hunks(&difference);
         assert_eq!(hunks.len(), 2, "they are far from each other");
         let with =
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_hunk_that_somebody_edited_is_taken_where_its_old_lines_are_the_files() {
-        let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &Look::default());
+        let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &DiffOptions::default());
         let hunk = &hunks(&difference)[1];
         let old = &difference.old;
         let text = shown(hunk, old);
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_text_is_found_in_the_lines_that_change_and_around_them() {
-        let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &Look::default());
+        let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &DiffOptions::default());
         let hunks = hunks(&difference);
         assert!(hunks[0].has(&difference.old, "C") && !hunks[1].has(&difference.old, "c"));
     }

@@ -20,7 +20,7 @@ const KNOWN_AGAIN: usize = 10;
 
 /// How lines are compared and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct DiffOptions {
     /// How many unchanged lines are shown around changed ones.
     pub context: usize,
     /// Whether lines that differ in white space only are the same.
@@ -31,7 +31,7 @@ pub struct Look {
     pub columns: bool,
 }
 
-impl Default for Look {
+impl Default for DiffOptions {
     fn default() -> Self {
         Self {
             context: 3,
@@ -43,7 +43,7 @@ impl Default for Look {
 }
 
 /// What differs between two texts, in groups with the lines around them.
-pub struct Difference<'a> {
+pub struct LineDifference<'a> {
     /// The lines before.
     pub old: Vec<&'a [u8]>,
     /// The lines after.
@@ -53,7 +53,7 @@ pub struct Difference<'a> {
 }
 
 /// Compares two texts. Only a newline ends a line for git; a carriage return does not.
-pub fn difference<'a>(old: &'a [u8], new: &'a [u8], look: &Look) -> Difference<'a> {
+pub fn difference<'a>(old: &'a [u8], new: &'a [u8], look: &DiffOptions) -> LineDifference<'a> {
     let (old, new) = (split(old), split(new));
     let mut configuration = TextDiff::configure();
     configuration.timeout(PATIENCE);
@@ -66,7 +66,7 @@ pub fn difference<'a>(old: &'a [u8], new: &'a [u8], look: &Look) -> Difference<'
         let difference = configuration.diff_slices(&old, &new);
         difference.grouped_ops(look.context)
     };
-    Difference { old, new, groups }
+    LineDifference { old, new, groups }
 }
 
 fn split(bytes: &[u8]) -> Vec<&[u8]> {
@@ -94,7 +94,7 @@ pub struct Moved {
 
 impl Moved {
     /// Takes in the lines of one file.
-    pub fn add(&mut self, difference: &Difference<'_>) {
+    pub fn add(&mut self, difference: &LineDifference<'_>) {
         for op in difference.groups.iter().flatten() {
             if op.tag() != DiffTag::Equal {
                 let (old, new) = (
@@ -127,7 +127,7 @@ fn mark(line: &[u8]) -> Option<u64> {
 /// How the hunks are written.
 pub struct Style<'a> {
     /// How lines are compared and shown.
-    pub look: Look,
+    pub look: DiffOptions,
     /// Whether somebody looks: else the bytes stay as they are, so that they can be applied.
     pub is_for_people: bool,
     /// The colours.
@@ -156,7 +156,7 @@ pub fn hunks(old: &[u8], new: &[u8], style: &Style<'_>) -> Vec<u8> {
     bytes
 }
 
-fn lines_of(op: &DiffOp, difference: &Difference<'_>, style: &Style<'_>, bytes: &mut Vec<u8>) {
+fn lines_of(op: &DiffOp, difference: &LineDifference<'_>, style: &Style<'_>, bytes: &mut Vec<u8>) {
     let (old, new) = (
         &difference.old[op.old_range()],
         &difference.new[op.new_range()],
@@ -280,7 +280,7 @@ fn words(text: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Writes what stays, goes and comes as one text, with marks around words.
-fn words_of(op: &DiffOp, difference: &Difference<'_>, style: &Style<'_>, bytes: &mut Vec<u8>) {
+fn words_of(op: &DiffOp, difference: &LineDifference<'_>, style: &Style<'_>, bytes: &mut Vec<u8>) {
     let paint = style.paint;
     let (old, new) = (
         difference.old[op.old_range()].concat(),
@@ -331,7 +331,7 @@ mod tests {
     use super::*;
     use expect_test::expect;
 
-    fn shown(old: &str, new: &str, look: Look) -> String {
+    fn shown(old: &str, new: &str, look: DiffOptions) -> String {
         let style = Style {
             look,
             is_for_people: true,
@@ -343,9 +343,9 @@ mod tests {
 
     #[test]
     fn words_are_marked_as_git_marks_them() {
-        let look = Look {
+        let look = DiffOptions {
             words: true,
-            ..Look::default()
+            ..DiffOptions::default()
         };
         expect![[r#"
             @@ -1,2 +1,2 @@
@@ -357,9 +357,9 @@ mod tests {
 
     #[test]
     fn white_space_is_no_difference_where_it_is_ignored() {
-        let look = Look {
+        let look = DiffOptions {
             ignore_space: true,
-            ..Look::default()
+            ..DiffOptions::default()
         };
         assert_eq!(shown("a\n  b\n", "a\n\tb\n", look), "", "only indented");
         expect![[r#"
@@ -373,9 +373,9 @@ mod tests {
 
     #[test]
     fn as_many_lines_around_are_shown_as_asked_for() {
-        let look = Look {
+        let look = DiffOptions {
             context: 0,
-            ..Look::default()
+            ..DiffOptions::default()
         };
         assert_eq!(
             shown("1\n2\n3\n", "1\n2\nx\n", look),
@@ -387,7 +387,7 @@ mod tests {
     #[test]
     fn a_line_that_went_in_one_place_and_came_in_another_has_moved() {
         let mut moved = Moved::default();
-        let look = Look::default();
+        let look = DiffOptions::default();
         let line = b"fn a_function_that_moves() {\n";
         moved.add(&difference(line, b"", &look));
         moved.add(&difference(

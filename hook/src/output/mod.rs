@@ -53,7 +53,7 @@ const HANGING: usize = 2;
 
 /// What was asked for of the output.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct OutputOptions {
     /// One JSON document instead of text.
     pub json: bool,
     /// The document on one line, after lines that tell how far it is.
@@ -81,7 +81,7 @@ pub struct Output {
 
 impl Output {
     /// Looks at the streams and at what was asked for.
-    pub fn new(wanted: Wanted, surroundings: &Surroundings) -> Self {
+    pub fn new(wanted: OutputOptions, surroundings: &Surroundings) -> Self {
         let color = |terminal: bool| match wanted.color {
             When::Always => true,
             When::Never => false,

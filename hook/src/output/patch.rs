@@ -170,7 +170,7 @@ fn git_mode(mode: Option<&str>) -> Option<&'static str> {
 }
 
 /// Returns how a difference is written: for people where somebody looks, else for a program or a file.
-pub fn style<'a>(view: &View, look: lines::Look, moved: &'a Moved) -> Style<'a> {
+pub fn style<'a>(view: &View, look: lines::DiffOptions, moved: &'a Moved) -> Style<'a> {
     Style {
         look,
         is_for_people: view.width.is_some() || view.paint.is_on(),
@@ -346,7 +346,7 @@ mod tests {
 
     fn styled(on: bool, change: &ChangeReport, sides: &Sides) -> Vec<u8> {
         let style = Style {
-            look: lines::Look::default(),
+            look: lines::DiffOptions::default(),
             is_for_people: on,
             paint: Paint::new(on),
             moved: &Moved::default(),

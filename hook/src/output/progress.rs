@@ -18,12 +18,12 @@ const TICK: Duration = Duration::from_millis(125);
 
 /// The progress line, which all reports of one command share.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct ProgressLine {
     bar: ProgressBar,
     start: Instant,
 }
 
-impl Line {
+impl ProgressLine {
     /// Begins to wait for what takes long.
     pub fn new() -> Self {
         let style =
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn what_is_waited_for_comes_back() {
         assert_eq!(
-            Line::new().during("waiting", || 7),
+            ProgressLine::new().during("waiting", || 7),
             7,
             "and nobody waits for the line"
         );

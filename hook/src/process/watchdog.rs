@@ -16,11 +16,11 @@ pub struct Watchdog {
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<Watched>,
     moved: Condvar,
 }
 
-struct State {
+struct Watched {
     deadline: Instant,
     log: Option<LogFile>,
 }
@@ -29,7 +29,7 @@ impl Watchdog {
     /// Starts to wait. Where there is no thread to be had, the kernel's alarm stands in.
     pub fn start(after: Duration, strict: bool) -> Self {
         let started = Instant::now();
-        let state = Mutex::new(State {
+        let state = Mutex::new(Watched {
             deadline: started + after,
             log: None,
         });
@@ -61,7 +61,7 @@ impl Watchdog {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Watched> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

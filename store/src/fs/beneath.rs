@@ -143,16 +143,16 @@ pub(crate) fn twice<T>(act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
 
 fn open_beneath(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     let way = if NO_OPENAT2.load(Ordering::Relaxed) {
-        Way::Components
+        Lookup::Components
     } else {
-        Way::Kernel
+        Lookup::Kernel
     };
     open_in_way(directory, path, COMMON | flags, way)
 }
 
 /// How the kernel is asked for what is below a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Lookup {
     /// `openat2` takes the whole path.
     Kernel,
     /// `openat` takes one component after the other, and the device of each is compared.
@@ -161,26 +161,26 @@ pub(crate) enum Way {
 
 /// Opens a directory to be passed through or worked in, which needs no permission to list it: an entry of an open directory,
 /// or that directory itself (`.`).
-pub(crate) fn enter(directory: BorrowedFd<'_>, name: &[u8], way: Way) -> Result<OwnedFd, Errno> {
+pub(crate) fn enter(directory: BorrowedFd<'_>, name: &[u8], way: Lookup) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     open_in_way(directory, name, flags, way)
 }
 
 /// Returns the way that works here: old kernels have no `openat2`, and containers with an old filter answer `EPERM`.
-pub(crate) fn way(directory: BorrowedFd<'_>) -> Way {
+pub(crate) fn way(directory: BorrowedFd<'_>) -> Lookup {
     let opened = twice(|| openat2(directory, b".", COMMON | OFlags::DIRECTORY));
-    opened.map_or(Way::Components, |_| Way::Kernel)
+    opened.map_or(Lookup::Components, |_| Lookup::Kernel)
 }
 
 fn open_in_way(
     directory: BorrowedFd<'_>,
     path: &[u8],
     flags: OFlags,
-    way: Way,
+    way: Lookup,
 ) -> Result<OwnedFd, Errno> {
     let opened = twice(|| match way {
-        Way::Components => open_by_component(directory, path, flags),
-        Way::Kernel => match openat2(directory, path, flags) {
+        Lookup::Components => open_by_component(directory, path, flags),
+        Lookup::Kernel => match openat2(directory, path, flags) {
             Err(Errno::NOSYS) => {
                 NO_OPENAT2.store(true, Ordering::Relaxed);
                 open_by_component(directory, path, flags)
@@ -355,7 +355,7 @@ mod tests {
             ("a/file", Some(Errno::NOTDIR)),
             ("a/missing", Some(Errno::NOENT)),
         ] {
-            let [kernel, components] = [Way::Kernel, Way::Components]
+            let [kernel, components] = [Lookup::Kernel, Lookup::Components]
                 .map(|way| open_in_way(root.as_fd(), path.as_bytes(), flags, way));
             if path == "a/link/c" {
                 assert_eq!(kernel.err(), Some(Errno::LOOP), "{path}");
@@ -367,7 +367,7 @@ mod tests {
             assert_eq!(kernel, components, "{path}");
             assert_eq!(kernel.err(), expected, "{path}");
         }
-        for way in [Way::Kernel, Way::Components] {
+        for way in [Lookup::Kernel, Lookup::Components] {
             let entered = enter(root.as_fd(), b"a", way).expect("a directory");
             assert_eq!(
                 enter(entered.as_fd(), b"link", way).err(),

@@ -104,7 +104,7 @@ impl Reading<'_> {
         entries(&bytes, |entry| self.take(entry, path, depth));
     }
 
-    fn take(&mut self, entry: Entry<'_>, file: &Path, depth: usize) {
+    fn take(&mut self, entry: ConfigLine<'_>, file: &Path, depth: usize) {
         match (entry.section, entry.subsection, entry.key) {
             (b"core", None, b"excludesfile") => {
                 self.config.excludes_file = self.path(entry.value);
@@ -122,7 +122,7 @@ impl Reading<'_> {
         }
     }
 
-    fn include(&mut self, entry: Entry<'_>, file: &Path, depth: usize) {
+    fn include(&mut self, entry: ConfigLine<'_>, file: &Path, depth: usize) {
         let Some(value) = entry.value.filter(|value| !value.is_empty()) else {
             return;
         };
@@ -247,7 +247,7 @@ fn with_all_below(mut pattern: Vec<u8>) -> Vec<u8> {
 
 /// One line of a configuration. Names are in lower case, except the subsection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry<'a> {
+struct ConfigLine<'a> {
     section: &'a [u8],
     subsection: Option<&'a [u8]>,
     key: &'a [u8],
@@ -255,7 +255,7 @@ struct Entry<'a> {
     value: Option<&'a [u8]>,
 }
 
-impl Entry<'_> {
+impl ConfigLine<'_> {
     fn is_true(&self) -> bool {
         self.value.is_none_or(|value| {
             [&b"true"[..], b"yes", b"on", b"1"]
@@ -278,7 +278,7 @@ pub(crate) fn value(configuration: &[u8], section: &str, key: &str) -> Option<Ve
 }
 
 /// Hands on every entry, in order.
-fn entries(bytes: &[u8], mut take: impl FnMut(Entry<'_>)) {
+fn entries(bytes: &[u8], mut take: impl FnMut(ConfigLine<'_>)) {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut text = Text { bytes, position: 0 };
     let mut heading: Option<(Vec<u8>, Option<Vec<u8>>)> = None;
@@ -293,7 +293,7 @@ fn entries(bytes: &[u8], mut take: impl FnMut(Entry<'_>)) {
                 value.clear();
                 let has_value = text.assignment(&mut key, &mut value);
                 if let Some((section, subsection)) = heading.as_ref().filter(|_| !key.is_empty()) {
-                    take(Entry {
+                    take(ConfigLine {
                         section,
                         subsection: subsection.as_deref(),
                         key: &key,
@@ -456,7 +456,7 @@ mod tests {
             b"[IncludeIf \"gitdir:~/A\\\"b/\"]\nPath = x\n[Old.Form]\nk",
             |entry| {
                 let (section, subsection, key, value) = expected[found];
-                let wanted = Entry {
+                let wanted = ConfigLine {
                     section,
                     subsection: Some(subsection),
                     key,

@@ -160,16 +160,16 @@ fn packs<const N: usize>(folders: &[PathBuf]) -> Vec<Pack<N>> {
 }
 
 /// Returns where an object stands in the first pack that has it.
-fn find<'p, const N: usize>(packs: &'p [Pack<N>], id: &[u8]) -> Option<Found<'p, N>> {
+fn find<'p, const N: usize>(packs: &'p [Pack<N>], id: &[u8]) -> Option<PackLocation<'p, N>> {
     let id = id.try_into().ok()?;
     packs.iter().find_map(|pack| {
         let offset = pack.index.find(id).ok()??;
-        Some(Found { pack, offset })
+        Some(PackLocation { pack, offset })
     })
 }
 
 /// The location of an object.
-struct Found<'p, const N: usize> {
+struct PackLocation<'p, const N: usize> {
     pack: &'p Pack<N>,
     offset: u64,
 }
@@ -189,7 +189,7 @@ impl<const N: usize> Pack<N> {
     }
 }
 
-impl<const N: usize> Found<'_, N> {
+impl<const N: usize> PackLocation<'_, N> {
     /// Returns the bytes of the commit that stands there.
     fn commit(&self) -> Option<Vec<u8>> {
         let file = open(&self.pack.data)?;

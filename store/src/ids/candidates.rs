@@ -10,7 +10,7 @@ use crate::sessions::{self, Labelled, MessageRow};
 
 /// What an id can be of, in the order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum IdKind {
     Message,
     Step,
     Session,
@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Snapshot,
 }
 
-impl Kind {
+impl IdKind {
     pub(super) const ALL: [Self; 5] = [
         Self::Message,
         Self::Step,
@@ -126,7 +126,7 @@ pub(super) struct Candidate {
     fit: Fit,
     /// The id that fits, in full.
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: IdKind,
     pub(super) seq: i64,
     pub(super) id: String,
     session_id: Option<String>,
@@ -196,13 +196,13 @@ impl SearchScope {
             .optional()
             .context(|| "cannot look up the newest message")?;
         let message = found.map_or(Ok(None), |id| sessions::message(connection, &id))?;
-        message.ok_or_else(|| errors::unknown(Some(Kind::Message), self, id, None))
+        message.ok_or_else(|| errors::unknown(Some(IdKind::Message), self, id, None))
     }
 
     pub(super) fn choose(
         &self,
         connection: &Connection,
-        kinds: &[Kind],
+        kinds: &[IdKind],
         id: &str,
     ) -> Result<Candidate> {
         let kind = if let [kind] = kinds {
@@ -255,7 +255,7 @@ impl SearchScope {
                 let is_discarded = message.state == MessageState::Discarded;
                 let session = Some(message.session_id);
                 found(
-                    Kind::Message,
+                    IdKind::Message,
                     message.seq,
                     message.id,
                     session,
@@ -264,7 +264,7 @@ impl SearchScope {
             }),
             Labelled::Snapshot(id) => {
                 let tree = sessions::snapshot_row(connection, *id)?.tree.to_string();
-                Some(found(Kind::Snapshot, *id, tree, None, false))
+                Some(found(IdKind::Snapshot, *id, tree, None, false))
             }
         };
         let is_in_scope = |candidate: &Candidate| {
@@ -275,7 +275,7 @@ impl SearchScope {
 
     /// Returns whether this text is exactly one of our ids or of an agent's.
     pub(super) fn has_exactly(&self, connection: &Connection, id: &str) -> Result<bool> {
-        for kind in Kind::ALL {
+        for kind in IdKind::ALL {
             let candidates = self.candidates(connection, kind, id)?;
             if candidates
                 .iter()
@@ -291,7 +291,7 @@ impl SearchScope {
     fn elsewhere(
         &self,
         connection: &Connection,
-        kinds: &[Kind],
+        kinds: &[IdKind],
         id: &str,
     ) -> Result<Option<String>> {
         if self.workspace_id.is_none() || self.session_id.is_some() || id.is_empty() {
@@ -314,7 +314,12 @@ impl SearchScope {
         Ok(None)
     }
 
-    fn candidates(&self, connection: &Connection, kind: Kind, id: &str) -> Result<Vec<Candidate>> {
+    fn candidates(
+        &self,
+        connection: &Connection,
+        kind: IdKind,
+        id: &str,
+    ) -> Result<Vec<Candidate>> {
         let parameters = params![self.workspace_id, self.session_id, id.as_bytes()];
         all(connection, kind.sql(), parameters, |row| {
             let ours: String = row.get("ours")?;
@@ -375,7 +380,7 @@ fn choose(mut candidates: Vec<Candidate>) -> Choice {
         candidates.retain(|candidate| !candidate.discarded);
     }
     // The same tree or label again is a newer sight of the same thing, not another one.
-    if candidates.len() == 1 || kind == Kind::Snapshot {
+    if candidates.len() == 1 || kind == IdKind::Snapshot {
         Choice::One(candidates.swap_remove(0))
     } else {
         Choice::Many(candidates)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ckpt_schema::report::CandidateReport;
 
-use super::candidates::{Candidate, Kind, SearchScope};
+use super::candidates::{Candidate, IdKind, SearchScope};
 use crate::error::Error;
 
 /// How many candidates an error lists.
@@ -15,7 +15,7 @@ const LISTED: usize = 10;
 const SHOWN: usize = 80;
 
 /// Returns the error for an id that may mean several things. None stands for all kinds.
-pub(super) fn ambiguous(kind: Option<Kind>, id: &str, candidates: &[Candidate]) -> Error {
+pub(super) fn ambiguous(kind: Option<IdKind>, id: &str, candidates: &[Candidate]) -> Error {
     let mut candidates: Vec<_> = candidates.iter().collect();
     candidates.sort_by_key(|candidate| (candidate.kind, Reverse(candidate.seq)));
     let mut seen = BTreeSet::new();
@@ -30,7 +30,7 @@ pub(super) fn ambiguous(kind: Option<Kind>, id: &str, candidates: &[Candidate]) 
     if more > 0 {
         listed.push(format!("{more} more"));
     }
-    let subject = kind.map_or("id", Kind::name);
+    let subject = kind.map_or("id", IdKind::name);
     let what = format!(
         "the {subject} {} is ambiguous: it may be {}",
         quoted(id),
@@ -48,7 +48,7 @@ fn report(candidate: &Candidate) -> CandidateReport {
 }
 
 /// Returns the error for a label that is on something else than what is asked for.
-pub(super) fn other_kind(kind: Kind, labelled: &Candidate) -> Error {
+pub(super) fn other_kind(kind: IdKind, labelled: &Candidate) -> Error {
     let is = labelled.kind.name();
     let error = Error::unknown(format!(
         "the label {} is on a {is}, and a {} is asked for",
@@ -56,7 +56,7 @@ pub(super) fn other_kind(kind: Kind, labelled: &Candidate) -> Error {
         kind.name()
     ));
     match labelled.kind {
-        Kind::Snapshot => error.hint(format!(
+        IdKind::Snapshot => error.hint(format!(
             "`ckpt-hook restore {}` puts the workspace back to it",
             quoted(&labelled.name).replace('`', "'")
         )),
@@ -83,7 +83,7 @@ fn describe(candidate: &Candidate, with_kind: bool) -> String {
 
 /// Returns the error for an id that means nothing here, and the workspace in which it does.
 pub(super) fn unknown(
-    kind: Option<Kind>,
+    kind: Option<IdKind>,
     scope: &SearchScope,
     id: &str,
     elsewhere: Option<&str>,
@@ -101,7 +101,7 @@ pub(super) fn unknown(
             "it was recorded in `{}`: go there, or use --workspace",
             path.escape_debug()
         ),
-        None => kind.unwrap_or(Kind::Message).hint().to_owned(),
+        None => kind.unwrap_or(IdKind::Message).hint().to_owned(),
     };
     Error::unknown(format!("there is {what} {} in {place}", quoted(id))).hint(hint)
 }

@@ -21,7 +21,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::{Context, Result};
 use crate::sessions::{self, MessageRow, SessionRow, SnapshotRow, StepRow};
-use candidates::{Kind, SearchScope};
+use candidates::{IdKind, SearchScope};
 
 /// Whatever an id is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) fn message(
     if let Some(before) = last(id) {
         return scope.last(connection, before, id);
     }
-    let chosen = scope.choose(connection, &[Kind::Message], id)?;
+    let chosen = scope.choose(connection, &[IdKind::Message], id)?;
     chosen.read(connection, sessions::message)
 }
 
@@ -64,19 +64,19 @@ pub(crate) fn step(
     id: &str,
 ) -> Result<StepRow> {
     let scope = SearchScope::of(connection, workspace_id, session)?;
-    let chosen = scope.choose(connection, &[Kind::Step], id)?;
+    let chosen = scope.choose(connection, &[IdKind::Step], id)?;
     chosen.read(connection, sessions::step)
 }
 
 /// Returns the session that an id means.
 pub(crate) fn session(connection: &Connection, workspace_id: i64, id: &str) -> Result<SessionRow> {
-    let chosen = SearchScope::whole(workspace_id).choose(connection, &[Kind::Session], id)?;
+    let chosen = SearchScope::whole(workspace_id).choose(connection, &[IdKind::Session], id)?;
     chosen.read(connection, sessions::session)
 }
 
 /// Returns the session that an id means, of any workspace.
 pub(crate) fn session_anywhere(connection: &Connection, id: &str) -> Result<SessionRow> {
-    let chosen = SearchScope::default().choose(connection, &[Kind::Session], id)?;
+    let chosen = SearchScope::default().choose(connection, &[IdKind::Session], id)?;
     chosen.read(connection, sessions::session)
 }
 
@@ -100,13 +100,13 @@ pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Resul
     if last(id).is_some() {
         return message(connection, workspace_id, None, id).map(Any::Message);
     }
-    let chosen = SearchScope::whole(workspace_id).choose(connection, &Kind::ALL, id)?;
+    let chosen = SearchScope::whole(workspace_id).choose(connection, &IdKind::ALL, id)?;
     Ok(match chosen.kind {
-        Kind::Message => Any::Message(chosen.read(connection, sessions::message)?),
-        Kind::Step => Any::Step(chosen.read(connection, sessions::step)?),
-        Kind::Session => Any::Session(chosen.read(connection, sessions::session)?),
-        Kind::Operation => Any::Operation(chosen.read(connection, operation)?),
-        Kind::Snapshot => Any::Snapshot(sessions::snapshot_row(connection, chosen.seq)?),
+        IdKind::Message => Any::Message(chosen.read(connection, sessions::message)?),
+        IdKind::Step => Any::Step(chosen.read(connection, sessions::step)?),
+        IdKind::Session => Any::Session(chosen.read(connection, sessions::session)?),
+        IdKind::Operation => Any::Operation(chosen.read(connection, operation)?),
+        IdKind::Snapshot => Any::Snapshot(sessions::snapshot_row(connection, chosen.seq)?),
     })
 }
 

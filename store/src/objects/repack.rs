@@ -74,7 +74,7 @@ pub(crate) fn list(objects: &Objects) -> Result<Vec<OldPack>> {
 }
 
 /// A needed object, and the number of its path, if it has one.
-pub(crate) type Wanted = (ObjectId, Option<u32>);
+pub(crate) type NeededObject = (ObjectId, Option<u32>);
 
 /// Writes a pack of these objects, newest first, as far as `packs` have them. Returns its name, or `None` if it would
 /// be empty, and the objects in it.
@@ -83,7 +83,7 @@ pub(crate) type Wanted = (ObjectId, Option<u32>);
 pub(crate) fn write(
     objects: &Objects,
     packs: &[OldPack],
-    wanted: &[Wanted],
+    wanted: &[NeededObject],
     goes_on: &dyn Fn() -> bool,
 ) -> Result<(Option<PathBuf>, HashSet<ObjectId>)> {
     let reader = objects.reader()?;

@@ -19,7 +19,7 @@ use crate::timeline::{self, Place};
 const CURRENT: &str = "current";
 
 /// A state that a diff can have on a side.
-enum State {
+enum Endpoint {
     /// The workspace as it is now; it is captured when everything else is known.
     Current,
     /// A state that was captured.
@@ -42,7 +42,7 @@ enum Question {
         changes: Vec<ChangeRow>,
     },
     /// The difference between two states, by any author.
-    Difference { from: State, to: State },
+    Difference { from: Endpoint, to: Endpoint },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub(crate) fn blob(store: &Store, cwd: &Path, blob: &str) -> Result<Vec<u8>> {
 }
 
 /// What the sides of a difference are called.
-struct Names {
+struct SideNames {
     from: String,
     to: String,
 }
@@ -119,7 +119,7 @@ fn name(any: Option<&Any>) -> String {
 
 fn document(
     snapshots: &Snapshots,
-    names: Names,
+    names: SideNames,
     [from, to]: [Snapshot; 2],
     mut files: Vec<ChangeReport>,
 ) -> DiffReport {
@@ -187,21 +187,21 @@ fn question(
     connection: &Connection,
     workspace_id: i64,
     request: &DiffRequest,
-) -> Result<(Names, Question)> {
+) -> Result<(SideNames, Question)> {
     let named = |id: &str| match id {
         CURRENT => Ok(None),
         _ => ids::any(connection, workspace_id, id).map(Some),
     };
     let from = named(request.from.as_deref().unwrap_or("last"))?;
     let to = request.to.as_deref().map_or(Ok(None), named)?;
-    let names = Names {
+    let names = SideNames {
         from: name(from.as_ref()),
         to: name(to.as_ref()),
     };
     if let (Some(Any::Step(step)), None) = (&from, &request.to) {
         let question = patch(connection, step)?;
         let names = match question {
-            Question::Patch { .. } => Names {
+            Question::Patch { .. } => SideNames {
                 to: names.from.clone(),
                 ..names
             },
@@ -221,8 +221,8 @@ fn patch(connection: &Connection, step: &StepRow) -> Result<Question> {
     let from = step_snapshot(connection, step, Side::Left)?;
     if step.finish_snapshot_id.is_none() && step.unprotected.is_none() {
         return Ok(Question::Difference {
-            from: State::Captured(from),
-            to: State::Current,
+            from: Endpoint::Captured(from),
+            to: Endpoint::Current,
         });
     }
     let (from, to) = (
@@ -237,9 +237,9 @@ fn patch(connection: &Connection, step: &StepRow) -> Result<Question> {
 }
 
 /// Returns the state of an id; `None` stands for [`CURRENT`].
-fn state(connection: &Connection, named: Option<Any>, side: Side) -> Result<State> {
+fn state(connection: &Connection, named: Option<Any>, side: Side) -> Result<Endpoint> {
     let seen = match named {
-        None => return Ok(State::Current),
+        None => return Ok(Endpoint::Current),
         Some(Any::Message(message)) => message_snapshot(connection, &message)?,
         Some(Any::Step(step)) => step_snapshot(connection, &step, side)?,
         Some(Any::Operation(operation)) => {
@@ -258,7 +258,7 @@ fn state(connection: &Connection, named: Option<Any>, side: Side) -> Result<Stat
             .hint("give one of its messages: `ckpt-hook log --session` lists them"));
         }
     };
-    Ok(State::Captured(seen))
+    Ok(Endpoint::Captured(seen))
 }
 
 fn message_snapshot(connection: &Connection, message: &MessageRow) -> Result<CapturedState> {
@@ -297,14 +297,14 @@ fn no_snapshot(kind: &str, id: &str, reason: Option<&str>) -> Error {
 fn capture(
     store: &mut Store,
     place: &Place,
-    from: State,
-    to: State,
+    from: Endpoint,
+    to: Endpoint,
 ) -> Result<(CapturedState, CapturedState)> {
     Ok(match (from, to) {
-        (State::Captured(from), State::Captured(to)) => (from, to),
-        (State::Captured(from), State::Current) => (from, current(store, place)?),
-        (State::Current, State::Captured(to)) => (current(store, place)?, to),
-        (State::Current, State::Current) => {
+        (Endpoint::Captured(from), Endpoint::Captured(to)) => (from, to),
+        (Endpoint::Captured(from), Endpoint::Current) => (from, current(store, place)?),
+        (Endpoint::Current, Endpoint::Captured(to)) => (current(store, place)?, to),
+        (Endpoint::Current, Endpoint::Current) => {
             let current = current(store, place)?;
             (current.clone(), current)
         }

@@ -28,7 +28,7 @@ pub struct Feed {
 }
 
 /// A row of the feed.
-struct Entry {
+struct FeedRow {
     seq: i64,
     kind: FeedKind,
     subject: String,
@@ -78,7 +78,7 @@ pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed
         sql,
         params![since, workspace_id, AT_A_TIME],
         |row| {
-            Ok(Entry {
+            Ok(FeedRow {
                 seq: row.get("seq")?,
                 kind: word(row, Table::Feed, "kind")?,
                 subject: row.get("subject")?,
@@ -103,8 +103,8 @@ pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed
 }
 
 /// Returns the notification of a row of the feed, or `None` if its subject was removed since.
-fn notification(connection: &Connection, entry: Entry) -> Result<Option<Notification>> {
-    let Entry {
+fn notification(connection: &Connection, entry: FeedRow) -> Result<Option<Notification>> {
+    let FeedRow {
         seq,
         kind,
         subject,

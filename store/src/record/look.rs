@@ -12,7 +12,7 @@ use ckpt_schema::report::Looked;
 use ckpt_schema::{EventKind, ToolKind};
 
 use super::decide::{Action, Decision};
-use super::view::View;
+use super::view::EventContext;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{OpenStep, ToolRow};
 use crate::timeline::evidence::Standing;
@@ -65,7 +65,7 @@ impl Look {
 }
 
 /// Returns where a decision needs the workspace looked at.
-pub(super) fn look(event: &Event, view: &View, decision: &Decision) -> Look {
+pub(super) fn look(event: &Event, view: &EventContext, decision: &Decision) -> Look {
     let begins = match decision.action {
         Action::Message => Look::Everywhere,
         Action::OpenStep | Action::MoveStart | Action::AddTool => start(event, view),
@@ -90,7 +90,7 @@ pub(super) fn look(event: &Event, view: &View, decision: &Decision) -> Look {
 }
 
 /// Where to look before a step, or a tool of it, begins.
-fn start(event: &Event, view: &View) -> Look {
+fn start(event: &Event, view: &EventContext) -> Look {
     let is_tool = event.event == EventKind::ToolStart;
     if !is_tool {
         // If the agent reports tools, the first tool moves the step's start.
@@ -115,7 +115,7 @@ fn start(event: &Event, view: &View) -> Look {
 }
 
 /// Whether everything was looked at for the message that came in the same call.
-fn is_with_message(event: &Event, view: &View) -> bool {
+fn is_with_message(event: &Event, view: &EventContext) -> bool {
     let session = view.session.as_ref();
     let last = session.and_then(|session| session.last_event.as_deref());
     let message = view.message.as_ref();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     /// A conversation with an open step and its tools, all of which ended.
-    fn view(tools: &[ToolRow]) -> View {
+    fn view(tools: &[ToolRow]) -> EventContext {
         let step = OpenStep {
             row: StepRow {
                 id: "open".into(),
@@ -219,30 +219,30 @@ mod tests {
             tools: tools.to_vec(),
             ..OpenStep::default()
         };
-        View {
+        EventContext {
             session: Some(session()),
             root: Some(session()),
             open: vec![step],
             was_looked_at: true,
-            ..View::default()
+            ..EventContext::default()
         }
     }
 
-    fn between_steps() -> View {
-        View {
+    fn between_steps() -> EventContext {
+        EventContext {
             open: Vec::new(),
             ..view(&[])
         }
     }
 
-    fn naming(view: View, named: &[&str]) -> View {
-        View {
+    fn naming(view: EventContext, named: &[&str]) -> EventContext {
+        EventContext {
             named: Some(named.iter().map(|name| path(name)).collect()),
             ..view
         }
     }
 
-    fn looked(kind: EventKind, tool_kind: Option<ToolKind>, view: &View) -> Look {
+    fn looked(kind: EventKind, tool_kind: Option<ToolKind>, view: &EventContext) -> Look {
         let event = Event {
             tool_kind,
             ..Event::new(kind, "generic", "s1")
@@ -273,7 +273,7 @@ mod tests {
             &view(&[edit("a"), reading(), edit("b")]),
         );
         assert_eq!(ends, around(&["a", "b"]), "all that the step can have done");
-        let elsewhere = View {
+        let elsewhere = EventContext {
             named: None,
             ..between_steps()
         };
@@ -320,11 +320,11 @@ mod tests {
         unseen.open[0].row.unprotected = Some("no room".to_owned());
         let mut untold = view(&[reading()]);
         untold.open[0].tool_events = false;
-        let first = View {
+        let first = EventContext {
             was_looked_at: false,
             ..view(&[reading()])
         };
-        let waiting = View {
+        let waiting = EventContext {
             has_pending: true,
             ..view(&[reading()])
         };
@@ -368,7 +368,7 @@ mod tests {
             ..Event::new(EventKind::StepStart, "generic", "s1")
         };
         let mut view = between_steps();
-        let look = |view: &View| decide(&event, view, &Settings::default()).look;
+        let look = |view: &EventContext| decide(&event, view, &Settings::default()).look;
         let session = |last: &str| SessionRow {
             last_event: Some(last.to_owned()),
             tool_events: false,

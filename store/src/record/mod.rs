@@ -29,10 +29,10 @@ use crate::sessions::Diagnostic;
 use crate::sessions::LastRows;
 use crate::store::Store;
 use crate::timeline::life::is_gone;
-use crate::timeline::{Before, How, Looking, Observation, PATIENCE, Place};
+use crate::timeline::{Before, CaptureOptions, Looking, Observation, PATIENCE, Place};
 use decide::Decision;
 use look::Look;
-use view::View;
+use view::EventContext;
 
 /// What is left of the deadline for the rows, after a snapshot gave up.
 const RESERVE: Duration = Duration::from_millis(500);
@@ -66,7 +66,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     // What was known before the lock, and before a killed operation was ended, may be old by now.
     let (view, ready) = match ready {
         Ok((view, lock)) => (view, Ok(lock)),
-        Err(error) => (View::of(store, &place, event)?, Err(error)),
+        Err(error) => (EventContext::of(store, &place, event)?, Err(error)),
     };
     let mut decision = decided(&place, event, &view)?;
     if !decision.takes_snapshot() {
@@ -106,7 +106,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
 /// What is known of an event before its workspace is locked.
 struct Known {
     place: Place,
-    view: View,
+    view: EventContext,
     /// Whether a killed operation is to be finished.
     has_open_operation: bool,
 }
@@ -134,7 +134,7 @@ impl Known {
 
     fn read(store: &Store, place: Place, event: &Event) -> Result<Self> {
         Ok(Self {
-            view: View::of(store, &place, event)?,
+            view: EventContext::of(store, &place, event)?,
             has_open_operation: crate::revert::is_open(store, &place)?,
             place,
         })
@@ -142,12 +142,17 @@ impl Known {
 }
 
 /// Ends what was left half-way in a workspace, and returns what is known then. Nearly always nothing was: it takes one transaction.
-fn view_under_lock(store: &mut Store, place: &Place, event: &Event, lock: &Lock) -> Result<View> {
+fn view_under_lock(
+    store: &mut Store,
+    place: &Place,
+    event: &Event,
+    lock: &Lock,
+) -> Result<EventContext> {
     let view = store.database.read(|connection| {
         let is_left = crate::timeline::has_lost_rows(connection, lock)?
             || crate::revert::is_open(store, place)?;
         (!is_left)
-            .then(|| View::of(store, place, event))
+            .then(|| EventContext::of(store, place, event))
             .transpose()
     })?;
     if let Some(view) = view {
@@ -155,7 +160,7 @@ fn view_under_lock(store: &mut Store, place: &Place, event: &Event, lock: &Lock)
     }
     crate::timeline::notice(store, place, lock)?;
     crate::revert::finish_open_operations(store, place)?;
-    View::of(store, place, event)
+    EventContext::of(store, place, event)
 }
 
 /// Locks the workspace. The deadline bounds how long the lock is waited for.
@@ -211,7 +216,7 @@ impl Aftermath {
 
 /// Decides what to do about an event. While a command runs in the background, every boundary looks everywhere, because
 /// the command may change any file.
-fn decided(place: &Place, event: &Event, view: &View) -> Result<Decision> {
+fn decided(place: &Place, event: &Event, view: &EventContext) -> Result<Decision> {
     let mut decision = decide::decide(event, view, &place.settings);
     if decision.is_boundary() && view.is_in_background {
         decision.look = Look::Everywhere;
@@ -281,7 +286,7 @@ fn look(
     store: &mut Store,
     place: &Place,
     event: &Event,
-    view: &View,
+    view: &EventContext,
     decision: &Decision,
     deadline: Instant,
     run: &mut Option<i64>,
@@ -308,14 +313,14 @@ fn look(
         open: &open,
         closing: &closing,
         known: None,
-        how: How {
+        how: CaptureOptions {
             only_around: match &decision.look {
                 Look::Around(paths) => Some(paths),
                 Look::Nowhere | Look::Everywhere => None,
             },
             takes_hints: may_take_hints(event, now),
             deadline: Some(deadline),
-            ..How::default()
+            ..CaptureOptions::default()
         },
     };
     Observation::make(store, place, &snapshots, before, looking)
@@ -385,9 +390,9 @@ fn snapshot_under_lock(
         before,
         Looking {
             open: &open,
-            how: How {
+            how: CaptureOptions {
                 progress,
-                ..How::default()
+                ..CaptureOptions::default()
             },
             ..Looking::default()
         },

@@ -6,7 +6,7 @@ use ckpt_schema::report::FileReport;
 use rusqlite::Connection;
 
 use super::decide::{Action, Decision};
-use super::view::View;
+use super::view::EventContext;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::sessions::{self, NewMessage, OpenStep, SessionRow, StepPath, StepRow, new_id};
@@ -59,7 +59,7 @@ pub(super) struct Recording<'a> {
     connection: &'a Connection,
     place: &'a Place,
     event: &'a Event,
-    view: &'a View,
+    view: &'a EventContext,
     /// The files that its tool names.
     named: &'a [StepPath],
     now: Milliseconds,
@@ -75,7 +75,7 @@ impl<'a> Recording<'a> {
         connection: &'a Connection,
         place: &'a Place,
         event: &'a Event,
-        view: &'a View,
+        view: &'a EventContext,
         named: &'a [StepPath],
         now: Milliseconds,
     ) -> Result<Self> {

@@ -13,7 +13,7 @@ use crate::timeline::{Place, parent_of};
 
 /// What is known when an event comes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct View {
+pub(crate) struct EventContext {
     /// The event's session.
     pub session: Option<SessionRow>,
     /// The session at the top of its line of parents.
@@ -42,7 +42,7 @@ pub(crate) struct View {
     pub is_in_background: bool,
 }
 
-impl View {
+impl EventContext {
     /// Reads what is known.
     pub fn of(store: &Store, place: &Place, event: &Event) -> Result<Self> {
         store

@@ -6,7 +6,7 @@ use ckpt_schema::report::{EventReport, VERSION};
 
 use super::decide::{Action, Decision};
 use super::recording::{Recording, Seen, Written};
-use super::view::View;
+use super::view::EventContext;
 use crate::error::Result;
 use crate::sessions::{self, StepPath};
 use crate::store::Store;
@@ -17,7 +17,7 @@ pub(super) fn without_snapshot(
     store: &mut Store,
     place: &Place,
     event: &Event,
-    view: &View,
+    view: &EventContext,
     decision: &Decision,
 ) -> Result<EventReport> {
     let now = store.now();
@@ -52,7 +52,7 @@ pub(super) fn with_snapshot(
     store: &mut Store,
     place: &Place,
     event: &Event,
-    view: &View,
+    view: &EventContext,
     decision: &Decision,
     observation: Result<Observation>,
     run: Option<i64>,
@@ -88,7 +88,12 @@ pub(super) fn with_snapshot(
 }
 
 /// Returns the files that an edit tool is about to touch, with what they are where an ignore rule hides them.
-fn named_paths(store: &Store, place: &Place, event: &Event, view: &View) -> Result<Vec<StepPath>> {
+fn named_paths(
+    store: &Store,
+    place: &Place,
+    event: &Event,
+    view: &EventContext,
+) -> Result<Vec<StepPath>> {
     if event.event != EventKind::ToolStart || event.paths.is_empty() {
         return Ok(Vec::new());
     }

@@ -18,7 +18,7 @@ pub(super) type Sightings<'a> = BTreeMap<&'a WorkspacePath, Vec<Option<i64>>>;
 
 /// What a chain made of one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Past {
+pub(super) struct PathPast {
     /// Where the path is moved from.
     pub base: Base,
     /// The state that the newest operation on it asked for, or `None` if it is still at its base.
@@ -48,18 +48,18 @@ pub(super) fn pasts(
     hidden: &BTreeSet<WorkspacePath>,
     own: &Sightings<'_>,
     asked: &Sightings<'_>,
-) -> BTreeMap<WorkspacePath, Past> {
-    let mut walks: BTreeMap<&WorkspacePath, Walk> = BTreeMap::new();
+) -> BTreeMap<WorkspacePath, PathPast> {
+    let mut walks: BTreeMap<&WorkspacePath, PathWalk> = BTreeMap::new();
     for path in hidden {
-        let walk = Walk {
+        let walk = PathWalk {
             was_kept: true,
-            ..Walk::since(base)
+            ..PathWalk::since(base)
         };
         walks.insert(path, walk);
     }
     for operation in chain {
         for item in &operation.items {
-            let walk = walks.entry(&item.path).or_insert(Walk::since(base));
+            let walk = walks.entry(&item.path).or_insert(PathWalk::since(base));
             if item.result != FileResult::Done {
                 walk.was_kept = true;
                 continue;
@@ -78,18 +78,18 @@ pub(super) fn pasts(
         }
     }
     for (path, seen_in) in asked {
-        let walk = walks.entry(path).or_insert(Walk::since(base));
+        let walk = walks.entry(path).or_insert(PathWalk::since(base));
         let is_new = |seen: &Option<i64>| seen.is_none_or(|seen| seen > walk.seen);
         if kind == OperationKind::Revert && seen_in.iter().any(is_new) {
-            walk.past = Past {
+            walk.past = PathPast {
                 base: Base::Current,
                 goal: None,
             };
             walk.was_moved = true;
         }
     }
-    let past = |walk: Walk| match walk.was_kept && !walk.was_moved {
-        true => Past {
+    let past = |walk: PathWalk| match walk.was_kept && !walk.was_moved {
+        true => PathPast {
             base: Base::Current,
             goal: None,
         },
@@ -102,8 +102,8 @@ pub(super) fn pasts(
 }
 
 /// One path on the way through a chain.
-struct Walk {
-    past: Past,
+struct PathWalk {
+    past: PathPast,
     /// It stayed where it was, or was not seen.
     was_kept: bool,
     was_moved: bool,
@@ -111,10 +111,10 @@ struct Walk {
     seen: i64,
 }
 
-impl Walk {
+impl PathWalk {
     fn since(base: i64) -> Self {
         Self {
-            past: Past::default(),
+            past: PathPast::default(),
             was_kept: false,
             was_moved: false,
             seen: base,

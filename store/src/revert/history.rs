@@ -165,7 +165,7 @@ pub enum Reason {
     /// It was changed since, and the two changes cannot be told apart.
     Changed {
         /// How the two get in each other's way.
-        difference: Difference,
+        difference: ConflictKind,
         /// Who changed it since.
         authors: Vec<Author>,
     },
@@ -181,7 +181,7 @@ pub enum Reason {
 
 /// How two changes of one path get in each other's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Difference {
+pub enum ConflictKind {
     /// They changed the same lines, or lines side by side.
     Overlap,
     /// It is binary.
@@ -245,7 +245,7 @@ impl Reason {
     }
 }
 
-impl Difference {
+impl ConflictKind {
     fn code(self) -> ReasonCode {
         match self {
             Self::Overlap => ReasonCode::SameLines,
@@ -309,7 +309,7 @@ impl fmt::Display for Reason {
     }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for ConflictKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Overlap => "changed in the same lines",
@@ -457,7 +457,7 @@ mod tests {
         ];
         assert_eq!(
             Reason::Changed {
-                difference: Difference::Overlap,
+                difference: ConflictKind::Overlap,
                 authors
             }
             .to_string(),

@@ -24,7 +24,7 @@ use crate::model::reason::ItemReason;
 use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{How, Looking, Observation, Place, snapshot_of};
+use crate::timeline::{CaptureOptions, Looking, Observation, Place, snapshot_of};
 
 /// The journal: from here on a crash leaves an operation that the next command finishes.
 ///
@@ -488,9 +488,9 @@ fn look_again(
             .is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
         touched.contains(&change.path) || is_directory && parents.contains(&change.path)
     };
-    let how = How {
+    let how = CaptureOptions {
         only_around: Some(&touched),
-        ..How::default()
+        ..CaptureOptions::default()
     };
     observe(
         store,

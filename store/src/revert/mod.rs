@@ -54,7 +54,7 @@ use operate::Executed;
 use operation::Options;
 use plan::Plan;
 use recover::Recovered;
-use token::{Asked, Token, absolute};
+use token::{PlanRequest, Token, absolute};
 
 pub(crate) use chain::{make_permanent, went_back};
 pub(crate) use gather::States;
@@ -97,7 +97,7 @@ pub(crate) fn revert(
             only: absolute(cwd, &request.only),
             ..request.clone()
         };
-        Ok(with_token(executed, &place, Asked::Revert(asked)))
+        Ok(with_token(executed, &place, PlanRequest::Revert(asked)))
     };
     carry_out().map_err(|error: Error| error.after(done))
 }
@@ -142,7 +142,7 @@ pub(crate) fn redo(
         session: Some(movement.session.id.clone()),
         ..request.clone()
     };
-    Ok(with_token(executed, &place, Asked::Redo(asked)))
+    Ok(with_token(executed, &place, PlanRequest::Redo(asked)))
 }
 
 /// Carries out a plan that a dry run made, and no other: where anything that it rests on is another, nothing is changed.
@@ -152,7 +152,7 @@ pub(crate) fn apply(store: &mut Store, token: &str, force: bool) -> Result<Opera
         asked,
         fingerprint,
     } = Token::decode(token)?;
-    let how = How {
+    let how = PlanOptions {
         dry_run: false,
         force,
     };
@@ -166,7 +166,7 @@ pub(crate) fn planned(store: &mut Store, token: &str) -> Result<(PathBuf, Plan)>
         workspace, asked, ..
     } = Token::decode(token)?;
     // Whether an agent is at work is asked when it is carried out.
-    let how = How {
+    let how = PlanOptions {
         dry_run: true,
         force: true,
     };
@@ -176,7 +176,7 @@ pub(crate) fn planned(store: &mut Store, token: &str) -> Result<(PathBuf, Plan)>
 
 /// How what a token asks for is carried out.
 #[derive(Clone, Copy)]
-struct How {
+struct PlanOptions {
     dry_run: bool,
     force: bool,
 }
@@ -184,12 +184,12 @@ struct How {
 fn carry_out(
     store: &mut Store,
     workspace: &Path,
-    asked: Asked,
+    asked: PlanRequest,
     expected: Option<ObjectId>,
-    How { dry_run, force }: How,
+    PlanOptions { dry_run, force }: PlanOptions,
 ) -> Result<Executed> {
     match asked {
-        Asked::Revert(request) => {
+        PlanRequest::Revert(request) => {
             let request = RevertRequest {
                 dry_run,
                 force,
@@ -197,7 +197,7 @@ fn carry_out(
             };
             revert(store, workspace, &request, expected)
         }
-        Asked::Redo(request) => {
+        PlanRequest::Redo(request) => {
             let request = RedoRequest {
                 dry_run,
                 force,
@@ -205,7 +205,7 @@ fn carry_out(
             };
             redo(store, workspace, &request, expected)
         }
-        Asked::Restore(request) => {
+        PlanRequest::Restore(request) => {
             let request = RestoreRequest {
                 dry_run,
                 force,
@@ -217,7 +217,7 @@ fn carry_out(
 }
 
 /// Makes the fingerprint of a planned operation a token.
-fn with_token(executed: Executed, place: &Place, asked: Asked) -> Executed {
+fn with_token(executed: Executed, place: &Place, asked: PlanRequest) -> Executed {
     let Executed { report, plan: made } = executed;
     let fingerprint = report.plan.as_deref().and_then(ObjectId::from_hex);
     let plan = fingerprint.map(|fingerprint| {
@@ -257,7 +257,7 @@ pub(crate) fn restore(
         paths: absolute(cwd, &request.paths),
         ..request.clone()
     };
-    Ok(with_token(executed, &place, Asked::Restore(asked)))
+    Ok(with_token(executed, &place, PlanRequest::Restore(asked)))
 }
 
 /// Puts single files to entries, each to one of its own.

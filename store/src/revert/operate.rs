@@ -27,7 +27,7 @@ use crate::sessions::{self, ChainOperation, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::evidence;
-use crate::timeline::{Before, How, Looking, Observation, Place, snapshot_of};
+use crate::timeline::{Before, CaptureOptions, Looking, Observation, Place, snapshot_of};
 
 /// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock and has finished every
 /// earlier operation: only a closed operation says where the point is.
@@ -304,7 +304,7 @@ pub(crate) fn observe(
             .iter()
             .for_each(|watcher| watcher(OperationProgress::Looking(progress)))
     };
-    let how = How {
+    let how = CaptureOptions {
         progress: Some(&tell),
         ..looking.how
     };

@@ -27,7 +27,7 @@ use crate::revert::gather::{Material, States};
 use crate::revert::history::{History, Missing, Reason};
 use crate::revert::merge::Contents;
 use crate::revert::rule::{Ruling, Sides, three_way};
-use crate::revert::target::{Target, Verdict, target};
+use crate::revert::target::{Target, TargetReason, target};
 use crate::sessions::ChangeRow;
 use crate::snapshot::{Snapshots, is_below};
 use crate::timeline::count_with;
@@ -91,7 +91,7 @@ pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict
         .collect();
     let mut items = Vec::new();
     for (path, target) in step.targets {
-        let candidate = Candidate::of(path, target, &goals, step);
+        let candidate = MovedPath::of(path, target, &goals, step);
         let item = candidate
             .decide(step.history, contents, on_conflict)
             .context(|| format!("could not plan what to do with `{}`", path.to_text()))?;
@@ -160,7 +160,7 @@ fn wanted(items: &[Item]) -> BTreeSet<ObjectId> {
 }
 
 /// One path of a move.
-struct Candidate<'a> {
+struct MovedPath<'a> {
     path: &'a WorkspacePath,
     target: &'a Target,
     old_goal: State,
@@ -169,7 +169,7 @@ struct Candidate<'a> {
     current: State,
 }
 
-impl<'a> Candidate<'a> {
+impl<'a> MovedPath<'a> {
     fn of(
         path: &'a WorkspacePath,
         target: &'a Target,
@@ -196,7 +196,7 @@ impl<'a> Candidate<'a> {
         on_conflict: OnConflict,
     ) -> Result<Option<Item>> {
         if self.expected == self.target.state {
-            let is_concerned = self.target.verdict != Verdict::Untouched;
+            let is_concerned = self.target.verdict != TargetReason::Untouched;
             return Ok(is_concerned.then(|| self.already()));
         }
         if let Some(missing) = self.missing() {
@@ -224,7 +224,7 @@ impl<'a> Candidate<'a> {
         match ruling {
             Ruling::Already => self.already(),
             Ruling::Taken(None) => self.put(None, FileAction::Delete),
-            Ruling::Taken(state) if self.target.verdict == Verdict::Merged => {
+            Ruling::Taken(state) if self.target.verdict == TargetReason::Merged => {
                 self.put(state, FileAction::Merge)
             }
             Ruling::Taken(state) => self.put(state, FileAction::Write),

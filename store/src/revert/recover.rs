@@ -16,7 +16,7 @@ use crate::model::reason::ItemReason;
 use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{How, Observation, Place, snapshot_of};
+use crate::timeline::{CaptureOptions, Observation, Place, snapshot_of};
 
 /// What a command finds and does before anything else.
 pub(crate) struct Recovered {
@@ -258,9 +258,9 @@ fn way_that_is_lost(
     if place.snapshots()?.check_paths(&before, &paths).is_ok() {
         return Ok(None);
     }
-    let how = How {
+    let how = CaptureOptions {
         anew: true,
-        ..How::default()
+        ..CaptureOptions::default()
     };
     // What cannot be captured heals nothing.
     let _ = place.take(store, &place.snapshots()?, how);

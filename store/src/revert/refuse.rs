@@ -21,7 +21,7 @@ use crate::sessions::OpenStep;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::life::is_at_work;
-use crate::timeline::{How, Observation, Place};
+use crate::timeline::{CaptureOptions, Observation, Place};
 
 /// Refuses to go on while an agent works on one of the steps; `who` says where. A dry run goes on, and learns whether
 /// the real call would be refused.
@@ -143,9 +143,9 @@ pub(super) fn no_way_back(
     let Err(error) = check_going(snapshots, &going, seen) else {
         return Ok(());
     };
-    let how = How {
+    let how = CaptureOptions {
         anew: true,
-        ..How::default()
+        ..CaptureOptions::default()
     };
     place.take(store, snapshots, how)?;
     check_going(&place.snapshots()?, &going, seen).map_err(|_| error)

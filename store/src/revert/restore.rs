@@ -70,7 +70,7 @@ fn restore_under_lock(
     let seen = operate::observe(store, place, &snapshots, before, looking)?;
 
     // Plan, and execute what was planned.
-    let wanted = Wanted {
+    let wanted = WantedState {
         store,
         place,
         snapshots: &snapshots,
@@ -86,7 +86,7 @@ fn restore_under_lock(
 }
 
 /// A captured state that paths go back to, and the present state.
-struct Wanted<'a> {
+struct WantedState<'a> {
     store: &'a Store,
     place: &'a Place,
     snapshots: &'a Snapshots,
@@ -97,7 +97,7 @@ struct Wanted<'a> {
     only: &'a [WorkspacePath],
 }
 
-impl Wanted<'_> {
+impl WantedState<'_> {
     /// Plans the restore. Nothing is written.
     fn plan(
         &self,

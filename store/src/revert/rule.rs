@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
 use crate::model::request::OnConflict;
-use crate::revert::history::{Difference, Missing};
+use crate::revert::history::{ConflictKind, Missing};
 use crate::revert::merge::{Contents, Merge};
 
 /// The three states of a path: the change `ancestor` → `theirs` is to be applied to `ours`.
@@ -27,7 +27,7 @@ pub enum Ruling {
     /// Something of both.
     Merged(Entry),
     /// It stays: both changed the same thing.
-    Conflict(Difference),
+    Conflict(ConflictKind),
     /// It stays: there are no bytes to tell what changed.
     Missing(Missing),
 }
@@ -64,7 +64,7 @@ pub fn three_way(
 
 fn untouched(sides: Sides) -> Ruling {
     match comparable(sides) {
-        Ok(_) => Ruling::Conflict(Difference::Edited),
+        Ok(_) => Ruling::Conflict(ConflictKind::Edited),
         Err(ruling) => ruling,
     }
 }
@@ -75,7 +75,7 @@ fn merge(sides: Sides, contents: &mut Contents<'_>) -> Result<Ruling> {
         Err(ruling) => return Ok(ruling),
     };
     let Some(mode) = merge_mode(entries.map(|entry| entry.mode)) else {
-        return Ok(Ruling::Conflict(Difference::Permissions));
+        return Ok(Ruling::Conflict(ConflictKind::Permissions));
     };
     let blob = match merge_blob(entries.map(|entry| entry.blob), contents)? {
         Ok(blob) => blob,
@@ -100,9 +100,9 @@ fn comparable(sides: Sides) -> std::result::Result<[Entry; 3], Ruling> {
         return Err(Ruling::Missing(Missing::After));
     }
     match (sides.ancestor, sides.theirs, sides.ours) {
-        (_, _, None) => Err(Ruling::Conflict(Difference::Deleted)),
-        (None, _, Some(_)) => Err(Ruling::Conflict(Difference::Recreated)),
-        (Some(_), None, Some(_)) => Err(Ruling::Conflict(Difference::Created)),
+        (_, _, None) => Err(Ruling::Conflict(ConflictKind::Deleted)),
+        (None, _, Some(_)) => Err(Ruling::Conflict(ConflictKind::Recreated)),
+        (Some(_), None, Some(_)) => Err(Ruling::Conflict(ConflictKind::Created)),
         (Some(ancestor), Some(theirs), Some(ours)) => {
             of_one_kind(ancestor, theirs, ours).map_err(Ruling::Conflict)
         }
@@ -113,15 +113,15 @@ fn of_one_kind(
     ancestor: Entry,
     theirs: Entry,
     ours: Entry,
-) -> std::result::Result<[Entry; 3], Difference> {
+) -> std::result::Result<[Entry; 3], ConflictKind> {
     let kind = ours.mode.kind();
     if ancestor.mode.kind() != kind {
-        return Err(Difference::Type);
+        return Err(ConflictKind::Type);
     }
     match kind {
-        EntryKind::Symlink => Err(Difference::Symlink),
+        EntryKind::Symlink => Err(ConflictKind::Symlink),
         EntryKind::File | EntryKind::Directory if theirs.mode.kind() != kind => {
-            Err(Difference::Edited)
+            Err(ConflictKind::Edited)
         }
         EntryKind::File | EntryKind::Directory => Ok([ancestor, theirs, ours]),
     }
@@ -151,8 +151,8 @@ fn merge_blob(
     };
     Ok(match contents.merge(base, left, right)? {
         Merge::Clean(blob) => Ok(Some(blob)),
-        Merge::Overlap => Err(Ruling::Conflict(Difference::Overlap)),
-        Merge::Binary => Err(Ruling::Conflict(Difference::Binary)),
-        Merge::TooLarge => Err(Ruling::Conflict(Difference::TooLarge)),
+        Merge::Overlap => Err(Ruling::Conflict(ConflictKind::Overlap)),
+        Merge::Binary => Err(Ruling::Conflict(ConflictKind::Binary)),
+        Merge::TooLarge => Err(Ruling::Conflict(ConflictKind::TooLarge)),
     })
 }

@@ -14,7 +14,7 @@ use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
 use crate::revert::clash::{self, Step};
 use crate::revert::history::{Claim, History, PastChange, Source};
-use crate::revert::history::{Difference, Missing, Reason};
+use crate::revert::history::{ConflictKind, Missing, Reason};
 use crate::revert::merge::Contents;
 use crate::revert::rule::{Ruling, Sides, three_way};
 
@@ -26,14 +26,14 @@ pub struct Target {
     /// The target state.
     pub state: State,
     /// Why this is the target.
-    pub verdict: Verdict,
+    pub verdict: TargetReason,
     /// Why some or all of its changes stay, or `None` if all are undone.
     pub kept: Option<Reason>,
 }
 
 /// How a target comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TargetReason {
     /// None of its changes is to be undone: the target is the state before the first revert.
     Untouched,
     /// It is as before the first revert: somebody undid its changes before, or they stay.
@@ -50,7 +50,7 @@ impl Target {
         Self {
             base,
             state,
-            verdict: Verdict::Undone,
+            verdict: TargetReason::Undone,
             kept: None,
         }
     }
@@ -103,7 +103,7 @@ fn settle(targets: &mut BTreeMap<WorkspacePath, Target>, base: &BTreeMap<Workspa
             let kept = Some(Reason::Blocked(by));
             *target = Target {
                 state: target.base,
-                verdict: Verdict::Same,
+                verdict: TargetReason::Same,
                 kept,
                 base: target.base,
             };
@@ -127,7 +127,7 @@ fn target_of(
         return Ok(Target {
             base,
             state: base,
-            verdict: Verdict::Untouched,
+            verdict: TargetReason::Untouched,
             kept: None,
         });
     }
@@ -141,9 +141,9 @@ fn target_of(
         },
     });
     let verdict = match undone.is_merged {
-        _ if undone.state == base => Verdict::Same,
-        true => Verdict::Merged,
-        false => Verdict::Undone,
+        _ if undone.state == base => TargetReason::Same,
+        true => TargetReason::Merged,
+        false => TargetReason::Undone,
     };
     Ok(Target {
         base,
@@ -206,7 +206,7 @@ struct Undone<'a> {
 
 /// The change that stopped it.
 enum Stop<'a> {
-    Conflict(&'a PastChange, Difference),
+    Conflict(&'a PastChange, ConflictKind),
     Missing(Missing),
     Held(Held<'a>),
 }

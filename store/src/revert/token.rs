@@ -23,7 +23,7 @@ const VERSION: u64 = 1;
 
 /// The request that a token stands for.
 #[derive(Clone, Debug)]
-pub(crate) enum Asked {
+pub(crate) enum PlanRequest {
     Revert(RevertRequest),
     Redo(RedoRequest),
     Restore(RestoreRequest),
@@ -34,7 +34,7 @@ pub(crate) enum Asked {
 pub(crate) struct Token {
     /// The workspace's directory.
     pub workspace: PathBuf,
-    pub asked: Asked,
+    pub asked: PlanRequest,
     /// What the plan and the state were.
     pub fingerprint: ObjectId,
 }
@@ -43,16 +43,16 @@ impl Token {
     /// Returns the token as text: letters, digits, `-` and `_`.
     pub fn encode(&self) -> String {
         let asked = match &self.asked {
-            Asked::Revert(request) => json!({
+            PlanRequest::Revert(request) => json!({
                 "revert": request.message, "alone": request.alone, "step": request.step, "session": request.session, "git": request.git,
                 "only": paths(&request.only), "on_conflict": request.on_conflict.name(),
                 "unclear": request.unclear.map(Unclear::name),
             }),
-            Asked::Redo(request) => json!({
+            PlanRequest::Redo(request) => json!({
                 "redo": request.all, "session": request.session, "git": request.git,
                 "on_conflict": request.on_conflict.map(OnConflict::name),
             }),
-            Asked::Restore(request) => json!({
+            PlanRequest::Restore(request) => json!({
                 "restore": request.id, "git": request.git, "only": paths(&request.paths),
             }),
         };
@@ -85,7 +85,7 @@ impl Token {
     }
 }
 
-fn asked(asked: &Value) -> Option<Asked> {
+fn asked(asked: &Value) -> Option<PlanRequest> {
     let git = asked["git"].as_bool()?;
     let text = |key: &str| asked[key].as_str().map(str::to_owned);
     let on_conflict = match asked["on_conflict"].as_str() {
@@ -100,7 +100,7 @@ fn asked(asked: &Value) -> Option<Asked> {
             .collect::<Option<Vec<_>>>()
     };
     if let Some(message) = text("revert") {
-        return Some(Asked::Revert(RevertRequest {
+        return Some(PlanRequest::Revert(RevertRequest {
             message,
             alone: asked["alone"].as_bool().unwrap_or_default(),
             step: text("step"),
@@ -116,14 +116,14 @@ fn asked(asked: &Value) -> Option<Asked> {
         }));
     }
     if let Some(id) = text("restore") {
-        return Some(Asked::Restore(RestoreRequest {
+        return Some(PlanRequest::Restore(RestoreRequest {
             id,
             paths: only()?,
             git,
             ..RestoreRequest::default()
         }));
     }
-    Some(Asked::Redo(RedoRequest {
+    Some(PlanRequest::Redo(RedoRequest {
         session: text("session"),
         all: asked["redo"].as_bool()?,
         on_conflict,
@@ -197,7 +197,7 @@ pub(crate) fn fingerprint(
 mod tests {
     use super::*;
 
-    fn token(asked: Asked) -> Token {
+    fn token(asked: PlanRequest) -> Token {
         Token {
             workspace: "/w/caf\u{e9}".into(),
             asked,
@@ -228,9 +228,9 @@ mod tests {
             ..RestoreRequest::default()
         };
         for asked in [
-            Asked::Revert(revert),
-            Asked::Redo(redo),
-            Asked::Restore(restore),
+            PlanRequest::Revert(revert),
+            PlanRequest::Redo(redo),
+            PlanRequest::Restore(restore),
         ] {
             let token = token(asked);
             let read = Token::decode(&token.encode()).expect("our own");
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_refused() {
-        let good = token(Asked::Redo(RedoRequest::default())).encode();
+        let good = token(PlanRequest::Redo(RedoRequest::default())).encode();
         for text in [
             "",
             "x",

@@ -6,7 +6,7 @@ use ckpt_schema::report::{FileAction, OperationKind};
 use rusqlite::Connection;
 
 use super::gather::Material;
-use super::git::{GitSide, Told};
+use super::git::{GitSide, GitWarnings};
 use super::movement::{Movement, Part, RevertScope};
 use super::plan::Plan;
 use super::report::short;
@@ -328,7 +328,7 @@ pub(super) fn head_moved(
     let told = if movement.kind == OperationKind::Revert {
         side.told(movement, base, moves_git)?
     } else {
-        Told::default()
+        GitWarnings::default()
     };
     let head = match told.commits {
         _ if moves_git => None,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use super::scan::read::{self, Outcome};
+use super::scan::read::{self, ReadOutcome};
 use super::scan::sink::Sink;
 use crate::error::{Context, Error, Result};
 use crate::fs::beneath;
@@ -148,8 +148,8 @@ fn file(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>, mode: Mode) -> Resu
             .map_err(std::io::Error::from)
             .context(|| "cannot read it")?
         {
-            Outcome::Bytes(bytes, stamp) => entry(stamp, sink.add(ObjectKind::Blob, &bytes)?),
-            Outcome::Large(before) => {
+            ReadOutcome::Bytes(bytes, stamp) => entry(stamp, sink.add(ObjectKind::Blob, &bytes)?),
+            ReadOutcome::Large(before) => {
                 let file = beneath::open_file(directory.as_fd(), name)
                     .map_err(std::io::Error::from)
                     .context(|| "cannot open it")?;
@@ -162,8 +162,8 @@ fn file(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>, mode: Mode) -> Resu
                 );
                 entry(after, blob.filter(|_| before == after))
             }
-            Outcome::Gone => None,
-            Outcome::Gap(_) | Outcome::Other => Some(Entry { mode, blob: None }),
+            ReadOutcome::Gone => None,
+            ReadOutcome::Gap(_) | ReadOutcome::Other => Some(Entry { mode, blob: None }),
         },
     )
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use super::Snapshot;
-use super::view::{View, check_bounds, join};
+use super::view::{SnapshotView, check_bounds, join};
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, ObjectId};
 use crate::model::path::WorkspacePath;
@@ -16,11 +16,14 @@ pub(crate) fn difference(reader: &Reader, old: &Snapshot, new: &Snapshot) -> Res
     if (old.tree, old.attributes) == (new.tree, new.attributes) {
         return Ok(Vec::new());
     }
-    between(&View::open(reader, old)?, &View::open(reader, new)?)
+    between(
+        &SnapshotView::open(reader, old)?,
+        &SnapshotView::open(reader, new)?,
+    )
 }
 
 /// The same of opened snapshots.
-pub(crate) fn between(old: &View<'_>, new: &View<'_>) -> Result<Vec<Change>> {
+pub(crate) fn between(old: &SnapshotView<'_>, new: &SnapshotView<'_>) -> Result<Vec<Change>> {
     let mut differing = Differing {
         old: Side::new(old),
         new: Side::new(new),
@@ -43,7 +46,10 @@ pub(crate) fn directories(
     if old.attributes == new.attributes {
         return Ok(Vec::new());
     }
-    let (old, new) = (View::open(reader, old)?, View::open(reader, new)?);
+    let (old, new) = (
+        SnapshotView::open(reader, old)?,
+        SnapshotView::open(reader, new)?,
+    );
     let paths = match old
         .attributes
         .shares_default_of_directories(&new.attributes)
@@ -67,7 +73,7 @@ pub(crate) fn directories(
 }
 
 /// Returns the directories with captured entries, by path.
-fn directories_of(view: &View<'_>) -> Result<Vec<WorkspacePath>> {
+fn directories_of(view: &SnapshotView<'_>) -> Result<Vec<WorkspacePath>> {
     let files = view.files_below(None, view.tree)?;
     let above = files
         .iter()
@@ -76,7 +82,7 @@ fn directories_of(view: &View<'_>) -> Result<Vec<WorkspacePath>> {
 }
 
 /// Returns the paths whose permissions are noted otherwise, by path.
-fn noted_otherwise(old: &View<'_>, new: &View<'_>) -> Vec<WorkspacePath> {
+fn noted_otherwise(old: &SnapshotView<'_>, new: &SnapshotView<'_>) -> Vec<WorkspacePath> {
     let (old, new) = (&old.attributes, &new.attributes);
     let mut paths: Vec<_> = old
         .noted_otherwise(new)
@@ -96,7 +102,7 @@ struct Differing<'a> {
 }
 
 struct Side<'a> {
-    view: &'a View<'a>,
+    view: &'a SnapshotView<'a>,
     entries: Vec<(WorkspacePath, Entry)>,
 }
 
@@ -143,7 +149,7 @@ impl<'a> Differing<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn new(view: &'a View<'a>) -> Self {
+    fn new(view: &'a SnapshotView<'a>) -> Self {
         Self {
             view,
             entries: Vec::new(),

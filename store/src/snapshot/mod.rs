@@ -44,7 +44,7 @@ pub(crate) use patch::Budget;
 pub(crate) use rules::{PathPattern, is_below};
 pub(crate) use settle::Settled;
 pub use times::Times;
-use view::View;
+use view::SnapshotView;
 
 pub use crate::model::gap::{Gap, GapReason, SpecialFile};
 
@@ -257,13 +257,13 @@ impl Snapshots {
     /// Returns every entry of a snapshot, by path. Trees are validated as they are read.
     pub fn entries(&self, snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
         let reader = self.objects.reader()?;
-        View::open(&reader, snapshot)?.entries()
+        SnapshotView::open(&reader, snapshot)?.entries()
     }
 
     /// Returns the states of some paths in a snapshot, in the order of the paths.
     pub fn states(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<State>> {
         let reader = self.objects.reader()?;
-        let view = View::open(&reader, snapshot)?;
+        let view = SnapshotView::open(&reader, snapshot)?;
         paths.iter().map(|path| view.state(path)).collect()
     }
 
@@ -275,7 +275,7 @@ impl Snapshots {
         paths: &[WorkspacePath],
     ) -> Result<Vec<(WorkspacePath, Entry)>> {
         let reader = self.objects.reader()?;
-        View::open(&reader, snapshot)?.around(paths)
+        SnapshotView::open(&reader, snapshot)?.around(paths)
     }
 
     /// Returns, in the order of the paths, whether each is a directory of a snapshot, empty or not.
@@ -285,7 +285,7 @@ impl Snapshots {
         paths: &[WorkspacePath],
     ) -> Result<Vec<bool>> {
         let reader = self.objects.reader()?;
-        let view = View::open(&reader, snapshot)?;
+        let view = SnapshotView::open(&reader, snapshot)?;
         paths.iter().map(|path| view.is_directory(path)).collect()
     }
 
@@ -326,7 +326,7 @@ impl Snapshots {
         paths: &[WorkspacePath],
     ) -> Result<Vec<Option<u32>>> {
         let reader = self.objects.reader()?;
-        let view = View::open(&reader, snapshot)?;
+        let view = SnapshotView::open(&reader, snapshot)?;
         paths
             .iter()
             .map(|path| view.directory_permissions(path))
@@ -389,7 +389,7 @@ impl Snapshots {
     /// Returns the directories of a snapshot in which nothing is, by path.
     pub fn empty_directories(&self, snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
         let reader = self.objects.reader()?;
-        let view = View::open(&reader, snapshot)?;
+        let view = SnapshotView::open(&reader, snapshot)?;
         let empty = view.attributes.empty_directories();
         Ok(empty
             .map(|(path, mode)| (path.clone(), Entry::stored(mode, ObjectId::EMPTY_TREE)))
@@ -435,7 +435,7 @@ impl Snapshots {
     /// Fails where a tree on the way to one of these paths, or what else a snapshot says of them, is missing or damaged.
     pub fn check_paths(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<()> {
         let reader = self.objects.reader()?;
-        let view = View::open(&reader, snapshot)?;
+        let view = SnapshotView::open(&reader, snapshot)?;
         paths.iter().try_for_each(|path| view.state(path).map(drop))
     }
 

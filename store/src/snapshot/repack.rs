@@ -17,7 +17,7 @@ use crate::fs::disk;
 use crate::model::entry::ObjectId;
 use crate::model::roots::Roots;
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
-use crate::objects::repack::{self, OldPack, Wanted};
+use crate::objects::repack::{self, NeededObject, OldPack};
 
 /// How many packs may exist before they are joined.
 const MANY: usize = 48;
@@ -232,7 +232,7 @@ fn damaged(reached: &Reached) -> Result<()> {
 }
 
 /// Returns the objects, the newest first, with the numbers of their paths.
-fn wanted(reached: &Reached) -> Vec<Wanted> {
+fn wanted(reached: &Reached) -> Vec<NeededObject> {
     let mut numbers: BTreeMap<&[u8], u32> = BTreeMap::new();
     let wanted = reached.order.iter().map(|id| {
         let path = reached.objects.get(id).and_then(Option::as_deref)?;

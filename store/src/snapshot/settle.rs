@@ -16,7 +16,7 @@ use std::time::Instant;
 use super::cache::Cache;
 
 use super::scan::overlay::Overlay;
-use super::scan::read::{self, Outcome};
+use super::scan::read::{self, ReadOutcome};
 use crate::error::{Error, Result};
 use crate::fs::beneath;
 use crate::model::entry::ObjectId;
@@ -213,12 +213,12 @@ pub(super) fn from_workspace(root: &OwnedFd, path: &[u8], id: ObjectId) -> Optio
     }
     let directory = beneath::open_directory(root.as_fd(), outer).ok()?;
     let bytes = match read::file(directory.as_fd(), name).ok()? {
-        Outcome::Bytes(bytes, _) => bytes,
-        Outcome::Other => rustix::fs::readlinkat(&directory, name, Vec::new())
+        ReadOutcome::Bytes(bytes, _) => bytes,
+        ReadOutcome::Other => rustix::fs::readlinkat(&directory, name, Vec::new())
             .ok()?
             .into_bytes(),
-        Outcome::Large(_) => large(&directory, name)?,
-        Outcome::Gone | Outcome::Gap(_) => return None,
+        ReadOutcome::Large(_) => large(&directory, name)?,
+        ReadOutcome::Gone | ReadOutcome::Gap(_) => return None,
     };
     (blob_id(&bytes) == id).then_some(bytes)
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use super::scan::listing::Kind;
-use super::scan::walk::Found;
+use super::scan::listing::ItemKind;
+use super::scan::walk::ThreadFindings;
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
 use crate::model::Milliseconds;
@@ -31,7 +31,7 @@ impl Eq for Times {}
 
 impl Times {
     /// Takes the times from the findings of a scan's threads.
-    pub(super) fn of(found: &[Found], is_remote: bool) -> Self {
+    pub(super) fn of(found: &[ThreadFindings], is_remote: bool) -> Self {
         let mut known = HashMap::new();
         let mut note = |path: Vec<u8>, stamp: &Stamp| {
             if *stamp != Stamp::default() {
@@ -45,7 +45,7 @@ impl Times {
                 // Links are read with the listing.
                 let links = listing.items.iter().filter(|item| {
                     !item.is_settled
-                        && matches!(item.kind, Kind::Content(_))
+                        && matches!(item.kind, ItemKind::Content(_))
                         && item.stamp.file_type() == 0o120_000
                 });
                 links.for_each(|item| note(join(directory, &item.name), &item.stamp));

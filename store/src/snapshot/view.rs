@@ -18,7 +18,7 @@ const MOST_ENTRIES: usize = 10_000_000;
 const DEEPEST: usize = 4096;
 
 /// A snapshot that is looked at.
-pub(crate) struct View<'a> {
+pub(crate) struct SnapshotView<'a> {
     reader: &'a Reader,
     /// Its tree.
     pub tree: ObjectId,
@@ -27,7 +27,7 @@ pub(crate) struct View<'a> {
     trees: Mutex<HashMap<ObjectId, Arc<Vec<TreeEntry>>>>,
 }
 
-impl<'a> View<'a> {
+impl<'a> SnapshotView<'a> {
     /// Opens a snapshot.
     pub(crate) fn open(reader: &'a Reader, snapshot: &Snapshot) -> Result<Self> {
         let attributes = match snapshot.attributes {

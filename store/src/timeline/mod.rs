@@ -17,7 +17,7 @@ pub(crate) use adopt::{adopt, list as list_workspaces, offered};
 pub(crate) use afterwards::step_afterwards;
 pub(crate) use losses::{has_lost_rows, note, notice};
 pub(crate) use observe::{Before, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
-pub(crate) use workspace::{How, PATIENCE, Place, parent_of};
+pub(crate) use workspace::{CaptureOptions, PATIENCE, Place, parent_of};
 
 use crate::error::Result;
 use crate::snapshot::Taken;
@@ -27,5 +27,5 @@ use crate::store::Store;
 pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Taken> {
     let _lock = place.lock(PATIENCE)?;
     let snapshots = place.snapshots()?;
-    place.take(store, &snapshots, How::default())
+    place.take(store, &snapshots, CaptureOptions::default())
 }

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use super::attribute::{Acting, Patch, attribute, consolidate};
 use super::evidence::Standing;
 use super::life;
-use super::workspace::{How, Place};
+use super::workspace::{CaptureOptions, Place};
 use crate::error::{ErrorKind, Result};
 use crate::fs::threads;
 use crate::lines;
@@ -35,7 +35,7 @@ pub(crate) struct Looking<'a> {
     /// Says of which changes it is known whose they are: they stand elsewhere.
     pub known: Option<&'a dyn Fn(&Change) -> bool>,
     /// The options, the deadline and the progress callback.
-    pub how: How<'a>,
+    pub how: CaptureOptions<'a>,
 }
 
 /// The workspace at this moment, and what led to it.
@@ -88,7 +88,12 @@ impl Observation {
             Err(error) if error.kind == ErrorKind::Unavailable => {
                 // If one object is lost, others that this snapshot counts on may be, too. Everything is read afresh and stored
                 // whole, which heals what is still in the workspace.
-                taken = place.take_with(store, snapshots, &named, How { anew: true, ..how })?;
+                taken = place.take_with(
+                    store,
+                    snapshots,
+                    &named,
+                    CaptureOptions { anew: true, ..how },
+                )?;
                 patch_or_loss(last.as_ref(), place, snapshots, &taken)?
             }
             patch => (patch?, None),

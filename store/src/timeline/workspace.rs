@@ -22,7 +22,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How a workspace is captured, beside what the settings say.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct How<'a> {
+pub(crate) struct CaptureOptions<'a> {
     /// Where alone to look for what changed.
     pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
     /// Whether to read every file, whatever is remembered of it, and to store what the store does not hold whole.
@@ -204,7 +204,12 @@ impl Place {
     }
 
     /// Captures the workspace as the settings say.
-    pub fn take(&self, store: &Store, snapshots: &Snapshots, how: How<'_>) -> Result<Taken> {
+    pub fn take(
+        &self,
+        store: &Store,
+        snapshots: &Snapshots,
+        how: CaptureOptions<'_>,
+    ) -> Result<Taken> {
         let named = sessions::forced_paths(store.database.connection(), self.row.id)?;
         self.take_with(store, snapshots, &named, how)
     }
@@ -215,9 +220,9 @@ impl Place {
         store: &Store,
         snapshots: &Snapshots,
         named: &[WorkspacePath],
-        how: How<'_>,
+        how: CaptureOptions<'_>,
     ) -> Result<Taken> {
-        let How {
+        let CaptureOptions {
             only_around,
             anew,
             takes_hints,

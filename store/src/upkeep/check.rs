@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::sessions;
 use crate::snapshot::{Broken, Checked, Snapshots};
 use crate::store::Store;
-use crate::timeline::{How, Place};
+use crate::timeline::{CaptureOptions, Place};
 
 /// For how long objects are read where not all of them are asked for.
 const A_WHILE: Duration = Duration::from_secs(10);
@@ -176,9 +176,9 @@ impl Sum {
 /// Reads every file of the workspace, which stores what is damaged of its present state, and looks for the rest elsewhere.
 fn heal(store: &Store, place: &Place, broken: Vec<Broken>) -> Result<Vec<Broken>> {
     if place.is_there() {
-        let how = How {
+        let how = CaptureOptions {
             anew: true,
-            ..How::default()
+            ..CaptureOptions::default()
         };
         // A workspace that cannot be captured heals nothing.
         let _ = place.take(store, &place.snapshots()?, how);

@@ -361,7 +361,7 @@ fn replace_trees(connection: &Connection, workspace: i64, rewritten: &[Rewritten
 /// Repacks a workspace without the forgotten objects.
 fn sweep(store: &mut Store, place: &Place) -> Result<()> {
     if place.folder.join("repository.git").is_dir() {
-        let how = gc::How::default();
+        let how = gc::GcOptions::default();
         return pack::whole(store, place, how, true);
     }
     store

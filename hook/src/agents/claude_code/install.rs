@@ -10,7 +10,7 @@ use crate::agents::settings::advice;
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
-use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::{Target, enables_package, names_package};
 use crate::agents::settings::version::{Version, Versions};
 
@@ -79,10 +79,10 @@ fn since(event: &str) -> Version {
     }
 }
 
-fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<SettingsFile>> {
     let directory = match scope {
-        Scope::User => place.directory("CLAUDE_CONFIG_DIR", ".claude"),
-        Scope::Project => place.project.join(".claude"),
+        SettingsScope::User => place.directory("CLAUDE_CONFIG_DIR", ".claude"),
+        SettingsScope::Project => place.project.join(".claude"),
     };
     let handler = |event: &str| hook_table::handler(place, "claude-code", event, TIMEOUT);
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?

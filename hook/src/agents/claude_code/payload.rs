@@ -7,7 +7,7 @@
 use ckpt_schema::event::{Event, EventKind};
 
 use crate::agents::copilot_cli::payload::CopilotCli;
-use crate::agents::payload::{Agent, Payload, Problem, shape};
+use crate::agents::payload::{Agent, Payload, PayloadError, shape};
 
 /// The tools whose input names the file that they change.
 const EDIT_TOOLS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
@@ -32,12 +32,12 @@ impl Agent for ClaudeCode {
         true
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         if is_copilot(payload) {
             return CopilotCli.translate(&payload.of_agent("copilot-cli"));
         }
         let Some(kind) = shape::kind_with_sub_agents(&payload.event_name()?) else {
-            return Err(Problem::UnknownEvent);
+            return Err(PayloadError::UnknownEvent);
         };
         let event = shape::event(payload, kind, &EDIT_TOOLS)?;
         let says_nothing = match kind {

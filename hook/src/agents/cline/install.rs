@@ -5,7 +5,7 @@ use ckpt_store::error::Result;
 use crate::agents::settings::command;
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
-use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::Target;
 use crate::agents::settings::version::{Version, Versions};
 
@@ -40,10 +40,10 @@ const EVENTS: [&str; 8] = [
     "SessionShutdown",
 ];
 
-fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<SettingsFile>> {
     let directory = match scope {
-        Scope::User => place.home.join("Documents").join("Cline").join("Hooks"),
-        Scope::Project => place.project.join(".clinerules").join("hooks"),
+        SettingsScope::User => place.home.join("Documents").join("Cline").join("Hooks"),
+        SettingsScope::Project => place.project.join(".clinerules").join("hooks"),
     };
     let file = |event| {
         let line = command::guarded(place.binary, "cline", event)?;

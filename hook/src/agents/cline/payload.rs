@@ -8,7 +8,7 @@
 use ckpt_schema::event::{Event, EventKind};
 
 use crate::agents::payload::json::Object;
-use crate::agents::payload::{Agent, Payload, Problem, shape};
+use crate::agents::payload::{Agent, Payload, PayloadError, shape};
 
 /// Cline.
 pub struct Cline;
@@ -26,10 +26,10 @@ impl Agent for Cline {
         true
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         let name = payload.event_name()?;
         let Some(kind) = kind(&name) else {
-            return Err(Problem::UnknownEvent);
+            return Err(PayloadError::UnknownEvent);
         };
         let is_sub_agent = payload.id(&["parent_agent_id"]).is_some();
         let event = event(payload, kind, is_sub_agent)?;
@@ -57,7 +57,11 @@ fn kind(name: &str) -> Option<EventKind> {
     }
 }
 
-fn event(payload: &Payload<'_>, kind: EventKind, is_sub_agent: bool) -> Result<Event, Problem> {
+fn event(
+    payload: &Payload<'_>,
+    kind: EventKind,
+    is_sub_agent: bool,
+) -> Result<Event, PayloadError> {
     let context = payload.object().object("sessionContext");
     let root = context
         .and_then(|context| context.text("rootSessionId"))
@@ -65,7 +69,7 @@ fn event(payload: &Payload<'_>, kind: EventKind, is_sub_agent: bool) -> Result<E
     let task = payload.id(&["taskId"]);
     let session_id = root
         .or_else(|| task.clone())
-        .ok_or(Problem::Field("rootSessionId"))?;
+        .ok_or(PayloadError::Field("rootSessionId"))?;
     let agent_id = payload.id(&["agent_id"]).filter(|_| is_sub_agent);
     let mut event = payload.session_event(kind, session_id, agent_id);
     event.turn_id = task;

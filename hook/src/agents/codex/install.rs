@@ -13,7 +13,7 @@ use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::edit::Edit;
 use crate::agents::settings::file;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable, positions};
-use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::Target;
 use crate::agents::settings::version::{Version, Versions};
 
@@ -64,10 +64,10 @@ pub fn timeout(event: &str) -> u32 {
     }
 }
 
-fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<SettingsFile>> {
     let directory = match scope {
-        Scope::User => home(place),
-        Scope::Project => place.project.join(".codex"),
+        SettingsScope::User => home(place),
+        SettingsScope::Project => place.project.join(".codex"),
     };
     let handler = |event: &str| hook_table::handler(place, "codex", event, timeout(event));
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
@@ -77,7 +77,7 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
         table,
     )];
     // Those of a project are elsewhere, where other agents would find them, too.
-    if scope == Scope::User {
+    if scope == SettingsScope::User {
         files.extend(commands::files(
             Form::Skill,
             &directory.join("skills"),
@@ -88,13 +88,13 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     Ok(files)
 }
 
-fn home(place: &Place<'_>) -> PathBuf {
+fn home(place: &SettingsPlace<'_>) -> PathBuf {
     place.directory("CODEX_HOME", ".codex")
 }
 
 /// Returns the change of the file with Codex's trust: what to trust once the hook is installed, or what not to trust
 /// any more.
-fn trust_file(place: &Place<'_>, hooks: &Edit) -> Result<Option<SettingsFile>> {
+fn trust_file(place: &SettingsPlace<'_>, hooks: &Edit) -> Result<Option<SettingsFile>> {
     let path = &hooks.file.path;
     let after = positions(hooks.after.as_deref().unwrap_or_default())?;
     if !after.is_empty() && !place.trust {
@@ -104,18 +104,23 @@ fn trust_file(place: &Place<'_>, hooks: &Edit) -> Result<Option<SettingsFile>> {
     let trust = Trust::in_handlers(path, if after.is_empty() { &before } else { &after });
     let file = |trust| SettingsFile {
         path: config(place),
-        mode: Scope::User.mode(),
+        mode: SettingsScope::User.mode(),
         content: Box::new(trust),
     };
     Ok((!trust.is_empty()).then(|| file(trust)))
 }
 
-fn config(place: &Place<'_>) -> PathBuf {
+fn config(place: &SettingsPlace<'_>) -> PathBuf {
     home(place).join("config.toml")
 }
 
 /// Says so where Codex does not trust the handlers that are there, nor is about to be told to; nor the project.
-fn check(scope: Scope, place: &Place<'_>, hooks_json: &Path, text: &str) -> Result<Vec<Advice>> {
+fn check(
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
+    hooks_json: &Path,
+    text: &str,
+) -> Result<Vec<Advice>> {
     let config = file::read(&config(place))?.unwrap_or_default();
     let trust = Trust::in_handlers(hooks_json, &positions(text)?);
     let mut advice = Vec::new();
@@ -125,7 +130,7 @@ fn check(scope: Scope, place: &Place<'_>, hooks_json: &Path, text: &str) -> Resu
             hint: "run `/hooks` in Codex, or `ckpt-hook install codex --trust`".to_owned(),
         });
     }
-    if scope == Scope::Project && !trust::trusts_project(&config, place.project) {
+    if scope == SettingsScope::Project && !trust::trusts_project(&config, place.project) {
         advice.push(Advice {
             message: "Codex does not trust this project, and skips its hooks".to_owned(),
             hint: "run `codex` in the project and trust it, or install with `--user`".to_owned(),

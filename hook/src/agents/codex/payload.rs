@@ -10,7 +10,7 @@ use std::path::Path;
 use ckpt_schema::event::{Event, EventKind};
 
 use crate::agents::payload::json::Object;
-use crate::agents::payload::{Agent, Payload, Problem, shape};
+use crate::agents::payload::{Agent, Payload, PayloadError, shape};
 
 /// Codex.
 pub struct Codex;
@@ -32,9 +32,9 @@ impl Agent for Codex {
         true
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         let Some(kind) = kind(&payload.event_name()?) else {
-            return Err(Problem::UnknownEvent);
+            return Err(PayloadError::UnknownEvent);
         };
         let mut event = shape::event(payload, kind, &["apply_patch"])?;
         if kind == EventKind::SessionStart && event.parent_session_id.is_none() {

@@ -9,7 +9,7 @@ use ckpt_store::error::{Context, Error, Result};
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
-use crate::agents::settings::content::{Content, Found};
+use crate::agents::settings::content::{Content, OwnHandlers};
 use crate::agents::settings::hook_table::Position;
 use crate::agents::settings::target::is_package;
 use ckpt_store::model::hex::Hex;
@@ -90,10 +90,10 @@ impl Content for Trust {
         Ok((!rest.trim().is_empty()).then_some(rest))
     }
 
-    fn find(&self, text: &str) -> Result<Found> {
-        Ok(Found {
+    fn find(&self, text: &str) -> Result<OwnHandlers> {
+        Ok(OwnHandlers {
             exact: self.is_in(text),
-            ..Found::default()
+            ..OwnHandlers::default()
         })
     }
 

@@ -11,7 +11,7 @@ use crate::agents::settings::advice::{self, Advice};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, positions};
 use crate::agents::settings::own_file::OwnFile;
-use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::{Target, enables_package, names_package};
 use crate::agents::settings::version::{Version, Versions};
 use crate::agents::settings::{command, file};
@@ -59,10 +59,10 @@ const EVENTS: [&str; 8] = [
     "sessionEnd",
 ];
 
-fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<SettingsFile>> {
     let directory = match scope {
-        Scope::User => place.directory("COPILOT_HOME", ".copilot").join("hooks"),
-        Scope::Project => place.project.join(".github").join("hooks"),
+        SettingsScope::User => place.directory("COPILOT_HOME", ".copilot").join("hooks"),
+        SettingsScope::Project => place.project.join(".github").join("hooks"),
     };
     let own = OwnFile::of_hook("copilot-cli", command::text(place.binary)?, text(place)?);
     let content = Box::new(own);
@@ -73,7 +73,7 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     }])
 }
 
-fn text(place: &Place<'_>) -> Result<String> {
+fn text(place: &SettingsPlace<'_>) -> Result<String> {
     let handler = |event| {
         let line = command::guarded(place.binary, "copilot-cli", event)?;
         Ok((
@@ -89,16 +89,21 @@ fn text(place: &Place<'_>) -> Result<String> {
     Ok(format!("{text:#}\n"))
 }
 
-fn check(scope: Scope, place: &Place<'_>, _: &Path, _: &str) -> Result<Vec<Advice>> {
+fn check(
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
+    _: &Path,
+    _: &str,
+) -> Result<Vec<Advice>> {
     let mut advice = claude_codes_hooks(place)?;
-    if scope == Scope::Project && !trusts_project(place)? {
+    if scope == SettingsScope::Project && !trusts_project(place)? {
         advice.push(advice::untrusted("Copilot CLI", "copilot"));
     }
     Ok(advice)
 }
 
 /// It has kept the list under both names.
-fn trusts_project(place: &Place<'_>) -> Result<bool> {
+fn trusts_project(place: &SettingsPlace<'_>) -> Result<bool> {
     let config = place
         .directory("COPILOT_HOME", ".copilot")
         .join("config.json");
@@ -108,7 +113,7 @@ fn trusts_project(place: &Place<'_>) -> Result<bool> {
 }
 
 /// In a folder that it trusts, Copilot CLI also runs the hooks of a project's `.claude/settings.json`.
-fn claude_codes_hooks(place: &Place<'_>) -> Result<Vec<Advice>> {
+fn claude_codes_hooks(place: &SettingsPlace<'_>) -> Result<Vec<Advice>> {
     let claude = place.project.join(".claude").join("settings.json");
     let text = file::read(&claude)?.unwrap_or_default();
     let advice = Advice {

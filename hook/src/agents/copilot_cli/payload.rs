@@ -7,7 +7,7 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::agents::payload::{Agent, Payload, Problem, shape};
+use crate::agents::payload::{Agent, Payload, PayloadError, shape};
 
 /// Copilot CLI.
 pub struct CopilotCli;
@@ -21,9 +21,9 @@ impl Agent for CopilotCli {
         &["1.0.102"]
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         let Some(kind) = kind(&payload.event_name()?) else {
-            return Err(Problem::UnknownEvent);
+            return Err(PayloadError::UnknownEvent);
         };
         let mut event = shape::event(payload, kind, &["create", "edit", "str_replace_editor"])?;
         let sub_agent = payload.id(&["agentId", "agent_id"]);

@@ -9,7 +9,7 @@ use crate::agents::settings::advice::{Advice, FolderTrust};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
-use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::Target;
 use crate::agents::settings::version::{Version, Versions};
 
@@ -54,7 +54,7 @@ pub const EVENTS: &[HookEvent] = &[
     ("SessionEnd", false),
 ];
 
-fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<SettingsFile>> {
     let directory = place.root(scope).join(".gemini");
     let handler = |event: &str| {
         let mut handler = hook_table::handler(place, "gemini-cli", event, TIMEOUT)?;
@@ -65,7 +65,12 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     commands::files_beside(table, Form::Toml, &directory, scope, place)
 }
 
-fn check(scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
+fn check(
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
+    file: &Path,
+    text: &str,
+) -> Result<Vec<Advice>> {
     FolderTrust {
         agent: "Gemini CLI",
         program: "gemini",

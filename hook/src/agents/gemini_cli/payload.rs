@@ -5,7 +5,7 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::agents::payload::{Agent, Payload, Problem, shape};
+use crate::agents::payload::{Agent, Payload, PayloadError, shape};
 
 /// Gemini CLI.
 pub struct GeminiCli;
@@ -27,9 +27,9 @@ impl Agent for GeminiCli {
         true
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         let Some(kind) = kind(&payload.event_name()?) else {
-            return Err(Problem::UnknownEvent);
+            return Err(PayloadError::UnknownEvent);
         };
         Ok(vec![shape::event(
             payload,

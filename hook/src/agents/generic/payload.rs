@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ckpt_schema::event::{Event, EventKind, ToolKind};
 
-use crate::agents::payload::{Agent, Payload, Problem};
+use crate::agents::payload::{Agent, Payload, PayloadError};
 
 /// The agent of scripts: our own contract.
 pub const GENERIC: &str = "generic";
@@ -21,9 +21,9 @@ impl Agent for Generic {
         &[env!("CARGO_PKG_VERSION")]
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         let Some(kind) = EventKind::from_name(&payload.event_name()?) else {
-            return Err(Problem::UnknownEvent);
+            return Err(PayloadError::UnknownEvent);
         };
         let mut event = payload.new_event(kind, &payload.session_id()?);
         if let Some(agent) = payload.id(&["agent"]) {

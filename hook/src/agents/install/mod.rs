@@ -13,7 +13,7 @@ use ckpt_schema::report::SettingsChange;
 use ckpt_store::error::{Error, Result};
 
 use super::settings::change::change;
-use super::settings::edit::Work;
+use super::settings::edit::EditKind;
 use super::settings::file;
 use super::settings::memory::Memory;
 use super::settings::target::Target;
@@ -22,8 +22,8 @@ use crate::agents::{
 };
 
 pub use super::settings::advice::Advice;
-pub use super::settings::installed::{AgentState, Installed, State};
-pub use super::settings::place::{Place, Scope};
+pub use super::settings::installed::{AgentState, Installation, Installed};
+pub use super::settings::place::{SettingsPlace, SettingsScope};
 pub use super::settings::target::Presence;
 
 /// How long agents are configured to wait for the hook: far longer than its own default deadline.
@@ -36,11 +36,11 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// An unknown agent, or a settings file that cannot be read, understood or written; it is left as it was.
 pub fn install(
     agent: &str,
-    scope: Scope,
-    place: &Place<'_>,
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
     dry_run: bool,
 ) -> Result<Vec<SettingsChange>> {
-    change(target(agent)?, scope, place, dry_run, Work::Insert)
+    change(target(agent)?, scope, place, dry_run, EditKind::Insert)
 }
 
 /// Takes our hook out of an agent's settings, and returns what was done, file by file.
@@ -50,11 +50,11 @@ pub fn install(
 /// As for [`install`].
 pub fn uninstall(
     agent: &str,
-    scope: Scope,
-    place: &Place<'_>,
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
     dry_run: bool,
 ) -> Result<Vec<SettingsChange>> {
-    change(target(agent)?, scope, place, dry_run, Work::Remove)
+    change(target(agent)?, scope, place, dry_run, EditKind::Remove)
 }
 
 /// Checks that the hook can be put into the settings of these agents, before any of them is touched.
@@ -67,7 +67,7 @@ pub fn check_known(agents: &[String]) -> Result<()> {
 }
 
 /// Returns the agents into whose settings the hook can be put, and whether each is on this machine.
-pub fn look_around(place: &Place<'_>) -> Vec<(&'static str, Presence)> {
+pub fn look_around(place: &SettingsPlace<'_>) -> Vec<(&'static str, Presence)> {
     TARGETS
         .iter()
         .map(|target| (target.agent, target.presence(place)))
@@ -75,17 +75,17 @@ pub fn look_around(place: &Place<'_>) -> Vec<(&'static str, Presence)> {
 }
 
 /// Returns the projects of whose settings the hook was put into some, as far as that was noted.
-pub fn projects(place: &Place<'_>) -> BTreeSet<PathBuf> {
+pub fn projects(place: &SettingsPlace<'_>) -> BTreeSet<PathBuf> {
     let memory = Memory::read(place.memory);
     let project_of = |file: &Path| {
         let is_its_project = |directory: &&Path| {
-            let place = Place {
+            let place = SettingsPlace {
                 project: directory,
                 ..*place
             };
             let files = TARGETS
                 .iter()
-                .filter_map(|target| (target.files)(Scope::Project, &place).ok());
+                .filter_map(|target| (target.files)(SettingsScope::Project, &place).ok());
             files.flatten().any(|settings| settings.path == file)
         };
         file.ancestors()
@@ -97,7 +97,7 @@ pub fn projects(place: &Place<'_>) -> BTreeSet<PathBuf> {
 }
 
 /// Returns every agent whose payloads are understood, and what there is of the hook in its settings.
-pub fn list(place: &Place<'_>) -> Vec<AgentState> {
+pub fn list(place: &SettingsPlace<'_>) -> Vec<AgentState> {
     let known = agents::all()
         .iter()
         .filter(|agent| agent.name() != agents::GENERIC);
@@ -109,10 +109,10 @@ pub fn list(place: &Place<'_>) -> Vec<AgentState> {
 fn look_at(
     agent: &'static str,
     proven_on: &'static [&'static str],
-    place: &Place<'_>,
+    place: &SettingsPlace<'_>,
 ) -> AgentState {
     let target = TARGETS.iter().find(|target| target.agent == agent);
-    let scopes = [Scope::User, Scope::Project];
+    let scopes = [SettingsScope::User, SettingsScope::Project];
     AgentState {
         agent,
         proven_on,
@@ -130,7 +130,7 @@ fn look_at(
 /// In the home directory the project's settings are the user's own: one file is one installation.
 fn once([user, mut project]: [Installed; 2]) -> Vec<Installed> {
     if file::is_same(&user.file, &project.file) {
-        project.state = State::Absent;
+        project.state = Installation::Absent;
         project.advice.clear();
     }
     vec![user, project]

@@ -10,7 +10,7 @@ use crate::agents::settings::command;
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
-use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::{Target, names_package};
 use crate::agents::settings::version::{Version, Versions};
 
@@ -24,7 +24,7 @@ pub const OPENCODE: Target = Target {
         lowest: Version(1, 0, 152),
         lacks: &[],
     },
-    home: |place| directory("opencode", Scope::User, place),
+    home: |place| directory("opencode", SettingsScope::User, place),
     package: |place| package("opencode", place),
     files: |scope, place| files("opencode", scope, place),
     follow: None,
@@ -43,7 +43,7 @@ pub const KILO: Target = Target {
         lowest: Version(7, 7, 7),
         lacks: &[],
     },
-    home: |place| directory("kilo", Scope::User, place),
+    home: |place| directory("kilo", SettingsScope::User, place),
     package: |place| package("kilo", place),
     files: |scope, place| files("kilo", scope, place),
     follow: None,
@@ -54,7 +54,11 @@ pub const KILO: Target = Target {
 
 const PLUGIN: &str = include_str!("../../../plugins/opencode.js");
 
-fn files(agent: &'static str, scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+fn files(
+    agent: &'static str,
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
+) -> Result<Vec<SettingsFile>> {
     let binary = command::text(place.binary)?;
     let content = Box::new(OwnFile::of_hook(agent, binary, plugin(agent, binary)));
     let directory = directory(agent, scope, place);
@@ -73,14 +77,14 @@ fn files(agent: &'static str, scope: Scope, place: &Place<'_>) -> Result<Vec<Set
 }
 
 /// Returns the configuration that lists our package among its plugins: the user's, or the project's.
-fn package(agent: &str, place: &Place<'_>) -> Option<PathBuf> {
+fn package(agent: &str, place: &SettingsPlace<'_>) -> Option<PathBuf> {
     let lists = |settings: &Value| {
         let plugins = settings.get("plugin").and_then(Value::as_array);
         let mut plugins = plugins.into_iter().flatten();
         plugins.any(|plugin| is_package(agent, plugin))
     };
-    let user = directory(agent, Scope::User, place);
-    let project = directory(agent, Scope::Project, place);
+    let user = directory(agent, SettingsScope::User, place);
+    let project = directory(agent, SettingsScope::Project, place);
     let folders = [user.as_path(), &project, place.project];
     let names = [format!("{agent}.json"), format!("{agent}.jsonc")];
     let mut files = folders
@@ -129,13 +133,13 @@ fn command_words() -> Value {
         .collect()
 }
 
-fn directory(agent: &str, scope: Scope, place: &Place<'_>) -> PathBuf {
+fn directory(agent: &str, scope: SettingsScope, place: &SettingsPlace<'_>) -> PathBuf {
     let project = match agent {
         "kilo" => ".kilo",
         _ => ".opencode",
     };
     match scope {
-        Scope::User => place.directory("XDG_CONFIG_HOME", ".config").join(agent),
-        Scope::Project => place.project.join(project),
+        SettingsScope::User => place.directory("XDG_CONFIG_HOME", ".config").join(agent),
+        SettingsScope::Project => place.project.join(project),
     }
 }

@@ -8,7 +8,7 @@
 use ckpt_schema::event::{Event, EventKind};
 
 use crate::agents::payload::json::Object;
-use crate::agents::payload::{Agent, Payload, Problem, shape};
+use crate::agents::payload::{Agent, Payload, PayloadError, shape};
 
 /// The agents that opencode runs for itself; what they say to the model is no step.
 const HOUSEKEEPERS: [&str; 3] = ["title", "summary", "compaction"];
@@ -52,7 +52,7 @@ impl Agent for Opencode {
         true
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         let event = match payload.event_name()?.as_str() {
             "chat.message" => message(payload)?,
             "chat.params" => step_start(payload)?,
@@ -65,13 +65,13 @@ impl Agent for Opencode {
                 properties(payload),
             )?),
             "event.message.part.updated" => step_finish(payload)?,
-            _ => return Err(Problem::UnknownEvent),
+            _ => return Err(PayloadError::UnknownEvent),
         };
         Ok(event.into_iter().collect())
     }
 }
 
-fn message(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
+fn message(payload: &Payload<'_>) -> Result<Option<Event>, PayloadError> {
     let mut event = session_event(
         payload,
         EventKind::UserMessage,
@@ -93,7 +93,7 @@ fn message(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
     Ok((event.parent_session_id.is_none()).then_some(event))
 }
 
-fn step_start(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
+fn step_start(payload: &Payload<'_>) -> Result<Option<Event>, PayloadError> {
     let input = payload.object().object("input");
     let agent = input.as_ref().and_then(|input| input.text("agent"));
     if agent.is_some_and(|agent| HOUSEKEEPERS.contains(&agent.as_str())) {
@@ -102,7 +102,7 @@ fn step_start(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
     session_event(payload, EventKind::StepStart, input).map(Some)
 }
 
-fn tool(payload: &Payload<'_>, kind: EventKind, arguments: &str) -> Result<Event, Problem> {
+fn tool(payload: &Payload<'_>, kind: EventKind, arguments: &str) -> Result<Event, PayloadError> {
     let input = payload.object().object("input").unwrap_or_default();
     let (name, id) = (input.text("tool"), input.text("callID"));
     let mut event = session_event(payload, kind, Some(input))?;
@@ -124,20 +124,20 @@ fn tool(payload: &Payload<'_>, kind: EventKind, arguments: &str) -> Result<Event
     Ok(event)
 }
 
-fn session_start(payload: &Payload<'_>) -> Result<Event, Problem> {
+fn session_start(payload: &Payload<'_>) -> Result<Event, PayloadError> {
     let info = properties(payload)
         .and_then(|properties| properties.object("info"))
         .unwrap_or_default();
     let id = info
         .text("id")
         .filter(|id| !id.is_empty())
-        .ok_or(Problem::Field("info.id"))?;
+        .ok_or(PayloadError::Field("info.id"))?;
     let mut event = payload.new_event(EventKind::SessionStart, &id);
     event.parent_session_id = info.text("parentID").filter(|id| !id.is_empty());
     Ok(event)
 }
 
-fn step_finish(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
+fn step_finish(payload: &Payload<'_>) -> Result<Option<Event>, PayloadError> {
     let Some(part) = properties(payload).and_then(|properties| properties.object("part")) else {
         return Ok(None);
     };
@@ -155,11 +155,11 @@ fn session_event(
     payload: &Payload<'_>,
     kind: EventKind,
     named_in: Option<Object<'_>>,
-) -> Result<Event, Problem> {
+) -> Result<Event, PayloadError> {
     let id = named_in
         .and_then(|object| object.text("sessionID"))
         .filter(|id| !id.is_empty());
-    let mut event = payload.new_event(kind, &id.ok_or(Problem::Field("sessionID"))?);
+    let mut event = payload.new_event(kind, &id.ok_or(PayloadError::Field("sessionID"))?);
     event.parent_session_id = payload.id(&["parentID"]);
     Ok(event)
 }

@@ -2,7 +2,7 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use super::{Agent, Payload, Problem, shape};
+use super::{Agent, Payload, PayloadError, shape};
 
 /// What is such an agent's own.
 pub struct Documented {
@@ -32,9 +32,9 @@ impl Agent for Documented {
             .then(|| shape::additional_context("UserPromptSubmit", line))
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         let Some(kind) = (self.kind)(&payload.event_name()?) else {
-            return Err(Problem::UnknownEvent);
+            return Err(PayloadError::UnknownEvent);
         };
         let mut event = shape::event(payload, kind, self.edit_tools)?;
         if kind == EventKind::UserMessage {

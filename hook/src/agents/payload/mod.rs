@@ -43,7 +43,7 @@ const SESSION: [&str; 4] = [
 ];
 
 /// What the hook process knows beside the payload.
-pub struct Context<'a> {
+pub struct PayloadContext<'a> {
     /// The hook's own working directory, for payloads that name none.
     pub cwd: &'a Path,
     /// The environment, by name.
@@ -85,10 +85,10 @@ pub trait Agent: Sync {
     }
 
     /// Returns what a payload of the agent means.
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem>;
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError>;
 
     /// Reads a payload and returns what it means; `event` is the agent's own name of the event, from the command line.
-    fn parse(&self, event: Option<&str>, payload: &[u8], context: &Context<'_>) -> Parsed {
+    fn parse(&self, event: Option<&str>, payload: &[u8], context: &PayloadContext<'_>) -> Parsed {
         parse(self.name(), event, payload, context, &|payload| {
             self.translate(payload)
         })
@@ -101,12 +101,12 @@ pub struct Payload<'a> {
     agent: &'static str,
     event: Option<&'a str>,
     object: &'a Object<'a>,
-    context: &'a Context<'a>,
+    context: &'a PayloadContext<'a>,
 }
 
 /// What is wrong with a payload of a kind that we know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum PayloadError {
     /// A field that is needed is missing or of another type.
     Field(&'static str),
     /// The event has no name, neither in the payload nor on the command line.
@@ -120,8 +120,8 @@ pub fn parse(
     agent: &'static str,
     event: Option<&str>,
     payload: &[u8],
-    context: &Context<'_>,
-    translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, Problem>,
+    context: &PayloadContext<'_>,
+    translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, PayloadError>,
 ) -> Parsed {
     let text = String::from_utf8_lossy(payload);
     let (object, whole) = Object::read(&text);
@@ -164,7 +164,7 @@ fn breakage(agent: &str, payload: &[u8]) -> String {
 
 fn translated(
     payload: &Payload<'_>,
-    translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, Problem>,
+    translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, PayloadError>,
 ) -> Parsed {
     match translate(payload) {
         Ok(mut events) => {
@@ -177,7 +177,7 @@ fn translated(
                 ..Parsed::default()
             }
         }
-        Err(problem @ Problem::UnknownEvent) => Parsed {
+        Err(problem @ PayloadError::UnknownEvent) => Parsed {
             unknown: Some(payload.describe(problem)),
             ..Parsed::default()
         },
@@ -195,17 +195,19 @@ fn is_typed_command(event: &Event) -> bool {
 
 impl<'a> Payload<'a> {
     /// Returns the agent's name of the event: the command line's, else the payload's.
-    pub fn event_name(&self) -> Result<String, Problem> {
+    pub fn event_name(&self) -> Result<String, PayloadError> {
         let given = self
             .event
             .filter(|event| !event.is_empty())
             .map(str::to_owned);
-        given.or_else(|| self.text(&EVENT)).ok_or(Problem::NoEvent)
+        given
+            .or_else(|| self.text(&EVENT))
+            .ok_or(PayloadError::NoEvent)
     }
 
     /// Returns the agent's id of the session.
-    pub fn session_id(&self) -> Result<String, Problem> {
-        self.id(&SESSION).ok_or(Problem::Field("session_id"))
+    pub fn session_id(&self) -> Result<String, PayloadError> {
+        self.id(&SESSION).ok_or(PayloadError::Field("session_id"))
     }
 
     /// Returns the payload as one of another agent.
@@ -245,7 +247,7 @@ impl<'a> Payload<'a> {
     }
 
     /// Returns what the process knows.
-    pub fn context(&self) -> &Context<'a> {
+    pub fn context(&self) -> &PayloadContext<'a> {
         self.context
     }
 
@@ -286,11 +288,11 @@ impl<'a> Payload<'a> {
             .map_or_else(|| self.context.cwd.to_owned(), PathBuf::from)
     }
 
-    fn describe(&self, problem: Problem) -> String {
+    fn describe(&self, problem: PayloadError) -> String {
         let agent = self.agent;
         match problem {
-            Problem::NoEvent => format!("the payload of `{agent}` does not name its event"),
-            Problem::UnknownEvent => {
+            PayloadError::NoEvent => format!("the payload of `{agent}` does not name its event"),
+            PayloadError::UnknownEvent => {
                 let event = self.event_name().unwrap_or_default();
                 let event: String = event.chars().take(MAX_NAME).collect();
                 format!(
@@ -298,7 +300,7 @@ impl<'a> Payload<'a> {
                     event.escape_debug()
                 )
             }
-            Problem::Field(field) => {
+            PayloadError::Field(field) => {
                 // The command line's name is ours; a payload's is not quoted.
                 let event = self.event.map_or_else(
                     || "an event".to_owned(),

@@ -6,7 +6,7 @@ use ckpt_schema::event::{Event, EventKind, ToolKind};
 use serde_json::json;
 
 use super::json::Object;
-use super::{Payload, Problem};
+use super::{Payload, PayloadError};
 use crate::agents::own_command::is_own_line;
 
 /// The names of a field that holds a path, in the inputs of edit tools.
@@ -19,7 +19,7 @@ pub fn event(
     payload: &Payload<'_>,
     kind: EventKind,
     edit_tools: &[&str],
-) -> Result<Event, Problem> {
+) -> Result<Event, PayloadError> {
     let mut event = payload.session_event(
         kind,
         payload.session_id()?,

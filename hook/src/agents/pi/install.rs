@@ -8,7 +8,7 @@ use crate::agents::settings::command;
 use crate::agents::settings::commands::words;
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
-use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::Target;
 use crate::agents::settings::version::{Version, Versions};
 
@@ -33,10 +33,10 @@ pub const TARGET: Target = Target {
 
 const EXTENSION: &str = include_str!("../../../plugins/pi.ts");
 
-fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<SettingsFile>> {
     let directory = match scope {
-        Scope::User => place.home.join(".pi").join("agent").join("extensions"),
-        Scope::Project => place.project.join(".pi").join("extensions"),
+        SettingsScope::User => place.home.join(".pi").join("agent").join("extensions"),
+        SettingsScope::Project => place.project.join(".pi").join("extensions"),
     };
     let binary = command::text(place.binary)?;
     let line = format!("const binary = {}", Value::from(binary));

@@ -5,7 +5,7 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::agents::payload::{Agent, Payload, Problem, shape};
+use crate::agents::payload::{Agent, Payload, PayloadError, shape};
 
 /// Pi.
 pub struct Pi;
@@ -28,15 +28,15 @@ impl Agent for Pi {
         true
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         let Some(kind) = kind(&payload.event_name()?) else {
-            return Err(Problem::UnknownEvent);
+            return Err(PayloadError::UnknownEvent);
         };
         let context = payload.object().object("ctx").unwrap_or_default();
         let session_id = context
             .text("sessionId")
             .filter(|id| !id.is_empty())
-            .ok_or(Problem::Field("ctx.sessionId"))?;
+            .ok_or(PayloadError::Field("ctx.sessionId"))?;
         let mut event = payload.new_event(kind, &session_id);
         if let Some(cwd) = context.text("cwd").filter(|cwd| !cwd.is_empty()) {
             event.cwd = Some(cwd.into());

@@ -6,7 +6,7 @@ use ckpt_schema::event::Event;
 use crate::agents::claude_code::payload::ClaudeCode;
 use crate::agents::codex::payload::Codex;
 use crate::agents::copilot_cli::payload::CopilotCli;
-use crate::agents::payload::{Agent, Payload, Problem};
+use crate::agents::payload::{Agent, Payload, PayloadError};
 use crate::agents::qwen_code::payload::QwenCode;
 
 /// The shared plugin.
@@ -21,7 +21,7 @@ impl Agent for Plugin {
         &[]
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         let agent = caller(payload);
         agent.translate(&payload.of_agent(agent.name()))
     }

@@ -9,7 +9,7 @@ use crate::agents::settings::advice::{Advice, FolderTrust};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
-use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::Target;
 use crate::agents::settings::version::{Version, Versions};
 
@@ -43,14 +43,19 @@ const TIMEOUT: u32 = 30;
 /// It knows Claude Code's.
 const EVENTS: &[HookEvent] = claude_code::EVENTS;
 
-fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<SettingsFile>> {
     let directory = place.root(scope).join(".qwen");
     let handler = |event: &str| hook_table::handler(place, "qwen-code", event, TIMEOUT);
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
     commands::files_beside(table, Form::Braces, &directory, scope, place)
 }
 
-fn check(scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
+fn check(
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
+    file: &Path,
+    text: &str,
+) -> Result<Vec<Advice>> {
     FolderTrust {
         agent: "Qwen Code",
         program: "qwen",

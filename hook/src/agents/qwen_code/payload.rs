@@ -5,7 +5,7 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::agents::payload::{Agent, Payload, Problem, shape};
+use crate::agents::payload::{Agent, Payload, PayloadError, shape};
 
 /// Qwen Code.
 pub struct QwenCode;
@@ -27,14 +27,14 @@ impl Agent for QwenCode {
         true
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         let name = payload.event_name()?;
         let kind =
             shape::kind_with_sub_agents(&name).filter(|kind| *kind != EventKind::UserMessage);
         let Some(kind) = kind.or_else(|| prompt_kind(&name, payload)) else {
             return match name.as_str() {
                 PROMPT => Ok(Vec::new()),
-                _ => Err(Problem::UnknownEvent),
+                _ => Err(PayloadError::UnknownEvent),
             };
         };
         if kind == EventKind::SessionStart && shape::is_compaction(payload) {

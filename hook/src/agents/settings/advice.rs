@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ckpt_store::error::Result;
 use serde_json::Value;
 
-use super::place::{Place, Scope};
+use super::place::{SettingsPlace, SettingsScope};
 use super::{file, hook_table};
 
 /// Something that keeps a hook from being called as it should be, and what to do about it.
@@ -37,14 +37,14 @@ impl FolderTrust {
     /// # Errors
     ///
     /// A file of the agent's that cannot be read or understood.
-    pub fn check(&self, scope: Scope, place: &Place<'_>) -> Result<Vec<Advice>> {
+    pub fn check(&self, scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Advice>> {
         let home = place.home.join(self.folder);
         let answers = settings(&home.join("trustedFolders.json"))?;
         let asks = settings(&home.join("settings.json"))?
             .pointer("/security/folderTrust/enabled")
             .and_then(Value::as_bool);
         let passes_over = asks.unwrap_or(self.by_default) && !trusts(&answers, place.project);
-        Ok((scope == Scope::Project && passes_over)
+        Ok((scope == SettingsScope::Project && passes_over)
             .then(|| untrusted(self.agent, self.program))
             .into_iter()
             .collect())
@@ -57,8 +57,8 @@ impl FolderTrust {
     /// As for both.
     pub fn check_with_switch(
         &self,
-        scope: Scope,
-        place: &Place<'_>,
+        scope: SettingsScope,
+        place: &SettingsPlace<'_>,
         file: &Path,
         text: &str,
     ) -> Result<Vec<Advice>> {
@@ -71,7 +71,12 @@ impl FolderTrust {
 }
 
 /// Warns of the switch in settings that turns all hooks off: Claude Code and Qwen Code have one, Gemini CLI another.
-pub fn check_switch(_: Scope, _: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
+pub fn check_switch(
+    _: SettingsScope,
+    _: &SettingsPlace<'_>,
+    file: &Path,
+    text: &str,
+) -> Result<Vec<Advice>> {
     let settings = hook_table::settings(text)?;
     let switches = [
         (

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::SettingsChange;
 use ckpt_store::error::Result;
 
-use super::edit::{Edit, Work};
+use super::edit::{Edit, EditKind};
 use super::file;
 use super::memory::{Memory, missing_folders};
-use super::place::{Place, Scope};
+use super::place::{SettingsPlace, SettingsScope};
 use super::target::Target;
 
 /// Plans the change of all files of an agent, and carries it out if none was refused.
@@ -19,14 +19,14 @@ use super::target::Target;
 /// A settings file that cannot be read, understood or written; it is left as it was.
 pub fn change(
     target: &Target,
-    scope: Scope,
-    place: &Place<'_>,
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
     dry_run: bool,
-    work: Work,
+    work: EditKind,
 ) -> Result<Vec<SettingsChange>> {
     let mut memory = Memory::read(place.memory);
     let files = (target.files)(scope, place)?;
-    if scope == Scope::Project {
+    if scope == SettingsScope::Project {
         files
             .iter()
             .try_for_each(|file| file::check_inside(&file.path, place.project))?;
@@ -59,12 +59,17 @@ pub fn change(
 
 /// Changes all files, or none: what was done already is taken back where the rest cannot be done. What was there before is noted
 /// before anything is put in its place.
-fn carry_out(edits: &[Edit], work: Work, memory: &mut Memory, place: &Place<'_>) -> Result<()> {
+fn carry_out(
+    edits: &[Edit],
+    work: EditKind,
+    memory: &mut Memory,
+    place: &SettingsPlace<'_>,
+) -> Result<()> {
     let made: BTreeSet<PathBuf> = edits
         .iter()
         .flat_map(|edit| missing_folders(&edit.file.path))
         .collect();
-    if work == Work::Insert {
+    if work == EditKind::Insert {
         edits.iter().try_for_each(|edit| memory.keep(edit))?;
         memory.write()?;
     }
@@ -78,7 +83,7 @@ fn carry_out(edits: &[Edit], work: Work, memory: &mut Memory, place: &Place<'_>)
             return Err(error);
         }
     }
-    if work == Work::Remove {
+    if work == EditKind::Remove {
         let folders = edits.iter().flat_map(|edit| memory.forget(edit));
         let is_kept = |folder: &PathBuf| folder == place.home || folder == place.project;
         file::remove_empty(&folders.filter(|folder| !is_kept(folder)).collect());
@@ -88,7 +93,13 @@ fn carry_out(edits: &[Edit], work: Work, memory: &mut Memory, place: &Place<'_>)
 }
 
 /// What there is to say of the whole installation.
-fn notes(target: &Target, scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Vec<String> {
+fn notes(
+    target: &Target,
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
+    file: &Path,
+    text: &str,
+) -> Vec<String> {
     let mut notes = target.notes_for(scope);
     let package = (target.package)(place);
     notes.extend(package.map(|file| {

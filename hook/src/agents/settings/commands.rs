@@ -12,7 +12,7 @@ use super::command;
 use super::content::SettingsFile;
 use super::hook_table::HookTable;
 use super::own_file::OwnFile;
-use super::place::{Place, Scope};
+use super::place::{SettingsPlace, SettingsScope};
 use crate::agents::own_command::{COMMANDS, Command, SENTENCE};
 
 /// How an agent wants to have its commands.
@@ -41,8 +41,8 @@ pub enum Form {
 pub fn files(
     form: Form,
     folder: &Path,
-    scope: Scope,
-    place: &Place<'_>,
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
 ) -> Result<Vec<SettingsFile>> {
     let binary = command::text(place.binary)?;
     let file = |command: &Command| {
@@ -74,8 +74,8 @@ pub fn files_beside(
     table: HookTable,
     form: Form,
     folder: &Path,
-    scope: Scope,
-    place: &Place<'_>,
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
 ) -> Result<Vec<SettingsFile>> {
     let settings = SettingsFile::with_table(folder.join("settings.json"), scope, table);
     let commands = files(form, &folder.join("commands"), scope, place)?;

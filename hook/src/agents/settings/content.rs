@@ -16,7 +16,7 @@ pub struct SettingsFile {
 
 /// Our handlers in a table.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct OwnHandlers {
     /// The binaries that our handlers call.
     pub binaries: Vec<String>,
     /// Whether an event has more than one of our handlers.
@@ -48,7 +48,7 @@ pub trait Content {
     /// # Errors
     ///
     /// As for [`Content::insert`].
-    fn find(&self, text: &str) -> Result<Found>;
+    fn find(&self, text: &str) -> Result<OwnHandlers>;
 
     /// Returns whether a text is somebody else's, and stays: what we want in the file is not needed.
     fn gives_way_to(&self, _text: &str) -> bool {

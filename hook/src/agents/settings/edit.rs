@@ -12,7 +12,7 @@ use super::memory::Memory;
 
 /// What is done to settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum EditKind {
     /// The hook goes in.
     Insert,
     /// The hook goes out.
@@ -35,7 +35,7 @@ impl Edit {
     /// # Errors
     ///
     /// A file that cannot be read or understood.
-    pub fn plan(file: SettingsFile, work: Work, memory: &Memory) -> Result<Self> {
+    pub fn plan(file: SettingsFile, work: EditKind, memory: &Memory) -> Result<Self> {
         let before = file::read(&file.path)?;
         let mut edit = Self {
             file,
@@ -43,14 +43,14 @@ impl Edit {
             after: None,
         };
         let after = match work {
-            Work::Insert => {
+            EditKind::Insert => {
                 let inserted = edit
                     .file
                     .content
                     .insert(edit.before.as_deref().unwrap_or_default());
                 inserted.map(Some)
             }
-            Work::Remove => memory.original(&edit),
+            EditKind::Remove => memory.original(&edit),
         };
         edit.after = after.map_err(|error| {
             let hint = "the file was left as it was; correct it and try again";

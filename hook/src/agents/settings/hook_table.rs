@@ -10,9 +10,9 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstObjectProp, CstRo
 use serde_json::{Value, json};
 
 use super::command;
-use super::content::{Content, Found, SettingsFile};
+use super::content::{Content, OwnHandlers, SettingsFile};
 use super::jsonc::{append_element, append_property, input, is_empty_object, parse, replace};
-use super::place::{Place, Scope};
+use super::place::{SettingsPlace, SettingsScope};
 use super::version::Version;
 
 /// What we want in the table: a handler an event, in the order in which they are written.
@@ -128,10 +128,10 @@ impl Content for HookTable {
     /// # Errors
     ///
     /// As for [`HookTable::insert`].
-    fn find(&self, text: &str) -> Result<Found> {
-        let mut found = Found {
+    fn find(&self, text: &str) -> Result<OwnHandlers> {
+        let mut found = OwnHandlers {
             exact: true,
-            ..Found::default()
+            ..OwnHandlers::default()
         };
         let mut met = Vec::new();
         if let Some(hooks) = hooks(&parse(text)?)? {
@@ -200,7 +200,7 @@ impl HookTable {
 
 impl SettingsFile {
     /// Returns a file with a table of hooks.
-    pub fn with_table(path: PathBuf, scope: Scope, table: HookTable) -> Self {
+    pub fn with_table(path: PathBuf, scope: SettingsScope, table: HookTable) -> Self {
         Self {
             path,
             mode: scope.mode(),
@@ -241,7 +241,12 @@ impl Handler {
 /// # Errors
 ///
 /// As for [`command::text`].
-pub fn handler(place: &Place<'_>, agent: &str, event: &str, timeout: u32) -> Result<Handler> {
+pub fn handler(
+    place: &SettingsPlace<'_>,
+    agent: &str,
+    event: &str,
+    timeout: u32,
+) -> Result<Handler> {
     let line = command::guarded(place.binary, agent, event)?;
     Ok(Handler(vec![
         ("type", json!("command")),

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use ckpt_store::error::Result;
 
 use super::advice::Advice;
-use super::content::{Found, SettingsFile};
+use super::content::{OwnHandlers, SettingsFile};
 use super::file;
-use super::place::{Place, Scope};
+use super::place::{SettingsPlace, SettingsScope};
 use super::target::{Presence, Target};
 use super::version::Version;
 
 /// How much of our hook is in a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum Installation {
     /// Nothing.
     Absent,
     /// All of it, as [`install`](crate::agents::install::install) would write it.
@@ -32,7 +32,7 @@ pub enum State {
     Broken,
 }
 
-impl State {
+impl Installation {
     /// Returns the name that the state has in JSON and in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,11 +52,11 @@ impl State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     /// Whose settings.
-    pub scope: Scope,
+    pub scope: SettingsScope,
     /// The settings file.
     pub file: PathBuf,
     /// The state of the installation.
-    pub state: State,
+    pub state: Installation,
     /// Why it may not work although it is there; why the file cannot be read.
     pub advice: Vec<Advice>,
 }
@@ -87,13 +87,13 @@ impl AgentState {
     pub fn is_installed(&self) -> bool {
         self.installed
             .iter()
-            .any(|installed| installed.state != State::Absent)
+            .any(|installed| installed.state != Installation::Absent)
     }
 }
 
 impl Target {
     /// Returns what is installed in the settings of a scope.
-    pub fn look(&self, scope: Scope, place: &Place<'_>) -> Installed {
+    pub fn look(&self, scope: SettingsScope, place: &SettingsPlace<'_>) -> Installed {
         let files = (self.files)(scope, place);
         let path = files
             .as_ref()
@@ -102,10 +102,10 @@ impl Target {
             .map(|file| file.path.clone())
             .unwrap_or_default();
         match files.and_then(|files| state_of(&files, place)) {
-            Ok(State::Absent) => Installed {
+            Ok(Installation::Absent) => Installed {
                 scope,
                 file: path,
-                state: State::Absent,
+                state: Installation::Absent,
                 advice: Vec::new(),
             },
             Ok(state) => Installed {
@@ -120,7 +120,7 @@ impl Target {
                 Installed {
                     scope,
                     file: path,
-                    state: State::Broken,
+                    state: Installation::Broken,
                     advice: vec![Advice {
                         message: causes,
                         hint,
@@ -130,14 +130,19 @@ impl Target {
         }
     }
 
-    fn advice_on(&self, scope: Scope, place: &Place<'_>, path: &Path) -> Vec<Advice> {
+    fn advice_on(
+        &self,
+        scope: SettingsScope,
+        place: &SettingsPlace<'_>,
+        path: &Path,
+    ) -> Vec<Advice> {
         let text = file::read(path).ok().flatten().unwrap_or_default();
         self.advice(scope, place, path, &text)
     }
 }
 
 /// Returns the state of all of an agent's files: one that is missing makes it outdated.
-fn state_of(files: &[SettingsFile], place: &Place<'_>) -> Result<State> {
+fn state_of(files: &[SettingsFile], place: &SettingsPlace<'_>) -> Result<Installation> {
     let mut states = Vec::new();
     for file in files {
         let text = file::read(&file.path)?;
@@ -148,46 +153,46 @@ fn state_of(files: &[SettingsFile], place: &Place<'_>) -> Result<State> {
             continue;
         }
         let found = text.map(|text| file.content.find(&text)).transpose()?;
-        states.push(found.map_or(State::Absent, |found| judge(&found, place.binary)));
+        states.push(found.map_or(Installation::Absent, |found| judge(&found, place.binary)));
     }
-    let first = states.first().copied().unwrap_or(State::Absent);
+    let first = states.first().copied().unwrap_or(Installation::Absent);
     let worst = [
-        State::Doubled,
-        State::Moved,
-        State::Elsewhere,
-        State::Hurried,
+        Installation::Doubled,
+        Installation::Moved,
+        Installation::Elsewhere,
+        Installation::Hurried,
     ]
     .into_iter()
     .find(|state| states.contains(state));
     Ok(if states.iter().all(|state| *state == first) {
         first
     } else {
-        worst.unwrap_or(State::Outdated)
+        worst.unwrap_or(Installation::Outdated)
     })
 }
 
-fn judge(found: &Found, binary: &Path) -> State {
+fn judge(found: &OwnHandlers, binary: &Path) -> Installation {
     if found.binaries.is_empty() {
-        State::Absent
+        Installation::Absent
     } else if found.doubled {
-        State::Doubled
+        Installation::Doubled
     } else if found
         .binaries
         .iter()
         .any(|binary| !file::is_executable(Path::new(binary)))
     {
-        State::Moved
+        Installation::Moved
     } else if found.exact {
-        State::Installed
+        Installation::Installed
     } else if found
         .binaries
         .iter()
         .any(|called| Path::new(called) != binary)
     {
-        State::Elsewhere
+        Installation::Elsewhere
     } else if found.hurried {
-        State::Hurried
+        Installation::Hurried
     } else {
-        State::Outdated
+        Installation::Outdated
     }
 }

@@ -16,12 +16,12 @@ use super::file;
 /// See the module.
 pub struct Memory {
     file: PathBuf,
-    kept: BTreeMap<PathBuf, Kept>,
+    kept: BTreeMap<PathBuf, RememberedFile>,
 }
 
 /// What is kept of one settings file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Kept {
+struct RememberedFile {
     /// The hash of the text with the hook in it, as it was written.
     after: String,
     /// The file before.
@@ -105,7 +105,7 @@ impl Memory {
                 .into_iter()
                 .flat_map(|kept| kept.folders.clone()),
         );
-        let kept = Kept {
+        let kept = RememberedFile {
             after: hash(after),
             before,
             folders,

@@ -3,7 +3,7 @@
 use ckpt_store::error::{Error, Result};
 
 use super::command;
-use super::content::{Content, Found};
+use super::content::{Content, OwnHandlers};
 
 /// What we want in a file of our own.
 pub struct OwnFile {
@@ -58,9 +58,9 @@ impl Content for OwnFile {
     }
 
     /// Returns our handlers in the file.
-    fn find(&self, text: &str) -> Result<Found> {
+    fn find(&self, text: &str) -> Result<OwnHandlers> {
         if !self.is_ours(text) {
-            return Ok(Found::default());
+            return Ok(OwnHandlers::default());
         }
         let called = called(text);
         let binaries = if called.is_empty() {
@@ -68,10 +68,10 @@ impl Content for OwnFile {
         } else {
             called
         };
-        Ok(Found {
+        Ok(OwnHandlers {
             binaries,
             exact: text == self.text,
-            ..Found::default()
+            ..OwnHandlers::default()
         })
     }
 

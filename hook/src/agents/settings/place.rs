@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The owner of settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scope {
+pub enum SettingsScope {
     /// The user's, for every project.
     #[default]
     User,
@@ -14,7 +14,7 @@ pub enum Scope {
 }
 
 /// Where settings are, and what is written into them.
-pub struct Place<'a> {
+pub struct SettingsPlace<'a> {
     /// The user's home directory.
     pub home: &'a Path,
     /// The top of the project.
@@ -31,7 +31,7 @@ pub struct Place<'a> {
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
 }
 
-impl Scope {
+impl SettingsScope {
     /// Returns the name that the scope has in JSON and in tables.
     pub fn name(self) -> &'static str {
         match self {
@@ -49,12 +49,12 @@ impl Scope {
     }
 }
 
-impl Place<'_> {
+impl SettingsPlace<'_> {
     /// Returns the directory below which the settings of a scope are.
-    pub fn root(&self, scope: Scope) -> &Path {
+    pub fn root(&self, scope: SettingsScope) -> &Path {
         match scope {
-            Scope::User => self.home,
-            Scope::Project => self.project,
+            SettingsScope::User => self.home,
+            SettingsScope::Project => self.project,
         }
     }
 

@@ -8,15 +8,15 @@ use serde_json::Value;
 use super::advice::Advice;
 use super::content::SettingsFile;
 use super::edit::Edit;
-use super::place::{Place, Scope};
+use super::place::{SettingsPlace, SettingsScope};
 use super::version::{Version, Versions};
 use super::{file, hook_table};
 
 /// Returns a settings file that depends on what becomes of another one.
-pub type Follow = fn(&Place<'_>, &Edit) -> Result<Option<SettingsFile>>;
+pub type Follow = fn(&SettingsPlace<'_>, &Edit) -> Result<Option<SettingsFile>>;
 
 /// Returns why a hook that is installed may still not be called, from its settings file and that file's text.
-pub type Check = fn(Scope, &Place<'_>, &Path, &str) -> Result<Vec<Advice>>;
+pub type Check = fn(SettingsScope, &SettingsPlace<'_>, &Path, &str) -> Result<Vec<Advice>>;
 
 /// An agent's settings.
 pub struct Target {
@@ -27,11 +27,11 @@ pub struct Target {
     /// What is known of its versions.
     pub versions: &'static Versions,
     /// Returns the directory that the agent keeps for its user.
-    pub home: fn(&Place<'_>) -> PathBuf,
+    pub home: fn(&SettingsPlace<'_>) -> PathBuf,
     /// Returns the file that says that our package is installed in the agent, by the agent's own command.
-    pub package: fn(&Place<'_>) -> Option<PathBuf>,
+    pub package: fn(&SettingsPlace<'_>) -> Option<PathBuf>,
     /// Returns the settings files, and what we want in them.
-    pub files: fn(Scope, &Place<'_>) -> Result<Vec<SettingsFile>>,
+    pub files: fn(SettingsScope, &SettingsPlace<'_>) -> Result<Vec<SettingsFile>>,
     /// Returns a file that depends on what becomes of the first one.
     pub follow: Option<Follow>,
     /// Returns why an installation that is there may not work.
@@ -57,10 +57,10 @@ pub struct Presence {
 
 impl Target {
     /// Returns what the user should know once it is installed.
-    pub fn notes_for(&self, scope: Scope) -> Vec<String> {
+    pub fn notes_for(&self, scope: SettingsScope) -> Vec<String> {
         let project = match scope {
-            Scope::User => &[][..],
-            Scope::Project => &[self.project_notes, &[PROJECT_NOTE]].concat(),
+            SettingsScope::User => &[][..],
+            SettingsScope::Project => &[self.project_notes, &[PROJECT_NOTE]].concat(),
         };
         self.notes
             .iter()
@@ -70,20 +70,26 @@ impl Target {
     }
 
     /// Returns why an installation may not work, from the text of its first file.
-    pub fn advice(&self, scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Vec<Advice> {
+    pub fn advice(
+        &self,
+        scope: SettingsScope,
+        place: &SettingsPlace<'_>,
+        file: &Path,
+        text: &str,
+    ) -> Vec<Advice> {
         self.check
             .and_then(|check| check(scope, place, file, text).ok())
             .unwrap_or_default()
     }
 
     /// Returns what a user of the version that is on this machine should know.
-    pub fn advice_on_version(&self, place: &Place<'_>) -> Vec<Advice> {
+    pub fn advice_on_version(&self, place: &SettingsPlace<'_>) -> Vec<Advice> {
         let version = self.version(place);
         version.map_or_else(Vec::new, |version| self.versions.advice(version))
     }
 
     /// Returns the agent's program, where it is on the PATH.
-    fn program(&self, place: &Place<'_>) -> Option<PathBuf> {
+    fn program(&self, place: &SettingsPlace<'_>) -> Option<PathBuf> {
         let path = (place.environment)("PATH").unwrap_or_default();
         let programs = std::env::split_paths(&path)
             .flat_map(|folder| self.programs.iter().map(move |name| folder.join(name)));
@@ -92,12 +98,12 @@ impl Target {
     }
 
     /// Returns the version of the agent on this machine, if known.
-    pub fn version(&self, place: &Place<'_>) -> Option<Version> {
+    pub fn version(&self, place: &SettingsPlace<'_>) -> Option<Version> {
         self.versions.of(&self.program(place)?)
     }
 
     /// Looks for the agent: its program, else the directory that it keeps for its user.
-    pub fn presence(&self, place: &Place<'_>) -> Presence {
+    pub fn presence(&self, place: &SettingsPlace<'_>) -> Presence {
         if let Some(program) = self.program(place) {
             return Presence {
                 found: true,

@@ -168,7 +168,7 @@ fn copilot_speaks_in_claude_codes_names_too() {
 #[test]
 fn copilot_that_runs_claude_codes_hooks_is_known_for_copilot() {
     let environment = |name: &str| (name == "COPILOT_CLI").then(|| OsString::from("1"));
-    let context = Context {
+    let context = PayloadContext {
         cwd: Path::new("/w"),
         environment: &environment,
         first_line: &|_| None,

@@ -18,7 +18,7 @@ fn parse_alone(agent: &str, event: Option<&str>, payload: &[u8]) -> Parsed {
         agent,
         event,
         payload,
-        &Context {
+        &PayloadContext {
             cwd: Path::new("/hook"),
             environment: &environment,
             first_line: &|_| None,

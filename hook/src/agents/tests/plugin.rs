@@ -14,7 +14,7 @@ fn parse_shared(event: &str, payload: &Value, variables: &[(&str, &str)]) -> Par
             .find(|(known, _)| *known == name)
             .map(|(_, value)| OsString::from(value))
     };
-    let context = Context {
+    let context = PayloadContext {
         cwd: Path::new("/hook"),
         environment: &environment,
         first_line: &|_| None,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use ckpt_schema::event::{Event, EventKind};
 
-use crate::agents::payload::{Agent, Payload, Problem, shape};
+use crate::agents::payload::{Agent, Payload, PayloadError, shape};
 
 /// Windsurf Cascade.
 pub struct Windsurf;
@@ -21,10 +21,10 @@ impl Agent for Windsurf {
         &[]
     }
 
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, PayloadError> {
         let name = payload.event_name()?;
         let Some(kind) = kind(&name) else {
-            return Err(Problem::UnknownEvent);
+            return Err(PayloadError::UnknownEvent);
         };
         let mut event = payload.new_event(kind, &payload.session_id()?);
         event.turn_id = payload.id(&["execution_id"]);

@@ -39,7 +39,7 @@ pub struct LogArguments {
     pub agent: Option<String>,
     /// Only messages in this state
     #[arg(long, value_name = "STATE", value_enum)]
-    pub state: Option<State>,
+    pub state: Option<StateArgument>,
     /// Only messages whose prompt contains this text, ignoring case
     #[arg(long, value_name = "TEXT")]
     pub grep: Option<String>,
@@ -74,7 +74,7 @@ pub struct LogArguments {
 
 /// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum State {
+pub enum StateArgument {
     /// Its changes are in the workspace.
     Live,
     /// Reverted, and can be redone.

@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::output::Wanted;
+use crate::output::OutputOptions;
 use crate::output::paint::When;
 
 pub use changes::ChangesArguments;
@@ -32,7 +32,7 @@ pub use config::{ConfigArguments, ConfigCommand};
 pub use files::{BlameArguments, CatArguments, RecoverArguments};
 pub use history::{
     DiffArguments, DoctorArguments, Format, LogArguments, SessionsArguments, ShowArguments,
-    SnapshotArguments, State, StatusArguments,
+    SnapshotArguments, StateArgument, StatusArguments,
 };
 pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::{InstallArguments, UninstallArguments};
@@ -277,8 +277,8 @@ pub enum Candidates {
 
 impl Common {
     /// Returns what was asked for of the output.
-    pub fn wanted(&self) -> Wanted {
-        Wanted {
+    pub fn wanted(&self) -> OutputOptions {
+        OutputOptions {
             json: self.json || self.json_lines,
             json_lines: self.json_lines,
             quiet: self.quiet,

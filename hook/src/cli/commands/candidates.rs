@@ -36,7 +36,7 @@ pub fn run(invocation: &Invocation, kind: Candidates) -> Result<u8, Failure> {
 }
 
 /// A word and its description.
-type Candidate = (String, String);
+type Completion = (String, String);
 
 fn recent(invocation: &Invocation) -> Vec<MessageReport> {
     let filter = LogFilter {
@@ -50,7 +50,7 @@ fn recent(invocation: &Invocation) -> Vec<MessageReport> {
     read().map(|report| report.messages).unwrap_or_default()
 }
 
-fn messages(invocation: &Invocation) -> Vec<Candidate> {
+fn messages(invocation: &Invocation) -> Vec<Completion> {
     let view = invocation.output.view();
     let row = |message: &MessageReport| {
         let what = format!(
@@ -67,7 +67,7 @@ fn messages(invocation: &Invocation) -> Vec<Candidate> {
     last.into_iter().chain(messages.iter().map(row)).collect()
 }
 
-fn operations(invocation: &Invocation) -> Vec<Candidate> {
+fn operations(invocation: &Invocation) -> Vec<Completion> {
     let read = || {
         let directory = invocation.directory()?;
         let filter = LogFilter {
@@ -87,7 +87,7 @@ fn operations(invocation: &Invocation) -> Vec<Candidate> {
         .collect()
 }
 
-fn labels(invocation: &Invocation) -> Vec<Candidate> {
+fn labels(invocation: &Invocation) -> Vec<Completion> {
     let read = || {
         let directory = invocation.directory()?;
         Ok::<_, Failure>(invocation.open()?.labels(&directory, None)?)
@@ -99,7 +99,7 @@ fn labels(invocation: &Invocation) -> Vec<Candidate> {
         .collect()
 }
 
-fn sessions(invocation: &Invocation) -> Vec<Candidate> {
+fn sessions(invocation: &Invocation) -> Vec<Completion> {
     let read = || {
         let directory = invocation.directory()?;
         Ok::<_, Failure>(invocation.open()?.sessions(Some(&directory))?)
@@ -120,7 +120,7 @@ fn sessions(invocation: &Invocation) -> Vec<Candidate> {
         .collect()
 }
 
-fn agents(invocation: &Invocation) -> Vec<Candidate> {
+fn agents(invocation: &Invocation) -> Vec<Completion> {
     let read = || {
         let directory = invocation.directory()?;
         Ok::<_, Failure>(invocation.open()?.sessions(Some(&directory))?)

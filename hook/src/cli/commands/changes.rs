@@ -11,7 +11,7 @@ use crate::cli::invocation::Invocation;
 use crate::cli::pager::Pages;
 use crate::failure::Failure;
 use crate::output::html::{self, Top};
-use crate::output::lines::{self, Look, Moved};
+use crate::output::lines::{self, DiffOptions, Moved};
 use crate::output::paint::Paint;
 use crate::output::patch::{self, Sides};
 use crate::output::{View, columns, diff};
@@ -118,7 +118,7 @@ impl Changes<'_> {
     }
 
     /// Only colours tell what moved.
-    fn moved(&mut self, files: &[ChangeReport], look: &Look) -> Result<Moved, Failure> {
+    fn moved(&mut self, files: &[ChangeReport], look: &DiffOptions) -> Result<Moved, Failure> {
         let mut moved = Moved::default();
         if !self.invocation.output.view().paint.is_on() || files.len() > MOVES {
             return Ok(moved);
@@ -167,8 +167,8 @@ impl Changes<'_> {
     }
 }
 
-fn look(arguments: &ChangesArguments) -> Look {
-    Look {
+fn look(arguments: &ChangesArguments) -> DiffOptions {
+    DiffOptions {
         context: arguments.context,
         ignore_space: arguments.ignore_all_space,
         words: arguments.word_diff,

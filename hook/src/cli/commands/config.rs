@@ -8,7 +8,7 @@ use ckpt_store::{Error, Settings};
 use crate::agents::settings::file;
 use crate::cli::arguments::{ConfigArguments, ConfigCommand};
 use crate::cli::invocation::Invocation;
-use crate::config::edit::{self, Target};
+use crate::config::edit::{self, SettingTarget};
 use crate::config::keys::{self, KEYS, Key};
 use crate::config::of_directory;
 use crate::failure::{DONE, Failure};
@@ -71,7 +71,7 @@ fn refused(key: &Key, value: &str) -> Failure {
 fn change(
     invocation: &Invocation,
     key: &'static Key,
-    edit: impl FnOnce(&str, Target<'_>) -> ckpt_store::error::Result<String>,
+    edit: impl FnOnce(&str, SettingTarget<'_>) -> ckpt_store::error::Result<String>,
 ) -> Result<(), Failure> {
     let path = invocation.surroundings.config_file().ok_or_else(|| {
         Error::failed("cannot find a place for the settings: the home directory is unknown")
@@ -81,7 +81,7 @@ fn change(
     let workspace = workspace
         .map(|given| invocation.surroundings.absolute(given).map(canonical))
         .transpose()?;
-    let target = Target {
+    let target = SettingTarget {
         key,
         workspace: workspace.as_deref(),
         home: invocation.surroundings.home.as_deref(),

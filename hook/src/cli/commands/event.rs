@@ -13,7 +13,7 @@ use ckpt_store::error::{Error, ErrorKind, Result};
 use ckpt_store::sessions::Diagnostic;
 use ckpt_store::{Settings, Store};
 
-use crate::agents::payload::{Context, Parsed};
+use crate::agents::payload::{Parsed, PayloadContext};
 use crate::agents::{self, GENERIC, told};
 use crate::cli::arguments::{Arguments, Command, Common, EventArguments, FlagArguments};
 use crate::config::{self, Config};
@@ -139,7 +139,7 @@ fn directory(common: &Common, surroundings: &Surroundings) -> Result<PathBuf> {
 fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
     let payload = stdin::read_payload(io::stdin().lock())
         .map_err(|error| Error::failed("cannot read the payload on stdin").because(error))?;
-    let context = Context {
+    let context = PayloadContext {
         cwd,
         environment: &surroundings::variable,
         first_line: &stdin::first_line,

@@ -47,8 +47,8 @@ fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<
         return other_sessions(invocation, session);
     }
     match target(arguments.target.as_deref(), &messages) {
-        Target::Message(message) => operation::revert(invocation, &named(message)),
-        Target::Choose(why) => {
+        InsideTarget::Message(message) => operation::revert(invocation, &named(message)),
+        InsideTarget::Choose(why) => {
             invocation.output.text(&list(&why, &messages))?;
             Ok(DONE)
         }
@@ -57,7 +57,7 @@ fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<
 
 /// The interpretation of an argument.
 #[derive(Debug, PartialEq, Eq)]
-enum Target {
+enum InsideTarget {
     /// This message.
     Message(String),
     /// Nothing yet: the user has to choose, and this is why.
@@ -66,22 +66,26 @@ enum Target {
 
 /// Interprets what was typed, given the messages of the conversation, newest first. No argument means the newest
 /// message, unless something is reverted already.
-fn target(typed: Option<&str>, messages: &[MessageReport]) -> Target {
+fn target(typed: Option<&str>, messages: &[MessageReport]) -> InsideTarget {
     let live: Vec<&MessageReport> = live(messages).collect();
     match typed {
         None if messages
             .iter()
             .any(|message| message.state == MessageState::Hidden) =>
         {
-            Target::Choose("A message is already taken back; nothing was done now.".to_owned())
+            InsideTarget::Choose(
+                "A message is already taken back; nothing was done now.".to_owned(),
+            )
         }
-        None => Target::Message("last".to_owned()),
+        None => InsideTarget::Message("last".to_owned()),
         Some(typed) => match typed.parse::<usize>() {
             Ok(number) if number <= MOST => match number.checked_sub(1).and_then(|n| live.get(n)) {
-                Some(message) => Target::Message(message.id.clone()),
-                None => Target::Choose(format!("There is no message {number}; nothing was done.")),
+                Some(message) => InsideTarget::Message(message.id.clone()),
+                None => {
+                    InsideTarget::Choose(format!("There is no message {number}; nothing was done."))
+                }
             },
-            _ => Target::Message(typed.to_owned()),
+            _ => InsideTarget::Message(typed.to_owned()),
         },
     }
 }
@@ -192,8 +196,8 @@ mod tests {
         }
     }
 
-    fn named(id: &str) -> Target {
-        Target::Message(id.to_owned())
+    fn named(id: &str) -> InsideTarget {
+        InsideTarget::Message(id.to_owned())
     }
 
     #[test]
@@ -209,8 +213,14 @@ mod tests {
         ] {
             assert_eq!(target(typed, &messages), expected, "of {typed:?}");
         }
-        assert!(matches!(target(Some("4"), &messages), Target::Choose(_)));
-        assert!(matches!(target(Some("0"), &messages), Target::Choose(_)));
+        assert!(matches!(
+            target(Some("4"), &messages),
+            InsideTarget::Choose(_)
+        ));
+        assert!(matches!(
+            target(Some("0"), &messages),
+            InsideTarget::Choose(_)
+        ));
     }
 
     #[test]
@@ -220,7 +230,7 @@ mod tests {
             message("b", MessageState::Live),
             message("a", MessageState::Live),
         ];
-        let Target::Choose(why) = target(None, &messages) else {
+        let InsideTarget::Choose(why) = target(None, &messages) else {
             panic!("nobody said what");
         };
         assert_eq!(

@@ -10,7 +10,7 @@ use ckpt_store::error::{Context, Result};
 use ckpt_store::{Error, Forget};
 
 use super::ask;
-use crate::agents::install::{self, Advice, AgentState, Installed, Place, Scope};
+use crate::agents::install::{self, Advice, AgentState, Installed, SettingsPlace, SettingsScope};
 use crate::cli::arguments::{InstallArguments, UninstallArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, FAILED, Failure, PARTIAL};
@@ -24,10 +24,10 @@ enum Verb {
     Uninstall,
 }
 
-type Work = fn(&str, Scope, &Place<'_>, bool) -> Result<Vec<SettingsChange>>;
+type Installer = fn(&str, SettingsScope, &SettingsPlace<'_>, bool) -> Result<Vec<SettingsChange>>;
 
 impl Verb {
-    fn work(self) -> Work {
+    fn work(self) -> Installer {
         match self {
             Self::Install => install::install,
             Self::Uninstall => install::uninstall,
@@ -114,9 +114,9 @@ fn run(
         return list(invocation, &place);
     }
     let scope = if arguments.project {
-        Scope::Project
+        SettingsScope::Project
     } else {
-        Scope::User
+        SettingsScope::User
     };
     let mut report = InstallReport {
         version: report::VERSION,
@@ -135,7 +135,7 @@ fn run(
             }
         }
         for project in also {
-            let place = Place { project, ..place };
+            let place = SettingsPlace { project, ..place };
             let mut of_it = InstallReport {
                 changes: Vec::new(),
                 skipped: Vec::new(),
@@ -145,7 +145,7 @@ fn run(
                 change(
                     verb,
                     agent,
-                    Scope::Project,
+                    SettingsScope::Project,
                     &place,
                     arguments.dry_run,
                     &mut of_it,
@@ -183,8 +183,8 @@ fn run(
 fn change(
     verb: Verb,
     agent: &str,
-    scope: Scope,
-    place: &Place<'_>,
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
     dry_run: bool,
     report: &mut InstallReport,
 ) {
@@ -249,7 +249,7 @@ fn code(report: &InstallReport) -> u8 {
     }
 }
 
-fn list(invocation: &Invocation, place: &Place<'_>) -> std::result::Result<u8, Failure> {
+fn list(invocation: &Invocation, place: &SettingsPlace<'_>) -> std::result::Result<u8, Failure> {
     let agents = install::list(place).iter().map(agent).collect();
     let report = AgentsReport {
         version: report::VERSION,
@@ -329,8 +329,8 @@ impl Paths {
     }
 
     /// Returns them as the installer wants them.
-    pub fn place<'a>(&'a self, invocation: &Invocation, trust: bool) -> Place<'a> {
-        Place {
+    pub fn place<'a>(&'a self, invocation: &Invocation, trust: bool) -> SettingsPlace<'a> {
+        SettingsPlace {
             home: &self.home,
             project: &self.project,
             binary: &self.binary,

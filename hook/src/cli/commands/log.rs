@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::changes::Changes;
 use super::empty;
-use crate::cli::arguments::{ChangesArguments, Format, LogArguments, State};
+use crate::cli::arguments::{ChangesArguments, Format, LogArguments, StateArgument};
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
 use crate::failure::{DONE, Failure};
@@ -95,9 +95,9 @@ fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter
         until: moment(invocation, "--until", arguments.until.as_deref())?,
         agent: arguments.agent.clone(),
         state: arguments.state.map(|state| match state {
-            State::Live => MessageState::Live,
-            State::Hidden => MessageState::Hidden,
-            State::Discarded => MessageState::Discarded,
+            StateArgument::Live => MessageState::Live,
+            StateArgument::Hidden => MessageState::Hidden,
+            StateArgument::Discarded => MessageState::Discarded,
         }),
         grep: arguments.grep.clone(),
         search: None,

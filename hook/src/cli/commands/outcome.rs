@@ -7,7 +7,7 @@ use ckpt_store::revert::Before;
 use crate::cli::invocation::Invocation;
 use crate::failure::{BUSY, DONE, Failure, PARTIAL, UNAVAILABLE};
 use crate::output::operation::{self, Around};
-use crate::output::progress::{Line, document};
+use crate::output::progress::{ProgressLine, document};
 use crate::output::write_line;
 
 /// Does something that may take long, with a line that tells how far it is where somebody looks.
@@ -28,7 +28,7 @@ pub fn watched<T>(
     if !invocation.output.shows_progress() {
         return work(store);
     }
-    let line = Line::new();
+    let line = ProgressLine::new();
     let told = line.clone();
     store.watch(Some(Box::new(move |progress| told.operation(progress))));
     let done = work(store);

@@ -6,7 +6,7 @@ use super::label;
 use crate::cli::arguments::SnapshotArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
-use crate::output::progress::Line;
+use crate::output::progress::ProgressLine;
 use crate::output::status;
 
 /// Captures the workspace and prints the snapshot's id.
@@ -14,7 +14,7 @@ pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8,
     let directory = invocation.directory()?;
     arguments.label.as_deref().map_or(Ok(()), label::check)?;
     let mut store = invocation.open_to_record()?;
-    let line = Line::new();
+    let line = ProgressLine::new();
     let tell = |progress: SnapshotProgress| line.capture(progress);
     let progress: Option<&(dyn Fn(SnapshotProgress) + Sync)> = if invocation.output.shows_progress()
     {

@@ -24,7 +24,7 @@ use crate::output::text;
 
 /// How an operation is taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Way {
+enum Reversal {
     /// Nothing was reverted before it.
     Forward,
     /// The revert point was at a message before it.
@@ -82,7 +82,7 @@ pub fn undo(
     let last = last(store, directory)?;
     let before = store.before(&last.id)?;
     let report = match way(&last, &before) {
-        Way::Forward => {
+        Reversal::Forward => {
             let request = RedoRequest {
                 session: last.session.clone(),
                 all: true,
@@ -99,7 +99,7 @@ pub fn undo(
                 report
             }
         }
-        Way::To(point) => {
+        Reversal::To(point) => {
             let request = RevertRequest {
                 message: point,
                 session: last.session.clone(),
@@ -111,7 +111,7 @@ pub fn undo(
             };
             store.revert(directory, &request)?
         }
-        Way::Files => files(store, directory, asked, &last)?,
+        Reversal::Files => files(store, directory, asked, &last)?,
     };
     Ok((report, before.is_part))
 }
@@ -129,14 +129,14 @@ pub fn last(store: &mut Store, directory: &Path) -> Result<OperationEntry, Failu
 }
 
 /// Decides how an operation is taken back.
-fn way(last: &OperationEntry, before: &Before) -> Way {
+fn way(last: &OperationEntry, before: &Before) -> Reversal {
     match (last.kind, &before.point) {
-        (OperationKind::Revert, _) if before.is_unreverted => Way::Forward,
-        (OperationKind::Restore, _) => Way::Files,
+        (OperationKind::Revert, _) if before.is_unreverted => Reversal::Forward,
+        (OperationKind::Restore, _) => Reversal::Files,
         (_, Some(point)) if !before.is_part && before.point != last.message => {
-            Way::To(point.clone())
+            Reversal::To(point.clone())
         }
-        _ => Way::Files,
+        _ => Reversal::Files,
     }
 }
 
@@ -281,12 +281,12 @@ mod tests {
             is_part: true,
             ..from_m2.clone()
         };
-        let to_m2 = Way::To("m2".to_owned());
+        let to_m2 = Reversal::To("m2".to_owned());
         let cases = [
             (
                 entry(OperationKind::Revert, Some("m1")),
                 &first,
-                Way::Forward,
+                Reversal::Forward,
             ),
             (
                 entry(OperationKind::Revert, Some("m1")),
@@ -299,8 +299,8 @@ mod tests {
                 to_m2.clone(),
             ),
             (entry(OperationKind::Redo, Some("m3")), &from_m2, to_m2),
-            (entry(OperationKind::Revert, None), &part, Way::Files),
-            (entry(OperationKind::Restore, None), &first, Way::Files),
+            (entry(OperationKind::Revert, None), &part, Reversal::Files),
+            (entry(OperationKind::Restore, None), &first, Reversal::Files),
         ];
         for (entry, before, expected) in cases {
             assert_eq!(

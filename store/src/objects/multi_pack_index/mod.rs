@@ -46,7 +46,7 @@ const OUR_NAME: u64 = 5 + 40 + 4 + 1;
 /// A multi-pack-index that is asked.
 pub(crate) struct MultiPackIndex {
     bytes: IndexBytes,
-    names: Names,
+    names: IndexNames,
     ids: IdTable,
     offsets: u64,
     large: Option<Range<u64>>,
@@ -58,7 +58,7 @@ impl MultiPackIndex {
         let bytes = IndexBytes::open(file, WHOLE)?;
         let chunks = Chunks::read(&bytes)?;
         let names = chunks.insist(NAMES)?;
-        let names = Names::of(&bytes, names, bytes.u32(HEADER - 4)?)?;
+        let names = IndexNames::of(&bytes, names, bytes.u32(HEADER - 4)?)?;
         let (fanout, id_range, offsets) = (
             chunks.insist(FANOUT)?,
             chunks.insist(IDS)?,
@@ -202,14 +202,14 @@ impl Chunks {
 }
 
 /// The names of the packs' indexes, in order.
-enum Names {
+enum IndexNames {
     /// They are as long as ours, all of them: each is found by its number.
     Ours { start: u64, count: u32 },
     /// Others.
     Any { bytes: Vec<u8>, ends: Vec<usize> },
 }
 
-impl Names {
+impl IndexNames {
     fn of(bytes: &IndexBytes, range: Range<u64>, count: u32) -> Result<Self> {
         let (length, start) = (range.end - range.start, range.start);
         if (u64::from(count) * OUR_NAME).next_multiple_of(4) == length {

@@ -57,14 +57,14 @@ impl<'a, const N: usize> Data<'a, N> {
     }
 
     /// Reads the header of the entry at an offset.
-    pub(crate) fn entry(self, offset: u64) -> Result<Entry<'a, N>> {
+    pub(crate) fn entry(self, offset: u64) -> Result<PackEntry<'a, N>> {
         let mut front = vec![0; FRONT];
         let length = self.front(offset, &mut front)?.len();
         front.truncate(length);
         let mut rest = &front[..];
         let header = read_header(&mut rest, offset)?;
         let start = front.len() - rest.len();
-        Ok(Entry {
+        Ok(PackEntry {
             data: self,
             offset,
             header,
@@ -75,7 +75,7 @@ impl<'a, const N: usize> Data<'a, N> {
 }
 
 /// An entry of which the header was read.
-pub(crate) struct Entry<'a, const N: usize = SHA1> {
+pub(crate) struct PackEntry<'a, const N: usize = SHA1> {
     data: Data<'a, N>,
     offset: u64,
     /// Its header.
@@ -86,7 +86,7 @@ pub(crate) struct Entry<'a, const N: usize = SHA1> {
     start: usize,
 }
 
-impl<'a, const N: usize> Entry<'a, N> {
+impl<'a, const N: usize> PackEntry<'a, N> {
     /// Returns its object: the whole object at the end of its chain of deltas, and the deltas applied to it, innermost first.
     /// `find` returns the offset of an object of the same pack. Fails where anything of the chain is larger than `largest`.
     pub(crate) fn resolve(

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use flate2::bufread::ZlibDecoder;
 use rustix::fs::OFlags;
 
-use super::data::{Data, Entry};
+use super::data::{Data, PackEntry};
 use super::entry::{Content, FileRange, Header, at_end, read_header, size_from_delta};
 use super::index::PackIndex;
 use super::write::checksum as checksum_of;
@@ -32,7 +32,7 @@ pub(crate) struct PackFile {
     path: PathBuf,
     name: PathBuf,
     index: OnceLock<(PackIndex, Option<Permit>)>,
-    data: OnceLock<Kept>,
+    data: OnceLock<PackHandle>,
 }
 
 impl PackFile {
@@ -181,7 +181,7 @@ impl PackFile {
     /// except for deltas.
     pub(crate) fn copy_blob(&self, offset: u64, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
         self.with_data(|data| match data.entry(offset)? {
-            entry @ Entry {
+            entry @ PackEntry {
                 header:
                     Header {
                         content: Content::Whole(kind),
@@ -205,7 +205,7 @@ impl PackFile {
     }
 
     /// Returns an entry's object, whose deltas' bases are all in this pack.
-    fn resolve(&self, entry: Entry<'_>) -> Result<(ObjectKind, Vec<u8>)> {
+    fn resolve(&self, entry: PackEntry<'_>) -> Result<(ObjectKind, Vec<u8>)> {
         entry.resolve(LARGEST, |base| self.find(ObjectId::new(*base)))
     }
 
@@ -218,13 +218,13 @@ impl PackFile {
                 let file = open_regular(&self.path)?;
                 let length = file.metadata().context(what)?.len();
                 match Permit::take() {
-                    Some(permit) => self.data.get_or_init(|| Kept {
+                    Some(permit) => self.data.get_or_init(|| PackHandle {
                         file,
                         length,
                         _permit: Some(permit),
                     }),
                     None => {
-                        fresh = Kept {
+                        fresh = PackHandle {
                             file,
                             length,
                             _permit: None,
@@ -240,7 +240,7 @@ impl PackFile {
 }
 
 /// An open pack.
-struct Kept {
+struct PackHandle {
     file: File,
     length: u64,
     _permit: Option<Permit>,

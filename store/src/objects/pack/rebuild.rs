@@ -14,7 +14,7 @@ use flate2::bufread::ZlibDecoder;
 use libdeflater::Crc;
 use sha1::{Digest, Sha1};
 
-use super::data::{Data, Entry};
+use super::data::{Data, PackEntry};
 use super::entry::{Content, FileRange, at_end};
 use super::index::{self, Indexed};
 use super::read::{LARGEST, open_regular};
@@ -131,7 +131,7 @@ fn index_of(pack: &Path) -> Result<Vec<u8>> {
 }
 
 /// Returns the id of an entry's object, and the entry's length in bytes. Bases that are named by their ids stand before it.
-fn measure(entry: Entry<'_>, before: &HashMap<ObjectId, Indexed>) -> Result<(ObjectId, u64)> {
+fn measure(entry: PackEntry<'_>, before: &HashMap<ObjectId, Indexed>) -> Result<(ObjectId, u64)> {
     let size = entry.header.size;
     let mut decoder = ZlibDecoder::new(entry.compressed());
     let id = match entry.header.content {

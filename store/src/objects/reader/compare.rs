@@ -7,11 +7,11 @@ use crate::error::{Context, Result};
 /// Takes a blob's bytes and compares them with what a reader gives.
 pub(super) struct Comparer<'a> {
     reader: &'a mut dyn Read,
-    problem: Option<Problem>,
+    problem: Option<Mismatch>,
 }
 
 /// Why the bytes are not the same.
-pub(super) enum Problem {
+pub(super) enum Mismatch {
     /// The reader failed.
     Read(std::io::Error),
     /// They differ, or the reader gave fewer.
@@ -28,7 +28,7 @@ impl<'a> Comparer<'a> {
     }
 
     /// Returns what was wrong until now.
-    pub fn problem(&mut self) -> Option<Problem> {
+    pub fn problem(&mut self) -> Option<Mismatch> {
         self.problem.take()
     }
 
@@ -47,8 +47,8 @@ impl Write for Comparer<'_> {
         let mut other = vec![0; bytes.len()];
         let problem = match self.reader.read_exact(&mut other) {
             Ok(()) if other == bytes => return Ok(bytes.len()),
-            Err(error) if error.kind() != ErrorKind::UnexpectedEof => Problem::Read(error),
-            _ => Problem::Differs,
+            Err(error) if error.kind() != ErrorKind::UnexpectedEof => Mismatch::Read(error),
+            _ => Mismatch::Differs,
         };
         self.problem = Some(problem);
         Err(std::io::Error::other(

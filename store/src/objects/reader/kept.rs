@@ -18,7 +18,7 @@ pub(super) type Bytes = Arc<Vec<u8>>;
 /// Objects by id. When it is full, it keeps what it has: a caller that goes over many objects starts again with the
 /// first.
 #[derive(Default)]
-pub(super) struct Kept(Mutex<Objects>);
+pub(super) struct ObjectCache(Mutex<Objects>);
 
 #[derive(Default)]
 struct Objects {
@@ -26,7 +26,7 @@ struct Objects {
     bytes: usize,
 }
 
-impl Kept {
+impl ObjectCache {
     /// Returns an object.
     pub fn get(&self, id: ObjectId) -> Option<(ObjectKind, Bytes)> {
         self.0
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn objects_are_kept_up_to_a_limit_and_large_ones_never() {
-        let kept = Kept::default();
+        let kept = ObjectCache::default();
         let large = usize::try_from(LARGEST).expect("it fits");
         for number in 0..40 {
             assert_eq!(
@@ -78,7 +78,7 @@ mod tests {
             .filter(|number| kept.get(id(*number)).is_some())
             .count();
         assert_eq!(there, MOST / large, "as many as there is room for");
-        let kept = Kept::default();
+        let kept = ObjectCache::default();
         kept.keep(ObjectKind::Blob, id(1), vec![1; large + 1]);
         assert!(kept.get(id(1)).is_none(), "it is too large");
     }

@@ -20,8 +20,8 @@ use super::tree::{self, TreeEntry};
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::leftover;
 use crate::model::entry::ObjectId;
-use compare::{Comparer, Problem};
-use kept::Kept;
+use compare::{Comparer, Mismatch};
+use kept::ObjectCache;
 pub(crate) use packs::Packs;
 
 /// Whether bytes are stored under their id.
@@ -39,7 +39,7 @@ pub(crate) enum Held {
 pub(crate) struct Reader {
     directory: PathBuf,
     packs: RwLock<Arc<Packs>>,
-    kept: Kept,
+    kept: ObjectCache,
     is_crowded: AtomicBool,
 }
 
@@ -57,7 +57,7 @@ impl Reader {
         Ok(Self {
             directory,
             packs: RwLock::new(Arc::new(packs)),
-            kept: Kept::default(),
+            kept: ObjectCache::default(),
             is_crowded: AtomicBool::new(false),
         })
     }
@@ -133,10 +133,10 @@ impl Reader {
         let mut comparer = Comparer::new(reader);
         let copied = pack.copy_blob(offset, id, &mut comparer);
         match (comparer.problem(), copied) {
-            (Some(Problem::Read(error)), _) => {
+            (Some(Mismatch::Read(error)), _) => {
                 Err(error).context(|| "cannot read the bytes to compare")
             }
-            (Some(Problem::Differs), _) => Ok(Held::Collision),
+            (Some(Mismatch::Differs), _) => Ok(Held::Collision),
             (None, Ok(_)) => Ok(if comparer.at_end()? {
                 Held::Yes
             } else {

@@ -79,7 +79,7 @@ impl Packs {
             return Ok(None);
         }
         let mut joint = Joint::open(directory, known);
-        let Names {
+        let DirectoryNames {
             packs: alone,
             temporary,
         } = names(&opened, joint.as_mut()).context(what)?;
@@ -354,14 +354,14 @@ impl Opened {
 }
 
 /// The names in a directory of packs.
-struct Names {
+struct DirectoryNames {
     /// Of the packs that stand alone.
     packs: Vec<Vec<u8>>,
     temporary: Vec<Vec<u8>>,
 }
 
 /// Returns the names of the packs that stand alone; of those that the multi-pack-index names, notes that they are there.
-fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<Names> {
+fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<DirectoryNames> {
     let (mut packs, mut indexes, mut temporary) = (Vec::new(), HashSet::new(), Vec::new());
     let mut buffer = Vec::with_capacity(64 << 10);
     let mut entries = RawDir::new(directory.as_fd(), buffer.spare_capacity_mut());
@@ -386,5 +386,5 @@ fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<Nam
         name.strip_suffix(PACK)
             .is_some_and(|stem| indexes.contains(stem))
     });
-    Ok(Names { packs, temporary })
+    Ok(DirectoryNames { packs, temporary })
 }

@@ -5,13 +5,13 @@ use ckpt_schema::event::Event;
 
 use super::{Action, Decision, with_children};
 use crate::model::Milliseconds;
-use crate::record::view::View;
+use crate::record::view::EventContext;
 
 /// Two calls of hooks for one message are no further apart; nobody types the same message again as fast.
 const AT_ONCE: Milliseconds = 500;
 
 /// Decides what a user message asks for: to begin now, at the next boundary, or nothing.
-pub(super) fn begin(event: &Event, view: &View) -> Decision {
+pub(super) fn begin(event: &Event, view: &EventContext) -> Decision {
     if is_of_sub_agent(event, view) || is_doubled_message(event, view) {
         return Decision::default();
     }
@@ -29,7 +29,7 @@ pub(super) fn begin(event: &Event, view: &View) -> Decision {
 }
 
 /// A sub-agent's prompt is not a message of the user. Some agents name the parent only at the session's start.
-fn is_of_sub_agent(event: &Event, view: &View) -> bool {
+fn is_of_sub_agent(event: &Event, view: &EventContext) -> bool {
     let session = view.session.as_ref();
     event.parent_session_id.is_some() || session.is_some_and(|session| session.parent_id.is_some())
 }
@@ -37,7 +37,7 @@ fn is_of_sub_agent(event: &Event, view: &View) -> bool {
 /// A message id is one message's. A turn id may be several messages': the same words again, with nothing in between, are the
 /// same message. An agent that has neither, and calls us twice, does so at once. One that does not say what was asked has a
 /// message a turn, and the next one after the turn's end.
-fn is_doubled_message(event: &Event, view: &View) -> bool {
+fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
     if event.message_id.is_some() {
         return view.named_message.is_some();
     }
@@ -59,11 +59,11 @@ fn is_doubled_message(event: &Event, view: &View) -> bool {
 }
 
 /// While a tool of the same turn runs, the model has not seen the message: what the tool still does is the old message's.
-fn is_steered(event: &Event, view: &View) -> bool {
+fn is_steered(event: &Event, view: &EventContext) -> bool {
     is_same_turn(event, view) && view.own_step().is_some_and(|step| step.has_running)
 }
 
-fn is_same_turn(event: &Event, view: &View) -> bool {
+fn is_same_turn(event: &Event, view: &EventContext) -> bool {
     let message = view.message.as_ref();
     event.turn_id.is_some() && message.is_some_and(|message| message.turn_id == event.turn_id)
 }

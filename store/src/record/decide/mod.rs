@@ -9,7 +9,7 @@ use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 
 use super::look::{self, Look};
-use super::view::View;
+use super::view::EventContext;
 use crate::sessions::{COMMAND, OpenStep};
 use crate::settings::Settings;
 use crate::timeline::evidence::Standing;
@@ -70,7 +70,7 @@ pub(crate) struct Supposed {
 
 impl Decision {
     /// Ends the steps of other conversations whose agent is gone: nobody else would, and they hold nothing any more.
-    pub fn close_dead(&mut self, view: &View, is_dead: impl Fn(&OpenStep) -> bool) {
+    pub fn close_dead(&mut self, view: &EventContext, is_dead: impl Fn(&OpenStep) -> bool) {
         let own = view.root.as_ref().map(|root| root.id.as_str());
         let others = view
             .open
@@ -106,7 +106,7 @@ impl Decision {
 }
 
 /// Decides what an event asks for.
-pub(crate) fn decide(event: &Event, view: &View, settings: &Settings) -> Decision {
+pub(crate) fn decide(event: &Event, view: &EventContext, settings: &Settings) -> Decision {
     let decision = what_happens(event, view, settings);
     Decision {
         look: look::look(event, view, &decision),
@@ -114,7 +114,7 @@ pub(crate) fn decide(event: &Event, view: &View, settings: &Settings) -> Decisio
     }
 }
 
-fn what_happens(event: &Event, view: &View, settings: &Settings) -> Decision {
+fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Decision {
     if event.is_command || is_of_command(event, view) {
         return Decision::default();
     }
@@ -140,7 +140,7 @@ fn what_happens(event: &Event, view: &View, settings: &Settings) -> Decision {
 
 /// Returns whether the model is only called to run one of our own commands, with which the conversation began: that is
 /// not a step, and has no message to belong to.
-fn is_of_command(event: &Event, view: &View) -> bool {
+fn is_of_command(event: &Event, view: &EventContext) -> bool {
     let root = view.root.as_ref();
     let last = root.and_then(|root| root.last_event.as_deref());
     event.event == EventKind::StepStart && last == Some(COMMAND) && view.message.is_none()
@@ -159,7 +159,7 @@ fn close(closing: Vec<Closing>) -> Decision {
     }
 }
 
-fn own(view: &View, recovered: bool, standing: Standing) -> Vec<Closing> {
+fn own(view: &EventContext, recovered: bool, standing: Standing) -> Vec<Closing> {
     view.own_step()
         .map(|step| closing(step, recovered, standing))
         .into_iter()
@@ -175,7 +175,7 @@ fn closing(step: &OpenStep, recovered: bool, standing: Standing) -> Closing {
 }
 
 /// A turn that ended well leaves its background sub-agents at work; one that was interrupted took them along.
-fn with_children(view: &View) -> Vec<Closing> {
+fn with_children(view: &EventContext) -> Vec<Closing> {
     let mut ending = own(view, true, Standing::Cut);
     if !ending.is_empty() {
         let children = view.steps_of_children();

@@ -3,12 +3,12 @@
 use ckpt_schema::event::{Event, ToolKind};
 
 use super::{Action, Closing, Decision, Supposed, close, closing};
-use crate::record::view::View;
+use crate::record::view::EventContext;
 use crate::sessions::new_id;
 use crate::timeline::evidence::Standing;
 
 /// Decides what a step's start asks for. One that is open already ends; its own start once more says nothing.
-pub(super) fn start(event: &Event, view: &View) -> Decision {
+pub(super) fn start(event: &Event, view: &EventContext) -> Decision {
     let Some(open) = view.own_step() else {
         return Decision {
             action: Action::OpenStep,
@@ -27,7 +27,7 @@ pub(super) fn start(event: &Event, view: &View) -> Decision {
 
 /// Decides what the start of a tool asks for. Until a step's first tool the model was only thinking. One that
 /// only reads has no boundary that could be lost.
-pub(super) fn tool_start(event: &Event, view: &View) -> Decision {
+pub(super) fn tool_start(event: &Event, view: &EventContext) -> Decision {
     let only_reads = event.tool_kind == Some(ToolKind::Read);
     let action = match view.own_step() {
         None => Action::OpenStep,
@@ -42,7 +42,7 @@ pub(super) fn tool_start(event: &Event, view: &View) -> Decision {
 
 /// A finish that names a tool comes from an agent that reports only tools. It does not end the step while another tool
 /// runs.
-pub(super) fn finish(event: &Event, view: &View) -> Decision {
+pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
     if let Some(open) = view.own_step() {
         let another = event.step_id.is_some()
             && open.row.agent_id.is_some()
@@ -77,7 +77,7 @@ pub(super) fn finish(event: &Event, view: &View) -> Decision {
 
 /// An agent that reported the start of this message's last step reports every start, so another finish is a duplicate.
 /// Inferring a step for it would attribute the user's changes to the agent.
-fn is_doubled_finish(view: &View) -> bool {
+fn is_doubled_finish(view: &EventContext) -> bool {
     let of_message = |message_id: &str| {
         view.bound_message
             .as_ref()
@@ -89,7 +89,7 @@ fn is_doubled_finish(view: &View) -> bool {
 }
 
 /// Where the session last was: its newest message, or the step after that.
-fn last_boundary(view: &View) -> Option<i64> {
+fn last_boundary(view: &EventContext) -> Option<i64> {
     let message = view.bound_message.as_ref();
     let step = view.last_step.as_ref();
     let step_is_newer =

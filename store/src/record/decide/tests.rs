@@ -61,11 +61,11 @@ fn open(tools: u64, running: u64) -> OpenStep {
     }
 }
 
-fn view() -> View {
-    View {
+fn view() -> EventContext {
+    EventContext {
         session: Some(session()),
         root: Some(session()),
-        ..View::default()
+        ..EventContext::default()
     }
 }
 
@@ -73,7 +73,7 @@ fn event(kind: EventKind) -> Event {
     Event::new(kind, "generic", "s1")
 }
 
-fn decided(event: &Event, view: &View) -> Decision {
+fn decided(event: &Event, view: &EventContext) -> Decision {
     decide(event, view, &Settings::default())
 }
 
@@ -91,7 +91,7 @@ fn the_finish_of_one_tool_is_not_the_steps_while_another_runs() {
         tool_use_id: Some("one".into()),
         ..event(EventKind::StepFinish)
     };
-    let other_runs = View {
+    let other_runs = EventContext {
         open: vec![open(2, 1)],
         ..view()
     };
@@ -100,7 +100,7 @@ fn the_finish_of_one_tool_is_not_the_steps_while_another_runs() {
         Decision::default(),
         "what the other one does is the step's, too"
     );
-    let none_runs = View {
+    let none_runs = EventContext {
         open: vec![open(2, 0)],
         ..view()
     };
@@ -119,7 +119,7 @@ fn the_finish_of_one_tool_is_not_the_steps_while_another_runs() {
 
 #[test]
 fn a_message_closes_the_step_that_was_left_open() {
-    let view = View {
+    let view = EventContext {
         open: vec![open(1, 1)],
         ..view()
     };
@@ -139,7 +139,7 @@ fn a_message_of_the_running_turn_waits_for_the_next_boundary_while_a_tool_runs()
         prompt: Some("stop".into()),
         ..event(EventKind::UserMessage)
     };
-    let running = View {
+    let running = EventContext {
         message: Some(message("t")),
         open: vec![open(1, 1)],
         ..view()
@@ -149,7 +149,7 @@ fn a_message_of_the_running_turn_waits_for_the_next_boundary_while_a_tool_runs()
         Action::SteeredMessage,
         "the tool's edits are the old message's"
     );
-    let thinking = View {
+    let thinking = EventContext {
         open: vec![open(1, 0)],
         ..running.clone()
     };
@@ -171,7 +171,7 @@ fn a_message_of_the_running_turn_waits_for_the_next_boundary_while_a_tool_runs()
 
 #[test]
 fn a_message_delivered_twice_is_one_message() {
-    let first = View {
+    let first = EventContext {
         named_message: Some(message("t")),
         ..view()
     };
@@ -194,7 +194,7 @@ fn a_message_delivered_twice_is_one_message() {
         last_event: Some(name.into()),
         ..session()
     };
-    let at_once = View {
+    let at_once = EventContext {
         session: Some(last_event("user_message")),
         message: Some(message("t")),
         ..view()
@@ -204,7 +204,7 @@ fn a_message_delivered_twice_is_one_message() {
         Decision::default(),
         "nothing came in between"
     );
-    let later = View {
+    let later = EventContext {
         session: Some(last_event("step_finish")),
         ..at_once
     };
@@ -217,7 +217,7 @@ fn a_message_delivered_twice_is_one_message() {
 
 #[test]
 fn a_message_without_words_is_the_turns_until_the_turn_ends() {
-    let view = |last_event: &str| View {
+    let view = |last_event: &str| EventContext {
         session: Some(SessionRow {
             last_event: Some(last_event.into()),
             ..session()
@@ -243,7 +243,7 @@ fn a_message_without_words_is_the_turns_until_the_turn_ends() {
 
 #[test]
 fn what_a_sub_agent_is_told_is_no_message_also_where_only_its_start_says_whose_it_is() {
-    let child = View {
+    let child = EventContext {
         session: Some(SessionRow {
             parent_id: Some("parent".into()),
             ..session()
@@ -260,11 +260,11 @@ fn what_a_sub_agent_is_told_is_no_message_also_where_only_its_start_says_whose_i
 #[test]
 fn the_first_tool_of_a_step_moves_its_start_and_the_next_does_not() {
     let none = view();
-    let first = View {
+    let first = EventContext {
         open: vec![open(0, 0)],
         ..view()
     };
-    let second = View {
+    let second = EventContext {
         open: vec![open(1, 0)],
         ..view()
     };
@@ -297,7 +297,7 @@ fn the_first_tool_of_a_step_moves_its_start_and_the_next_does_not() {
 
 #[test]
 fn a_start_without_a_finish_is_closed_by_the_next_start() {
-    let view = View {
+    let view = EventContext {
         open: vec![open(1, 0)],
         ..view()
     };
@@ -319,7 +319,7 @@ fn a_start_without_a_finish_is_closed_by_the_next_start() {
 
 #[test]
 fn a_finish_without_a_start_begins_where_the_session_last_was() {
-    let after_message = View {
+    let after_message = EventContext {
         bound_message: Some(message("t")),
         ..view()
     };
@@ -331,7 +331,7 @@ fn a_finish_without_a_start_begins_where_the_session_last_was() {
         recovered: true,
         ..step_row("done", None, Some(9))
     };
-    let after_step = View {
+    let after_step = EventContext {
         last_step: Some(supposed),
         ..after_message
     };
@@ -343,7 +343,7 @@ fn a_finish_without_a_start_begins_where_the_session_last_was() {
 
 #[test]
 fn a_finish_delivered_twice_is_one_finish() {
-    let view = View {
+    let view = EventContext {
         named_step: Some(step_row("done", Some("x"), Some(9))),
         ..view()
     };
@@ -356,7 +356,7 @@ fn a_finish_delivered_twice_is_one_finish() {
         Decision::default(),
         "that step is closed"
     );
-    let nameless = View {
+    let nameless = EventContext {
         bound_message: Some(message("t")),
         last_step: view.named_step,
         ..self::view()
@@ -388,13 +388,13 @@ fn an_interrupted_turn_takes_its_sub_agents_along_and_a_finished_one_does_not() 
     let mut child = open(1, 1);
     child.row.id = "child".into();
     child.row.session_id = "c".into();
-    let interrupted = View {
+    let interrupted = EventContext {
         open: vec![child.clone(), open(1, 1)],
         ..view()
     };
     let closing = decided(&event(EventKind::UserMessage), &interrupted).closing;
     assert_eq!(closing.len(), 2, "both end");
-    let background = View {
+    let background = EventContext {
         open: vec![child],
         ..view()
     };

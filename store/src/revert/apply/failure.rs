@@ -12,7 +12,7 @@ use super::found::Found;
 
 /// Why an item was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(super) enum ItemFailure {
     /// What is there is not what was expected.
     Conflict(String),
     /// The system said no; a later try may go better.
@@ -20,9 +20,9 @@ pub(super) enum Failure {
 }
 
 /// What most functions of the writer return.
-pub(super) type Outcome<T> = Result<T, Failure>;
+pub(super) type ItemResult<T> = Result<T, ItemFailure>;
 
-impl Failure {
+impl ItemFailure {
     pub(super) fn conflict(reason: impl Into<String>) -> Self {
         Self::Conflict(reason.into())
     }
@@ -78,14 +78,14 @@ impl Failure {
     }
 }
 
-impl From<Failure> for Done {
-    fn from(failure: Failure) -> Self {
+impl From<ItemFailure> for Done {
+    fn from(failure: ItemFailure) -> Self {
         match failure {
-            Failure::Conflict(reason) => Self {
+            ItemFailure::Conflict(reason) => Self {
                 result: FileResult::Conflict,
                 reason: Some(ItemReason::new(ReasonCode::Moved, reason)),
             },
-            Failure::Failed(reason) => Self {
+            ItemFailure::Failed(reason) => Self {
                 result: FileResult::Failed,
                 reason: Some(ItemReason::new(ReasonCode::Failed, reason)),
             },

@@ -32,7 +32,7 @@ use sha1::{Digest, Sha1};
 use crate::model::entry::{Entry, EntryKind, State};
 use crate::model::hex::Hex;
 
-use super::failure::{Failure, Outcome};
+use super::failure::{ItemFailure, ItemResult};
 use super::found::{Found, look, open_file};
 use super::sys;
 use super::writer::{Slot, Writer, discard};
@@ -54,9 +54,14 @@ pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
 impl Writer<'_> {
     /// Puts what an interrupted attempt left at the place's own name in order; afterwards nothing stands there, or the item is
     /// not to be touched.
-    pub(super) fn settle(&self, place: &Slot<'_>, expected: State, target: State) -> Outcome<()> {
+    pub(super) fn settle(
+        &self,
+        place: &Slot<'_>,
+        expected: State,
+        target: State,
+    ) -> ItemResult<()> {
         let what = |error: Errno| {
-            Failure::of(
+            ItemFailure::of(
                 "what an interrupted attempt left beside it cannot be cleaned up",
                 error,
             )
@@ -83,19 +88,19 @@ impl Writer<'_> {
                     .map_err(what)
             }
             (standing, Some(target)) if standing.is(Some(target)) => {
-                Err(self.swap_back(place, target, Failure::unexpected(&left)))
+                Err(self.swap_back(place, target, ItemFailure::unexpected(&left)))
             }
-            _ => Err(
-                Failure::conflict("an interrupted attempt left bytes that no snapshot holds")
-                    .kept_in(&place.own),
-            ),
+            _ => Err(ItemFailure::conflict(
+                "an interrupted attempt left bytes that no snapshot holds",
+            )
+            .kept_in(&place.own)),
         }
     }
 
     /// Puts the second name in order that what was there may have had ([`sys::replace`]).
-    pub(super) fn settle_second_name(&self, place: &Slot<'_>, expected: State) -> Outcome<()> {
+    pub(super) fn settle_second_name(&self, place: &Slot<'_>, expected: State) -> ItemResult<()> {
         let what = |error: Errno| {
-            Failure::of(
+            ItemFailure::of(
                 "what an interrupted attempt left beside it cannot be cleaned up",
                 error,
             )
@@ -113,13 +118,13 @@ impl Writer<'_> {
             return sys::unlink(place.directory, &second).map_err(what);
         }
         Err(
-            Failure::conflict("an interrupted attempt left bytes that no snapshot holds")
+            ItemFailure::conflict("an interrupted attempt left bytes that no snapshot holds")
                 .kept_in(&second),
         )
     }
 
     /// Returns whether what is left is the beginning of the target, or a hole where a power cut lost its bytes.
-    fn is_part_of(&self, place: &Slot<'_>, left: &Found, target: State) -> Outcome<bool> {
+    fn is_part_of(&self, place: &Slot<'_>, left: &Found, target: State) -> ItemResult<bool> {
         let Some(target) = target else {
             return Ok(false);
         };
@@ -133,9 +138,9 @@ impl Writer<'_> {
         }
     }
 
-    fn is_beginning_of(&self, place: &Slot<'_>, target: Entry) -> Outcome<bool> {
+    fn is_beginning_of(&self, place: &Slot<'_>, target: Entry) -> ItemResult<bool> {
         let what = |error| {
-            Failure::of(
+            ItemFailure::of(
                 "what an interrupted attempt left beside it cannot be read",
                 error,
             )
@@ -150,11 +155,11 @@ impl Writer<'_> {
             left: File::from(left),
             equal: true,
         };
-        (self.contents)(blob, &mut comparison).map_err(|error| Failure::from_error(&error))?;
+        (self.contents)(blob, &mut comparison).map_err(|error| ItemFailure::from_error(&error))?;
         let ended = comparison
             .left
             .read(&mut [0])
-            .map_err(|error| Failure::Failed(error.to_string()))?
+            .map_err(|error| ItemFailure::Failed(error.to_string()))?
             == 0;
         Ok(comparison.equal && ended)
     }

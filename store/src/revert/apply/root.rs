@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, FileType, Mode, RawMode, Stat, fstat, mkdirat, statat}
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::{Context, Error, Result};
-use crate::fs::beneath::{self, Way};
+use crate::fs::beneath::{self, Lookup};
 use crate::model::path::WorkspacePath;
 
 use super::sys::{self, Answer};
@@ -28,12 +28,12 @@ pub struct Abilities {
 
 /// The device and inode of a directory: its identity, under any name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(super) struct DeviceInode {
     device: u64,
     inode: u64,
 }
 
-impl Identity {
+impl DeviceInode {
     #[expect(clippy::unnecessary_cast, reason = "the types differ between systems")]
     pub(super) fn of(stat: &Stat) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Identity {
 #[derive(Debug)]
 pub struct Root {
     directory: OwnedFd,
-    identity: Identity,
+    identity: DeviceInode,
     abilities: Abilities,
 }
 
@@ -58,7 +58,7 @@ pub type Permissions<'a> = dyn Fn(&WorkspacePath) -> Option<u32> + Sync + 'a;
 #[derive(Debug)]
 pub(super) enum Descent {
     /// The directory.
-    Directory(OwnedFd, Identity),
+    Directory(OwnedFd, DeviceInode),
     /// It, or one above it, is not there.
     Missing,
     /// It, or a directory above it, is not a directory (perhaps a link), so nothing below it belongs to the workspace.
@@ -80,7 +80,7 @@ impl Root {
             target_vendor = "apple"
         ));
         let abilities = Abilities {
-            openat2: beneath::way(directory.as_fd()) == Way::Kernel,
+            openat2: beneath::way(directory.as_fd()) == Lookup::Kernel,
             rename_flags,
             leases: cfg!(target_os = "linux"),
         };
@@ -88,10 +88,10 @@ impl Root {
             .context(|| format!("cannot read the workspace `{}`", path.display()))?;
         let root = Self {
             directory,
-            identity: Identity::of(&stat),
+            identity: DeviceInode::of(&stat),
             abilities,
         };
-        if root.identity != (Identity { device, inode }) {
+        if root.identity != (DeviceInode { device, inode }) {
             return Err(Error::unavailable(format!(
                 "`{}` is not the directory that was recorded",
                 path.display()
@@ -172,7 +172,7 @@ impl Root {
                 Err(Errno::XDEV) => return Ok(Descent::Blocked(MOUNT)),
                 Err(error) => return Err(error),
             };
-            identity = Identity::of(&retry_on_intr(|| fstat(&here))?);
+            identity = DeviceInode::of(&retry_on_intr(|| fstat(&here))?);
             if repositories.contains(&identity) {
                 return Ok(Descent::Blocked(
                     "a directory above it is a `.git` under another name",
@@ -184,9 +184,9 @@ impl Root {
 
     fn open_step(&self, holder: BorrowedFd<'_>, name: &[u8]) -> Answer<OwnedFd> {
         let way = if self.abilities.openat2 {
-            Way::Kernel
+            Lookup::Kernel
         } else {
-            Way::Components
+            Lookup::Components
         };
         beneath::enter(holder, name, way)
     }
@@ -226,9 +226,9 @@ fn make_directory(holder: BorrowedFd<'_>, name: &[u8], permissions: Option<u32>)
 
 /// A `.git` may be reached by a name that does not look like one: another case, or a link of the file system's own.
 /// So its identity is remembered, and no directory below with that identity is entered (as jj does in `create_parent_dirs`).
-fn repository_beside(holder: BorrowedFd<'_>) -> Answer<Option<Identity>> {
+fn repository_beside(holder: BorrowedFd<'_>) -> Answer<Option<DeviceInode>> {
     match retry_on_intr(|| statat(holder, c".git", AtFlags::SYMLINK_NOFOLLOW)) {
-        Ok(stat) => Ok(Some(Identity::of(&stat))),
+        Ok(stat) => Ok(Some(DeviceInode::of(&stat))),
         Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(error),
     }

@@ -16,11 +16,11 @@ use crate::model::reason::ItemReason;
 mod aside;
 
 use super::Work;
-use super::failure::{Failure, Outcome};
+use super::failure::{ItemFailure, ItemResult};
 use super::found::{Found, look};
 use super::leftover::own_name;
 use super::order::{Chunk, Order, chunks, order};
-use super::root::{Descent, Identity, Root};
+use super::root::{Descent, DeviceInode, Root};
 use super::sys::{self, Answer};
 use super::workers::{alongside, share};
 use super::writer::{Change, Prepared, Slot, Writer};
@@ -44,13 +44,13 @@ pub(super) struct Run<'a> {
 }
 
 /// How it went with some items: whether each was changed, or why not.
-type Results = Vec<(usize, Outcome<bool>)>;
+type Results = Vec<(usize, ItemResult<bool>)>;
 
 /// Items whose targets stand as temporary files next to what they replace.
 struct Ready {
     chunk: Chunk,
     directory: OwnedFd,
-    identity: Identity,
+    identity: DeviceInode,
 }
 
 impl<'a> Run<'a> {
@@ -141,17 +141,19 @@ impl<'a> Run<'a> {
         chunks(self.work.items, indices)
     }
 
-    fn pass_through(&self) -> Vec<Option<Outcome<bool>>> {
+    fn pass_through(&self) -> Vec<Option<ItemResult<bool>>> {
         self.work.items.iter().map(|_| None).collect()
     }
 
     /// Whatever planned it: what has bytes that nobody stored is not touched.
-    fn refuse(item: &Item) -> Outcome<()> {
+    fn refuse(item: &Item) -> ItemResult<()> {
         if item.expected.is_some_and(|entry| !entry.is_stored()) {
-            return Err(Failure::conflict("what is there is not stored"));
+            return Err(ItemFailure::conflict("what is there is not stored"));
         }
         if item.target.is_some_and(|entry| !entry.is_stored()) {
-            return Err(Failure::Failed("the new content is not stored".to_owned()));
+            return Err(ItemFailure::Failed(
+                "the new content is not stored".to_owned(),
+            ));
         }
         Ok(())
     }
@@ -200,12 +202,12 @@ impl<'a> Run<'a> {
             // Nothing stands there, and nothing shall.
             Ok(Descent::Missing | Descent::Replaced) => return self.all(chunk, &Ok(false)),
             Ok(Descent::Blocked(reason)) => {
-                return self.all(chunk, &Err(Failure::conflict(reason)));
+                return self.all(chunk, &Err(ItemFailure::conflict(reason)));
             }
             Err(error) => {
                 return self.all(
                     chunk,
-                    &Err(Failure::of("its directory cannot be entered", error).into_failure()),
+                    &Err(ItemFailure::of("its directory cannot be entered", error).into_failure()),
                 );
             }
         };
@@ -232,7 +234,7 @@ impl<'a> Run<'a> {
         results
     }
 
-    fn all(&self, chunk: &Chunk, result: &Outcome<bool>) -> Results {
+    fn all(&self, chunk: &Chunk, result: &ItemResult<bool>) -> Results {
         self.tell_progress(chunk.items.len());
         chunk
             .items
@@ -247,7 +249,7 @@ impl<'a> Run<'a> {
             let remove = || self.remove_directory(path, index.map(|index| self.item(index)));
             // What was in it is gone by now; a call that failed by chance need not leave the empty directory behind.
             let removed = match remove() {
-                Err(Failure::Failed(_)) => remove(),
+                Err(ItemFailure::Failed(_)) => remove(),
                 removed => removed,
             };
             if matches!(removed, Ok(true)) {
@@ -259,15 +261,18 @@ impl<'a> Run<'a> {
                     results.push((*index, removed));
                 }
                 // The directory has no item of its own, so the reason goes to the item that emptied it.
-                (None, Err(Failure::Failed(reason))) => results.extend(self.blame(path, &reason)),
+                (None, Err(ItemFailure::Failed(reason))) => {
+                    results.extend(self.blame(path, &reason))
+                }
                 (None, _) => {}
             }
         }
         results
     }
 
-    fn remove_directory(&self, path: &WorkspacePath, item: Option<&Item>) -> Outcome<bool> {
-        let failed = |error| Failure::of("its directory cannot be entered", error).into_failure();
+    fn remove_directory(&self, path: &WorkspacePath, item: Option<&Item>) -> ItemResult<bool> {
+        let failed =
+            |error| ItemFailure::of("its directory cannot be entered", error).into_failure();
         let Descent::Directory(directory, _) =
             self.root.descend(path.parent().as_ref()).map_err(failed)?
         else {
@@ -284,11 +289,13 @@ impl<'a> Run<'a> {
             Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::LOOP) => {
                 Ok(false)
             }
-            Err(error) => Err(Failure::of("the directory cannot be removed", error).into_failure()),
+            Err(error) => {
+                Err(ItemFailure::of("the directory cannot be removed", error).into_failure())
+            }
         }
     }
 
-    fn blame(&self, directory: &WorkspacePath, reason: &str) -> Option<(usize, Outcome<bool>)> {
+    fn blame(&self, directory: &WorkspacePath, reason: &str) -> Option<(usize, ItemResult<bool>)> {
         let mut removed = self.order.removals.iter().chain(
             self.order
                 .emptied
@@ -298,7 +305,7 @@ impl<'a> Run<'a> {
         let index = removed.find(|index| self.item(**index).path.is_below(directory))?;
         Some((
             *index,
-            Err(Failure::Failed(format!(
+            Err(ItemFailure::Failed(format!(
                 "`{}`: {reason}",
                 directory.to_text()
             ))),
@@ -306,10 +313,10 @@ impl<'a> Run<'a> {
     }
 
     /// An empty directory that gets entries has nothing else to be done to it.
-    fn check_filled(&self, index: usize) -> Outcome<bool> {
+    fn check_filled(&self, index: usize) -> ItemResult<bool> {
         self.tell_progress(1);
         let path = &self.item(index).path;
-        let failed = |error| Failure::of("cannot be read", error).into_failure();
+        let failed = |error| ItemFailure::of("cannot be read", error).into_failure();
         let Descent::Directory(directory, _) =
             self.root.descend(path.parent().as_ref()).map_err(failed)?
         else {
@@ -317,7 +324,7 @@ impl<'a> Run<'a> {
         };
         match look(directory.as_fd(), path.name()).map_err(failed)?.0 {
             Found::Directory { .. } | Found::Nothing => Ok(false),
-            found => Err(Failure::unexpected(&found)),
+            found => Err(ItemFailure::unexpected(&found)),
         }
     }
 
@@ -340,7 +347,7 @@ impl<'a> Run<'a> {
             Ok(()) => self.finish(&ready),
             Err(error) => self.give_up(
                 &ready,
-                &Failure::of("cannot be synced", error).into_failure(),
+                &ItemFailure::of("cannot be synced", error).into_failure(),
             ),
         });
         results.extend(finished.into_iter().flatten());
@@ -377,9 +384,10 @@ impl<'a> Run<'a> {
 
     /// Directories are made only for what is new: where something is expected, its directory is there or it is not as
     /// expected.
-    fn enter_to_write(&self, chunk: &Chunk) -> Outcome<(OwnedFd, Identity)> {
-        let failed =
-            |error| Failure::of("its directory cannot be entered or made", error).into_failure();
+    fn enter_to_write(&self, chunk: &Chunk) -> ItemResult<(OwnedFd, DeviceInode)> {
+        let failed = |error| {
+            ItemFailure::of("its directory cannot be entered or made", error).into_failure()
+        };
         let is_new = |index: &usize| self.item(*index).expected.is_none();
         let mut made = Vec::new();
         let descent = if chunk.items.iter().any(is_new) {
@@ -393,17 +401,17 @@ impl<'a> Run<'a> {
         }
         match descent.map_err(failed)? {
             Descent::Directory(directory, identity) => Ok((directory, identity)),
-            Descent::Missing => Err(Failure::conflict(
+            Descent::Missing => Err(ItemFailure::conflict(
                 "it is not what was expected: its directory is gone",
             )),
-            Descent::Replaced => Err(Failure::conflict(
+            Descent::Replaced => Err(ItemFailure::conflict(
                 "a directory above it is no longer a directory",
             )),
-            Descent::Blocked(reason) => Err(Failure::conflict(reason)),
+            Descent::Blocked(reason) => Err(ItemFailure::conflict(reason)),
         }
     }
 
-    fn prepare_item(&self, directory: &OwnedFd, item: &Item) -> Outcome<Prepared> {
+    fn prepare_item(&self, directory: &OwnedFd, item: &Item) -> ItemResult<Prepared> {
         Self::refuse(item)?;
         let emptied = self.order.losing.contains(&item.path);
         let target = self.target(item);
@@ -428,14 +436,14 @@ impl<'a> Run<'a> {
             Err(error) => {
                 return self.give_up(
                     ready,
-                    &Failure::of("its directory cannot be entered", error).into_failure(),
+                    &ItemFailure::of("its directory cannot be entered", error).into_failure(),
                 );
             }
         };
         if !same {
             return self.give_up(
                 ready,
-                &Failure::conflict("its directory was moved or replaced meanwhile"),
+                &ItemFailure::conflict("its directory was moved or replaced meanwhile"),
             );
         }
         let act = |index: &usize| {
@@ -448,7 +456,7 @@ impl<'a> Run<'a> {
         self.close_chunk(&ready.chunk, results)
     }
 
-    fn give_up(&self, ready: &Ready, failure: &Failure) -> Results {
+    fn give_up(&self, ready: &Ready, failure: &ItemFailure) -> Results {
         for index in &ready.chunk.items {
             let item = self.item(*index);
             self.writer
@@ -520,13 +528,13 @@ impl<'a> Run<'a> {
     }
 
     /// What was put into its place is there, synced or not.
-    fn report(&self, results: Vec<Option<Outcome<bool>>>, synced: Answer<()>) -> Vec<Done> {
+    fn report(&self, results: Vec<Option<ItemResult<bool>>>, synced: Answer<()>) -> Vec<Done> {
         let reason = synced.err().map(|error| {
             let text =
                 format!("done, but a power cut may undo it, because it cannot be synced: {error}");
             ItemReason::new(ReasonCode::NotSynced, text)
         });
-        let done = |(item, result): (&Item, Option<Outcome<bool>>)| match result {
+        let done = |(item, result): (&Item, Option<ItemResult<bool>>)| match result {
             None => Done {
                 result: item.result,
                 reason: item.reason.clone(),

@@ -34,7 +34,7 @@ pub(super) fn take_out(
     name: &[u8],
     own: &[u8],
 ) -> Answer<()> {
-    match rename_with(flags, directory, name, own, Way::NoReplace) {
+    match rename_with(flags, directory, name, own, RenameMode::NoReplace) {
         Err(error) if is_lacking(error) => {
             retry_on_intr(|| renameat(directory, name, directory, own))
         }
@@ -52,7 +52,7 @@ pub(super) fn put_in(
     own: &[u8],
     name: &[u8],
 ) -> Answer<()> {
-    match rename_with(flags, directory, own, name, Way::NoReplace) {
+    match rename_with(flags, directory, own, name, RenameMode::NoReplace) {
         Err(error) if is_lacking(error) => {}
         other => return other,
     }
@@ -75,7 +75,7 @@ pub(super) fn exchange(
     own: &[u8],
     name: &[u8],
 ) -> Answer<bool> {
-    match rename_with(flags, directory, own, name, Way::Exchange) {
+    match rename_with(flags, directory, own, name, RenameMode::Exchange) {
         Ok(()) => Ok(true),
         Err(error) if is_lacking(error) => Ok(false),
         Err(error) => Err(error),
@@ -83,7 +83,7 @@ pub(super) fn exchange(
 }
 
 #[derive(Clone, Copy)]
-enum Way {
+enum RenameMode {
     NoReplace,
     Exchange,
 }
@@ -94,12 +94,12 @@ fn rename_with(
     directory: BorrowedFd<'_>,
     from: &[u8],
     to: &[u8],
-    way: Way,
+    way: RenameMode,
 ) -> Answer<()> {
     use rustix::fs::{RenameFlags, renameat_with};
     let way = match way {
-        Way::NoReplace => RenameFlags::NOREPLACE,
-        Way::Exchange => RenameFlags::EXCHANGE,
+        RenameMode::NoReplace => RenameFlags::NOREPLACE,
+        RenameMode::Exchange => RenameFlags::EXCHANGE,
     };
     if flags {
         retry_on_intr(|| renameat_with(directory, from, directory, to, way))
@@ -114,7 +114,7 @@ fn rename_with(
     _directory: BorrowedFd<'_>,
     _from: &[u8],
     _to: &[u8],
-    _way: Way,
+    _way: RenameMode,
 ) -> Answer<()> {
     Err(Errno::NOSYS)
 }

@@ -11,7 +11,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use crate::model::entry::{Entry, EntryKind};
 
-use super::failure::{Failure, Outcome};
+use super::failure::{ItemFailure, ItemResult};
 use super::sys::{self, Answer};
 use super::writer::{Slot, Writer};
 
@@ -23,7 +23,7 @@ impl Writer<'_> {
         place: &Slot<'_>,
         old: Option<&Stat>,
         target: Entry,
-    ) -> Outcome<()> {
+    ) -> ItemResult<()> {
         match target.mode.kind() {
             EntryKind::File => self.make_file(place, old, target),
             EntryKind::Symlink => self.make_link(place, old, target),
@@ -31,7 +31,7 @@ impl Writer<'_> {
         }
     }
 
-    fn make_file(&self, place: &Slot<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
+    fn make_file(&self, place: &Slot<'_>, old: Option<&Stat>, target: Entry) -> ItemResult<()> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let own = &place.own[..];
@@ -48,47 +48,52 @@ impl Writer<'_> {
         old: Option<&Stat>,
         target: Entry,
         mut file: File,
-    ) -> Outcome<()> {
+    ) -> ItemResult<()> {
         self.fill(&mut file, target)?;
         keep_owner_of_file(place.directory, old, &file)
             .and_then(|()| retry_on_intr(|| fchmod(&file, permissions(target))))
             .map_err(|error| {
-                Failure::of("cannot be given its owner and permissions", error).into_failure()
+                ItemFailure::of("cannot be given its owner and permissions", error).into_failure()
             })?;
         if !self.sync_each {
             return Ok(());
         }
         // All of it is written, and whether the disk has it is not known.
         retry_on_intr(|| fsync(&file))
-            .map_err(|error| Failure::of("cannot be synced", error).into_failure())
+            .map_err(|error| ItemFailure::of("cannot be synced", error).into_failure())
     }
 
-    fn fill(&self, to: &mut dyn Write, target: Entry) -> Outcome<()> {
+    fn fill(&self, to: &mut dyn Write, target: Entry) -> ItemResult<()> {
         let blob = target
             .blob
-            .ok_or_else(|| Failure::Failed("its bytes are not stored".to_owned()))?;
-        (self.contents)(blob, to).map_err(|error| Failure::from_error(&error))?;
+            .ok_or_else(|| ItemFailure::Failed("its bytes are not stored".to_owned()))?;
+        (self.contents)(blob, to).map_err(|error| ItemFailure::from_error(&error))?;
         Ok(())
     }
 
-    fn make_link(&self, place: &Slot<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
+    fn make_link(&self, place: &Slot<'_>, old: Option<&Stat>, target: Entry) -> ItemResult<()> {
         let mut text = LinkText(Vec::new());
         self.fill(&mut text, target)?;
         retry_on_intr(|| symlinkat(&text.0[..], place.directory, &place.own[..]))
             .map_err(blocked)?;
         let kept = keep_owner(place, old)
-            .map_err(|error| Failure::of("cannot be given to its owner", error).into_failure());
+            .map_err(|error| ItemFailure::of("cannot be given to its owner", error).into_failure());
         kept.inspect_err(|_| self.drop_prepared(place, target))
     }
 
-    fn make_directory(&self, place: &Slot<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
+    fn make_directory(
+        &self,
+        place: &Slot<'_>,
+        old: Option<&Stat>,
+        target: Entry,
+    ) -> ItemResult<()> {
         let own = &place.own[..];
         retry_on_intr(|| mkdirat(place.directory, own, OpenMode::from_raw_mode(0o700)))
             .map_err(blocked)?;
         keep_owner(place, old)
             .and_then(|()| sys::open_readable(place.directory, own))
             .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))))
-            .map_err(|error| Failure::of("cannot be made", error).into_failure())
+            .map_err(|error| ItemFailure::of("cannot be made", error).into_failure())
             .inspect_err(|_| self.drop_prepared(place, target))
     }
 }
@@ -98,8 +103,8 @@ pub(super) fn permissions(entry: Entry) -> OpenMode {
     OpenMode::from_raw_mode(RawMode::try_from(entry.mode.permissions()).unwrap_or(0))
 }
 
-fn blocked(error: Errno) -> Failure {
-    Failure::of("cannot make a temporary file beside it", error).into_failure()
+fn blocked(error: Errno) -> ItemFailure {
+    ItemFailure::of("cannot make a temporary file beside it", error).into_failure()
 }
 
 /// As root, what is made belongs to whom the old entry belonged, or else to whom the directory belongs.

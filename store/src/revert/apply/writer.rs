@@ -22,7 +22,7 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind, ObjectId, State};
 
-use super::failure::{Failure, Outcome};
+use super::failure::{ItemFailure, ItemResult};
 use super::found::{Found, look, open_file};
 use super::lease::{self, Lease};
 use super::sys::{self, Answer};
@@ -90,20 +90,20 @@ impl Writer<'_> {
         place: &Slot<'_>,
         expected: State,
         filled: bool,
-    ) -> Outcome<Change> {
+    ) -> ItemResult<Change> {
         self.settle(place, expected, None)?;
         let (found, _) = look(place.directory, place.name)
-            .map_err(|error| Failure::of("cannot be read", error))?;
+            .map_err(|error| ItemFailure::of("cannot be read", error))?;
         match found {
             Found::Nothing => return Ok(Change::Nothing),
             Found::Directory { .. } if filled => return Ok(Change::Nothing),
             found if found.is(expected) => {}
-            found => return Err(Failure::unexpected(&found)),
+            found => return Err(ItemFailure::unexpected(&found)),
         }
         match sys::take_out(self.rename_flags, place.directory, place.name, &place.own) {
             Ok(()) => self.let_go(place, expected, None, Look::First),
             Err(Errno::NOENT) => Ok(Change::Nothing),
-            Err(error) => Err(Failure::of("cannot be moved aside", error)),
+            Err(error) => Err(ItemFailure::of("cannot be moved aside", error)),
         }
     }
 
@@ -115,7 +115,7 @@ impl Writer<'_> {
         expected: State,
         target: State,
         which: Look,
-    ) -> Outcome<Change> {
+    ) -> ItemResult<Change> {
         // Held until it is gone.
         let lease = self.lease_on(place.directory, &place.own, expected);
         let failure = match look(place.directory, &place.own) {
@@ -126,12 +126,12 @@ impl Writer<'_> {
                 }
                 match discard(place, &found) {
                     Ok(()) => return Ok(Change::Done),
-                    Err(error) => Failure::of("what was there cannot be removed", error),
+                    Err(error) => ItemFailure::of("what was there cannot be removed", error),
                 }
             }
             Ok((Found::Entry(_) | Found::Changing, _)) if which == Look::Later => written_to(),
-            Ok((found, _)) => Failure::unexpected(&found),
-            Err(error) => Failure::of("what was there cannot be read", error),
+            Ok((found, _)) => ItemFailure::unexpected(&found),
+            Err(error) => ItemFailure::of("what was there cannot be read", error),
         };
         let Some(target) = target else {
             return Err(self.move_back(place, failure));
@@ -144,7 +144,7 @@ impl Writer<'_> {
     }
 
     /// Gives what was moved aside its name again, if nobody took the name meanwhile.
-    pub(super) fn move_back(&self, place: &Slot<'_>, failure: Failure) -> Failure {
+    pub(super) fn move_back(&self, place: &Slot<'_>, failure: ItemFailure) -> ItemFailure {
         match sys::put_in(self.rename_flags, place.directory, &place.own, place.name) {
             Ok(()) => failure,
             Err(_) => failure.kept_in(&place.own),
@@ -152,22 +152,22 @@ impl Writer<'_> {
     }
 
     /// Removes a directory that is what was expected, if it is empty. Returns whether it was removed.
-    pub(super) fn remove_directory(&self, place: &Slot<'_>, expected: State) -> Outcome<bool> {
+    pub(super) fn remove_directory(&self, place: &Slot<'_>, expected: State) -> ItemResult<bool> {
         self.settle(place, expected, None)?;
         let (found, _) = look(place.directory, place.name)
-            .map_err(|error| Failure::of("cannot be read", error))?;
+            .map_err(|error| ItemFailure::of("cannot be read", error))?;
         match found {
             Found::Nothing => return Ok(false),
             found if found.is(expected) => {}
-            found => return Err(Failure::unexpected(&found)),
+            found => return Err(ItemFailure::unexpected(&found)),
         }
         match sys::remove_directory(place.directory, place.name) {
             Ok(()) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
-                Err(Failure::conflict("the directory is not empty"))
+                Err(ItemFailure::conflict("the directory is not empty"))
             }
-            Err(error) => Err(Failure::of("cannot be removed", error)),
+            Err(error) => Err(ItemFailure::of("cannot be removed", error)),
         }
     }
 
@@ -179,10 +179,10 @@ impl Writer<'_> {
         expected: State,
         target: Entry,
         emptied: bool,
-    ) -> Outcome<Prepared> {
+    ) -> ItemResult<Prepared> {
         self.settle(place, expected, Some(target))?;
         let (found, stat) = look(place.directory, place.name)
-            .map_err(|error| Failure::of("cannot be read", error))?;
+            .map_err(|error| ItemFailure::of("cannot be read", error))?;
         if !found.is(expected) {
             self.settle_second_name(place, expected)?;
         }
@@ -199,10 +199,10 @@ impl Writer<'_> {
             );
         }
         if !found.is(expected) {
-            return Err(Failure::unexpected(&found));
+            return Err(ItemFailure::unexpected(&found));
         }
         if matches!(found, Found::Directory { empty: false, .. }) {
-            return Err(Failure::conflict("the directory is not empty"));
+            return Err(ItemFailure::conflict("the directory is not empty"));
         }
         if let (Some(stat), Some(expected)) = (&stat, expected)
             && self.change_mode(place, stat, expected, target)?
@@ -221,20 +221,20 @@ impl Writer<'_> {
         ours: bool,
         empty: bool,
         target: Entry,
-    ) -> Outcome<Prepared> {
+    ) -> ItemResult<Prepared> {
         if !ours {
             let why = if empty {
                 "its permissions were changed"
             } else {
                 "it is not empty, so its permissions stay"
             };
-            return Err(Failure::conflict(format!(
+            return Err(ItemFailure::conflict(format!(
                 "it is not what was expected: {why}"
             )));
         }
         let changed = sys::open_readable(place.directory, place.name)
             .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))));
-        changed.map_err(|error| Failure::of("its permissions cannot be changed", error))?;
+        changed.map_err(|error| ItemFailure::of("its permissions cannot be changed", error))?;
         Ok(Prepared::Done)
     }
 
@@ -246,7 +246,7 @@ impl Writer<'_> {
         stat: &Stat,
         expected: Entry,
         target: Entry,
-    ) -> Outcome<bool> {
+    ) -> ItemResult<bool> {
         let files =
             expected.mode.kind() == EntryKind::File && target.mode.kind() == EntryKind::File;
         if !files || expected.blob != target.blob || stat.st_nlink != 1 {
@@ -254,21 +254,21 @@ impl Writer<'_> {
         }
         let what = "its permissions cannot be changed";
         let file =
-            open_file(place.directory, place.name).map_err(|error| Failure::of(what, error))?;
+            open_file(place.directory, place.name).map_err(|error| ItemFailure::of(what, error))?;
         let Some((file, now)) = file else {
-            return Err(Failure::unexpected(&Found::Changing));
+            return Err(ItemFailure::unexpected(&Found::Changing));
         };
         if now.st_ino != stat.st_ino || now.st_nlink != 1 {
-            return Err(Failure::unexpected(&Found::Changing));
+            return Err(ItemFailure::unexpected(&Found::Changing));
         }
         retry_on_intr(|| fchmod(&file, permissions(target)))
-            .map_err(|error| Failure::of(what, error))?;
+            .map_err(|error| ItemFailure::of(what, error))?;
         if self.sync_each
             && let Err(error) = retry_on_intr(|| fsync(&file))
         {
             // What failed is as it was.
             let _ = retry_on_intr(|| fchmod(&file, permissions(expected)));
-            return Err(Failure::of("cannot be synced", error).into_failure());
+            return Err(ItemFailure::of("cannot be synced", error).into_failure());
         }
         Ok(true)
     }
@@ -279,7 +279,7 @@ impl Writer<'_> {
         place: &Slot<'_>,
         expected: State,
         target: Entry,
-    ) -> Outcome<Change> {
+    ) -> ItemResult<Change> {
         let moved = match expected {
             None => sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
                 .map(|()| None),
@@ -298,16 +298,23 @@ impl Writer<'_> {
             Err(error) => {
                 self.drop_prepared(place, target);
                 Err(match error {
-                    Errno::EXIST => Failure::conflict("something was put there meanwhile"),
-                    Errno::NOENT => Failure::conflict("it is not what was expected: it is gone"),
-                    error => Failure::of("cannot be put into its place", error).into_failure(),
+                    Errno::EXIST => ItemFailure::conflict("something was put there meanwhile"),
+                    Errno::NOENT => {
+                        ItemFailure::conflict("it is not what was expected: it is gone")
+                    }
+                    error => ItemFailure::of("cannot be put into its place", error).into_failure(),
                 })
             }
         }
     }
 
     /// Swaps two names back, and removes our own file if it is still what we wrote.
-    pub(super) fn swap_back(&self, place: &Slot<'_>, target: Entry, failure: Failure) -> Failure {
+    pub(super) fn swap_back(
+        &self,
+        place: &Slot<'_>,
+        target: Entry,
+        failure: ItemFailure,
+    ) -> ItemFailure {
         match sys::exchange(self.rename_flags, place.directory, &place.own, place.name) {
             Ok(true) => {}
             Ok(false) | Err(_) => return failure.kept_in(&place.own),
@@ -330,20 +337,25 @@ impl Writer<'_> {
     /// them is replaced. A directory cannot be replaced by a rename at all and goes first; the place's own name is then kept
     /// whatever happens, so that the next try ends it. A file that nobody can say of whether a program writes to it gets a second
     /// name before, and so is not gone afterwards.
-    fn replace_checked(&self, place: &Slot<'_>, expected: State, target: Entry) -> Outcome<Change> {
+    fn replace_checked(
+        &self,
+        place: &Slot<'_>,
+        expected: State,
+        target: Entry,
+    ) -> ItemResult<Change> {
         let lease = self.lease_on(place.directory, place.name, expected);
         let is_kept = matches!(lease, Lease::Unknown) && is_file(expected);
         let goes_first = is_directory(expected) || is_directory(Some(target));
         let checked = match look(place.directory, place.name) {
             _ if matches!(lease, Lease::Busy) => Err(in_use()),
-            Ok((found, _)) if !found.is(expected) => Err(Failure::unexpected(&found)),
+            Ok((found, _)) if !found.is(expected) => Err(ItemFailure::unexpected(&found)),
             Ok((found, _)) if goes_first && !is_kept => {
                 remove_found(place.directory, place.name, &found)
             }
             Ok(_) if goes_first => sys::take_out_to_second_name(place)
-                .map_err(|error| Failure::of("cannot be moved aside", error)),
+                .map_err(|error| ItemFailure::of("cannot be moved aside", error)),
             Ok(_) => Ok(()),
-            Err(error) => Err(Failure::of("cannot be read", error)),
+            Err(error) => Err(ItemFailure::of("cannot be read", error)),
         };
         if let Err(failure) = checked {
             self.drop_prepared(place, target);
@@ -359,15 +371,17 @@ impl Writer<'_> {
         match is_aside {
             Ok(true) => self.let_go(place, expected, Some(target), Look::First),
             Ok(false) => Ok(Change::Done),
-            Err(error) => Err(Failure::of("cannot be put into its place", error).into_failure()),
+            Err(error) => {
+                Err(ItemFailure::of("cannot be put into its place", error).into_failure())
+            }
         }
     }
 
     /// The old entry is already gone, so the new one is kept for a second try.
-    fn move_in(&self, place: &Slot<'_>) -> Outcome<()> {
+    fn move_in(&self, place: &Slot<'_>) -> ItemResult<()> {
         let put = || sys::put_in(self.rename_flags, place.directory, &place.own, place.name);
         put().or_else(|_| put()).map_err(|error| {
-            Failure::of("cannot be put into its place", error)
+            ItemFailure::of("cannot be put into its place", error)
                 .into_failure()
                 .waits_in(&place.own)
         })
@@ -401,12 +415,14 @@ pub(super) enum Look {
     Later,
 }
 
-fn in_use() -> Failure {
-    Failure::conflict("a program has it open for writing, and what it writes next would be lost")
+fn in_use() -> ItemFailure {
+    ItemFailure::conflict(
+        "a program has it open for writing, and what it writes next would be lost",
+    )
 }
 
-fn written_to() -> Failure {
-    Failure::conflict("a program has it open, and wrote to it while it was replaced")
+fn written_to() -> ItemFailure {
+    ItemFailure::conflict("a program has it open, and wrote to it while it was replaced")
 }
 
 fn is_file(state: State) -> bool {
@@ -425,10 +441,10 @@ pub(super) fn discard(place: &Slot<'_>, found: &Found) -> Answer<()> {
     }
 }
 
-fn remove_found(directory: BorrowedFd<'_>, name: &[u8], found: &Found) -> Outcome<()> {
+fn remove_found(directory: BorrowedFd<'_>, name: &[u8], found: &Found) -> ItemResult<()> {
     let removed = match found {
         Found::Directory { .. } => sys::remove_directory(directory, name),
         _ => sys::unlink(directory, name),
     };
-    removed.map_err(|error| Failure::of("cannot be removed", error))
+    removed.map_err(|error| ItemFailure::of("cannot be removed", error))
 }

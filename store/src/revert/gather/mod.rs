@@ -23,7 +23,7 @@ use crate::sessions::{self, ChainOperation, LiveChange, StepGap};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place};
-use past::{Asked, live_changes, past_changes, paths_in_question, sightings};
+use past::{UndoRequest, live_changes, past_changes, paths_in_question, sightings};
 use states::{
     base_states, current_states, emptied_since, hidden_then, read_since, with_directories_above,
 };
@@ -66,7 +66,7 @@ pub(crate) fn gather(
     let scopes = movement.scopes(store, chain)?;
     let live = all_live_changes(store, place, snapshots, movement, (chain, &scopes), seen)?;
     let paths = paths_in_question(movement, chain, &live, &scopes);
-    let asked = Asked {
+    let asked = UndoRequest {
         scopes: &scopes,
         unclear,
     };

@@ -88,7 +88,7 @@ pub(super) fn past_changes(
     movement: &Movement,
     seen: &Observation,
     live: &[LiveChange],
-    asked: Asked<'_>,
+    asked: UndoRequest<'_>,
     paths: &BTreeSet<WorkspacePath>,
 ) -> Result<Vec<PastChange>> {
     let mut changes = Vec::new();
@@ -148,14 +148,14 @@ fn kept(change: Change, author: Author) -> PastChange {
 
 /// Which of the session's own changes are to be undone.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct UndoRequest<'a> {
     pub scopes: &'a [RevertScope],
     /// Whether what is unclear is among it.
     pub unclear: Unclear,
 }
 
-fn claim(connection: &Connection, change: &LiveChange, asked: Asked<'_>) -> Result<Claim> {
-    let Asked { scopes, unclear } = asked;
+fn claim(connection: &Connection, change: &LiveChange, asked: UndoRequest<'_>) -> Result<Claim> {
+    let UndoRequest { scopes, unclear } = asked;
     if !scopes.iter().any(|scope| scope.covers(change)) {
         return Ok(Claim::Keep);
     }

@@ -38,7 +38,7 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::Place;
 use indexes::Indexes;
-use plan::{Asked, GitMove, Moved};
+use plan::{GitMove, Moved, RepositoryQueries};
 use repository::Repository;
 
 /// The git side of a movement: what it goes back over, and the state now.
@@ -85,7 +85,7 @@ impl GitSide<'_> {
             repository: &repository,
             snapshots: self.snapshots,
         };
-        let asked = Asked {
+        let asked = RepositoryQueries {
             value_of: &|name| repository.value_of(name),
             same_index: &|one, other| indexes.same(one, other),
         };
@@ -113,7 +113,7 @@ impl GitSide<'_> {
             repository: &repository,
             snapshots: self.snapshots,
         };
-        let asked = Asked {
+        let asked = RepositoryQueries {
             value_of: &|name| repository.value_of(name),
             same_index: &|one, other| indexes.same(one, other),
         };
@@ -125,12 +125,17 @@ impl GitSide<'_> {
     }
 
     /// Returns the warnings about git's state: the commits that stay without `--git`, and what no revert takes back.
-    pub fn told(&self, movement: &Movement, base: Option<i64>, moves_git: bool) -> Result<Told> {
+    pub fn told(
+        &self,
+        movement: &Movement,
+        base: Option<i64>,
+        moves_git: bool,
+    ) -> Result<GitWarnings> {
         let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else {
-            return Ok(Told::default());
+            return Ok(GitWarnings::default());
         };
         let past = self.past(&repository, movement, base, false)?;
-        let mut told = Told {
+        let mut told = GitWarnings {
             commits: None,
             notes: past.stays(&repository),
         };
@@ -174,7 +179,7 @@ impl GitSide<'_> {
 
 /// Warnings about git's state.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct GitWarnings {
     /// A sentence on the commits that the agent made on HEAD's way.
     pub commits: Option<String>,
     /// Of everything else, a sentence each.
@@ -210,7 +215,7 @@ pub(crate) fn carry_out(
                 repository: &repository,
                 snapshots,
             };
-            let work = apply::Work {
+            let work = apply::GitWork {
                 repository: &repository,
                 operation,
                 kind: kind.name(),

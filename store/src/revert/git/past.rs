@@ -19,7 +19,7 @@ use crate::sessions::{self, SeenGit, StepSpan};
 use crate::timeline::step_afterwards;
 
 /// The history of git's state that a movement is about.
-pub(super) struct Past {
+pub(super) struct GitPast {
     /// The states from the point on: up to the first revert, or up to now.
     pub line: Vec<SeenGit>,
     /// What changed from each to the next, newest first.
@@ -38,10 +38,10 @@ impl GitSide<'_> {
         movement: &Movement,
         base: Option<i64>,
         takes_unclear: bool,
-    ) -> Result<Past> {
+    ) -> Result<GitPast> {
         let line = self.line(movement, base)?;
         let (Some(to), Some(first)) = (&movement.to, line.first()) else {
-            return Ok(Past::of_line(line));
+            return Ok(GitPast::of_line(line));
         };
         let is_unrecorded = |from: Option<i64>, to: Option<i64>| {
             // What cannot be read is not called the user's either.
@@ -71,7 +71,7 @@ impl GitSide<'_> {
         let changes = claims::changes(&line, &workers, &refs.head, since);
         let is_before = |one: &str, other: &str| commits::is_before(repository, one, other);
         let claimed = |(name, log): (&String, &Vec<RefMove>)| {
-            let asked: claims::Asked<'_> = (&is_before, &|line| refs.is_elsewhere(line));
+            let asked: claims::MoveQueries<'_> = (&is_before, &|line| refs.is_elsewhere(line));
             let log = claims::branch_log(name, log.clone(), &workers, &changes, asked, since);
             (name.clone(), log)
         };
@@ -79,7 +79,7 @@ impl GitSide<'_> {
         let others = others(repository, &refs, &|moment| {
             claims::claim_at(&workers, moment, since)
         });
-        Ok(Past {
+        Ok(GitPast {
             line,
             changes,
             branches,
@@ -122,7 +122,7 @@ impl GitSide<'_> {
     }
 }
 
-impl Past {
+impl GitPast {
     fn of_line(line: Vec<SeenGit>) -> Self {
         Self {
             line,

@@ -53,7 +53,7 @@ pub(crate) struct Moved {
 
 /// What the repository is asked while planning.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct RepositoryQueries<'a> {
     /// The commit that a branch names now.
     pub value_of: &'a dyn Fn(&str) -> Option<String>,
     /// Whether two indexes, by their blobs, stage the same.
@@ -76,7 +76,7 @@ pub(crate) struct GitMove<'a> {
     /// The present state.
     pub now: &'a GitStateRow,
     /// The repository.
-    pub asked: Asked<'a>,
+    pub asked: RepositoryQueries<'a>,
 }
 
 /// A target state, or the reason for having none.
@@ -106,7 +106,7 @@ pub(crate) fn plan(movement: GitMove<'_>) -> Vec<GitItem> {
 pub(crate) fn plan_exactly(
     wanted: &GitStateRow,
     now: &GitStateRow,
-    asked: Asked<'_>,
+    asked: RepositoryQueries<'_>,
 ) -> Vec<GitItem> {
     let movement = GitMove {
         base: now,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileResult, GitPart};
 
-use super::plan::{Asked, GitChange, GitClaim, GitMove, Moved, plan, plan_exactly};
+use super::plan::{GitChange, GitClaim, GitMove, Moved, RepositoryQueries, plan, plan_exactly};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::git_item::GitStateRow;
@@ -37,8 +37,8 @@ fn user() -> GitClaim {
 }
 
 /// A repository without reflogs.
-fn asked(value_of: &dyn Fn(&str) -> Option<String>) -> Asked<'_> {
-    Asked {
+fn asked(value_of: &dyn Fn(&str) -> Option<String>) -> RepositoryQueries<'_> {
+    RepositoryQueries {
         value_of,
         same_index: &|one, other| one == other,
     }

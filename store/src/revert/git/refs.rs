@@ -24,11 +24,11 @@ pub(super) struct Refs {
     pub tags: Vec<(String, Moment)>,
     /// HEAD's own reflog.
     pub head: Vec<RefMove>,
-    elsewhere: BTreeSet<Identity>,
+    elsewhere: BTreeSet<MoveKey>,
 }
 
 /// The ids and the second of a line: HEAD's reflog and the branch's have them both.
-type Identity = (Option<String>, Option<String>, Milliseconds);
+type MoveKey = (Option<String>, Option<String>, Milliseconds);
 
 impl Refs {
     /// Reads them.
@@ -44,7 +44,7 @@ impl Refs {
             logs.filter(|(_, log)| !log.is_empty()).collect()
         };
         let head = reflog::moves(location, &location.directory, "HEAD", since);
-        let own: BTreeSet<Identity> = head.iter().map(identity).collect();
+        let own: BTreeSet<MoveKey> = head.iter().map(identity).collect();
         let elsewhere = repository
             .elsewhere()
             .iter()
@@ -70,7 +70,7 @@ impl Refs {
     }
 }
 
-fn identity(line: &RefMove) -> Identity {
+fn identity(line: &RefMove) -> MoveKey {
     (
         line.old.clone(),
         line.new.clone(),

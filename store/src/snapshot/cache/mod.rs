@@ -326,8 +326,8 @@ mod tests {
     use crate::fs::disk::Stamp;
     use crate::model::entry::ObjectId;
     use crate::snapshot::Snapshot;
-    use crate::snapshot::rules::View;
-    use crate::snapshot::scan::listing::{Item, Kind, ListingState};
+    use crate::snapshot::rules::DirectoryView;
+    use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
 
     fn header(text: &str) -> Header {
         Header {
@@ -349,19 +349,19 @@ mod tests {
     }
 
     fn listing(size: u64) -> Listing {
-        let item = Item {
+        let item = ListedItem {
             name: b"file".to_vec(),
             stamp: Stamp {
                 size,
                 ..Stamp::default()
             },
             is_settled: true,
-            kind: Kind::Content(ObjectId::EMPTY_TREE),
+            kind: ItemKind::Content(ObjectId::EMPTY_TREE),
         };
         Listing {
             items: vec![item],
             is_settled: true,
-            ..Listing::unread(Stamp::default(), View::Open, ListingState::Listed)
+            ..Listing::unread(Stamp::default(), DirectoryView::Open, ListingState::Listed)
         }
     }
 

@@ -9,8 +9,8 @@
 use super::bytes::{Reader, STAMP, id, put_length, put_stamp, stamp};
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
-use crate::snapshot::rules::View;
-use crate::snapshot::scan::listing::{Item, Kind, Listing, ListingState};
+use crate::snapshot::rules::DirectoryView;
+use crate::snapshot::scan::listing::{ItemKind, ListedItem, Listing, ListingState};
 use crate::snapshot::{GapReason, SpecialFile};
 
 const ITEM: usize = STAMP + 24;
@@ -68,10 +68,10 @@ impl<'a> Directory<'a> {
     /// that may pass without a trace.
     pub fn is_sure(&self) -> bool {
         let is_sure = |item: CachedItem<'_>| match item.kind() {
-            Some(Kind::Content(_) | Kind::Watched(_)) => item.is_settled,
+            Some(ItemKind::Content(_) | ItemKind::Watched(_)) => item.is_settled,
             Some(
-                Kind::Directory
-                | Kind::Gap(
+                ItemKind::Directory
+                | ItemKind::Gap(
                     GapReason::ReservedName
                     | GapReason::TooDeep
                     | GapReason::TooLarge
@@ -79,7 +79,7 @@ impl<'a> Directory<'a> {
                     | GapReason::Special(_),
                 ),
             ) => true,
-            Some(Kind::Gap(_)) | None => false,
+            Some(ItemKind::Gap(_)) | None => false,
         };
         self.is_settled() && self.items().all(is_sure)
     }
@@ -100,8 +100,13 @@ impl<'a> Directory<'a> {
     }
 
     /// Returns which part of it is captured.
-    pub fn view(&self) -> View {
-        [View::Open, View::Included, View::Ignored, View::Passage][usize::from(self.fixed[1] & 3)]
+    pub fn view(&self) -> DirectoryView {
+        [
+            DirectoryView::Open,
+            DirectoryView::Included,
+            DirectoryView::Ignored,
+            DirectoryView::Passage,
+        ][usize::from(self.fixed[1] & 3)]
     }
 
     /// Returns the hash of the ignore file that decided.
@@ -151,7 +156,7 @@ impl<'a> Directory<'a> {
     pub fn listing(&self) -> Option<Listing> {
         let item = |item: CachedItem<'_>| {
             let kind = item.kind()?;
-            Some(Item {
+            Some(ListedItem {
                 name: item.name.to_vec(),
                 stamp: item.stamp,
                 is_settled: item.is_settled,
@@ -178,12 +183,12 @@ impl CachedItem<'_> {
     }
 
     /// Returns the kind of the item, or `None` if the cache is invalid.
-    pub fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<ItemKind> {
         Some(match self.code {
-            0 => Kind::Content(self.id),
-            1 => Kind::Directory,
-            2 => Kind::Watched(self.id),
-            code => Kind::Gap(reason(code)?),
+            0 => ItemKind::Content(self.id),
+            1 => ItemKind::Directory,
+            2 => ItemKind::Watched(self.id),
+            code => ItemKind::Gap(reason(code)?),
         })
     }
 }
@@ -200,10 +205,10 @@ pub(crate) fn put_listing(bytes: &mut Vec<u8>, path: &[u8], listing: &Listing) {
         ListingState::Gap(reason) => code(reason),
     });
     bytes.push(match listing.view {
-        View::Open => 0,
-        View::Included => 1,
-        View::Ignored => 2,
-        View::Passage => 3,
+        DirectoryView::Open => 0,
+        DirectoryView::Included => 1,
+        DirectoryView::Ignored => 2,
+        DirectoryView::Passage => 3,
     });
     let bits = [
         listing.is_settled,
@@ -231,7 +236,7 @@ pub(crate) fn put_listing(bytes: &mut Vec<u8>, path: &[u8], listing: &Listing) {
     bytes[start..start + 8].copy_from_slice(&length.to_le_bytes());
 }
 
-fn put_item(bytes: &mut Vec<u8>, item: &Item) {
+fn put_item(bytes: &mut Vec<u8>, item: &ListedItem) {
     put_stamp(bytes, &item.stamp);
     // The kernel gives no name that is longer than its entry, whose length has 16 bits.
     bytes.extend_from_slice(
@@ -240,10 +245,10 @@ fn put_item(bytes: &mut Vec<u8>, item: &Item) {
             .to_le_bytes(),
     );
     let (code, id) = match &item.kind {
-        Kind::Content(id) => (0, *id),
-        Kind::Directory => (1, ObjectId::EMPTY_TREE),
-        Kind::Watched(id) => (2, *id),
-        Kind::Gap(reason) => (code(reason), ObjectId::EMPTY_TREE),
+        ItemKind::Content(id) => (0, *id),
+        ItemKind::Directory => (1, ObjectId::EMPTY_TREE),
+        ItemKind::Watched(id) => (2, *id),
+        ItemKind::Gap(reason) => (code(reason), ObjectId::EMPTY_TREE),
     };
     bytes.extend_from_slice(&[code, u8::from(item.is_settled)]);
     bytes.extend_from_slice(id.as_bytes());

@@ -11,7 +11,7 @@ mod visibility;
 use std::path::Path;
 
 use super::difference::between;
-use super::view::View;
+use super::view::SnapshotView;
 use super::{Side, Snapshot};
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, EntryKind, State};
@@ -24,14 +24,14 @@ use visibility::Visibility;
 
 /// A snapshot that is looked at, and what it could not hold.
 pub(crate) struct OpenSide<'a> {
-    view: View<'a>,
+    view: SnapshotView<'a>,
     gaps: Gaps<'a>,
 }
 
 impl<'a> OpenSide<'a> {
     fn open(reader: &'a Reader, side: Side<'a>) -> Result<Self> {
         Ok(Self {
-            view: View::open(reader, &side.snapshot)?,
+            view: SnapshotView::open(reader, &side.snapshot)?,
             gaps: Gaps::of(side.gaps),
         })
     }
@@ -60,7 +60,7 @@ pub(crate) fn patch_with_hidden(
     sides: (Side<'_>, Side<'_>),
     budget: Budget,
 ) -> Result<Vec<Change>> {
-    let Looked {
+    let PatchFindings {
         mut changes,
         hidden,
     } = look(reader, root, sides)?;
@@ -77,7 +77,10 @@ pub(crate) fn went_out_of_view(
     old: &Snapshot,
     new: &Snapshot,
 ) -> Result<Vec<(WorkspacePath, Entry)>> {
-    let (before, after) = (View::open(reader, old)?, View::open(reader, new)?);
+    let (before, after) = (
+        SnapshotView::open(reader, old)?,
+        SnapshotView::open(reader, new)?,
+    );
     let difference = between(&before, &after)?;
     let rules = (old.rules, new.rules);
     let visibility = Visibility::where_it_changed(reader, (&before, &after), rules, &difference)?;
@@ -100,19 +103,19 @@ pub(crate) fn are_hidden(
     snapshot: &Snapshot,
     paths: &[WorkspacePath],
 ) -> Result<Vec<bool>> {
-    let view = View::open(reader, snapshot)?;
+    let view = SnapshotView::open(reader, snapshot)?;
     let matcher = visibility::matcher(reader, &view, snapshot.rules)?;
     let is_hidden = |path: &WorkspacePath| !matcher.is_visible(path.as_bytes());
     Ok(paths.iter().map(is_hidden).collect())
 }
 
 /// What differs between two snapshots: what somebody changed, and what only went out of view and is still there.
-struct Looked {
+struct PatchFindings {
     changes: Vec<Change>,
     hidden: Vec<Change>,
 }
 
-fn look(reader: &Reader, root: &Path, (old, new): (Side<'_>, Side<'_>)) -> Result<Looked> {
+fn look(reader: &Reader, root: &Path, (old, new): (Side<'_>, Side<'_>)) -> Result<PatchFindings> {
     let (before, after) = (OpenSide::open(reader, old)?, OpenSide::open(reader, new)?);
     let difference = between(&before.view, &after.view)?;
     let rules = (old.snapshot.rules, new.snapshot.rules);
@@ -135,7 +138,7 @@ fn look(reader: &Reader, root: &Path, (old, new): (Side<'_>, Side<'_>)) -> Resul
             is_change
         });
     }
-    Ok(Looked { changes, hidden })
+    Ok(PatchFindings { changes, hidden })
 }
 
 /// Returns whether the change is that of a directory that is there on both sides, and empty on one.

@@ -8,7 +8,7 @@ use crate::model::entry::{Change, ObjectId};
 use crate::model::path::WorkspacePath;
 use crate::objects::reader::Reader;
 use crate::snapshot::rules::{Matcher, Rules};
-use crate::snapshot::view::View;
+use crate::snapshot::view::SnapshotView;
 
 /// What was in view on either side.
 pub(super) struct Visibility<'a> {
@@ -20,7 +20,7 @@ impl<'a> Visibility<'a> {
     /// Returns `None` if both sides have the same rules.
     pub(super) fn where_it_changed(
         reader: &Reader,
-        (old, new): (&'a View<'_>, &'a View<'_>),
+        (old, new): (&'a SnapshotView<'_>, &'a SnapshotView<'_>),
         (old_rules, new_rules): (Option<ObjectId>, Option<ObjectId>),
         difference: &[Change],
     ) -> Result<Option<Self>> {
@@ -59,7 +59,7 @@ impl<'a> Visibility<'a> {
 
 pub(super) fn matcher<'a>(
     reader: &Reader,
-    view: &'a View<'_>,
+    view: &'a SnapshotView<'_>,
     rules: Option<ObjectId>,
 ) -> Result<Matcher<'a>> {
     let rules = match rules {

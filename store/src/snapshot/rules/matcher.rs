@@ -4,12 +4,12 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::patterns::{Patterns, Work};
+use super::patterns::{MatchCost, Patterns};
 use super::{BUILT_IN, Rules, has_below, is_below};
 
 /// What of a directory is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum View {
+pub(crate) enum DirectoryView {
     /// What its ignore files do not match.
     Open,
     /// Everything: an `include` pattern matched it.
@@ -37,7 +37,7 @@ pub(crate) struct Matcher<'a> {
     forced: BTreeSet<Vec<u8>>,
     gitignores: Box<Ignores<'a>>,
     chains: RwLock<HashMap<Vec<u8>, Chain>>,
-    work: Work,
+    work: MatchCost,
 }
 
 /// The ignore files that hold in a directory, innermost first.
@@ -92,7 +92,7 @@ impl Rules {
             forced: self.forced.clone(),
             gitignores: Box::new(gitignores),
             chains: RwLock::new(HashMap::new()),
-            work: Work::default(),
+            work: MatchCost::default(),
         }
     }
 }
@@ -121,11 +121,11 @@ impl Matcher<'_> {
     }
 
     /// Returns the view of the workspace's root.
-    pub fn root_view(&self) -> View {
+    pub fn root_view(&self) -> DirectoryView {
         if self.scope.is_some() {
-            View::Passage
+            DirectoryView::Passage
         } else {
-            View::Open
+            DirectoryView::Open
         }
     }
 
@@ -144,18 +144,18 @@ impl Matcher<'_> {
         }
         // A file that nobody forces is only kept.
         let view = self.decide(view, path, false, &|_, _| false);
-        view.is_none_or(|view| view == View::Ignored)
+        view.is_none_or(|view| view == DirectoryView::Ignored)
     }
 
     /// Returns the view of an entry of a directory with the view `parent`, or `None` if it is left out. `is_forced`
     /// says whether a path (or, for a directory, something below it) is captured although ignored.
     pub fn decide(
         &self,
-        parent: View,
+        parent: DirectoryView,
         path: &[u8],
         is_directory: bool,
         is_forced: &dyn Fn(&[u8], bool) -> bool,
-    ) -> Option<View> {
+    ) -> Option<DirectoryView> {
         self.decide_among(
             &Neighbours::default(),
             parent,
@@ -169,11 +169,11 @@ impl Matcher<'_> {
     pub fn decide_among(
         &self,
         neighbours: &Neighbours,
-        parent: View,
+        parent: DirectoryView,
         path: &[u8],
         is_directory: bool,
         is_forced: &dyn Fn(&[u8], bool) -> bool,
-    ) -> Option<View> {
+    ) -> Option<DirectoryView> {
         let name = path
             .iter()
             .rposition(|byte| *byte == b'/')
@@ -188,25 +188,30 @@ impl Matcher<'_> {
             && self.include.matched(path, name, is_directory, &self.work) == Some(true)
         {
             return Some(if passage {
-                View::Passage
+                DirectoryView::Passage
             } else {
-                View::Included
+                DirectoryView::Included
             });
         }
         match parent {
-            View::Included => Some(View::Included),
-            View::Open | View::Passage
+            DirectoryView::Included => Some(DirectoryView::Included),
+            DirectoryView::Open | DirectoryView::Passage
                 if !self.is_ignored_here(neighbours, path, name, is_directory) =>
             {
-                Some(if passage { View::Passage } else { View::Open })
+                Some(if passage {
+                    DirectoryView::Passage
+                } else {
+                    DirectoryView::Open
+                })
             }
-            View::Open | View::Passage | View::Ignored => {
+            DirectoryView::Open | DirectoryView::Passage | DirectoryView::Ignored => {
                 let wanted = if is_directory {
                     is_forced(path, true) || self.leads_to_included(path)
                 } else {
-                    is_forced(path, false) || parent != View::Ignored && self.keeps(path, name)
+                    is_forced(path, false)
+                        || parent != DirectoryView::Ignored && self.keeps(path, name)
                 };
-                wanted.then_some(View::Ignored)
+                wanted.then_some(DirectoryView::Ignored)
             }
         }
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
-pub(crate) use matcher::{Matcher, Neighbours, View};
+pub(crate) use matcher::{DirectoryView, Matcher, Neighbours};
 pub(crate) use patterns::{PathPattern, significant_lines};
 
 /// Outside a git repository these are left out, too: what package managers and compilers make and can make again.

@@ -33,12 +33,12 @@ const NAMED: usize = 3;
 
 /// What matching took, and the patterns of which it was not decided whether they match a path: that path is captured.
 #[derive(Default)]
-pub(crate) struct Work {
+pub(crate) struct MatchCost {
     spent: AtomicU64,
     undecided: Mutex<BTreeSet<Vec<u8>>>,
 }
 
-impl Work {
+impl MatchCost {
     /// Returns whether a glob matches, or `None` if that takes too long to find out.
     fn decide(&self, glob: &Glob, value: &[u8]) -> Option<bool> {
         let most = if self.spent.load(Ordering::Relaxed) < ALTOGETHER {
@@ -77,14 +77,20 @@ impl Work {
 
 /// One pattern, ready to be matched when it is first asked.
 #[derive(Clone)]
-struct Line {
+struct CompiledPattern {
     pattern: Pattern,
     glob: OnceLock<Glob>,
 }
 
-impl Line {
+impl CompiledPattern {
     /// Returns whether it matches; what cannot be decided is in view.
-    fn matches(&self, path: &[u8], name: Option<usize>, is_directory: bool, work: &Work) -> bool {
+    fn matches(
+        &self,
+        path: &[u8],
+        name: Option<usize>,
+        is_directory: bool,
+        work: &MatchCost,
+    ) -> bool {
         let Pattern {
             text,
             mode,
@@ -119,7 +125,7 @@ impl Line {
 /// The patterns of one source, the last one winning.
 #[derive(Clone, Default)]
 pub(super) struct Patterns {
-    lines: Vec<Line>,
+    lines: Vec<CompiledPattern>,
     /// Whether letters match in either case; the patterns are in lower case then.
     ignores_case: bool,
 }
@@ -130,7 +136,7 @@ impl Patterns {
         let lines = lines
             .split(|byte| *byte == b'\n')
             .map(without_trailing_spaces);
-        let line = |pattern| Line {
+        let line = |pattern| CompiledPattern {
             pattern,
             glob: OnceLock::new(),
         };
@@ -153,7 +159,7 @@ impl Patterns {
 
     /// Returns whether a pattern names, without a wildcard, something below a directory.
     pub fn spell_out_a_way_through(&self, directory: &[u8]) -> bool {
-        self.lines.iter().any(|Line { pattern, .. }| {
+        self.lines.iter().any(|CompiledPattern { pattern, .. }| {
             let literal = &pattern.text[..pattern.first_wildcard_pos.unwrap_or(pattern.text.len())];
             !pattern.is_negative() && is_below(literal, directory)
         })
@@ -166,7 +172,7 @@ impl Patterns {
         path: &[u8],
         name: Option<usize>,
         is_directory: bool,
-        work: &Work,
+        work: &MatchCost,
     ) -> Option<bool> {
         let folded = self.ignores_case.then(|| path.to_ascii_lowercase());
         let path = folded.as_deref().unwrap_or(path);
@@ -181,7 +187,7 @@ impl Patterns {
 pub(crate) struct PathPattern {
     literal: Vec<u8>,
     patterns: Patterns,
-    work: Work,
+    work: MatchCost,
 }
 
 impl PathPattern {
@@ -200,7 +206,7 @@ impl PathPattern {
         (!line.pattern.is_negative()).then_some(Self {
             literal,
             patterns,
-            work: Work::default(),
+            work: MatchCost::default(),
         })
     }
 

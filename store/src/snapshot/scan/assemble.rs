@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::listing::{Item, Kind};
+use super::listing::{ItemKind, ListedItem};
 use super::overlay::{Overlay, OverlayDirectory};
 use super::sink::Sink;
 use crate::error::Result;
@@ -77,11 +77,11 @@ fn tree(overlay: &Overlay<'_>, path: &[u8], sink: &Sink<'_>) -> Result<Option<Ob
     }
 }
 
-fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &Item) -> Option<TreeEntry> {
+fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &ListedItem) -> Option<TreeEntry> {
     let (mode, id) = match item.kind {
-        Kind::Content(id) => (tree_mode(item.stamp.mode), id),
-        Kind::Directory => (TreeMode::Tree, overlay.tree(&join(directory, &item.name))?),
-        Kind::Gap(_) | Kind::Watched(_) => return None,
+        ItemKind::Content(id) => (tree_mode(item.stamp.mode), id),
+        ItemKind::Directory => (TreeMode::Tree, overlay.tree(&join(directory, &item.name))?),
+        ItemKind::Gap(_) | ItemKind::Watched(_) => return None,
     };
     Some(TreeEntry {
         name: item.name.clone(),

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::directory;
-use super::listing::Kind;
-use super::read::{self, Outcome};
+use super::listing::ItemKind;
+use super::read::{self, ReadOutcome};
 use super::walk;
 use crate::fs::beneath::{self, Anchor};
 use crate::fs::disk::Stamp;
@@ -65,9 +65,9 @@ pub(crate) fn check(cache: &Cache, numbers: Option<&[usize]>, against: &Check<'_
                     .directory(number)
                     .map(|directory| against.compare(&directory, &mut anchor))
                 {
-                    Some(Verdict::Same) => {}
-                    Some(Verdict::Rules) => found.rules.push(number),
-                    Some(Verdict::Changed) | None => found.directories.push(number),
+                    Some(Freshness::Same) => {}
+                    Some(Freshness::Rules) => found.rules.push(number),
+                    Some(Freshness::Changed) | None => found.directories.push(number),
                 }
             }
         }
@@ -83,26 +83,26 @@ pub(crate) fn check(cache: &Cache, numbers: Option<&[usize]>, against: &Check<'_
     all
 }
 
-enum Verdict {
+enum Freshness {
     Same,
     Changed,
     Rules,
 }
 
 impl Check<'_> {
-    fn compare(&self, cached: &Directory<'_>, anchor: &mut Anchor) -> Verdict {
+    fn compare(&self, cached: &Directory<'_>, anchor: &mut Anchor) -> Freshness {
         let Ok(directory) = anchor.open_directory(self.root, cached.path) else {
-            return Verdict::Changed;
+            return Freshness::Changed;
         };
         let Ok(stat) = rustix::fs::fstat(&directory) else {
-            return Verdict::Changed;
+            return Freshness::Changed;
         };
         let is_store = self.store == Some((stat.st_dev, stat.st_ino));
         if is_store || cached.is_left_out() {
             return if is_store && cached.is_left_out() {
-                Verdict::Same
+                Freshness::Same
             } else {
-                Verdict::Changed
+                Freshness::Changed
             };
         }
         let has_names =
@@ -127,7 +127,7 @@ impl Check<'_> {
                 .iter()
                 .all(|item| self.is_as_remembered(item, directory.as_fd()))
         {
-            return Verdict::Same;
+            return Freshness::Same;
         }
         let rules = match directory::rules_of(directory.as_fd()) {
             Ok(rules) => rules.map(|(_, id)| id),
@@ -135,9 +135,9 @@ impl Check<'_> {
             Err(_) => cached.rules().or(Some(UNKNOWN_RULES)),
         };
         if rules == cached.rules() {
-            Verdict::Changed
+            Freshness::Changed
         } else {
-            Verdict::Rules
+            Freshness::Rules
         }
     }
 
@@ -151,18 +151,20 @@ impl Check<'_> {
             };
         }
         let is_same = match item.kind() {
-            Some(Kind::Content(_) | Kind::Watched(_)) => {
+            Some(ItemKind::Content(_) | ItemKind::Watched(_)) => {
                 item.is_settled && stamp() == Some(item.stamp)
             }
-            Some(Kind::Gap(GapReason::TooLarge | GapReason::KeptTooLarge)) => {
+            Some(ItemKind::Gap(GapReason::TooLarge | GapReason::KeptTooLarge)) => {
                 stamp() == Some(item.stamp)
             }
-            Some(Kind::Gap(GapReason::Special(_))) => {
+            Some(ItemKind::Gap(GapReason::Special(_))) => {
                 stamp().is_some_and(|now| now.file_type() == item.stamp.mode)
             }
             // A directory is compared by itself; of a name that says why, nothing else matters.
-            Some(Kind::Directory | Kind::Gap(GapReason::ReservedName | GapReason::TooDeep)) => true,
-            Some(Kind::Gap(
+            Some(
+                ItemKind::Directory | ItemKind::Gap(GapReason::ReservedName | GapReason::TooDeep),
+            ) => true,
+            Some(ItemKind::Gap(
                 GapReason::Unreadable(_)
                 | GapReason::Changing
                 | GapReason::Mount
@@ -198,12 +200,16 @@ impl Check<'_> {
             return false;
         }
         match read::file(directory, item.name) {
-            Ok(Outcome::Bytes(bytes, stamp)) => {
+            Ok(ReadOutcome::Bytes(bytes, stamp)) => {
                 stamp == item.stamp && Some(hash::blob_id(&bytes)) == item.content()
             }
-            Ok(Outcome::Large(_) | Outcome::Gone | Outcome::Gap(_) | Outcome::Other) | Err(_) => {
-                false
-            }
+            Ok(
+                ReadOutcome::Large(_)
+                | ReadOutcome::Gone
+                | ReadOutcome::Gap(_)
+                | ReadOutcome::Other,
+            )
+            | Err(_) => false,
         }
     }
 }

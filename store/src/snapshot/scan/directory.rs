@@ -5,10 +5,10 @@ use std::sync::PoisonError;
 
 use rustix::io::Errno;
 
-use super::listing::{Item, Kind, Listing, ListingState};
+use super::listing::{ItemKind, ListedItem, Listing, ListingState};
 use super::queue::Queue;
 use super::read;
-use super::walk::{Names, Task, Unread, Walk, collision, ours};
+use super::walk::{RememberedNames, Task, UnreadFile, Walk, collision, ours};
 use crate::error::Result;
 use crate::fs::beneath;
 use crate::fs::disk::{self, Stamp};
@@ -17,7 +17,7 @@ use crate::model::entry::ObjectId;
 use crate::model::path::join;
 use crate::model::path::{check_component, is_plain_dot_git, is_version_control};
 use crate::objects::hash::{self, ObjectKind};
-use crate::snapshot::rules::{self, Neighbours, View};
+use crate::snapshot::rules::{self, DirectoryView, Neighbours};
 use crate::snapshot::{GapReason, SpecialFile};
 
 /// Directories deeper than this are gaps.
@@ -39,7 +39,7 @@ pub(super) struct Open<'a> {
     /// The directory.
     pub directory: BorrowedFd<'a>,
     /// Which part of it is captured.
-    pub view: View,
+    pub view: DirectoryView,
     /// What was remembered of it.
     pub old: Option<&'a Listing>,
     /// The ignore files that hold in it.
@@ -48,18 +48,23 @@ pub(super) struct Open<'a> {
 
 /// What the entries of a directory gave besides the items.
 #[derive(Default)]
-struct Looked {
+struct DirectoryFindings {
     /// Files to be read; their items only hold the place.
-    unread: Vec<Unread>,
+    unread: Vec<UnreadFile>,
     /// How many are ignored and kept.
     kept: usize,
 }
 
 impl Open<'_> {
     /// Lists it; files to be read and directories below become tasks.
-    pub fn listing(&self, stamp: Stamp, trust: Names, queue: &Queue<Task>) -> Result<Listing> {
+    pub fn listing(
+        &self,
+        stamp: Stamp,
+        trust: RememberedNames,
+        queue: &Queue<Task>,
+    ) -> Result<Listing> {
         let known = self.old.filter(|old| {
-            trust == Names::Known && !self.walk.is_remote && old.has_names_of(&stamp)
+            trust == RememberedNames::Known && !self.walk.is_remote && old.has_names_of(&stamp)
         });
         let mut names: Vec<(Vec<u8>, Option<bool>)> = match known {
             Some(old) => old
@@ -88,7 +93,7 @@ impl Open<'_> {
         let is_empty = known.map_or(names.is_empty(), |old| old.is_empty);
         names.retain(|(name, _)| !is_plain_dot_git(name));
         let mut items = Vec::with_capacity(names.len());
-        let mut looked = Looked::default();
+        let mut looked = DirectoryFindings::default();
         for (name, is_directory) in &names {
             items.extend(self.item(name, *is_directory, &mut looked)?);
         }
@@ -106,7 +111,7 @@ impl Open<'_> {
         })
     }
 
-    fn share(&self, unread: Vec<Unread>, queue: &Queue<Task>) {
+    fn share(&self, unread: Vec<UnreadFile>, queue: &Queue<Task>) {
         let tasks = unread.chunks(FILES_A_TASK).map(|files| Task::Files {
             path: self.path.to_vec(),
             files: files.to_vec(),
@@ -116,20 +121,20 @@ impl Open<'_> {
         }
     }
 
-    fn descend(&self, items: &[Item], trust: Names, queue: &Queue<Task>) {
+    fn descend(&self, items: &[ListedItem], trust: RememberedNames, queue: &Queue<Task>) {
         let directories = items
             .iter()
-            .filter(|item| matches!(item.kind, Kind::Directory));
+            .filter(|item| matches!(item.kind, ItemKind::Directory));
         let tasks: Vec<_> = directories
             .filter_map(|item| {
                 let path = join(self.path, &item.name);
                 let view = self.decide(&path, true)?;
-                let is_stale = trust == Names::AgainBelow;
+                let is_stale = trust == RememberedNames::AgainBelow;
                 let is_known = !is_stale && (self.walk.remembered_view)(&path) == Some(view);
                 let names = if is_stale {
-                    Names::AgainBelow
+                    RememberedNames::AgainBelow
                 } else {
-                    Names::Known
+                    RememberedNames::Known
                 };
                 (!is_known).then_some(Task::Directory { path, view, names })
             })
@@ -137,7 +142,7 @@ impl Open<'_> {
         queue.push(tasks);
     }
 
-    fn decide(&self, path: &[u8], is_directory: bool) -> Option<View> {
+    fn decide(&self, path: &[u8], is_directory: bool) -> Option<DirectoryView> {
         self.walk.matcher.decide_among(
             &self.neighbours,
             self.view,
@@ -148,7 +153,12 @@ impl Open<'_> {
     }
 
     /// Looks at one entry.
-    fn item(&self, name: &[u8], listed: Option<bool>, looked: &mut Looked) -> Result<Option<Item>> {
+    fn item(
+        &self,
+        name: &[u8],
+        listed: Option<bool>,
+        looked: &mut DirectoryFindings,
+    ) -> Result<Option<ListedItem>> {
         if listed.is_some_and(|is_directory| is_version_control(name, is_directory)) {
             return Ok(None);
         }
@@ -161,9 +171,8 @@ impl Open<'_> {
             Ok(stamp) => stamp,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {
-                return Ok(
-                    read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))
-                );
+                return Ok(read::gap_of(error)
+                    .map(|reason| ListedItem::gap(name, Stamp::default(), reason)));
             }
         };
         let is_directory = stamp.file_type() == 0o040_000;
@@ -176,8 +185,9 @@ impl Open<'_> {
         if view.is_none() {
             return Ok(self.watched(name));
         }
-        let is_kept =
-            !is_directory && view == Some(View::Ignored) && !(self.walk.is_forced)(&path, false);
+        let is_kept = !is_directory
+            && view == Some(DirectoryView::Ignored)
+            && !(self.walk.is_forced)(&path, false);
         if is_kept {
             match stamp.file_type() {
                 0o100_000 | 0o120_000 => looked.kept += 1,
@@ -186,11 +196,11 @@ impl Open<'_> {
             }
             let is_small = stamp.size <= KEPT_SIZE && looked.kept <= KEPT_FILES;
             if !is_small && !(self.walk.is_any_size)(&path) {
-                return Ok(Some(Item::gap(name, stamp, GapReason::KeptTooLarge)));
+                return Ok(Some(ListedItem::gap(name, stamp, GapReason::KeptTooLarge)));
             }
         }
         if check_component(name).is_err() {
-            return Ok(Some(Item::gap(
+            return Ok(Some(ListedItem::gap(
                 name,
                 Stamp {
                     mode: stamp.file_type(),
@@ -207,10 +217,10 @@ impl Open<'_> {
         name: &[u8],
         path: &[u8],
         stamp: Stamp,
-        unread: &mut Vec<Unread>,
-    ) -> Result<Option<Item>> {
+        unread: &mut Vec<UnreadFile>,
+    ) -> Result<Option<ListedItem>> {
         let special = |what| {
-            Ok(Some(Item::gap(
+            Ok(Some(ListedItem::gap(
                 name,
                 Stamp {
                     mode: stamp.file_type(),
@@ -230,25 +240,31 @@ impl Open<'_> {
         }
     }
 
-    fn subdirectory(&self, name: &[u8], path: &[u8]) -> Item {
+    fn subdirectory(&self, name: &[u8], path: &[u8]) -> ListedItem {
         let stamp = Stamp {
             mode: 0o040_000,
             ..Stamp::default()
         };
         if path.iter().filter(|byte| **byte == b'/').count() >= DEEPEST {
-            return Item::gap(name, stamp, GapReason::TooDeep);
+            return ListedItem::gap(name, stamp, GapReason::TooDeep);
         }
-        Item {
+        ListedItem {
             name: name.to_vec(),
             stamp,
             is_settled: true,
-            kind: Kind::Directory,
+            kind: ItemKind::Directory,
         }
     }
 
-    fn file(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Unread>) -> Item {
+    fn file(
+        &self,
+        name: &[u8],
+        path: &[u8],
+        stamp: Stamp,
+        unread: &mut Vec<UnreadFile>,
+    ) -> ListedItem {
         if stamp.size > self.walk.max_file_size && !(self.walk.is_any_size)(path) {
-            return Item::gap(name, stamp, GapReason::TooLarge);
+            return ListedItem::gap(name, stamp, GapReason::TooLarge);
         }
         let old = self
             .old
@@ -261,20 +277,20 @@ impl Open<'_> {
         if let Some(id) = (self.walk.seeded)(path, &stamp) {
             return self.walk.content(name, stamp, id);
         }
-        unread.push(Unread {
+        unread.push(UnreadFile {
             name: name.to_vec(),
             remembered: remembered.map(|id| (stamp, id)),
         });
-        Item::gap(name, stamp, GapReason::Changing)
+        ListedItem::gap(name, stamp, GapReason::Changing)
     }
 
-    fn unchanged(&self, name: &[u8], stamp: &Stamp) -> Option<Item> {
+    fn unchanged(&self, name: &[u8], stamp: &Stamp) -> Option<ListedItem> {
         let item = self.old?.item(name)?;
-        let is_content = matches!(item.kind, Kind::Content(_));
+        let is_content = matches!(item.kind, ItemKind::Content(_));
         (is_content && item.is_settled && item.stamp == *stamp).then(|| item.clone())
     }
 
-    fn link(&self, name: &[u8], stamp: Stamp) -> Result<Option<Item>> {
+    fn link(&self, name: &[u8], stamp: Stamp) -> Result<Option<ListedItem>> {
         if let Some(item) = self.unchanged(name, &stamp) {
             return Ok(Some(item));
         }
@@ -282,31 +298,40 @@ impl Open<'_> {
             Ok(target) => target,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(Errno::INVAL) => {
-                return Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing)));
+                return Ok(Some(ListedItem::gap(
+                    name,
+                    Stamp::default(),
+                    GapReason::Changing,
+                )));
             }
             Err(error) => {
-                return Ok(
-                    read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))
-                );
+                return Ok(read::gap_of(error)
+                    .map(|reason| ListedItem::gap(name, Stamp::default(), reason)));
             }
         };
         self.walk.count(0);
         let id = self.walk.sink.add(ObjectKind::Blob, target.as_bytes())?;
         Ok(Some(id.map_or_else(
-            || Item::gap(name, stamp, collision()),
+            || ListedItem::gap(name, stamp, collision()),
             |id| self.walk.content(name, stamp, id),
         )))
     }
 
     /// An ignore file that ignores itself decides about its neighbours all the same.
-    fn watched(&self, name: &[u8]) -> Option<Item> {
+    fn watched(&self, name: &[u8]) -> Option<ListedItem> {
         if name != b".gitignore" {
             return None;
         }
         let stamp = beneath::stat(self.directory, name).ok()?;
         let (bytes, id) = match rules_of(self.directory) {
             Ok(rules) => rules?,
-            Err(error) => return Some(Item::gap(name, Stamp::default(), read::gap_of(error)?)),
+            Err(error) => {
+                return Some(ListedItem::gap(
+                    name,
+                    Stamp::default(),
+                    read::gap_of(error)?,
+                ));
+            }
         };
         let mut watched = self
             .walk
@@ -314,8 +339,8 @@ impl Open<'_> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         watched.insert(self.path.to_vec(), rules::significant_lines(&bytes));
-        Some(Item {
-            kind: Kind::Watched(id),
+        Some(ListedItem {
+            kind: ItemKind::Watched(id),
             ..self.walk.content(name, stamp, id)
         })
     }

@@ -3,7 +3,7 @@
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
 use crate::snapshot::GapReason;
-use crate::snapshot::rules::View;
+use crate::snapshot::rules::DirectoryView;
 
 /// One directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) struct Listing {
     /// Whether its names could be read.
     pub state: ListingState,
     /// Which part of it is captured.
-    pub view: View,
+    pub view: DirectoryView,
     /// Whether it holds nothing at all, ignored or not.
     pub is_empty: bool,
     /// The hash of the ignore file that decided about the entries, if there was one.
@@ -23,7 +23,7 @@ pub(crate) struct Listing {
     /// Its tree, or `None` if nothing in it is captured.
     pub tree: Option<ObjectId>,
     /// What is captured, or could not be; by name.
-    pub items: Vec<Item>,
+    pub items: Vec<ListedItem>,
 }
 
 /// Whether the names of a directory could be read.
@@ -39,7 +39,7 @@ pub(crate) enum ListingState {
 
 /// One entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Item {
+pub(crate) struct ListedItem {
     /// Its name.
     pub name: Vec<u8>,
     /// Its stamp. For a directory, which has its own listing, only the type.
@@ -47,12 +47,12 @@ pub(crate) struct Item {
     /// Whether a later change of it must show in the stamp.
     pub is_settled: bool,
     /// The kind of the item.
-    pub kind: Kind,
+    pub kind: ItemKind,
 }
 
 /// What an entry of a directory is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ItemKind {
     /// A file or symbolic link with this blob.
     Content(ObjectId),
     /// A directory.
@@ -65,7 +65,7 @@ pub(crate) enum Kind {
 
 impl Listing {
     /// Returns the listing of a directory whose names were not read.
-    pub fn unread(stamp: Stamp, view: View, state: ListingState) -> Self {
+    pub fn unread(stamp: Stamp, view: DirectoryView, state: ListingState) -> Self {
         Self {
             stamp,
             is_settled: false,
@@ -79,7 +79,7 @@ impl Listing {
     }
 
     /// Returns the entry of a name.
-    pub fn item(&self, name: &[u8]) -> Option<&Item> {
+    pub fn item(&self, name: &[u8]) -> Option<&ListedItem> {
         self.items
             .binary_search_by(|item| item.name[..].cmp(name))
             .ok()
@@ -87,12 +87,12 @@ impl Listing {
     }
 }
 
-impl Item {
+impl ListedItem {
     /// Returns the id of its blob, or `None` if it is not a captured file or link.
     pub fn content(&self) -> Option<ObjectId> {
         match self.kind {
-            Kind::Content(id) => Some(id),
-            Kind::Directory | Kind::Gap(_) | Kind::Watched(_) => None,
+            ItemKind::Content(id) => Some(id),
+            ItemKind::Directory | ItemKind::Gap(_) | ItemKind::Watched(_) => None,
         }
     }
 }

@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::listing::{Item, Kind, Listing, ListingState};
+use super::listing::{ItemKind, ListedItem, Listing, ListingState};
 use crate::model::entry::ObjectId;
 use crate::model::path::{join, split};
 use crate::snapshot::attributes::Bearer;
 use crate::snapshot::cache::{Cache, Directory, put_listing};
-use crate::snapshot::rules::View;
+use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::{Gap, GapReason};
 
 /// Every directory, by path; the root's is empty.
@@ -140,11 +140,11 @@ impl<'c> Overlay<'c> {
         match self.fresh.get(directory) {
             Some(listing) => listing
                 .item(name)
-                .is_some_and(|item| item.kind == Kind::Directory),
+                .is_some_and(|item| item.kind == ItemKind::Directory),
             None => self
                 .remembered(directory)
                 .and_then(|directory| directory.item(name))
-                .is_some_and(|item| item.kind() == Some(Kind::Directory)),
+                .is_some_and(|item| item.kind() == Some(ItemKind::Directory)),
         }
     }
 
@@ -158,7 +158,7 @@ impl<'c> Overlay<'c> {
         };
         matches!(
             kind,
-            Some(Kind::Watched(_) | Kind::Gap(GapReason::Unreadable(_)))
+            Some(ItemKind::Watched(_) | ItemKind::Gap(GapReason::Unreadable(_)))
         )
     }
 
@@ -238,7 +238,7 @@ impl<'c> Overlay<'c> {
         };
         let directories = old
             .items()
-            .filter(|item| item.kind() == Some(Kind::Directory));
+            .filter(|item| item.kind() == Some(ItemKind::Directory));
         let went: Vec<_> = directories
             .filter(|item| !self.has_directory(path, item.name))
             .collect();
@@ -266,7 +266,7 @@ impl<'c> Overlay<'c> {
             let mut directories = listing
                 .items
                 .iter()
-                .filter(|item| item.kind == Kind::Directory);
+                .filter(|item| item.kind == ItemKind::Directory);
             directories.any(|item| !self.contains(&join(path, &item.name)))
         };
         let mut torn: Vec<Vec<u8>> = self
@@ -320,7 +320,7 @@ impl<'a> OverlayDirectory<'a> {
             Self::Fresh(_, listing) => (listing.view, listing.is_empty),
             Self::Remembered(_, directory) => (directory.view(), directory.is_empty()),
         };
-        let is_open = matches!(view, View::Open | View::Included);
+        let is_open = matches!(view, DirectoryView::Open | DirectoryView::Included);
         if self.has_tree() || !is_open || self.state() != Some(ListingState::Listed) {
             return None;
         }
@@ -335,10 +335,10 @@ impl<'a> OverlayDirectory<'a> {
             Self::Fresh(_, listing) => listing
                 .items
                 .iter()
-                .any(|item| item.kind == Kind::Directory),
+                .any(|item| item.kind == ItemKind::Directory),
             Self::Remembered(_, directory) => directory
                 .items()
-                .any(|item| item.kind() == Some(Kind::Directory)),
+                .any(|item| item.kind() == Some(ItemKind::Directory)),
         }
     }
 
@@ -346,7 +346,7 @@ impl<'a> OverlayDirectory<'a> {
     pub fn contents(&self, mut each: impl FnMut(&'a [u8], u32)) {
         match self {
             Self::Fresh(_, listing) => {
-                let is_content = |item: &&Item| matches!(item.kind, Kind::Content(_));
+                let is_content = |item: &&ListedItem| matches!(item.kind, ItemKind::Content(_));
                 listing
                     .items
                     .iter()
@@ -374,14 +374,14 @@ impl<'a> OverlayDirectory<'a> {
         match self {
             Self::Fresh(_, listing) => {
                 for item in &listing.items {
-                    if let Kind::Gap(reason) = &item.kind {
+                    if let ItemKind::Gap(reason) = &item.kind {
                         add(&item.name, reason, item.stamp.mode, item.stamp.size);
                     }
                 }
             }
             Self::Remembered(_, directory) => {
                 for item in directory.items() {
-                    if let Some(Kind::Gap(reason)) = item.kind() {
+                    if let Some(ItemKind::Gap(reason)) = item.kind() {
                         add(item.name, &reason, item.stamp.mode, item.stamp.size);
                     }
                 }

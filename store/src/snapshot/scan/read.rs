@@ -16,7 +16,7 @@ pub(crate) const STREAMED: u64 = 16 << 20;
 pub(crate) const TRIES: usize = 3;
 
 /// The result of reading.
-pub(crate) enum Outcome {
+pub(crate) enum ReadOutcome {
     /// The bytes, and the stamp, which was the same before and after.
     Bytes(Vec<u8>, Stamp),
     /// It is too large to be held in memory.
@@ -46,27 +46,27 @@ pub(crate) fn is_ours(error: Errno) -> bool {
 }
 
 /// Reads a regular file.
-pub(crate) fn file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Outcome, Errno> {
+pub(crate) fn file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<ReadOutcome, Errno> {
     for _ in 0..TRIES {
         match beneath::twice(|| once(directory, name)) {
             Ok(None) => {}
             Ok(Some(outcome)) => return Ok(outcome),
-            Err(Errno::LOOP | Errno::NXIO) => return Ok(Outcome::Other),
+            Err(Errno::LOOP | Errno::NXIO) => return Ok(ReadOutcome::Other),
             Err(error) if is_ours(error) => return Err(error),
-            Err(error) => return Ok(gap_of(error).map_or(Outcome::Gone, Outcome::Gap)),
+            Err(error) => return Ok(gap_of(error).map_or(ReadOutcome::Gone, ReadOutcome::Gap)),
         }
     }
-    Ok(Outcome::Gap(GapReason::Changing))
+    Ok(ReadOutcome::Gap(GapReason::Changing))
 }
 
-fn once(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<Outcome>, Errno> {
+fn once(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<ReadOutcome>, Errno> {
     let file = beneath::open_file(directory, name)?;
     let before = Stamp::of(&rustix::fs::fstat(&file)?);
     if before.file_type() != 0o100_000 {
-        return Ok(Some(Outcome::Other));
+        return Ok(Some(ReadOutcome::Other));
     }
     if before.size > STREAMED {
-        return Ok(Some(Outcome::Large(before)));
+        return Ok(Some(ReadOutcome::Large(before)));
     }
     let mut file = std::fs::File::from(file);
     let mut bytes = Vec::with_capacity(usize::try_from(before.size).unwrap_or_default() + 1);
@@ -74,5 +74,5 @@ fn once(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<Outcome>, Errno
     read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     let after = Stamp::of(&rustix::fs::fstat(file.as_fd())?);
     Ok((before == after && bytes.len() as u64 == before.size)
-        .then_some(Outcome::Bytes(bytes, before)))
+        .then_some(ReadOutcome::Bytes(bytes, before)))
 }

@@ -14,9 +14,9 @@ use std::time::Instant;
 use rustix::io::Errno;
 
 use super::directory::Open;
-use super::listing::{Item, Kind, Listing, ListingState};
+use super::listing::{ItemKind, ListedItem, Listing, ListingState};
 use super::queue::Queue;
-use super::read::{self, Outcome};
+use super::read::{self, ReadOutcome};
 use super::sink::Sink;
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::beneath::{self, Anchor};
@@ -26,7 +26,7 @@ use crate::model::entry::ObjectId;
 use crate::model::progress::SnapshotProgress;
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::GapReason;
-use crate::snapshot::rules::{Matcher, Neighbours, View};
+use crate::snapshot::rules::{DirectoryView, Matcher, Neighbours};
 
 /// How long a store through a memory map can go without a new time: until the kernel has written the page (30 s and 5 s by
 /// its defaults), nanoseconds.
@@ -63,7 +63,7 @@ pub(crate) struct Walk<'a> {
     /// What was remembered of a directory.
     pub remembered: &'a (dyn Fn(&[u8]) -> Option<Listing> + Sync),
     /// What of a remembered directory was captured.
-    pub remembered_view: &'a (dyn Fn(&[u8]) -> Option<View> + Sync),
+    pub remembered_view: &'a (dyn Fn(&[u8]) -> Option<DirectoryView> + Sync),
     /// The id of a file's blob where the user's index knows it and it is stored.
     pub seeded: &'a (dyn Fn(&[u8], &Stamp) -> Option<ObjectId> + Sync),
     /// Called for each directory whose names were read, with a function that says whether a name exists in it.
@@ -93,22 +93,22 @@ pub(crate) enum Task {
         /// Its path.
         path: Vec<u8>,
         /// Which part of it is captured.
-        view: View,
+        view: DirectoryView,
         /// Whether its remembered names can be used.
-        names: Names,
+        names: RememberedNames,
     },
     /// Files of a directory.
     Files {
         /// The directory's path.
         path: Vec<u8>,
         /// The files.
-        files: Vec<Unread>,
+        files: Vec<UnreadFile>,
     },
 }
 
 /// A file to be read.
 #[derive(Clone)]
-pub(crate) struct Unread {
+pub(crate) struct UnreadFile {
     /// Its name.
     pub name: Vec<u8>,
     /// What is remembered of it under the stamp that it still has, which is too young to be trusted.
@@ -117,7 +117,7 @@ pub(crate) struct Unread {
 
 /// What counts of the names that were remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Names {
+pub(crate) enum RememberedNames {
     /// They do, where the directory's stamp is the same.
     Known,
     /// They do not: what is forced into view changed.
@@ -128,14 +128,14 @@ pub(crate) enum Names {
 
 /// The findings of one thread.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct ThreadFindings {
     /// Directories, with `None` for one that vanished.
     pub listings: Vec<(Vec<u8>, Option<Listing>)>,
     /// Those of them that were not remembered, or whose rules changed.
     pub fresh: Vec<Vec<u8>>,
     /// Files of listings that other tasks made, possibly on other threads: directory, name, and the item, or `None` if
     /// the file vanished.
-    pub files: Vec<(Vec<u8>, Vec<u8>, Option<Item>)>,
+    pub files: Vec<(Vec<u8>, Vec<u8>, Option<ListedItem>)>,
     /// Files to be streamed: directory and name.
     pub large: Vec<(Vec<u8>, Vec<u8>)>,
     anchor: Anchor,
@@ -143,16 +143,16 @@ pub(crate) struct Found {
 
 impl Walk<'_> {
     /// Looks at the directories, and at those below that were not remembered.
-    pub fn run(&self, tasks: Vec<Task>, threads: usize) -> Result<Vec<Found>> {
-        Queue::run(tasks, threads, |task, found: &mut Found, queue| {
+    pub fn run(&self, tasks: Vec<Task>, threads: usize) -> Result<Vec<ThreadFindings>> {
+        Queue::run(tasks, threads, |task, found: &mut ThreadFindings, queue| {
             self.check_deadline()?;
             match task {
                 Task::Directory { path, view, names } => {
                     let old = (self.remembered)(&path);
-                    if old.is_none() || names == Names::AgainBelow {
+                    if old.is_none() || names == RememberedNames::AgainBelow {
                         found.fresh.push(path.clone());
                     }
-                    let task = Look {
+                    let task = DirectoryTask {
                         path: &path,
                         view,
                         names,
@@ -180,11 +180,11 @@ impl Walk<'_> {
 
     fn directory(
         &self,
-        look: &Look<'_>,
+        look: &DirectoryTask<'_>,
         queue: &Queue<Task>,
         anchor: &mut Anchor,
     ) -> Result<Option<Listing>> {
-        let &Look {
+        let &DirectoryTask {
             path,
             view,
             names,
@@ -230,13 +230,19 @@ impl Walk<'_> {
             .map(Some)
     }
 
-    fn files(&self, path: Vec<u8>, files: Vec<Unread>, found: &mut Found) -> Result<()> {
+    fn files(
+        &self,
+        path: Vec<u8>,
+        files: Vec<UnreadFile>,
+        found: &mut ThreadFindings,
+    ) -> Result<()> {
         let directory = match found.anchor.open_directory(self.root.as_fd(), &path) {
             Ok(directory) => directory,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {
                 let gap = read::gap_of(error);
-                let item = |name: &[u8]| Some(Item::gap(name, Stamp::default(), gap.clone()?));
+                let item =
+                    |name: &[u8]| Some(ListedItem::gap(name, Stamp::default(), gap.clone()?));
                 let items = files
                     .into_iter()
                     .map(|file| (path.clone(), file.name.clone(), item(&file.name)));
@@ -248,7 +254,7 @@ impl Walk<'_> {
             self.check_deadline()?;
             let looked = contained(|| self.file(directory.as_fd(), &file));
             let panicked = || {
-                Ok(Read::Item(Some(Item::gap(
+                Ok(Read::Item(Some(ListedItem::gap(
                     &file.name,
                     Stamp::default(),
                     bug(),
@@ -262,30 +268,32 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn file(&self, directory: BorrowedFd<'_>, file: &Unread) -> Result<Read> {
+    fn file(&self, directory: BorrowedFd<'_>, file: &UnreadFile) -> Result<Read> {
         let name = &file.name[..];
         let item = match read::file(directory, name).map_err(ours)? {
-            Outcome::Bytes(bytes, stamp) => {
+            ReadOutcome::Bytes(bytes, stamp) => {
                 self.count(stamp.size);
                 let id = hash::blob_id(&bytes);
                 match file.remembered == Some((stamp, id))
                     || self.sink.add_hashed(ObjectKind::Blob, id, &bytes)?
                 {
                     true => Some(self.content(name, stamp, id)),
-                    false => Some(Item::gap(name, stamp, collision())),
+                    false => Some(ListedItem::gap(name, stamp, collision())),
                 }
             }
-            Outcome::Large(_) => return Ok(Read::Large),
-            Outcome::Gone => None,
-            Outcome::Gap(reason) => Some(Item::gap(name, Stamp::default(), reason)),
+            ReadOutcome::Large(_) => return Ok(Read::Large),
+            ReadOutcome::Gone => None,
+            ReadOutcome::Gap(reason) => Some(ListedItem::gap(name, Stamp::default(), reason)),
             // It became something else while we looked. The next snapshot sees what it is now.
-            Outcome::Other => Some(Item::gap(name, Stamp::default(), GapReason::Changing)),
+            ReadOutcome::Other => {
+                Some(ListedItem::gap(name, Stamp::default(), GapReason::Changing))
+            }
         };
         Ok(Read::Item(item))
     }
 
     /// Streams a large file; to be called when no other thread adds objects.
-    pub fn large(&self, path: &[u8], name: &[u8]) -> Result<Option<Item>> {
+    pub fn large(&self, path: &[u8], name: &[u8]) -> Result<Option<ListedItem>> {
         let old = (self.remembered)(path);
         let old = old.as_ref().and_then(|old| old.item(name));
         for _ in 0..read::TRIES {
@@ -296,9 +304,8 @@ impl Walk<'_> {
                 Ok(file) => file,
                 Err(error) if read::is_ours(error) => return Err(ours(error)),
                 Err(error) => {
-                    return Ok(
-                        read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))
-                    );
+                    return Ok(read::gap_of(error)
+                        .map(|reason| ListedItem::gap(name, Stamp::default(), reason)));
                 }
             };
             let before = Stamp::of(&rustix::fs::fstat(&file).map_err(ours)?);
@@ -316,7 +323,11 @@ impl Walk<'_> {
                 return Ok(Some(self.content(name, after, id)));
             }
         }
-        Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing)))
+        Ok(Some(ListedItem::gap(
+            name,
+            Stamp::default(),
+            GapReason::Changing,
+        )))
     }
 
     /// Stores a large file's bytes, unless they are those that were stored of it before.
@@ -324,10 +335,10 @@ impl Walk<'_> {
         &self,
         file: &mut Timed<'_>,
         size: u64,
-        old: Option<&Item>,
+        old: Option<&ListedItem>,
     ) -> Result<Option<ObjectId>> {
-        if let Some(Item {
-            kind: Kind::Content(id),
+        if let Some(ListedItem {
+            kind: ItemKind::Content(id),
             stamp,
             ..
         }) = old
@@ -343,13 +354,13 @@ impl Walk<'_> {
         self.sink.add_stream(size, file)
     }
 
-    pub(super) fn content(&self, name: &[u8], stamp: Stamp, id: ObjectId) -> Item {
+    pub(super) fn content(&self, name: &[u8], stamp: Stamp, id: ObjectId) -> ListedItem {
         let is_settled = stamp.is_settled(self.now, margin(self.is_remote));
-        Item {
+        ListedItem {
             name: name.to_vec(),
             stamp,
             is_settled,
-            kind: Kind::Content(id),
+            kind: ItemKind::Content(id),
         }
     }
 
@@ -365,16 +376,16 @@ impl Walk<'_> {
 }
 
 /// A directory to look at.
-struct Look<'a> {
+struct DirectoryTask<'a> {
     path: &'a [u8],
-    view: View,
-    names: Names,
+    view: DirectoryView,
+    names: RememberedNames,
     old: Option<&'a Listing>,
 }
 
 /// The result of reading a file of a listing.
 enum Read {
-    Item(Option<Item>),
+    Item(Option<ListedItem>),
     Large,
 }
 
@@ -391,13 +402,13 @@ impl std::io::Read for Timed<'_> {
     }
 }
 
-impl Item {
+impl ListedItem {
     pub(super) fn gap(name: &[u8], stamp: Stamp, reason: GapReason) -> Self {
         Self {
             name: name.to_vec(),
             stamp,
             is_settled: false,
-            kind: Kind::Gap(reason),
+            kind: ItemKind::Gap(reason),
         }
     }
 }

@@ -20,7 +20,7 @@ use super::cache::{Cache, Header};
 use super::rules::Rules;
 use super::scan::assemble;
 use super::scan::sink::Sink;
-use super::scan::walk::{Names, Task};
+use super::scan::walk::{RememberedNames, Task};
 use super::times::Times;
 use super::{GitState, Request, Snapshot, Taken};
 use crate::error::{Context, Result, contained};
@@ -239,7 +239,7 @@ impl<'a> Scene<'a> {
             matches!(
                 task,
                 Task::Directory {
-                    names: Names::AgainBelow,
+                    names: RememberedNames::AgainBelow,
                     ..
                 }
             )

@@ -159,13 +159,13 @@ fn note_used(directory: &[u8], id: Option<ObjectId>, used: &Used) {
 
 /// Stands in for ignore files that are there and cannot be read: what was remembered of one, else that nobody knows what it
 /// hides, so that nothing beside it comes into view.
-pub(super) struct Unread<'a> {
+pub(super) struct UnreadRules<'a> {
     cache: Option<&'a Cache>,
     objects: &'a Objects,
     lines: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
 
-impl<'a> Unread<'a> {
+impl<'a> UnreadRules<'a> {
     pub(super) fn new(cache: Option<&'a Cache>, objects: &'a Objects) -> Self {
         Self {
             cache,

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Scene;
 use super::index::Index;
-use super::outer::{Unread, read_rules};
+use super::outer::{UnreadRules, read_rules};
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::disk::Stamp;
 use crate::fs::threads;
@@ -18,10 +18,10 @@ use crate::model::entry::ObjectId;
 use crate::model::path::{join, parent};
 use crate::snapshot::cache::Cache;
 use crate::snapshot::rules;
-use crate::snapshot::scan::listing::{Item, Kind, ListingState};
+use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
 use crate::snapshot::scan::overlay::Overlay;
 use crate::snapshot::scan::sink::Sink;
-use crate::snapshot::scan::walk::{Found, Task, Walk};
+use crate::snapshot::scan::walk::{Task, ThreadFindings, Walk};
 use crate::snapshot::seed::Seeds;
 use crate::snapshot::times::Times;
 
@@ -75,7 +75,7 @@ impl Scene<'_> {
         sink: &Sink<'_>,
     ) -> Result<Scanned<'c>> {
         let (used, anchor) = (Mutex::new(HashMap::new()), Mutex::default());
-        let unread = Unread::new(cache, self.objects);
+        let unread = UnreadRules::new(cache, self.objects);
         let matcher = self.rules.matcher(|directory| {
             read_rules(&self.root, directory, &used, &anchor)
                 .unwrap_or_else(|_| Some(unread.rules(directory, &used)))
@@ -137,7 +137,7 @@ impl Scene<'_> {
     fn put_together<'c>(
         &self,
         cache: Option<&'c Cache>,
-        found: Vec<Found>,
+        found: Vec<ThreadFindings>,
         walk: &Walk<'_>,
         used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>,
     ) -> Result<(Overlay<'c>, Vec<Vec<u8>>)> {
@@ -302,10 +302,10 @@ fn note_rules(
             .iter_mut()
             .find(|item| item.name == b".gitignore");
         let captured = item.as_ref().and_then(|item| match item.kind {
-            Kind::Content(id) | Kind::Watched(id) => {
+            ItemKind::Content(id) | ItemKind::Watched(id) => {
                 (item.stamp.file_type() == 0o100_000 && item.stamp.size <= git::SMALL).then_some(id)
             }
-            Kind::Directory | Kind::Gap(_) => None,
+            ItemKind::Directory | ItemKind::Gap(_) => None,
         });
         listing.rules = used.get(path).copied().unwrap_or(captured);
         if let Some(item) = item
@@ -344,7 +344,11 @@ fn check_root(overlay: &Overlay<'_>, root: &Path) -> Result<()> {
 
 /// Puts together what the threads found, and reads the large files. Returns the directories whose trees may have changed:
 /// those that were looked at, and all that hold them.
-fn merge(overlay: &mut Overlay<'_>, found: Vec<Found>, walk: &Walk<'_>) -> Result<Vec<Vec<u8>>> {
+fn merge(
+    overlay: &mut Overlay<'_>,
+    found: Vec<ThreadFindings>,
+    walk: &Walk<'_>,
+) -> Result<Vec<Vec<u8>>> {
     let mut files = Vec::new();
     let mut large = Vec::new();
     let mut touched = HashSet::new();
@@ -385,7 +389,7 @@ fn touch(touched: &mut HashSet<Vec<u8>>, path: &[u8]) {
     }
 }
 
-fn fill(overlay: &mut Overlay<'_>, path: &[u8], item: Item) {
+fn fill(overlay: &mut Overlay<'_>, path: &[u8], item: ListedItem) {
     let Some(listing) = overlay.fresh_mut(path) else {
         return;
     };

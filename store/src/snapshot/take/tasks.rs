@@ -10,9 +10,9 @@ use crate::git::tracked::Tracked;
 use crate::model::path::WorkspacePath;
 use crate::model::path::{join, parent};
 use crate::snapshot::cache::Cache;
-use crate::snapshot::rules::View;
+use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::scan::check::{self, Check, Differences};
-use crate::snapshot::scan::walk::{Names, Task};
+use crate::snapshot::scan::walk::{RememberedNames, Task};
 
 impl Scene<'_> {
     /// Returns the directories to look at: all, or those that the check found, and those where what is forced into view
@@ -26,14 +26,14 @@ impl Scene<'_> {
         let Some(cache) = cache.filter(|cache| cache.header.capture_key == self.capture_key())
         else {
             let view = if self.rules.scope.is_some() {
-                View::Passage
+                DirectoryView::Passage
             } else {
-                View::Open
+                DirectoryView::Open
             };
             return vec![Task::Directory {
                 path: Vec::new(),
                 view,
-                names: Names::AgainBelow,
+                names: RememberedNames::AgainBelow,
             }];
         };
         let numbers = match self.request.only_around {
@@ -130,7 +130,7 @@ fn tasks_of(cache: &Cache, differences: &Differences, again: &HashSet<Vec<u8>>) 
             tasks.push(Task::Directory {
                 path,
                 view,
-                names: Names::AgainBelow,
+                names: RememberedNames::AgainBelow,
             });
         }
     }
@@ -143,9 +143,9 @@ fn tasks_of(cache: &Cache, differences: &Differences, again: &HashSet<Vec<u8>>) 
     {
         if !is_in_or_below(&stale, directory.path) {
             let names = if again.contains(directory.path) {
-                Names::Again
+                RememberedNames::Again
             } else {
-                Names::Known
+                RememberedNames::Known
             };
             tasks.push(Task::Directory {
                 path: directory.path.to_vec(),

@@ -22,7 +22,7 @@ use crate::model::Milliseconds;
 use crate::sessions::{self, Presence, Pruning, SessionUse};
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place, life};
-use policy::{Candidate, Limits, Pin, Verdict, Why};
+use policy::{Limits, Pin, PolicySession, Retention, Why};
 
 /// How often it runs by itself, in milliseconds.
 const SELDOM: Milliseconds = 24 * 3600 * 1000;
@@ -35,7 +35,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 
 /// The options of `gc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct How {
+pub(crate) struct GcOptions {
     /// Only say what would go.
     pub dry_run: bool,
     /// Give way to anybody who wants a workspace.
@@ -45,7 +45,7 @@ pub(crate) struct How {
 /// What becomes of a session that has snapshots.
 struct Judged {
     session: SessionUse,
-    verdict: Verdict,
+    verdict: Retention,
     bytes: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: bool) -> Result<GcReport> {
         });
     }
     let lock = layout::lock_upkeep(&store.surroundings.directory, PATIENCE)?;
-    let how = How {
+    let how = GcOptions {
         dry_run,
         polite: false,
     };
@@ -70,7 +70,7 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: bool) -> Result<GcReport> {
 }
 
 /// Runs it, and notes when, and whether it came to its end.
-fn run_and_note(store: &mut Store, lock: &layout::Lock, how: How) -> Result<GcReport> {
+fn run_and_note(store: &mut Store, lock: &layout::Lock, how: GcOptions) -> Result<GcReport> {
     let now = store.now();
     lock.set_note(&format!("{now} {UNFINISHED}\n"));
     let report = run(store, how)?;
@@ -95,7 +95,7 @@ pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
         return Ok(());
     };
     let now = store.now();
-    let how = How {
+    let how = GcOptions {
         dry_run: false,
         polite: true,
     };
@@ -110,7 +110,7 @@ pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
     }
 }
 
-fn run(store: &mut Store, how: How) -> Result<GcReport> {
+fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
     let now = store.now();
     let before = sizes::of_store(store)?;
     let judged = judge(store, now, before.bytes, how)?;
@@ -144,7 +144,7 @@ fn run(store: &mut Store, how: How) -> Result<GcReport> {
             session: session.ids.into_iter().next().unwrap_or_default(),
             agent: session.agent,
             used_at: session.used_at,
-            goes: matches!(verdict, Verdict::Goes(_)),
+            goes: matches!(verdict, Retention::Goes(_)),
             reason: reason(verdict).to_owned(),
             bytes,
         });
@@ -158,12 +158,12 @@ fn run(store: &mut Store, how: How) -> Result<GcReport> {
 
 /// Returns how many bytes are free once what would go now is gone.
 pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
-    let how = How {
+    let how = GcOptions {
         dry_run: true,
         polite: false,
     };
     let judged = judge(store, now, sizes::of_store(store)?.bytes, how)?;
-    let goes = |judged: &&Judged| matches!(judged.verdict, Verdict::Goes(_));
+    let goes = |judged: &&Judged| matches!(judged.verdict, Retention::Goes(_));
     Ok(judged
         .iter()
         .filter(goes)
@@ -172,21 +172,21 @@ pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
 }
 
 /// Returns the word of a verdict in the report.
-fn reason(verdict: Verdict) -> &'static str {
+fn reason(verdict: Retention) -> &'static str {
     match verdict {
-        Verdict::Goes(Why::Unused) => "unused",
-        Verdict::Goes(Why::Size) => "size",
-        Verdict::Stays => "recent",
-        Verdict::Pinned(Pin::Open) => "open",
-        Verdict::Pinned(Pin::Reverted) => "reverted",
-        Verdict::Pinned(Pin::Operation) => "operation",
-        Verdict::Pinned(Pin::Label) => "label",
-        Verdict::Pinned(Pin::Young) => "young",
+        Retention::Goes(Why::Unused) => "unused",
+        Retention::Goes(Why::Size) => "size",
+        Retention::Stays => "recent",
+        Retention::Pinned(Pin::Open) => "open",
+        Retention::Pinned(Pin::Reverted) => "reverted",
+        Retention::Pinned(Pin::Operation) => "operation",
+        Retention::Pinned(Pin::Label) => "label",
+        Retention::Pinned(Pin::Young) => "young",
     }
 }
 
 /// Judges the sessions that still have snapshots, the longest unused first.
-fn judge(store: &Store, now: Milliseconds, size: u64, how: How) -> Result<Vec<Judged>> {
+fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<Vec<Judged>> {
     let settings = &store.surroundings.settings;
     let limits = Limits {
         now,
@@ -203,11 +203,11 @@ fn judge(store: &Store, now: Milliseconds, size: u64, how: How) -> Result<Vec<Ju
     } else {
         None
     };
-    let candidates: Vec<Candidate<'_>> = uses
+    let candidates: Vec<PolicySession<'_>> = uses
         .iter()
         .zip(&lives)
         .enumerate()
-        .map(|(number, (session, lives))| Candidate {
+        .map(|(number, (session, lives))| PolicySession {
             session,
             lives: *lives,
             bytes: bytes.as_ref().map_or(0, |bytes| bytes[number]),
@@ -238,7 +238,7 @@ fn workspace(
     presence: &Presence,
     judged: &[Judged],
     now: Milliseconds,
-    how: How,
+    how: GcOptions,
 ) -> Result<(GcWorkspace, u64)> {
     let row = sessions::workspace(store.database.connection(), presence.id)?;
     let place = Place::of_row(store, row);
@@ -296,7 +296,7 @@ fn sessions_that_go(judged: &[Judged], workspace_id: i64) -> Vec<&Judged> {
     judged
         .iter()
         .filter(|judged| judged.session.workspace_id == workspace_id)
-        .filter(|judged| matches!(judged.verdict, Verdict::Goes(_)))
+        .filter(|judged| matches!(judged.verdict, Retention::Goes(_)))
         .collect()
 }
 
@@ -306,7 +306,7 @@ fn prune(
     place: &Place,
     pruning: Pruning<'_>,
     now: Milliseconds,
-    how: How,
+    how: GcOptions,
 ) -> Result<usize> {
     let _lock = place.lock(patience(how))?;
     store.database.write(|connection| {
@@ -316,7 +316,7 @@ fn prune(
     })
 }
 
-fn patience(how: How) -> Duration {
+fn patience(how: GcOptions) -> Duration {
     if how.polite { MOMENT } else { PATIENCE }
 }
 
@@ -324,7 +324,7 @@ fn patience(how: How) -> Duration {
 fn kept_sessions(store: &Store, workspace_id: i64, judged: &[Judged]) -> Result<Vec<String>> {
     let gone: std::collections::HashSet<&String> = judged
         .iter()
-        .filter(|judged| matches!(judged.verdict, Verdict::Goes(_)))
+        .filter(|judged| matches!(judged.verdict, Retention::Goes(_)))
         .flat_map(|judged| &judged.session.ids)
         .collect();
     let uses = sessions::session_uses(store.database.connection())?;
@@ -345,7 +345,7 @@ fn is_gone_for_good(
     place: &Place,
     now: Milliseconds,
     keep: Milliseconds,
-    how: How,
+    how: GcOptions,
 ) -> Result<bool> {
     let is_missing = matches!(
         place.root.symlink_metadata(),

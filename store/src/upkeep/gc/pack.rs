@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::{How, patience};
+use super::{GcOptions, patience};
 use crate::error::{Error, Result};
 use crate::fs::layout;
 use crate::sessions;
@@ -16,7 +16,12 @@ use crate::upkeep::{check, settle};
 const OFTEN: Duration = Duration::from_millis(5);
 
 /// Packs all that the rows of a workspace name into one pack, and removes the others. What was forgotten goes whatever its age.
-pub(crate) fn whole(store: &mut Store, place: &Place, how: How, is_unswept: bool) -> Result<()> {
+pub(crate) fn whole(
+    store: &mut Store,
+    place: &Place,
+    how: GcOptions,
+    is_unswept: bool,
+) -> Result<()> {
     let snapshots = place.snapshots()?;
     if snapshots.borrows_now() {
         settle::settle_now(store, place)?;
@@ -30,7 +35,7 @@ pub(crate) fn whole(store: &mut Store, place: &Place, how: How, is_unswept: bool
     let day = super::policy::YOUNG / 1000;
     let young_since = (!is_unswept).then_some(now - day);
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
-    let way = Way::new(&place.folder, how.polite);
+    let way = Politeness::new(&place.folder, how.polite);
     let repack = snapshots.begin_repack(&roots, young_since, &|| way.is_free())?;
     let _lock = place.lock(patience(how))?;
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
@@ -55,7 +60,7 @@ pub(crate) fn join(place: &Place) -> Result<()> {
     if snapshots.borrows_now() {
         return Ok(());
     }
-    let way = Way::new(&place.folder, true);
+    let way = Politeness::new(&place.folder, true);
     let Some(joined) = snapshots.begin_join(&|| way.is_free())? else {
         return Ok(());
     };
@@ -64,13 +69,13 @@ pub(crate) fn join(place: &Place) -> Result<()> {
 }
 
 /// Whether the way is free: nobody holds the workspace's lock.
-struct Way<'a> {
+struct Politeness<'a> {
     folder: &'a Path,
     is_polite: bool,
     asked: Cell<Instant>,
 }
 
-impl<'a> Way<'a> {
+impl<'a> Politeness<'a> {
     fn new(folder: &'a Path, is_polite: bool) -> Self {
         Self {
             folder,

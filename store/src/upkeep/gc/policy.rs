@@ -29,7 +29,7 @@ pub(crate) enum Why {
 
 /// What becomes of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Retention {
     Goes(Why),
     Pinned(Pin),
     Stays,
@@ -46,7 +46,7 @@ pub(crate) struct Limits {
 
 /// A session as the policy sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Candidate<'a> {
+pub(crate) struct PolicySession<'a> {
     pub session: &'a SessionUse,
     /// Whether a process of its agent lives, or `None` if that is not known of all of them.
     pub lives: Option<bool>,
@@ -75,7 +75,7 @@ pub(crate) fn pin(session: &SessionUse, lives: Option<bool>, now: Milliseconds) 
 
 /// Returns what becomes of each session, in the order in which they are given: the longest unused first. `size` is that of the
 /// store in bytes.
-pub(crate) fn judge(candidates: &[Candidate<'_>], limits: Limits, size: u64) -> Vec<Verdict> {
+pub(crate) fn judge(candidates: &[PolicySession<'_>], limits: Limits, size: u64) -> Vec<Retention> {
     let Limits {
         now,
         keep,
@@ -85,23 +85,23 @@ pub(crate) fn judge(candidates: &[Candidate<'_>], limits: Limits, size: u64) -> 
     candidates
         .iter()
         .map(|candidate| {
-            let Candidate {
+            let PolicySession {
                 session,
                 lives,
                 bytes,
             } = candidate;
             if let Some(pin) = pin(session, *lives, now) {
-                return Verdict::Pinned(pin);
+                return Retention::Pinned(pin);
             }
             let why = if now.saturating_sub(session.used_at) > keep {
                 Why::Unused
             } else if size > max_size {
                 Why::Size
             } else {
-                return Verdict::Stays;
+                return Retention::Stays;
             };
             size = size.saturating_sub(*bytes);
-            Verdict::Goes(why)
+            Retention::Goes(why)
         })
         .collect()
 }
@@ -124,10 +124,10 @@ mod tests {
         }
     }
 
-    fn verdicts(sessions: &[(SessionUse, u64)], size: u64) -> Vec<Verdict> {
+    fn verdicts(sessions: &[(SessionUse, u64)], size: u64) -> Vec<Retention> {
         let candidates: Vec<_> = sessions
             .iter()
-            .map(|(session, bytes)| Candidate {
+            .map(|(session, bytes)| PolicySession {
                 session,
                 lives: None,
                 bytes: *bytes,
@@ -147,20 +147,20 @@ mod tests {
         assert_eq!(
             verdicts(&sessions, 100),
             [
-                Verdict::Goes(Why::Unused),
-                Verdict::Stays,
-                Verdict::Stays,
-                Verdict::Stays
+                Retention::Goes(Why::Unused),
+                Retention::Stays,
+                Retention::Stays,
+                Retention::Stays
             ],
             "the store is small enough"
         );
         assert_eq!(
             verdicts(&sessions, 141),
             [
-                Verdict::Goes(Why::Unused),
-                Verdict::Goes(Why::Size),
-                Verdict::Goes(Why::Size),
-                Verdict::Stays
+                Retention::Goes(Why::Unused),
+                Retention::Goes(Why::Size),
+                Retention::Goes(Why::Size),
+                Retention::Stays
             ],
             "no more goes than has to"
         );
@@ -203,7 +203,7 @@ mod tests {
         for (session, expected) in pinned {
             assert_eq!(
                 verdicts(&[(session, 50)], 1000),
-                [Verdict::Pinned(expected)]
+                [Retention::Pinned(expected)]
             );
         }
     }

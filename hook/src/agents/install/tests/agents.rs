@@ -50,8 +50,9 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         Documents/Cline/Hooks/TaskStart"#]]
     .assert_eq(&files_below(&world.path("home")).join("\n"));
     for target in TARGETS {
-        let place =
-            |place: &Place<'_>| install(target.agent, Scope::Project, place, false).map(drop);
+        let place = |place: &SettingsPlace<'_>| {
+            install(target.agent, SettingsScope::Project, place, false).map(drop)
+        };
         world.with_place(place).expect("it can be installed");
     }
     expect![[r#"
@@ -96,11 +97,15 @@ fn every_agent_is_installed_once_and_leaves_nothing_behind() {
         let agent = target.agent;
         assert_eq!(
             world.state(agent),
-            State::Absent,
+            Installation::Absent,
             "{agent} begins without us"
         );
         world.install(agent);
-        assert_eq!(world.state(agent), State::Installed, "{agent} has the hook");
+        assert_eq!(
+            world.state(agent),
+            Installation::Installed,
+            "{agent} has the hook"
+        );
         assert!(
             world
                 .install(agent)
@@ -207,7 +212,7 @@ fn a_file_of_somebody_else_is_not_replaced_and_not_removed() {
     let theirs = "#!/bin/sh\necho mine\n";
     world.write("home/Documents/Cline/Hooks/PostToolUse", theirs);
     let error = world
-        .with_place(|place| install("cline", Scope::User, place, false))
+        .with_place(|place| install("cline", SettingsScope::User, place, false))
         .expect_err("refused");
     assert!(
         error.to_string().contains("PostToolUse"),
@@ -260,7 +265,7 @@ fn a_script_that_is_missing_makes_the_installation_outdated() {
     fs::remove_file(world.path("home/Documents/Cline/Hooks/PostToolUse")).expect("ours");
     assert_eq!(
         world.state("cline"),
-        State::Outdated,
+        Installation::Outdated,
         "not all of it is there"
     );
 }
@@ -282,7 +287,7 @@ fn a_command_of_the_users_own_stays_and_the_hook_works_without_ours() {
     );
     assert_eq!(
         world.state("claude-code"),
-        State::Installed,
+        Installation::Installed,
         "nothing is missing"
     );
     world.uninstall("claude-code");

@@ -40,7 +40,7 @@ fn codex_is_told_to_trust_the_hook_only_where_that_is_asked_for() {
         "now the trust, too: {changed:?}"
     );
     assert_eq!(
-        world.installed("codex", Scope::User).advice,
+        world.installed("codex", SettingsScope::User).advice,
         [],
         "nothing is missing any more"
     );
@@ -53,11 +53,11 @@ fn only_a_trust_that_is_there_is_called_one() {
     world.install("codex");
     let notes =
         |changes: &[SettingsChange]| changes.last().expect("the trust comes last").notes.clone();
-    let plan = |place: &Place<'_>| {
+    let plan = |place: &SettingsPlace<'_>| {
         install(
             "codex",
-            Scope::User,
-            &Place {
+            SettingsScope::User,
+            &SettingsPlace {
                 trust: true,
                 ..*place
             },
@@ -117,11 +117,11 @@ fn settings_of_codex_that_cannot_be_kept_as_they_are_are_left_alone() {
     ] {
         let world = World::new();
         world.write("home/.codex/config.toml", text);
-        let trusted = |place: &Place<'_>| {
+        let trusted = |place: &SettingsPlace<'_>| {
             install(
                 "codex",
-                Scope::User,
-                &Place {
+                SettingsScope::User,
+                &SettingsPlace {
                     trust: true,
                     ..*place
                 },
@@ -168,11 +168,11 @@ fn the_hash_is_the_one_that_codex_makes() {
 #[test]
 fn a_project_that_codex_does_not_trust_is_told() {
     let world = World::new();
-    let trusting = |place: &Place<'_>| {
+    let trusting = |place: &SettingsPlace<'_>| {
         install(
             "codex",
-            Scope::Project,
-            &Place {
+            SettingsScope::Project,
+            &SettingsPlace {
                 trust: true,
                 ..*place
             },
@@ -182,7 +182,7 @@ fn a_project_that_codex_does_not_trust_is_told() {
     world.with_place(trusting).expect("it can be installed");
     let messages = || {
         world
-            .installed("codex", Scope::Project)
+            .installed("codex", SettingsScope::Project)
             .advice
             .into_iter()
             .map(|advice| advice.message)

@@ -17,7 +17,7 @@ fn an_agent_is_on_this_machine_by_its_program_or_by_its_directory() {
     let program = world.executable("tools/gemini");
     let path = |name: &str| (name == "PATH").then(|| world.path("tools").into_os_string());
     let around = world.with_place(|place| {
-        look_around(&Place {
+        look_around(&SettingsPlace {
             environment: &path,
             ..*place
         })
@@ -77,7 +77,7 @@ fn settings_that_turn_hooks_off_are_told() {
     ] {
         world.write(file, off);
         world.install(agent);
-        let advice = world.installed(agent, Scope::User).advice;
+        let advice = world.installed(agent, SettingsScope::User).advice;
         assert!(
             advice.iter().any(|advice| advice.message.contains("off")),
             "{agent}: {advice:?}"
@@ -98,7 +98,7 @@ fn a_time_that_is_too_short_and_another_binary_are_told() {
         world.write(file, &hurried);
         assert_eq!(
             world.state(agent),
-            State::Hurried,
+            Installation::Hurried,
             "{agent} gives one event less time"
         );
         world.write(
@@ -107,7 +107,7 @@ fn a_time_that_is_too_short_and_another_binary_are_told() {
         );
         assert_eq!(
             world.state(agent),
-            State::Outdated,
+            Installation::Outdated,
             "{agent}: more time is no harm, and yet not ours"
         );
         let other = world.executable("other/ckpt-hook");
@@ -119,13 +119,13 @@ fn a_time_that_is_too_short_and_another_binary_are_told() {
         world.write(file, &elsewhere);
         assert_eq!(
             world.state(agent),
-            State::Elsewhere,
+            Installation::Elsewhere,
             "{agent} calls the other one"
         );
         world.install(agent);
         assert_eq!(
             world.state(agent),
-            State::Installed,
+            Installation::Installed,
             "{agent}: installing again mends it"
         );
     }
@@ -137,7 +137,11 @@ fn a_plugin_or_script_that_calls_what_is_not_there_is_told() {
         let world = World::new();
         world.install(agent);
         fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
-        assert_eq!(world.state(agent), State::Moved, "{agent} calls nothing");
+        assert_eq!(
+            world.state(agent),
+            Installation::Moved,
+            "{agent} calls nothing"
+        );
         let other = world.executable("other/ckpt-hook");
         let (home, project) = (world.path("home"), world.path("project"));
         let elsewhere = list(&place(&home, &project, &other));
@@ -147,7 +151,7 @@ fn a_plugin_or_script_that_calls_what_is_not_there_is_told() {
             .expect("a row");
         assert_eq!(
             row.installed[0].state,
-            State::Moved,
+            Installation::Moved,
             "{agent}: also for a binary at another place"
         );
     }
@@ -158,14 +162,15 @@ fn copilot_is_told_to_run_claude_codes_hooks_too() {
     let world = World::new();
     world.install("copilot-cli");
     assert_eq!(
-        world.installed("copilot-cli", Scope::User).advice,
+        world.installed("copilot-cli", SettingsScope::User).advice,
         [],
         "alone it is well"
     );
-    let project =
-        |place: &Place<'_>| install("claude-code", Scope::Project, place, false).map(drop);
+    let project = |place: &SettingsPlace<'_>| {
+        install("claude-code", SettingsScope::Project, place, false).map(drop)
+    };
     world.with_place(project).expect("it can be installed");
-    let advice = world.installed("copilot-cli", Scope::User).advice;
+    let advice = world.installed("copilot-cli", SettingsScope::User).advice;
     assert!(
         advice
             .iter()
@@ -234,7 +239,8 @@ fn a_project_that_an_agent_does_not_trust_is_told_and_one_that_it_trusts_is_not(
         ),
     ] {
         world.write(&format!("home/{file}"), &text);
-        let install = |place: &Place<'_>| install(agent, Scope::Project, place, false);
+        let install =
+            |place: &SettingsPlace<'_>| install(agent, SettingsScope::Project, place, false);
         let changes = world.with_place(install).expect("it can be installed");
         let notes: Vec<&String> = changes.iter().flat_map(|change| &change.notes).collect();
         let is_trust = |text: &str| text.contains("does not trust this project");
@@ -243,14 +249,14 @@ fn a_project_that_an_agent_does_not_trust_is_told_and_one_that_it_trusts_is_not(
             is_told,
             "{agent} with {text}, at once: {notes:?}"
         );
-        let advice = world.installed(agent, Scope::Project).advice;
+        let advice = world.installed(agent, SettingsScope::Project).advice;
         assert_eq!(
             advice.iter().any(|advice| is_trust(&advice.message)),
             is_told,
             "{agent} with {text}: {advice:?}"
         );
         world
-            .with_place(|place| uninstall(agent, Scope::Project, place, false))
+            .with_place(|place| uninstall(agent, SettingsScope::Project, place, false))
             .expect("it can be taken out");
         fs::remove_file(world.path(&format!("home/{file}"))).expect("ours");
     }

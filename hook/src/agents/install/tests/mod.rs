@@ -62,7 +62,7 @@ impl World {
         fs::read_to_string(self.path(name)).expect("a file")
     }
 
-    fn with_place<T>(&self, act: impl FnOnce(&Place<'_>) -> T) -> T {
+    fn with_place<T>(&self, act: impl FnOnce(&SettingsPlace<'_>) -> T) -> T {
         let (home, project, binary) = (
             self.path("home"),
             self.path("project"),
@@ -70,7 +70,7 @@ impl World {
         );
         let (programs, memory) = (self.path("programs"), self.path("store/installed.json"));
         let environment = |name: &str| (name == "PATH").then(|| programs.clone().into_os_string());
-        act(&Place {
+        act(&SettingsPlace {
             memory: &memory,
             environment: &environment,
             ..place(&home, &project, &binary)
@@ -95,11 +95,11 @@ impl World {
     }
 
     fn install_trusted(&self) -> Vec<SettingsChange> {
-        let trusted = |place: &Place<'_>| {
+        let trusted = |place: &SettingsPlace<'_>| {
             install(
                 "codex",
-                Scope::User,
-                &Place {
+                SettingsScope::User,
+                &SettingsPlace {
                     trust: true,
                     ..*place
                 },
@@ -110,12 +110,12 @@ impl World {
     }
 
     fn install(&self, agent: &str) -> Vec<SettingsChange> {
-        self.with_place(|place| install(agent, Scope::User, place, false))
+        self.with_place(|place| install(agent, SettingsScope::User, place, false))
             .expect("it can be installed")
     }
 
     fn uninstall(&self, agent: &str) -> Vec<SettingsChange> {
-        self.with_place(|place| uninstall(agent, Scope::User, place, false))
+        self.with_place(|place| uninstall(agent, SettingsScope::User, place, false))
             .expect("it can be taken out")
     }
 
@@ -126,15 +126,15 @@ impl World {
             .expect("every agent has a row")
     }
 
-    fn installed(&self, agent: &str, scope: Scope) -> Installed {
+    fn installed(&self, agent: &str, scope: SettingsScope) -> Installed {
         let rows = self.agent(agent).installed;
         rows.into_iter()
             .find(|row| row.scope == scope)
             .expect("it has settings of both kinds")
     }
 
-    fn state(&self, agent: &str) -> State {
-        self.installed(agent, Scope::User).state
+    fn state(&self, agent: &str) -> Installation {
+        self.installed(agent, SettingsScope::User).state
     }
 
     /// Returns a text with the scratch directory's name taken out.
@@ -143,8 +143,8 @@ impl World {
     }
 }
 
-fn place<'a>(home: &'a Path, project: &'a Path, binary: &'a Path) -> Place<'a> {
-    Place {
+fn place<'a>(home: &'a Path, project: &'a Path, binary: &'a Path) -> SettingsPlace<'a> {
+    SettingsPlace {
         home,
         project,
         binary,

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use ckpt_schema::event::Event;
 
 use super::*;
-use crate::agents::{self, Context};
+use crate::agents::{self, PayloadContext};
 
 /// A conversation as opencode tells it, with a sub-agent and a prompt of opencode's own.
 const CONVERSATION: &str = r#"
@@ -130,7 +130,7 @@ fn recorder(world: &World) {
 fn recorded(world: &World) -> Vec<Event> {
     let log = world.read("log");
     let lines: Vec<_> = log.lines().collect();
-    let context = Context {
+    let context = PayloadContext {
         cwd: Path::new("/hook"),
         environment: &no_environment,
         first_line: &|_| None,

@@ -60,14 +60,14 @@ fn what_was_installed_and_taken_out_again_left_no_byte_changed() {
         world.install("claude-code");
         assert_eq!(
             world.state("claude-code"),
-            State::Installed,
+            Installation::Installed,
             "{layout}: it is in"
         );
         world.uninstall("claude-code");
         assert_eq!(world.read(CLAUDE), text, "{layout}: the file is as it was");
         assert_eq!(
             world.state("claude-code"),
-            State::Absent,
+            Installation::Absent,
             "{layout}: it is out"
         );
     }
@@ -137,10 +137,10 @@ fn all(world: &World) -> Vec<(PathBuf, u32, Option<String>)> {
 }
 
 /// Installs and takes out again, and compares.
-fn expect_as_before(world: &World, agent: &str, scope: Scope, what: &str) {
+fn expect_as_before(world: &World, agent: &str, scope: SettingsScope, what: &str) {
     let before = all(world);
     world.with_place(|place| {
-        let place = Place {
+        let place = SettingsPlace {
             trust: true,
             ..*place
         };
@@ -158,7 +158,7 @@ fn expect_as_before(world: &World, agent: &str, scope: Scope, what: &str) {
 #[test]
 fn whatever_little_was_there_is_there_again_byte_for_byte_for_every_agent() {
     for target in TARGETS {
-        for scope in [Scope::User, Scope::Project] {
+        for scope in [SettingsScope::User, SettingsScope::Project] {
             let paths = World::new().with_place(|place| {
                 let files = (target.files)(scope, place).expect("UTF-8").into_iter();
                 let below = |path: PathBuf| {
@@ -203,7 +203,7 @@ fn codexs_configuration_is_as_it_was_whatever_it_lacked() {
     ] {
         let world = World::new();
         world.write("home/.codex/config.toml", text);
-        expect_as_before(&world, "codex", Scope::User, text);
+        expect_as_before(&world, "codex", SettingsScope::User, text);
     }
 }
 

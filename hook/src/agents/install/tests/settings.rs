@@ -81,13 +81,13 @@ fn an_older_handler_is_brought_up_to_date_where_it_stands() {
     world.write(CLAUDE, &text.replace("OLD", &old));
     assert_eq!(
         world.state("claude-code"),
-        State::Elsewhere,
+        Installation::Elsewhere,
         "it is ours, and not as we want it"
     );
     world.install("claude-code");
     assert_eq!(
         world.state("claude-code"),
-        State::Installed,
+        Installation::Installed,
         "all of it is there, and once"
     );
     let text = world.anonymous(&world.read(CLAUDE));
@@ -134,11 +134,15 @@ fn a_handler_that_stands_twice_is_found_and_the_second_one_goes() {
     );
     assert_eq!(
         world.state("claude-code"),
-        State::Doubled,
+        Installation::Doubled,
         "two calls for one event"
     );
     world.install("claude-code");
-    assert_eq!(world.state("claude-code"), State::Installed, "one is left");
+    assert_eq!(
+        world.state("claude-code"),
+        Installation::Installed,
+        "one is left"
+    );
 }
 
 #[test]
@@ -148,7 +152,7 @@ fn a_binary_that_is_gone_is_told() {
     fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
     assert_eq!(
         world.state("claude-code"),
-        State::Moved,
+        Installation::Moved,
         "the settings call what is not there"
     );
 }
@@ -160,7 +164,7 @@ fn an_empty_file_counts_as_no_settings() {
     world.install("claude-code");
     assert_eq!(
         world.state("claude-code"),
-        State::Installed,
+        Installation::Installed,
         "there was nothing to lose"
     );
 }
@@ -211,7 +215,7 @@ fn a_dry_run_shows_the_change_and_makes_none() {
     let text = "{\n  \"model\": \"opus\"\n}\n";
     world.write(CLAUDE, text);
     let changes = world
-        .with_place(|place| install("claude-code", Scope::User, place, true))
+        .with_place(|place| install("claude-code", SettingsScope::User, place, true))
         .expect("it can be installed");
     let diff = world.anonymous(changes[0].diff.as_deref().expect("there is a change"));
     let head: Vec<_> = diff.lines().take(14).collect();
@@ -243,7 +247,7 @@ fn a_dry_run_shows_the_change_and_makes_none() {
 fn the_project_has_settings_of_its_own() {
     let world = World::new();
     world
-        .with_place(|place| install("claude-code", Scope::Project, place, false))
+        .with_place(|place| install("claude-code", SettingsScope::Project, place, false))
         .expect("it can be installed");
     assert!(
         world.path("project/.claude/settings.json").exists(),
@@ -271,8 +275,8 @@ fn an_agent_may_have_moved_its_settings() {
         .with_place(|place| {
             install(
                 "claude-code",
-                Scope::User,
-                &Place {
+                SettingsScope::User,
+                &SettingsPlace {
                     environment: &environment,
                     ..*place
                 },

@@ -11,8 +11,8 @@ fn without_tool_events_the_single_tools_are_left_out() {
         .with_place(|place| {
             install(
                 "claude-code",
-                Scope::User,
-                &Place {
+                SettingsScope::User,
+                &SettingsPlace {
                     tool_events: false,
                     ..*place
                 },
@@ -72,7 +72,11 @@ fn only_events_that_the_installed_version_knows_are_written() {
         }
         world.install("claude-code");
         assert_eq!(events(&world), expected, "of {version:?}");
-        assert_eq!(world.state("claude-code"), State::Installed, "{version:?}");
+        assert_eq!(
+            world.state("claude-code"),
+            Installation::Installed,
+            "{version:?}"
+        );
     }
 }
 
@@ -92,13 +96,17 @@ fn an_older_version_that_comes_later_is_written_for_anew_and_an_unknown_one_keep
     world.install("claude-code");
     let newest = world.read(CLAUDE);
     fs::remove_file(world.path("programs/claude")).expect("ours");
-    assert_eq!(world.state("claude-code"), State::Installed, "who knows");
+    assert_eq!(
+        world.state("claude-code"),
+        Installation::Installed,
+        "who knows"
+    );
     world.install("claude-code");
     assert_eq!(world.read(CLAUDE), newest, "nothing says that it is wrong");
     world.has("claude", "@anthropic-ai/claude-code", "2.1.100");
     assert_eq!(
         world.state("claude-code"),
-        State::Outdated,
+        Installation::Outdated,
         "it would refuse the whole file"
     );
     world.install("claude-code");

@@ -29,7 +29,7 @@ fn check(agent: &str, folder: &str, expected: Expect) {
     let mut lines = String::new();
     for (number, event, payload) in recording(folder) {
         let payload = plugin.hand_on(payload);
-        let context = Context {
+        let context = PayloadContext {
             cwd: Path::new("/workspace"),
             environment: &|_| None,
             first_line: &|_| None,

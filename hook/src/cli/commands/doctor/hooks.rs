@@ -5,7 +5,7 @@ use std::time::Duration;
 use ckpt_schema::report::Finding;
 
 use super::finding;
-use crate::agents::install::{self, AgentState, Installed, PATIENCE, Scope, State};
+use crate::agents::install::{self, AgentState, Installation, Installed, PATIENCE, SettingsScope};
 use crate::cli::commands::install::Paths;
 use crate::cli::invocation::Invocation;
 
@@ -44,7 +44,7 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
     let there: Vec<&Installed> = agent
         .installed
         .iter()
-        .filter(|installed| installed.state != State::Absent)
+        .filter(|installed| installed.state != Installation::Absent)
         .collect();
     let mut findings: Vec<Finding> = there
         .iter()
@@ -117,42 +117,42 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
         )
     });
     let scope = match installed.scope {
-        Scope::User => "",
-        Scope::Project => " --project",
+        SettingsScope::User => "",
+        SettingsScope::Project => " --project",
     };
     let again = format!("`ckpt-hook install {agent}{scope}` writes it anew");
     let state = match installed.state {
-        State::Absent => None,
-        State::Installed => Some(("ok", "installed", None)),
-        State::Outdated => Some((
+        Installation::Absent => None,
+        Installation::Installed => Some(("ok", "installed", None)),
+        Installation::Outdated => Some((
             "warning",
             "not what would be installed now",
             Some(again.as_str()),
         )),
-        State::Hurried => Some((
+        Installation::Hurried => Some((
             "warning",
             "the agent's timeout is shorter than the hook may take",
             Some(again.as_str()),
         )),
-        State::Elsewhere => Some((
+        Installation::Elsewhere => Some((
             "warning",
             "it calls another ckpt-hook than this one",
             Some(again.as_str()),
         )),
-        State::Doubled => Some((
+        Installation::Doubled => Some((
             "warning",
             "an event calls it more than once",
             Some(again.as_str()),
         )),
-        State::Moved => Some((
+        Installation::Moved => Some((
             "error",
             "it calls a program that does not exist",
             Some(again.as_str()),
         )),
-        State::Broken => Some(("error", "the settings cannot be read", None)),
+        Installation::Broken => Some(("error", "the settings cannot be read", None)),
     };
     let level = |level| {
-        if installed.state == State::Broken {
+        if installed.state == Installation::Broken {
             "error"
         } else {
             level

@@ -13,7 +13,7 @@ use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, FAILED, Failure};
 use crate::log_file::LogFile;
 use crate::output::doctor;
-use crate::output::progress::Line;
+use crate::output::progress::ProgressLine;
 use crate::output::time::utc;
 use crate::surroundings;
 
@@ -126,7 +126,7 @@ fn check(invocation: &Invocation, store: &mut Store, all: bool) -> Vec<Finding> 
     if !invocation.output.shows_progress() {
         return store.check(all);
     }
-    let line = Line::new();
+    let line = ProgressLine::new();
     let findings = line.during("checking the session store", || store.check(all));
     line.end();
     findings

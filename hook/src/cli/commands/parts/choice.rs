@@ -261,14 +261,14 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::lines::{Look, difference};
+    use crate::output::lines::{DiffOptions, difference};
 
     const OLD: &[u8] = b"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
     const NEW: &[u8] = b"one\n2\nthree\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve\n";
 
     /// A file with its mode and two hunks, the first of which can be split.
     fn world() -> (Vec<&'static [u8]>, Choice) {
-        let difference = difference(OLD, NEW, &Look::default());
+        let difference = difference(OLD, NEW, &DiffOptions::default());
         let hunks = hunk::hunks(&difference).into_iter().map(Unit::Hunk);
         let units = std::iter::once(Unit::Mode).chain(hunks).collect();
         (difference.old, Choice::new(units))

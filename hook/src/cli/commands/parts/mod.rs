@@ -23,7 +23,7 @@ use crate::cli::pager::git_value;
 use crate::failure::{DONE, Failure};
 use crate::output::files;
 use crate::output::hunk::{self, Edited, Hunk};
-use crate::output::lines::{Difference, Look, Moved, Style, difference};
+use crate::output::lines::{DiffOptions, LineDifference, Moved, Style, difference};
 use crate::output::paint::Paint;
 use crate::output::patch::{self, Sides};
 use crate::output::text;
@@ -140,7 +140,7 @@ impl Dialog<'_> {
             Sides::Text { old, new } if is_text(file) => (old, new),
             _ => (b"", b""),
         };
-        let difference = difference(old, new, &Look::default());
+        let difference = difference(old, new, &DiffOptions::default());
         let mut choice = Choice::new(units(file, &difference));
         let head = self.head(file, sides);
         self.invocation.output.bytes(&head)?;
@@ -151,7 +151,11 @@ impl Dialog<'_> {
     /// Returns the head of a file's patch; where it has no hunks, all of it.
     fn head(&self, file: &Proposed, sides: &Sides) -> Vec<u8> {
         let moved = Moved::default();
-        let style = patch::style(self.invocation.output.view(), Look::default(), &moved);
+        let style = patch::style(
+            self.invocation.output.view(),
+            DiffOptions::default(),
+            &moved,
+        );
         match sides {
             Sides::Text { .. } if is_text(file) => patch::head(&file.change, &style),
             _ => patch::file(&file.change, sides, &style),
@@ -310,7 +314,11 @@ impl Dialog<'_> {
         let moved = Moved::default();
         let style = Style {
             is_for_people: true,
-            ..patch::style(self.invocation.output.view(), Look::default(), &moved)
+            ..patch::style(
+                self.invocation.output.view(),
+                DiffOptions::default(),
+                &moved,
+            )
         };
         self.invocation.output.bytes(&hunk.render(old, &style))
     }
@@ -344,7 +352,7 @@ fn is_text(file: &Proposed) -> bool {
 }
 
 /// Returns what of a file is asked about.
-fn units(file: &Proposed, difference: &Difference<'_>) -> Vec<Unit> {
+fn units(file: &Proposed, difference: &LineDifference<'_>) -> Vec<Unit> {
     let whole = |what| vec![Unit::Whole(what)];
     let (Some(now), Some(then)) = (file.now, file.then) else {
         return whole(match file.now {
@@ -399,7 +407,7 @@ fn edited(hunk: &Hunk, old: &[&[u8]]) -> Result<Vec<u8>, Failure> {
 ";
     let moved = Moved::default();
     let style = Style {
-        look: Look::default(),
+        look: DiffOptions::default(),
         is_for_people: false,
         paint: Paint::new(false),
         moved: &moved,

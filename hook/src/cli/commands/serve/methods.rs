@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::notify::Subscription;
 use super::operations;
-use super::protocol::{Job, Problem};
+use super::protocol::{Job, RequestError};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::Changes;
 use crate::cli::invocation::Invocation;
@@ -74,7 +74,7 @@ const NOTIFICATIONS: [&str; 12] = [
 ];
 
 /// What a request is answered with.
-pub struct Context<'a> {
+pub struct RequestContext<'a> {
     pub invocation: &'a Invocation,
     pub subscription: &'a Mutex<Subscription>,
     pub lines: &'a SyncSender<String>,
@@ -83,21 +83,21 @@ pub struct Context<'a> {
 }
 
 /// Returns the answer to a request.
-pub fn answer(context: &Context<'_>, job: &Job) -> Value {
+pub fn answer(context: &RequestContext<'_>, job: &Job) -> Value {
     let is_cancelled = || {
         *job.is_cancelled
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     };
     let outcome = if is_cancelled() {
-        Err(Problem::Cancelled)
+        Err(RequestError::Cancelled)
     } else {
         call(context, job)
     };
     match outcome {
         // A request that changed something is answered even if it was cancelled.
         Ok(_) if is_cancelled() && !changes_something(&job.method) => {
-            Problem::Cancelled.response(&job.id)
+            RequestError::Cancelled.response(&job.id)
         }
         Ok(result) => json!({"jsonrpc": "2.0", "id": job.id, "result": result}),
         Err(problem) => problem.response(&job.id),
@@ -111,7 +111,7 @@ fn changes_something(method: &str) -> bool {
     )
 }
 
-fn call(context: &Context<'_>, job: &Job) -> Result<Value, Problem> {
+fn call(context: &RequestContext<'_>, job: &Job) -> Result<Value, RequestError> {
     match job.method.as_str() {
         "initialize" => initialize(context, parameters(job)?),
         "sessions" => sessions(context, parameters(job)?),
@@ -132,17 +132,17 @@ fn call(context: &Context<'_>, job: &Job) -> Result<Value, Problem> {
         "record" => record(context, parameters(job)?),
         "subscribe" => subscribe(context, parameters(job)?),
         "unsubscribe" => unsubscribe(context, &parameters(job)?),
-        other => Err(Problem::method(other)),
+        other => Err(RequestError::method(other)),
     }
 }
 
-impl Context<'_> {
-    pub fn open(&self) -> Result<Store, Problem> {
+impl RequestContext<'_> {
+    pub fn open(&self) -> Result<Store, RequestError> {
         Ok(self.invocation.open()?)
     }
 
     /// Returns the directory that a request names, else the server's own.
-    pub fn directory(&self, workspace: Option<&Path>) -> Result<PathBuf, Problem> {
+    pub fn directory(&self, workspace: Option<&Path>) -> Result<PathBuf, RequestError> {
         match workspace {
             Some(path) => Ok(self.invocation.surroundings.directory(Some(path))?),
             None => Ok(self.invocation.directory()?),
@@ -162,7 +162,7 @@ impl Context<'_> {
     pub fn watched<E: Into<Failure>>(
         &self,
         work: impl FnOnce(&mut Store) -> Result<OperationReport, E>,
-    ) -> Result<OperationReport, Problem> {
+    ) -> Result<OperationReport, RequestError> {
         let mut store = self.open()?;
         let (lines, id) = (self.lines.clone(), self.request.clone());
         store.watch(Some(Box::new(move |progress| {
@@ -171,13 +171,16 @@ impl Context<'_> {
             // Nothing waits for a client while the workspace is locked.
             let _ = lines.try_send(super::notification("progress", &told));
         })));
-        work(&mut store).map_err(Problem::from)
+        work(&mut store).map_err(RequestError::from)
     }
 }
 
-fn initialize(context: &Context<'_>, asked: InitializeParameters) -> Result<Value, Problem> {
+fn initialize(
+    context: &RequestContext<'_>,
+    asked: InitializeParameters,
+) -> Result<Value, RequestError> {
     if asked.protocol.is_some_and(|protocol| protocol < PROTOCOL) {
-        return Err(Problem::parameters("the lowest protocol is 1"));
+        return Err(RequestError::parameters("the lowest protocol is 1"));
     }
     let seq = context
         .open()
@@ -200,7 +203,10 @@ fn initialize(context: &Context<'_>, asked: InitializeParameters) -> Result<Valu
     })
 }
 
-fn sessions(context: &Context<'_>, asked: SessionsParameters) -> Result<Value, Problem> {
+fn sessions(
+    context: &RequestContext<'_>,
+    asked: SessionsParameters,
+) -> Result<Value, RequestError> {
     let directory = match asked.everywhere {
         true => None,
         false => Some(context.directory(asked.workspace.as_deref())?),
@@ -208,7 +214,10 @@ fn sessions(context: &Context<'_>, asked: SessionsParameters) -> Result<Value, P
     document(&context.open()?.sessions(directory.as_deref())?)
 }
 
-fn messages(context: &Context<'_>, asked: MessagesParameters) -> Result<Value, Problem> {
+fn messages(
+    context: &RequestContext<'_>,
+    asked: MessagesParameters,
+) -> Result<Value, RequestError> {
     let directory = context.directory(asked.workspace.as_deref())?;
     let filter = LogFilter {
         session: asked.session,
@@ -220,13 +229,16 @@ fn messages(context: &Context<'_>, asked: MessagesParameters) -> Result<Value, P
     document(&context.open()?.log(&directory, &filter)?)
 }
 
-fn operations(context: &Context<'_>, asked: &WorkspaceParameters) -> Result<Value, Problem> {
+fn operations(
+    context: &RequestContext<'_>,
+    asked: &WorkspaceParameters,
+) -> Result<Value, RequestError> {
     let directory = context.directory(asked.workspace.as_deref())?;
     let filter = LogFilter::default();
     document(&context.open()?.operations(&directory, &filter)?)
 }
 
-fn show(context: &Context<'_>, asked: &ShowParameters) -> Result<Value, Problem> {
+fn show(context: &RequestContext<'_>, asked: &ShowParameters) -> Result<Value, RequestError> {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     if asked.exact {
@@ -235,13 +247,13 @@ fn show(context: &Context<'_>, asked: &ShowParameters) -> Result<Value, Problem>
     document(&store.show(&directory, &asked.id)?)
 }
 
-fn blame(context: &Context<'_>, asked: &BlameParameters) -> Result<Value, Problem> {
+fn blame(context: &RequestContext<'_>, asked: &BlameParameters) -> Result<Value, RequestError> {
     let directory = context.directory(asked.workspace.as_deref())?;
     document(&context.open()?.blame(&directory, &asked.path)?.report)
 }
 
 /// Returns a patch as `git apply` takes it; in base64 where it is not UTF-8.
-fn patch(context: &Context<'_>, asked: PatchParameters) -> Result<Value, Problem> {
+fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, RequestError> {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     let files = match &asked.id {
@@ -249,7 +261,7 @@ fn patch(context: &Context<'_>, asked: PatchParameters) -> Result<Value, Problem
             let report: ShowReport = store.show(&directory, id)?;
             let files = show::changes_of(&report);
             files
-                .ok_or_else(|| Problem::parameters("a session is shown by its messages"))?
+                .ok_or_else(|| RequestError::parameters("a session is shown by its messages"))?
                 .to_vec()
         }
         None => {
@@ -301,7 +313,10 @@ fn content(bytes: &[u8]) -> Content {
 }
 
 /// Returns a blob's bytes, as many as go into an answer, and where to go on.
-fn contents(context: &Context<'_>, asked: &ContentsParameters) -> Result<Value, Problem> {
+fn contents(
+    context: &RequestContext<'_>,
+    asked: &ContentsParameters,
+) -> Result<Value, RequestError> {
     let bytes = context
         .open()?
         .blob(&context.directory(asked.workspace.as_deref())?, &asked.blob)?;
@@ -320,7 +335,7 @@ fn contents(context: &Context<'_>, asked: &ContentsParameters) -> Result<Value, 
     })
 }
 
-fn status(context: &Context<'_>, asked: StatusParameters) -> Result<Value, Problem> {
+fn status(context: &RequestContext<'_>, asked: StatusParameters) -> Result<Value, RequestError> {
     let directory = context.directory(asked.workspace.as_deref())?;
     let report = context
         .open()?
@@ -329,7 +344,7 @@ fn status(context: &Context<'_>, asked: StatusParameters) -> Result<Value, Probl
 }
 
 /// Records an event of the generic kind: `event` on the command line.
-fn record(context: &Context<'_>, asked: RecordParameters) -> Result<Value, Problem> {
+fn record(context: &RequestContext<'_>, asked: RecordParameters) -> Result<Value, RequestError> {
     let mut event = asked.event;
     if event.cwd.is_none() {
         event.cwd = Some(context.invocation.directory()?);
@@ -338,7 +353,10 @@ fn record(context: &Context<'_>, asked: RecordParameters) -> Result<Value, Probl
     document(&store.record(&event)?)
 }
 
-fn subscribe(context: &Context<'_>, asked: SubscribeParameters) -> Result<Value, Problem> {
+fn subscribe(
+    context: &RequestContext<'_>,
+    asked: SubscribeParameters,
+) -> Result<Value, RequestError> {
     let workspace = match asked.everywhere {
         true => None,
         false => Some(context.directory(asked.workspace.as_deref())?),
@@ -359,14 +377,17 @@ fn subscribe(context: &Context<'_>, asked: SubscribeParameters) -> Result<Value,
     document(&SubscribeResult { seq: since })
 }
 
-fn unsubscribe(context: &Context<'_>, _: &WorkspaceParameters) -> Result<Value, Problem> {
+fn unsubscribe(
+    context: &RequestContext<'_>,
+    _: &WorkspaceParameters,
+) -> Result<Value, RequestError> {
     context.subscribed(|subscription| subscription.is_active = false);
     Ok(json!({}))
 }
 
-fn parameters<T: DeserializeOwned>(job: &Job) -> Result<T, Problem> {
+fn parameters<T: DeserializeOwned>(job: &Job) -> Result<T, RequestError> {
     serde_json::from_value(Value::Object(job.parameters.clone()))
-        .map_err(|error| Problem::parameters(&error.to_string()))
+        .map_err(|error| RequestError::parameters(&error.to_string()))
 }
 
 fn with_fields(mut value: Value, more: &impl serde::Serialize) -> Value {
@@ -379,7 +400,7 @@ fn with_fields(mut value: Value, more: &impl serde::Serialize) -> Value {
 }
 
 /// Returns a result as it goes into an answer.
-pub fn document(report: &impl serde::Serialize) -> Result<Value, Problem> {
+pub fn document(report: &impl serde::Serialize) -> Result<Value, RequestError> {
     serde_json::to_value(report).map_err(|error| {
         Error::failed("cannot write the answer")
             .because(error)

@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use self::methods::Context;
+use self::methods::RequestContext;
 use self::notify::Subscription;
-use self::protocol::{Incoming, LONGEST_LINE, Line, Problem};
+use self::protocol::{Incoming, Input, LONGEST_LINE, RequestError};
 use self::queue::Queue;
 use crate::cli::arguments::{ServeArguments, WatchArguments};
 use crate::cli::invocation::Invocation;
@@ -50,7 +50,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
             let lines = lines.clone();
             scope.spawn(move || {
                 while let Some(job) = queue.take() {
-                    let context = Context {
+                    let context = RequestContext {
                         invocation,
                         subscription,
                         lines: &lines,
@@ -113,13 +113,13 @@ pub fn watch(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, 
 fn read(stdin: &mut impl BufRead, queue: &Queue, lines: &SyncSender<String>) {
     loop {
         let problem = match protocol::line(stdin) {
-            Line::End => return,
-            Line::TooLong => {
+            Input::End => return,
+            Input::TooLong => {
                 let text = format!("the line is longer than {LONGEST_LINE} bytes");
-                (Value::Null, Problem::request(text))
+                (Value::Null, RequestError::request(text))
             }
-            Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
-            Line::Whole(line) => match Incoming::parse(&line) {
+            Input::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
+            Input::Whole(line) => match Incoming::parse(&line) {
                 Ok(Incoming::Cancel(id)) => {
                     queue.cancel(&id);
                     continue;
@@ -129,7 +129,7 @@ fn read(stdin: &mut impl BufRead, queue: &Queue, lines: &SyncSender<String>) {
                     Ok(()) => continue,
                     Err(id) => (
                         id,
-                        Problem::request("a request with this id is not answered yet"),
+                        RequestError::request("a request with this id is not answered yet"),
                     ),
                 },
                 Err(refused) => refused,

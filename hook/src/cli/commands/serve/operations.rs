@@ -7,13 +7,13 @@ use ckpt_schema::report::OperationReport;
 use ckpt_store::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
 use serde_json::Value;
 
-use super::methods::{Context, document};
-use super::protocol::Problem;
+use super::methods::{RequestContext, document};
+use super::protocol::RequestError;
 use crate::cli::commands::undo::{Undo, undo};
 use crate::failure::Failure;
 
 /// Refuses the first parameter that the operation has no use for.
-fn refuse_useless(asked: &OperationParameters, dry_run: bool) -> Result<(), Problem> {
+fn refuse_useless(asked: &OperationParameters, dry_run: bool) -> Result<(), RequestError> {
     let is_revert = matches!(asked.operation, OperationName::Revert);
     let is_undo = asked.operation == OperationName::Undo;
     let is_restore = matches!(asked.operation, OperationName::Restore);
@@ -36,39 +36,43 @@ fn refuse_useless(asked: &OperationParameters, dry_run: bool) -> Result<(), Prob
         ("unclear", asked.unclear.is_some() && !is_revert),
     ];
     match wrong.iter().find(|(_, is_wrong)| *is_wrong) {
-        Some((name, _)) => Err(Problem::parameters(&format!(
+        Some((name, _)) => Err(RequestError::parameters(&format!(
             "`{name}` is not a parameter of this operation"
         ))),
         None if is_revert && asked.message.is_none() == asked.step.is_none() => Err(
-            Problem::parameters("a revert needs a `message` or a `step`"),
+            RequestError::parameters("a revert needs a `message` or a `step`"),
         ),
         None if is_restore && asked.id.is_none() => {
-            Err(Problem::parameters("a restore needs an `id`"))
+            Err(RequestError::parameters("a restore needs an `id`"))
         }
         None => Ok(()),
     }
 }
 
-fn on_conflict(asked: &OperationParameters) -> Result<Option<OnConflict>, Problem> {
+fn on_conflict(asked: &OperationParameters) -> Result<Option<OnConflict>, RequestError> {
     let Some(name) = &asked.on_conflict else {
         return Ok(None);
     };
-    let known = OnConflict::from_name(name)
-        .ok_or_else(|| Problem::parameters("`on_conflict` is `merge`, `keep` or `overwrite`"))?;
+    let known = OnConflict::from_name(name).ok_or_else(|| {
+        RequestError::parameters("`on_conflict` is `merge`, `keep` or `overwrite`")
+    })?;
     Ok(Some(known))
 }
 
-fn unclear(asked: &OperationParameters) -> Result<Option<Unclear>, Problem> {
+fn unclear(asked: &OperationParameters) -> Result<Option<Unclear>, RequestError> {
     let Some(name) = &asked.unclear else {
         return Ok(None);
     };
     let known = Unclear::from_name(name)
-        .ok_or_else(|| Problem::parameters("`unclear` is `keep` or `take`"))?;
+        .ok_or_else(|| RequestError::parameters("`unclear` is `keep` or `take`"))?;
     Ok(Some(known))
 }
 
 /// Plans an operation, and returns the plan's token beside its report.
-pub fn plan(context: &Context<'_>, asked: OperationParameters) -> Result<Value, Problem> {
+pub fn plan(
+    context: &RequestContext<'_>,
+    asked: OperationParameters,
+) -> Result<Value, RequestError> {
     let report = run(context, asked, true)?;
     document(&PlanResult {
         plan: report.plan.clone(),
@@ -77,17 +81,17 @@ pub fn plan(context: &Context<'_>, asked: OperationParameters) -> Result<Value, 
 }
 
 /// Applies a plan, if it still holds.
-pub fn apply(context: &Context<'_>, asked: &ApplyParameters) -> Result<Value, Problem> {
+pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Value, RequestError> {
     let report = context.watched(|store| store.apply(&asked.plan, asked.force))?;
     document(&report)
 }
 
 /// Plans and carries out the operation that the method names, whatever operation its parameters name.
 pub fn operate(
-    context: &Context<'_>,
+    context: &RequestContext<'_>,
     operation: OperationName,
     asked: OperationParameters,
-) -> Result<Value, Problem> {
+) -> Result<Value, RequestError> {
     document(&run(
         context,
         OperationParameters { operation, ..asked },
@@ -96,10 +100,10 @@ pub fn operate(
 }
 
 fn run(
-    context: &Context<'_>,
+    context: &RequestContext<'_>,
     asked: OperationParameters,
     dry_run: bool,
-) -> Result<OperationReport, Problem> {
+) -> Result<OperationReport, RequestError> {
     refuse_useless(&asked, dry_run)?;
     let (on_conflict, unclear) = (on_conflict(&asked)?, unclear(&asked)?);
     let directory = context.directory(asked.workspace.as_deref())?;

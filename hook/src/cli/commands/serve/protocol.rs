@@ -13,7 +13,7 @@ use crate::output::failure;
 pub const LONGEST_LINE: usize = 4 << 20;
 
 /// A line of input.
-pub enum Line {
+pub enum Input {
     /// All of it, without its end.
     Whole(Vec<u8>),
     /// More than is read; it was passed over.
@@ -23,26 +23,26 @@ pub enum Line {
 }
 
 /// Reads a line in bounded memory. A last line without an end is half of one, and is not looked at.
-pub fn line(input: &mut impl BufRead) -> Line {
+pub fn line(input: &mut impl BufRead) -> Input {
     let mut line = Vec::new();
     let most = LONGEST_LINE as u64 + 1;
     match input.by_ref().take(most).read_until(b'\n', &mut line) {
         Ok(_) if line.ends_with(b"\n") => {
             line.pop();
-            Line::Whole(line)
+            Input::Whole(line)
         }
         Ok(length) if length as u64 == most => {
             drop(line);
             pass_over(input)
         }
-        Ok(_) | Err(_) => Line::End,
+        Ok(_) | Err(_) => Input::End,
     }
 }
 
-fn pass_over(input: &mut impl BufRead) -> Line {
+fn pass_over(input: &mut impl BufRead) -> Input {
     loop {
         let (length, is_end) = match input.fill_buf() {
-            Ok([]) | Err(_) => return Line::End,
+            Ok([]) | Err(_) => return Input::End,
             Ok(bytes) => match bytes.iter().position(|byte| *byte == b'\n') {
                 Some(at) => (at + 1, true),
                 None => (bytes.len(), false),
@@ -50,7 +50,7 @@ fn pass_over(input: &mut impl BufRead) -> Line {
         };
         input.consume(length);
         if is_end {
-            return Line::TooLong;
+            return Input::TooLong;
         }
     }
 }
@@ -78,20 +78,23 @@ pub enum Incoming {
 
 impl Incoming {
     /// Parses a line. An error carries the id of its request, or null if that is not known.
-    pub fn parse(line: &[u8]) -> Result<Self, (Value, Problem)> {
+    pub fn parse(line: &[u8]) -> Result<Self, (Value, RequestError)> {
         let message: Value = serde_json::from_slice(line)
-            .map_err(|error| (Value::Null, Problem::parse(&error.to_string())))?;
+            .map_err(|error| (Value::Null, RequestError::parse(&error.to_string())))?;
         let Value::Object(mut message) = message else {
             let what = "a message is an object: batches are not accepted";
-            return Err((Value::Null, Problem::request(what)));
+            return Err((Value::Null, RequestError::request(what)));
         };
         let id = message.remove("id");
         if !matches!(id, None | Some(Value::String(_) | Value::Number(_))) {
-            return Err((Value::Null, Problem::request("an id is text or a number")));
+            return Err((
+                Value::Null,
+                RequestError::request("an id is text or a number"),
+            ));
         }
         let refuse = |what: &str| {
             let id = id.clone().unwrap_or(Value::Null);
-            Err((id, Problem::request(what)))
+            Err((id, RequestError::request(what)))
         };
         if message.remove("jsonrpc") != Some(json!("2.0")) {
             return refuse("`jsonrpc` is not \"2.0\"");
@@ -124,7 +127,7 @@ impl Incoming {
 
 /// Why a request has no result.
 #[derive(Debug)]
-pub enum Problem {
+pub enum RequestError {
     /// The message itself is wrong: one of JSON-RPC's own codes.
     Protocol(i32, String),
     /// The client cancelled it.
@@ -133,7 +136,7 @@ pub enum Problem {
     Failure(Box<Failure>),
 }
 
-impl Problem {
+impl RequestError {
     fn parse(what: &str) -> Self {
         Self::Protocol(-32700, format!("this is not JSON: {what}"))
     }
@@ -172,7 +175,7 @@ impl Problem {
     }
 }
 
-impl<E: Into<Failure>> From<E> for Problem {
+impl<E: Into<Failure>> From<E> for RequestError {
     fn from(error: E) -> Self {
         Self::Failure(Box::new(error.into()))
     }
@@ -213,8 +216,11 @@ mod tests {
         let mut text = vec![b'x'; LONGEST_LINE + 10];
         text.extend(b"\nnext\nhalf");
         let mut input = text.as_slice();
-        assert!(matches!(line(&mut input), Line::TooLong));
-        assert!(matches!(line(&mut input), Line::Whole(line) if line == b"next"));
-        assert!(matches!(line(&mut input), Line::End), "half a line is none");
+        assert!(matches!(line(&mut input), Input::TooLong));
+        assert!(matches!(line(&mut input), Input::Whole(line) if line == b"next"));
+        assert!(
+            matches!(line(&mut input), Input::End),
+            "half a line is none"
+        );
     }
 }

@@ -13,12 +13,12 @@ const MOST: usize = 256;
 
 /// The requests of a client.
 pub struct Queue {
-    state: Mutex<State>,
+    state: Mutex<Jobs>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct Jobs {
     waiting: VecDeque<Job>,
     /// The ids of those that are not answered yet, with what cancels them.
     unanswered: Vec<(Value, Shared<bool>)>,
@@ -33,7 +33,7 @@ impl Queue {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Jobs> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

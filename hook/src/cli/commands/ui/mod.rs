@@ -27,7 +27,7 @@ use super::{empty, undo};
 use crate::cli::arguments::{ChangesArguments, UiArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
-use crate::output::lines::{Look, Moved};
+use crate::output::lines::{DiffOptions, Moved};
 use crate::output::operation::{self, Around};
 use crate::output::time::Times;
 use crate::output::{Output, View, blame, failure, graph, patch, show, text};
@@ -318,7 +318,7 @@ impl Browser {
             width: Some(usize::MAX),
             ..self.view
         };
-        let style = patch::style(&view, Look::default(), &moved);
+        let style = patch::style(&view, DiffOptions::default(), &moved);
         let bytes = patch::file(&change, &sides, &style);
         let text = String::from_utf8_lossy(&bytes);
         let mut lines = text.lines().map(str::to_owned);

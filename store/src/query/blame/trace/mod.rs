@@ -91,15 +91,15 @@ pub(super) fn trace<C: Copy + Eq + Hash + Send + Sync>(
 }
 
 /// Of which versions the authors are asked for later.
-struct Kept<C> {
+struct NeededAuthors<C> {
     contents: HashSet<C>,
     /// Whether an operation merged lines of several versions.
     all: bool,
 }
 
-fn kept<C: Copy + Eq + Hash>(versions: &[Version<C>]) -> Kept<C> {
+fn kept<C: Copy + Eq + Hash>(versions: &[Version<C>]) -> NeededAuthors<C> {
     let mut known = HashSet::new();
-    let mut kept = Kept {
+    let mut kept = NeededAuthors {
         contents: HashSet::new(),
         all: false,
     };

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::{Change, Descent, Failure, Outcome, Results, Run};
+use super::{Change, Descent, ItemFailure, ItemResult, Results, Run};
 use crate::revert::apply::writer::Look;
 
 /// How much later: what a program writes now and then, as a log, is mostly seen in it, and nobody minds to wait so long for a revert.
@@ -33,17 +33,18 @@ impl Run<'_> {
         aside.into_iter().map(look).collect()
     }
 
-    fn look_again_at(&self, index: usize) -> Outcome<bool> {
+    fn look_again_at(&self, index: usize) -> ItemResult<bool> {
         let item = self.item(index);
         let descent = self.root.descend(item.path.parent().as_ref());
         let own = super::own_name(self.work.operation, item.path.name());
         let failed = |error| {
-            let failure = Failure::of("its directory cannot be entered", error).into_failure();
+            let failure = ItemFailure::of("its directory cannot be entered", error).into_failure();
             failure.kept_in(&own)
         };
         let Descent::Directory(directory, _) = descent.map_err(failed)? else {
             return Err(
-                Failure::conflict("its directory was moved or replaced meanwhile").kept_in(&own),
+                ItemFailure::conflict("its directory was moved or replaced meanwhile")
+                    .kept_in(&own),
             );
         };
         let place = self.place(&directory, &item.path);

@@ -14,7 +14,7 @@ use crate::model::Milliseconds;
 
 /// A line of a reflog.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct ReflogEntry {
     /// The full name of the ref.
     pub name: String,
     /// `None` if the ref did not exist.
@@ -33,7 +33,7 @@ pub(super) struct Signature<'a> {
 }
 
 impl Signature<'_> {
-    fn text(self, line: &Line) -> String {
+    fn text(self, line: &ReflogEntry) -> String {
         let none = "0".repeat(self.id_length * 2);
         let id = |id: &Option<String>| id.clone().unwrap_or_else(|| none.clone());
         let seconds = self.time / 1000;
@@ -46,7 +46,7 @@ impl Signature<'_> {
     }
 
     /// An interrupted try of the same operation may have written it; its time is another one.
-    fn is_written(self, line: &Line, last: &[u8]) -> bool {
+    fn is_written(self, line: &ReflogEntry, last: &[u8]) -> bool {
         let text = self.text(line);
         let Some((ids, _)) = text.split_once(" ckpt-hook ") else {
             return false;
@@ -56,7 +56,11 @@ impl Signature<'_> {
 }
 
 /// Appends a line to a ref's reflog in a folder of the repository. A ref without a reflog gets none.
-pub(super) fn add(folder: &Path, line: &Line, signature: Signature<'_>) -> Result<(), Errno> {
+pub(super) fn add(
+    folder: &Path,
+    line: &ReflogEntry,
+    signature: Signature<'_>,
+) -> Result<(), Errno> {
     let (below, leaf) = line.name.rsplit_once('/').unwrap_or(("", &line.name));
     let flags =
         OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -71,7 +75,7 @@ pub(super) fn add(folder: &Path, line: &Line, signature: Signature<'_>) -> Resul
     }
 }
 
-fn append(mut file: &File, line: &Line, signature: Signature<'_>) -> io::Result<()> {
+fn append(mut file: &File, line: &ReflogEntry, signature: Signature<'_>) -> io::Result<()> {
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(Errno::INVAL.into());
@@ -107,7 +111,7 @@ mod tests {
         let logs = directory.path().join("logs/refs/heads");
         std::fs::create_dir_all(&logs).expect("writable");
         std::fs::write(logs.join("main"), "0 1 A <a> 1 +0000\tcommit\n").expect("writable");
-        let line = Line {
+        let line = ReflogEntry {
             name: "refs/heads/main".to_owned(),
             old: Some("1".to_owned()),
             new: None,
@@ -120,7 +124,7 @@ mod tests {
             };
             add(directory.path(), &line, signature).expect("writable");
         }
-        let missing = Line {
+        let missing = ReflogEntry {
             name: "refs/heads/other".to_owned(),
             ..line
         };

@@ -8,9 +8,9 @@ mod place;
 
 use ckpt_schema::report::{FileResult, GitPart};
 
-use self::log::{Line, Signature};
+use self::log::{ReflogEntry, Signature};
 pub(super) use self::place::own_locks;
-use self::place::{Failure, GitFile};
+use self::place::{GitFailure, GitFile};
 use super::indexes::{Indexes, NewFile};
 use super::plan;
 use super::repository::{Repository, leave};
@@ -20,7 +20,7 @@ use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 
 /// What is needed besides the plan.
-pub(crate) struct Work<'a> {
+pub(crate) struct GitWork<'a> {
     pub repository: &'a Repository,
     /// The operation's id: names of our own are made of it.
     pub operation: &'a str,
@@ -31,7 +31,7 @@ pub(crate) struct Work<'a> {
 }
 
 /// Carries the plan for git out, or finishes what a crash left of it; each part says how it went.
-pub(crate) fn carry_out(work: &Work<'_>, items: &mut [GitItem]) {
+pub(crate) fn carry_out(work: &GitWork<'_>, items: &mut [GitItem]) {
     let planned: Vec<usize> = (0..items.len())
         .filter(|index| items[*index].is_planned())
         .collect();
@@ -63,33 +63,33 @@ struct Move {
     /// The item's index.
     index: usize,
     place: GitFile,
-    way: Way,
+    way: MoveKind,
 }
 
-enum Way {
+enum MoveKind {
     PutIn,
     TakeOut,
     /// Put in what is left of the packed refs, which were these.
     Repack(Vec<u8>),
 }
 
-impl Work<'_> {
+impl GitWork<'_> {
     /// Opens the files of a part, without what an interrupted attempt left of it. A branch that is to go is taken out of the packed
     /// refs first, as git does it: it would come back from there.
-    fn open(&self, item: &GitItem, index: usize) -> Result<Vec<Move>, Failure> {
+    fn open(&self, item: &GitItem, index: usize) -> Result<Vec<Move>, GitFailure> {
         let place = GitFile::open(self.repository, item, self.operation, index)?;
         place.settle()?;
         if item.target.is_some() {
             return Ok(vec![Move {
                 index,
                 place,
-                way: Way::PutIn,
+                way: MoveKind::PutIn,
             }]);
         }
         let mut moves = vec![Move {
             index,
             place,
-            way: Way::TakeOut,
+            way: MoveKind::TakeOut,
         }];
         if item.part == GitPart::Branch {
             let place = GitFile::packed_refs(self.repository, self.operation, index)?;
@@ -103,7 +103,7 @@ impl Work<'_> {
                     Move {
                         index,
                         place,
-                        way: Way::Repack(refs),
+                        way: MoveKind::Repack(refs),
                     },
                 );
             }
@@ -112,7 +112,7 @@ impl Work<'_> {
     }
 
     /// All locks, or none of them.
-    fn lock_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Failure> {
+    fn lock_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), GitFailure> {
         let mut held: Vec<&GitFile> = Vec::new();
         let locked = moves.iter().try_for_each(|Move { index, place, way }| {
             place.lock(&self.contents(&items[*index], way)?)?;
@@ -128,18 +128,18 @@ impl Work<'_> {
         ready
     }
 
-    fn check_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Failure> {
-        let conflict = |reason: String| Failure {
+    fn check_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), GitFailure> {
+        let conflict = |reason: String| GitFailure {
             result: FileResult::Conflict,
             reason,
         };
         for Move { index, way, .. } in moves {
             let item = &items[*index];
             let is_packed_anew = match way {
-                Way::Repack(refs) => {
+                MoveKind::Repack(refs) => {
                     state::packed_refs(&self.repository.location).as_ref() != Some(refs)
                 }
-                Way::PutIn | Way::TakeOut => false,
+                MoveKind::PutIn | MoveKind::TakeOut => false,
             };
             if is_packed_anew || !self.is(item, &item.expected) {
                 return Err(conflict(format!(
@@ -171,8 +171,8 @@ impl Work<'_> {
     }
 
     /// Returns the new content of the file; it is empty for a removal, because the lock needs a file.
-    fn contents(&self, item: &GitItem, way: &Way) -> Result<NewFile, Failure> {
-        if let Way::Repack(refs) = way {
+    fn contents(&self, item: &GitItem, way: &MoveKind) -> Result<NewFile, GitFailure> {
+        if let MoveKind::Repack(refs) = way {
             return Ok(NewFile {
                 bytes: state::packed_without(refs, &item.name),
                 time: None,
@@ -187,7 +187,7 @@ impl Work<'_> {
             (GitPart::Index, Some(blob)) => {
                 self.indexes
                     .contents(blob, self.now)
-                    .ok_or_else(|| Failure {
+                    .ok_or_else(|| GitFailure {
                         result: FileResult::Failed,
                         reason: "the stored content of the index is damaged".to_owned(),
                     })
@@ -195,10 +195,10 @@ impl Work<'_> {
         }
     }
 
-    fn log_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Failure> {
+    fn log_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), GitFailure> {
         let own = moves
             .iter()
-            .filter(|Move { way, .. }| !matches!(way, Way::Repack(_)));
+            .filter(|Move { way, .. }| !matches!(way, MoveKind::Repack(_)));
         let moved: Vec<&GitItem> = own.map(|Move { index, .. }| &items[*index]).collect();
         let location = &self.repository.location;
         let from = self.repository.head().unwrap_or_default();
@@ -216,7 +216,7 @@ impl Work<'_> {
             .iter()
             .filter(|item| item.part == GitPart::Branch)
             .collect();
-        let line = |item: &GitItem| Line {
+        let line = |item: &GitItem| ReflogEntry {
             name: item.name.clone(),
             old: item.expected.clone(),
             new: item.target.clone(),
@@ -235,7 +235,7 @@ impl Work<'_> {
         if from != to || old != new {
             lines.push((
                 &location.directory,
-                Line {
+                ReflogEntry {
                     name: "HEAD".to_owned(),
                     old,
                     new,
@@ -244,7 +244,7 @@ impl Work<'_> {
         }
         lines.iter().try_for_each(|(folder, line)| {
             log::add(folder, line, signature).map_err(|error| {
-                Failure::failed(
+                GitFailure::failed(
                     &format!("the reflog of `{}` cannot be written", line.name),
                     error,
                 )
@@ -279,12 +279,14 @@ impl Work<'_> {
 fn move_all(items: &mut [GitItem], moves: &[Move]) {
     for (at, Move { index, place, way }) in moves.iter().enumerate() {
         let moved = match way {
-            Way::PutIn | Way::Repack(_) => place.put_in(),
-            Way::TakeOut => place.take_out(),
+            MoveKind::PutIn | MoveKind::Repack(_) => place.put_in(),
+            MoveKind::TakeOut => place.take_out(),
         };
         match (moved, way) {
-            (Ok(()), Way::Repack(_)) => {}
-            (Ok(()), Way::PutIn | Way::TakeOut) => items[*index].result = FileResult::Done,
+            (Ok(()), MoveKind::Repack(_)) => {}
+            (Ok(()), MoveKind::PutIn | MoveKind::TakeOut) => {
+                items[*index].result = FileResult::Done
+            }
             (Err(failure), _) => {
                 moves[at..]
                     .iter()

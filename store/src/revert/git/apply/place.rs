@@ -25,12 +25,12 @@ use crate::revert::apply::sys;
 
 /// Why a part is left as it is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Failure {
+pub(super) struct GitFailure {
     pub result: FileResult,
     pub reason: String,
 }
 
-impl Failure {
+impl GitFailure {
     pub fn failed(what: &str, error: Errno) -> Self {
         Self {
             result: FileResult::Failed,
@@ -61,7 +61,7 @@ impl GitFile {
         item: &GitItem,
         operation: &str,
         position: usize,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, GitFailure> {
         let (folder, name) = repository.place(item);
         Self::at(folder, name, own_name(operation, position))
     }
@@ -71,7 +71,7 @@ impl GitFile {
         repository: &Repository,
         operation: &str,
         position: usize,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, GitFailure> {
         Self::at(
             &repository.location.common,
             PACKED_REFS,
@@ -79,9 +79,9 @@ impl GitFile {
         )
     }
 
-    fn at(folder: &Path, name: &str, own: String) -> Result<Self, Failure> {
+    fn at(folder: &Path, name: &str, own: String) -> Result<Self, GitFailure> {
         let what =
-            |error| Failure::failed(&format!("the folder of `{name}` cannot be entered"), error);
+            |error| GitFailure::failed(&format!("the folder of `{name}` cannot be entered"), error);
         let home = open_folder(folder).map_err(what)?;
         let (below, leaf) = name.rsplit_once('/').unwrap_or(("", name));
         let directory = enter(&home, below, true).map_err(what)?;
@@ -98,9 +98,9 @@ impl GitFile {
     }
 
     /// Takes away what an interrupted attempt of the same operation left: its lock, and the file under our own name.
-    pub fn settle(&self) -> Result<(), Failure> {
+    pub fn settle(&self) -> Result<(), GitFailure> {
         let what =
-            |error| Failure::failed("what an interrupted attempt left cannot be removed", error);
+            |error| GitFailure::failed("what an interrupted attempt left cannot be removed", error);
         let Some(own) = stat(&self.home, &self.own).map_err(what)? else {
             return Ok(());
         };
@@ -112,14 +112,14 @@ impl GitFile {
     }
 
     /// Takes the lock. If there is a new file, the lock holds all of it, synced.
-    pub fn lock(&self, new: &NewFile) -> Result<(), Failure> {
+    pub fn lock(&self, new: &NewFile) -> Result<(), GitFailure> {
         let what =
-            |error| Failure::failed(&format!("`{}` cannot be made", self.lock_name()), error);
+            |error| GitFailure::failed(&format!("`{}` cannot be made", self.lock_name()), error);
         self.write_own(new).map_err(what)?;
         self.link()
             .inspect_err(|_| _ = remove(&self.home, &self.own))
             .map_err(|error| match error {
-                Errno::EXIST => Failure {
+                Errno::EXIST => GitFailure {
                     result: FileResult::Failed,
                     reason: locked(&self.lock_name()),
                 },
@@ -182,7 +182,7 @@ impl GitFile {
     }
 
     /// Puts what is in the lock into the place, and so gives the lock up.
-    pub fn put_in(&self) -> Result<(), Failure> {
+    pub fn put_in(&self) -> Result<(), GitFailure> {
         retry_on_intr(|| {
             renameat(
                 &self.directory,
@@ -191,15 +191,17 @@ impl GitFile {
                 &*self.name,
             )
         })
-        .map_err(|error| Failure::failed(&format!("`{}` cannot be replaced", self.name), error))?;
+        .map_err(|error| {
+            GitFailure::failed(&format!("`{}` cannot be replaced", self.name), error)
+        })?;
         self.tidy();
         Ok(())
     }
 
     /// Takes what is in the place away, and gives the lock up.
-    pub fn take_out(&self) -> Result<(), Failure> {
+    pub fn take_out(&self) -> Result<(), GitFailure> {
         remove(&self.directory, &self.name).map_err(|error| {
-            Failure::failed(&format!("`{}` cannot be removed", self.name), error)
+            GitFailure::failed(&format!("`{}` cannot be removed", self.name), error)
         })?;
         self.give_up();
         Ok(())

@@ -84,7 +84,7 @@ pub(crate) fn changes(
 }
 
 /// Whether one commit is an ancestor of another, and whether a move was made in another worktree.
-pub(crate) type Asked<'a> = (&'a dyn Fn(&str, &str) -> bool, &'a dyn Fn(&RefMove) -> bool);
+pub(crate) type MoveQueries<'a> = (&'a dyn Fn(&str, &str) -> bool, &'a dyn Fn(&RefMove) -> bool);
 
 /// Returns each line of a branch's reflog with its author. `changes` narrow the seconds of the lines at which steps
 /// begin and end.
@@ -93,7 +93,7 @@ pub(crate) fn branch_log(
     log: Vec<RefMove>,
     workers: &[Worker],
     changes: &[GitChange],
-    (is_before, is_elsewhere): Asked<'_>,
+    (is_before, is_elsewhere): MoveQueries<'_>,
     since: Since<'_>,
 ) -> BranchLog {
     let claimed = |mut line: RefMove| {
