@@ -2,7 +2,6 @@
 //! bounded memory, because an agent may write whatever it likes.
 
 mod condense;
-mod strings;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal, Read};

@@ -1,8 +1,8 @@
-//! Where strings and brackets are in JSON, sixty-four bytes at once.
+//! Finds strings and brackets in JSON, sixty-four bytes at once.
 //!
-//! Most of a long payload is left out, and looking at it byte by byte would take longer than all else that a hook does. A
-//! bit stands for a byte here. The way from backslashes and quotes to strings is that of Langdale and Lemire, "Parsing
-//! Gigabytes of JSON per Second" (2019), section 3.1.1. This is no checker: in what is no JSON it finds something.
+//! Most of a long payload is left out, and looking at it byte by byte would take longer than the rest of a hook call. Each
+//! bit represents a byte. Strings are derived from backslashes and quotes as in Langdale and Lemire, "Parsing Gigabytes of
+//! JSON per Second" (2019), section 3.1.1. This does not validate: it finds something in any bytes.
 
 use memchr::memchr2;
 

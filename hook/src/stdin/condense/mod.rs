@@ -1,13 +1,15 @@
-//! A payload while it comes in, cut down to what anybody could want of it, so that neither time nor memory grows with it.
+//! Shortens a payload while it is read, so that neither time nor memory grows with it.
 //!
-//! An agent may send a whole conversation, or all that a tool printed: fifty megabytes, of which a few fields count. Every
-//! byte is looked at once; a string, a field and the payload are kept up to a length of their own, and the brackets around
-//! what is kept are closed, so that what comes before and after a long value is read as if the value were short. This is no
-//! checker: what is no JSON comes out as it came in, up to those lengths.
+//! An agent may send a whole conversation, or everything that a tool printed: fifty megabytes, of which a few fields matter.
+//! Every byte is looked at once. Strings, fields and the payload are cut at their maximum lengths, and open brackets are
+//! closed, so that everything before and after a long value is parsed as if the value were short. This does not validate:
+//! other bytes than JSON come out unchanged, up to those lengths.
+
+mod strings;
 
 use memchr::memchr2;
 
-use super::strings::{self, BLOCK, StringState};
+use self::strings::{BLOCK, StringState};
 
 /// The most that is kept of a string, in bytes as they are written: a prompt's mebibyte, with room for escapes.
 const LONGEST_STRING: usize = 2 << 20;
