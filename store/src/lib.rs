@@ -1,10 +1,11 @@
 //! The library of ckpt-hook.
 //!
-//! [`Store`] is the door; this file is the roof over the rooms behind it, and no room imports it. From the top down: `query`
-//! answers questions, `record` makes an event a snapshot, a patch and rows, `revert` makes a request a plan and carries it out.
-//! They stand on `ids` (what an id means), `timeline` (which workspace, and whose each change is), `store` (the handle),
-//! `sessions` (the database; knows no trees) and `snapshot` (a workspace as a git tree; knows no sessions), and those on `git`
-//! (reading the user's repository), `objects` (the store's own), `fs` and `model`.
+//! [`Store`] is the front door; this file only lists what a caller can ask for, and no room imports it. From the top
+//! down: `query` answers questions, `record` turns an event into a snapshot, a patch and rows, `revert` turns a request
+//! into a plan and carries it out. They build on `ids` (what an id means), `timeline` (which workspace it is, and who
+//! made each change), `store` (the handle), `sessions` (the database; knows no trees) and `snapshot` (a workspace as a
+//! git tree; knows no sessions), and these on `git` (reads the user's repository), `objects` (the store's own objects),
+//! `fs` and `model`.
 
 pub mod error;
 pub mod lines;

@@ -1,13 +1,12 @@
-//! What an id means: ours or the agent's, a prefix of ours, a label, or `last`. Ids are opaque text.
+//! Resolves ids: ours or the agent's, a prefix of ours, a label, or `last`. Ids are opaque text.
 //!
-//! In order: `last` and `last~N`, then a label, which looks like no id, an exact id of ours, an exact id of the agent's, a prefix of ours; the first of these
-//! that anything answers to decides. A prefix has four characters or more: one or two are rather a mistaken number than an
-//! id. An agent's id is whole, since agents count (`1` is not `12`). A prefix stands for one id: where several begin with
-//! it, it is ambiguous. An id that several sessions know is the newest session's (the one heard of last), and in that session
-//! a message that is not discarded comes before one that is. What is left in doubt then is an error that lists the
-//! candidates.
+//! The first match decides, in this order: `last` and `last~N`, a label (which never looks like an id), an exact id of
+//! ours, an exact id of the agent's, a prefix of ours. A prefix has at least four characters, because a shorter one is
+//! more likely a mistyped number. An agent's id must be complete, because agents count (`1` is not `12`). A prefix of
+//! several ids is ambiguous. If several sessions know an id, the session that was heard of last wins, and in it a
+//! message that is not discarded. An id that is still ambiguous is an error that lists the candidates.
 //!
-//! `last` is the newest message of the workspace (of the session, where one is given), and `last~N` the one N messages
+//! `last` is the newest message of the workspace (of the session, if one is given), and `last~N` the one N messages
 //! before it in the same session. Live and hidden messages count, so that `last` does not move with the revert point;
 //! discarded ones do not.
 

@@ -1,8 +1,9 @@
 //! The state of each path before it was first reverted, and where the reverts since moved it. Pure.
 //!
-//! A path is moved from its base: the state of before the first revert of a chain. Three things make what is there later its base
-//! instead. A path that ignore rules hid then is in no snapshot, and stays as it is until it is moved. A path that was only kept, because of a conflict or a gap, never went back, so the user may have made of it what can
-//! go back. And what the agent itself wrote while reverted is its change like any other, and is asked anew.
+//! A path is moved from its base, the state before the first revert of a chain. In three cases a later state is the base
+//! instead. A path that ignore rules hid then is in no snapshot, and stays as it is until it is moved. A path that was only
+//! kept, because of a conflict or a gap, was never reverted, so the user may have turned it into something that can be. And
+//! what the agent wrote while reverted is a change like any other, and has to be undone again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,10 @@
-//! What a revert point asks for: from the state before the first revert, undo the agent's changes from the newest back, each
-//! by the three-way rule. Pure; what is on disk now is [`plan`](super::plan)'s concern.
+//! The target of each path at a revert point: starts from the state before the first revert, and undoes the agent's
+//! changes, newest first, each by the three-way rule. Pure; what is on disk now is [`plan`](super::plan)'s concern.
 //!
-//! A change that cannot be undone holds back the older ones of its path: they are what it was made on. So a path is always
-//! as it was just before one of the messages, with what others did to it; and the further back the point, the more is
-//! undone, by whatever way one came there. Before it comes to that, changes that follow on each other are tried as one:
-//! of a file that the agent wrote in three steps the user may have taken back all three, which no single step tells.
+//! A change that cannot be undone keeps the older ones of its path, because it was made on top of them. So a path
+//! always has the state just before one of the messages, plus what others did to it. The further back the point is, the
+//! more is undone, on whatever way it was reached. Before a change is kept, consecutive changes are tried as one: if
+//! the agent wrote a file in three steps and the user took back all three, no single step shows that.
 
 use std::collections::BTreeMap;
 

@@ -22,10 +22,10 @@ use crate::settings::Durability;
 /// How long a statement waits for another process's transaction.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// After how many bytes the log is moved into the database and emptied: some hundred pages. Every hook is the first to open the
-/// file, and has to read all of the log (4 microseconds and a system call a page); moving it costs some syncs. A hook writes some
-/// ten pages. SQLite's own way would move the whole log after each transaction from then on, and never empty it: whoever is the
-/// first to open the file does not know what others have moved.
+/// The size in bytes at which the log is checkpointed and truncated: some hundred pages. Every hook opens the file first, and has
+/// to read the whole log (4 microseconds and a system call a page); a checkpoint costs some syncs. A hook writes some ten
+/// pages. SQLite's automatic checkpoint would copy the whole log after each further transaction and never truncate it,
+/// because the first process to open a file does not know what others have copied.
 const LONGEST_LOG: u64 = 400 << 10;
 
 /// The first SQLite without the WAL-reset bug (see sqlite.org, release 3.51.3).

@@ -1,8 +1,8 @@
-//! Whose a change is: the pure part of recording.
+//! Attributes changes to steps. Pure.
 //!
-//! The snapshots of a workspace stand in one line, whoever took them. What changed from one to the next may belong to the steps
-//! that were open in between, as far as there is [`evidence`] for it; to nobody ("outside") where none was. So
-//! every change is recorded once, however steps of sub-agents and of other sessions overlap:
+//! The snapshots of a workspace form one line, whichever session caused them. A change from one to the next belongs to the
+//! steps that were open in between, as far as there is [`evidence`] for it, or to nobody ("outside") if none was open. So
+//! every change is recorded once, even if the steps of sub-agents and other sessions overlap:
 //!
 //! ```text
 //! snapshots   s1 ------ s2 ------ s3 ------ s4 ------ s5
@@ -47,8 +47,9 @@ pub(crate) struct Patch<'a> {
     pub now: Milliseconds,
 }
 
-/// Returns the rows for what changed since the last snapshot. `session` is whose event ended the interval; its step is
-/// preferred among those of one conversation.
+/// Returns the rows for what changed since the last snapshot. `session` is the one whose event ended the interval. Its newest
+/// step is preferred among the steps of one conversation: a sub-agent's and its parent's are open at the same time, and the
+/// one that just reported an event is the likeliest author. A revert to a message undoes both.
 pub(crate) fn attribute(
     patch: Patch<'_>,
     acting: &[Acting<'_>],
@@ -183,7 +184,9 @@ fn tool_of(tool: &ToolRow) -> evidence::Tool {
     }
 }
 
-/// A file that an ignore rule hides is compared once, when the step that named it closes.
+/// Whether a step named a file that an ignore rule hides. Such a file comes into view because a tool names it, and goes out of
+/// view again, so the difference between two snapshots may look like a creation or a deletion. Its state was noted when the
+/// tool named it instead, and is compared once, when the step closes.
 fn is_hidden(step: &OpenStep, path: &WorkspacePath) -> bool {
     step.paths
         .iter()

@@ -1,4 +1,5 @@
-//! One item at one place: what is there is checked, moved aside, checked again, and only then let go. This module does IO.
+//! One item at one place: the present entry is checked, moved aside, checked again, and only then removed. This module
+//! does IO.
 //!
 //! ```text
 //! write    own := target          remove   name -> own     (only if nothing is at `own`)
@@ -7,11 +8,11 @@
 //!          unlink it, else swap back
 //! ```
 //!
-//! So at every moment the old or the new file stands whole at `name`, and a byte that somebody wrote since the plan was made
-//! is found in what came out before it is let go. What a program goes on writing that had the old file open before would go with
-//! it: the kernel tells of such a program where it is asked for a lease, and the file is moved back. Where a file system has no
-//! leases (network file systems, some overlays), or the file is another user's, what was moved aside stays aside for a little while
-//! ([`Change::Aside`]) and is looked at again before it goes.
+//! So at every moment `name` is the whole old or new file, and bytes that somebody wrote since the plan was made are
+//! found in what was moved aside, before it is removed. A program that had the old file open could still write to it:
+//! asked for a lease, the kernel reports such a program, and the file is moved back. On file systems without leases
+//! (network file systems, some overlays), or if the file belongs to another user, the old file stays aside for a little
+//! while ([`Change::Aside`]) and is checked again before it is removed.
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;

@@ -1,11 +1,11 @@
 //! What the first snapshot takes from the user's repository instead of reading every file: ids from its index, and the packs
 //! with their objects. This module does IO.
 //!
-//! An id is taken only where nothing speaks against it: the index entry is stage 0, without flags, and older than the index;
-//! times with nanoseconds, inode, size and mode are those of the file; the object is in a pack that we hold, and is as large
-//! as the file. Line endings, `$Id$` and the like change a blob's size; what may change its bytes and keep its size, a filter
-//! or an encoding, is looked for in the attribute files (`conversion`). A file that was changed in the clock tick in which
-//! git read it is beyond this, as it is beyond git itself.
+//! An id is taken only if all of this holds: the index entry is stage 0, without flags, and older than the index; its times in
+//! nanoseconds, inode, size and mode are those of the file; and the object is in a pack that we hold and has the file's size.
+//! Conversions of line endings, `$Id$` and the like change a blob's size; filters and encodings may keep it, so the attribute
+//! files are searched for these (`conversion`). A file that was changed in the clock tick in which git read it is not
+//! detected, by git itself neither.
 
 mod conversion;
 mod packs;
