@@ -4,6 +4,7 @@
 //! Ignored unless asked for: `just agents` installs the CLIs and runs them. An agent is added with a row in `packages`, a
 //! file in `program`, and a line below.
 
+mod beside;
 mod broken;
 mod conversation;
 mod model;
@@ -37,7 +38,29 @@ macro_rules! tests {
         );
     };
     (@package $program:ident) => {
-        crate::tests!(@rules $program: rules::our_package_records_what_our_installation_does;);
+        crate::tests!(@rules $program:
+            rules::our_package_records_what_our_installation_does;
+        );
+    };
+    (@both $program:ident) => {
+        crate::tests!(@rules $program:
+            beside::our_package_and_our_installation_together_record_everything_once;
+        );
+    };
+    (@beside $program:ident) => {
+        crate::tests!(@rules $program:
+            beside::two_at_once_in_one_workspace_go_back_each_by_itself;
+        );
+    };
+    (@work_trees $program:ident) => {
+        crate::tests!(@rules $program:
+            beside::two_at_once_in_two_work_trees_know_nothing_of_each_other;
+        );
+    };
+    (@anew $program:ident) => {
+        crate::tests!(@rules $program:
+            story::a_new_session_and_one_that_is_resumed_go_back_message_by_message;
+        );
     };
     (@rules $program:ident: $($module:ident::$rule:ident;)*) => {
         $(#[test]
@@ -51,13 +74,13 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE, package, terminal;
-    codex: CODEX, package, terminal;
-    gemini_cli: GEMINI_CLI, package, terminal;
+    claude_code: CLAUDE_CODE, package, both, terminal, anew, beside, work_trees;
+    codex: CODEX, package, both, terminal, work_trees;
+    gemini_cli: GEMINI_CLI, package, terminal, anew, beside, work_trees;
     qwen_code: QWEN_CODE, package;
-    copilot_cli: COPILOT_CLI, package;
+    copilot_cli: COPILOT_CLI, package, both;
     opencode: OPENCODE, package, terminal;
     kilo: KILO, package, terminal;
-    cline: CLINE;
-    pi: PI, terminal;
+    cline: CLINE, work_trees;
+    pi: PI, terminal, anew;
 }

@@ -96,7 +96,7 @@ fn expect_script_played(seen: &Seen) {
 }
 
 /// The log has the user's messages and no others: neither a sub-agent's task nor the note that it has finished.
-fn expect_log(agent: &Agent, world: &Machine) {
+pub fn expect_log(agent: &Agent, world: &Machine) {
     let log = world.json(&["log"]);
     let messages = log["messages"].as_array().expect("a list of messages");
     if agent.tells_prompts {
@@ -137,7 +137,8 @@ fn expect_one_session(agent: &Agent, world: &Machine) {
     );
 }
 
-fn one_by_one(conversation: &Conversation, messages: &[String]) {
+/// Each message goes back, newest first, and all of them come again.
+pub fn one_by_one(conversation: &Conversation, messages: &[String]) {
     let Conversation { world, seen, .. } = conversation;
     for (message, before) in messages.iter().zip(&seen.before).rev() {
         world.hook(&["revert", "--message", message]).exits(0);
@@ -230,7 +231,7 @@ fn nearer_and_on(agent: &Agent, conversation: &mut Conversation, messages: &[Str
 }
 
 /// Returns our ids of the messages, oldest first.
-fn messages(world: &Machine) -> Vec<String> {
+pub fn messages(world: &Machine) -> Vec<String> {
     in_log(world, "id")
         .iter()
         .map(|id| id.as_str().expect("an id").to_owned())

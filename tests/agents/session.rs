@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::model::Model;
 use crate::program::{Agent, Screen};
-use crate::story::{is_closed, messages};
+use crate::story::{interrupt, is_closed, messages};
 use testing::machine::Machine;
 use testing::terminal::Terminal;
 use testing::tree::{Node, Tree};
@@ -50,7 +50,7 @@ pub fn every_message_of_a_terminal_session_goes_back_and_comes_again(agent: &'st
 
 /// Has the session, and returns the work tree before each message, and at the end.
 fn converse(agent: &Agent, screen: &Screen, world: &Machine, model: &Model) -> (Vec<Tree>, Tree) {
-    let mut terminal = agent.sit_down(world, &model.url());
+    let mut terminal = agent.sit_down(world, &model.url(), &[]);
     let begin = world.tree();
     terminal.wait_until_ready(screen.questions, screen.ready);
     terminal.say(PROMPTS[0]);
@@ -77,10 +77,7 @@ fn converse(agent: &Agent, screen: &Screen, world: &Machine, model: &Model) -> (
     terminal.say(PROMPTS[3]);
     let stuck = world.workspace().join("stuck.txt");
     terminal.wait("the tool", |_| stuck.exists());
-    for key in screen.interrupt {
-        terminal.press(key);
-    }
-    terminal.wait_for_text(screen.interrupted);
+    interrupt(screen, &mut terminal);
     let before_again = world.tree();
     terminal.say(PROMPTS[4]);
     terminal.wait_for_text("Turn again is finished.");

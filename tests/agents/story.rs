@@ -50,7 +50,17 @@ impl Sitting {
 
     /// Starts the agent, and waits until it listens.
     pub fn start(&mut self) {
-        let mut terminal = self.agent.sit_down(&self.world, &self.model.url());
+        self.start_with(&[]);
+    }
+
+    /// Starts the agent once more so that it goes on with the newest session.
+    pub fn resume(&mut self) {
+        self.start_with(self.screen.resume);
+    }
+
+    fn start_with(&mut self, arguments: &[&str]) {
+        let url = &self.model.url();
+        let mut terminal = self.agent.sit_down(&self.world, url, arguments);
         let questions = if self.is_known.replace(true) {
             &[]
         } else {
@@ -95,16 +105,7 @@ impl Sitting {
 
     /// Presses Esc, and waits until the agent says that it was interrupted.
     pub fn interrupt(&mut self) {
-        let Screen {
-            interrupt,
-            interrupted,
-            ..
-        } = self.screen;
-        for key in *interrupt {
-            self.terminal().press(key);
-            std::thread::sleep(BETWEEN_KEYS);
-        }
-        self.terminal().wait_for_text(interrupted);
+        interrupt(self.screen, self.terminal());
     }
 
     /// Ends the agent without a chance to say anything; the shell of its tool goes on.
@@ -164,8 +165,17 @@ impl Sitting {
     }
 }
 
-/// How long a person takes from one key to the next.
-const BETWEEN_KEYS: Duration = Duration::from_millis(500);
+/// Presses the keys that interrupt an agent, each once the one before it shows, and waits until the agent says that it was
+/// interrupted. Keys that a busy terminal reads at once are another key: Alt-Esc.
+pub fn interrupt(screen: &Screen, terminal: &mut Terminal) {
+    for (number, key) in screen.interrupt.iter().enumerate() {
+        if number > 0 {
+            terminal.wait_for_text(screen.asks);
+        }
+        terminal.press(key);
+    }
+    terminal.wait_for_text(screen.interrupted);
+}
 
 /// The message whose first tool writes `stuck.txt` and hangs.
 const HANGING: &str = "TURN-STUCK please";
@@ -238,4 +248,45 @@ fn gone(agent: &'static Agent, go: impl Fn(&mut Sitting)) {
     sitting.write_by_hand("notes.txt", "an hour of work\n");
     sitting.revert("last");
     sitting.expect(&before, &["notes.txt"], "the tool's file went");
+}
+
+/// See its name: the agent's own command begins a new session, and closing and going on later takes it up again.
+pub fn a_new_session_and_one_that_is_resumed_go_back_message_by_message(agent: &'static Agent) {
+    let mut sitting = Sitting::begin(agent);
+    let begin = sitting.world.tree();
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    let after_one = sitting.world.tree();
+    let anew = sitting.screen.anew;
+    sitting.terminal().say(anew);
+    sitting.terminal().wait("an empty screen", |contents| {
+        !contents.contains("Turn one is finished.")
+    });
+    sitting.say("TURN-TWO please", "Turn two is finished.");
+    let after_two = sitting.world.tree();
+    sitting.close();
+    sitting.resume();
+    sitting.say("TURN-AGAIN please", "Turn again is finished.");
+    let newest = sitting.world.tree();
+    sitting.expect_log(&["TURN-ONE please", "TURN-TWO please", "TURN-AGAIN please"]);
+
+    let sessions = messages(&sitting.world);
+    let [one, two, again] = sessions.as_slice() else {
+        panic!("a message each: {sessions:?}")
+    };
+    assert_ne!(
+        one["session"], two["session"],
+        "a new session: {sessions:?}"
+    );
+    assert_eq!(two["session"], again["session"], "resumed: {sessions:?}");
+    let id = |message: &Value| message["id"].as_str().expect("an id").to_owned();
+    for (message, before) in [(again, &after_two), (two, &after_one)] {
+        sitting.revert(&id(message));
+        sitting.expect(before, &[], "back to just before this message");
+    }
+    sitting.revert(&id(one));
+    sitting.expect(&begin, &[], "the earlier session goes back, too");
+    for _ in 0..2 {
+        sitting.world.hook(&["unrevert"]).exits(0);
+    }
+    sitting.expect(&newest, &[], "all of it comes again");
 }

@@ -113,7 +113,8 @@ impl Machine {
         self.has_rights = !give_up;
     }
 
-    fn git(&self, arguments: &[&str]) {
+    /// Runs git in the work tree.
+    pub fn git(&self, arguments: &[&str]) {
         git::bytes(git::command(&self.workspace(), &self.home()).args(arguments));
     }
 

@@ -52,7 +52,10 @@ pub const CLAUDE_CODE: Agent = Agent {
         ready: "(shift+tab to cycle)",
         taken: "queued",
         interrupt: &[ESC],
+        asks: "",
         interrupted: "Interrupted",
+        anew: "/clear",
+        resume: &["--continue"],
     }),
 };
 

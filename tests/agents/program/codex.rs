@@ -53,7 +53,10 @@ pub const CODEX: Agent = Agent {
         ready: "for shortcuts",
         taken: "Messages to be submitted",
         interrupt: &[ESC],
+        asks: "",
         interrupted: "interrupted",
+        anew: "/new",
+        resume: &["resume", "--last"],
     }),
 };
 

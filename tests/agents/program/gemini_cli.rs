@@ -58,7 +58,10 @@ pub const GEMINI_CLI: Agent = Agent {
         ready: "Type your message",
         taken: "Queued",
         interrupt: &[ESC],
+        asks: "",
         interrupted: "cancelled",
+        anew: "/clear",
+        resume: &["--resume", "latest"],
     }),
 };
 

@@ -69,8 +69,14 @@ pub struct Screen {
     pub taken: &'static str,
     /// The keys that interrupt it.
     pub interrupt: &'static [&'static str],
+    /// What is on the screen after the first of several such keys.
+    pub asks: &'static str,
     /// What is on the screen once it was interrupted.
     pub interrupted: &'static str,
+    /// The command inside it that begins a new session.
+    pub anew: &'static str,
+    /// The arguments that have it go on with the newest session.
+    pub resume: &'static [&'static str],
 }
 
 /// The key.
@@ -94,7 +100,13 @@ const PATIENCE: [&str; 2] = ["--kill-after=5", "600"];
 impl Agent {
     /// Sends one message and waits for the answer.
     pub fn say(&self, world: &Machine, message: &Message<'_>) -> Run {
+        self.say_in(world, &world.workspace(), message)
+    }
+
+    /// The same in a directory.
+    pub fn say_in(&self, world: &Machine, directory: &Path, message: &Message<'_>) -> Run {
         let mut command = world.command("timeout".as_ref());
+        command.current_dir(directory);
         command.args(PATIENCE).arg(self.program()).env(
             "PATH",
             if message.by_package {
@@ -141,8 +153,9 @@ impl Agent {
     }
 
     /// Starts it in a terminal.
-    pub fn sit_down(&self, world: &Machine, url: &str) -> Terminal {
+    pub fn sit_down(&self, world: &Machine, url: &str, arguments: &[&str]) -> Terminal {
         let mut command = Command::new(self.program());
+        command.args(arguments);
         command.env("PATH", path(world));
         (self.screen.as_ref().expect("it has a screen").start)(&mut command, url);
         Terminal::open(world, &command)

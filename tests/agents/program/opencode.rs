@@ -43,6 +43,8 @@ fn settle(world: &Machine, url: &str, name: &str) {
     let settings = json!({
         "autoupdate": false,
         "share": "disabled",
+        // On a busy machine Kilo asks whether to go on with snapshots of its own, and waits for the answer.
+        "snapshot": name != "kilo",
         "model": "fake/scripted",
         "small_model": "fake/scripted",
         "permission": {"edit": "allow", "bash": "allow", "task": "allow", "external_directory": "allow"},
@@ -86,7 +88,10 @@ const fn screen(start: fn(&mut Command, &str)) -> Screen {
         ready: "Ask anything",
         taken: "QUEUED",
         interrupt: &[ESC, ESC],
+        asks: "again to interrupt",
         interrupted: "interrupted",
+        anew: "/new",
+        resume: &["--continue"],
     }
 }
 

@@ -33,7 +33,10 @@ pub const PI: Agent = Agent {
         ready: "escape interrupt",
         taken: "Steering:",
         interrupt: &[ESC],
+        asks: "",
         interrupted: "Operation aborted",
+        anew: "/new",
+        resume: &["-c"],
     }),
 };
 

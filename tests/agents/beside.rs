@@ -1,0 +1,183 @@
+//! More than one: two sessions of an agent at the same time, and the hook put in twice.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::conversation::{Conversation, PROMPTS};
+use crate::model::Model;
+use crate::program::{Agent, Message};
+use crate::rules;
+use crate::story::messages;
+use testing::machine::Machine;
+use testing::tree::Tree;
+
+/// The message of the one whose tool goes on until `go` is there.
+const LONG: &str = "TURN-LONG please";
+
+/// The message of the other, which begins and ends in the meantime.
+const SHORT: &str = "TURN-ONE please";
+
+/// What the long message alone writes.
+const OF_LONG: [&str; 2] = ["started.txt", "late.txt"];
+
+/// What the short message's edit tools name, so that nobody can take it for the other one's.
+const NAMED_BY_SHORT: &str = "hello.txt";
+
+/// How long a start may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// See its name: a shell of one runs while the other one does all of its work. What only shells wrote meanwhile may be either's.
+pub fn two_at_once_in_one_workspace_go_back_each_by_itself(agent: &'static Agent) {
+    let (world, model) = begin(agent);
+    let before = world.tree();
+    at_once(agent, &world, &model, &world.workspace(), SHORT);
+    let newest = world.tree();
+    let sessions = messages(&world);
+    let [long, short] = sessions.as_slice() else {
+        panic!("a message each: {sessions:?}")
+    };
+    assert_ne!(long["session"], short["session"], "they are two sessions");
+
+    // Some agents give a shell up that takes long, and then it never gets to its second file.
+    let of_long = OF_LONG.map(Path::new);
+    let of_long: Vec<&Path> = of_long
+        .into_iter()
+        .filter(|name| newest.contains_key(*name))
+        .collect();
+    revert(&world, short);
+    expect_files(&world, &of_long, true, "they are the other session's");
+    if agent.tells_edits_before {
+        expect_files(
+            &world,
+            &[NAMED_BY_SHORT.as_ref()],
+            false,
+            "its edit tool made it",
+        );
+    }
+    world
+        .hook(&["unrevert", "--session", id(short, "session")])
+        .exits(0);
+    world.expect_tree(&newest, "all of it comes again");
+
+    revert(&world, long);
+    expect_files(
+        &world,
+        &[NAMED_BY_SHORT.as_ref()],
+        true,
+        "the other session made it",
+    );
+    expect_files(
+        &world,
+        &["late.txt".as_ref()],
+        false,
+        "nobody else was at work then",
+    );
+    world
+        .hook(&["unrevert", "--session", id(long, "session")])
+        .exits(0);
+    world.expect_tree(&newest, "all of it comes again");
+    assert_ne!(newest, before, "there was something to take back");
+}
+
+/// See its name: each work tree has a history of its own, and nothing is shared.
+pub fn two_at_once_in_two_work_trees_know_nothing_of_each_other(agent: &'static Agent) {
+    let (world, model) = begin(agent);
+    let other = world.path("second");
+    let place = other.to_str().expect("it is text");
+    world.git(&["worktree", "add", "-q", place]);
+    let before = (world.tree(), testing::tree::read(&other));
+    at_once(agent, &world, &model, &other, "TURN-TWO please");
+    let newest = (world.tree(), testing::tree::read(&other));
+    assert!(newest.1.contains_key(Path::new("half.txt")), "it did work");
+
+    let here = messages(&world);
+    assert_eq!(here.len(), 1, "the other one's is not here: {here:?}");
+    revert(&world, &here[0]);
+    let trees = (world.tree(), testing::tree::read(&other));
+    assert_eq!(trees, (before.0.clone(), newest.1.clone()), "only this one");
+    let inside = |arguments: &[&str]| {
+        let mut command = world.command(&world.binary());
+        testing::binary::Run::of(command.args(arguments).current_dir(&other)).exits(0)
+    };
+    inside(&["revert", "--message", "last"]);
+    let trees = (world.tree(), testing::tree::read(&other));
+    assert_eq!(trees, before, "each goes back to where it was");
+    inside(&["unrevert"]);
+    world.hook(&["unrevert"]).exits(0);
+    let trees = (world.tree(), testing::tree::read(&other));
+    assert_eq!(trees, newest, "each comes again");
+}
+
+/// See its name: the user put in our package, and then ran `install`.
+pub fn our_package_and_our_installation_together_record_everything_once(agent: &'static Agent) {
+    let conversation = Conversation::with_package(agent);
+    agent.install(&conversation.world);
+    let conversation = conversation.hold(|_, _| {});
+    conversation.expect_unchanged();
+    rules::expect_log(agent, &conversation.world);
+    assert_eq!(messages(&conversation.world).len(), PROMPTS.len());
+    let doctor = conversation.world.hook(&["doctor"]);
+    assert!(
+        doctor.stdout.contains("twice"),
+        "doctor says so: {doctor:?}"
+    );
+    rules::one_by_one(&conversation, &rules::messages(&conversation.world));
+}
+
+fn begin(agent: &Agent) -> (Machine, Model) {
+    let world = Machine::new();
+    let model = Model::start(&world);
+    (agent.settle)(&world, &model.url());
+    agent.install(&world);
+    (world, model)
+}
+
+/// Sends the long message in the workspace, and while its tool runs another one in a directory.
+fn at_once(agent: &Agent, world: &Machine, model: &Model, directory: &Path, prompt: &str) {
+    let url = &model.url();
+    let say = |directory: &Path, prompt: &str| {
+        let message = Message {
+            url,
+            is_first: true,
+            by_package: false,
+            prompt,
+        };
+        agent.say_in(world, directory, &message).exits(0)
+    };
+    thread::scope(|scope| {
+        let long = scope.spawn(|| say(&world.workspace(), LONG));
+        let patience = Instant::now() + PATIENCE;
+        while !world.workspace().join(OF_LONG[0]).exists() {
+            let goes_on = !long.is_finished() && Instant::now() < patience;
+            assert!(goes_on, "its tool did not start");
+            thread::sleep(Duration::from_millis(50));
+        }
+        say(directory, prompt);
+        fs::write(world.path("go"), "").expect("a writable folder");
+        long.join().expect("it answers");
+    });
+}
+
+/// Takes a message back; changes that may be either session's stay and are named.
+#[track_caller]
+fn revert(world: &Machine, message: &Value) {
+    let run = world.hook(&["revert", "--message", id(message, "id")]);
+    assert!(matches!(run.code, Some(0 | 3)), "it is done: {run:?}");
+}
+
+#[track_caller]
+fn expect_files(world: &Machine, names: &[&Path], are_there: bool, why: &str) {
+    let tree: Tree = world.tree();
+    for name in names {
+        let is_there = tree.contains_key(*name);
+        assert_eq!(is_there, are_there, "`{}`: {why}", name.display());
+    }
+}
+
+fn id<'a>(message: &'a Value, field: &str) -> &'a str {
+    message[field].as_str().expect("an id")
+}
