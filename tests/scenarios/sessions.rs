@@ -1,10 +1,11 @@
 //! Two sessions at work in one workspace.
 
+use ckpt_schema::EventKind;
 use ckpt_schema::report::{FileResult, Outcome, RevertedSession};
 use ckpt_store::model::request::OnConflict;
 use ckpt_store::{ErrorKind, RedoRequest, RevertRequest};
 
-use testing::scenario::{World, paths_with, to, wait_ms, with_result};
+use testing::scenario::{World, paths_with, set_moment, to, wait_ms, with_result};
 
 fn of_session(message: &str, session: &str) -> RevertRequest {
     RevertRequest {
@@ -124,6 +125,89 @@ fn a_tool_that_names_a_file_settles_whose_it_is() {
     assert_eq!(world.read("f"), "a\n", "it is a's");
     world.try_revert(&of_session("ma", "a")).expect("a's own");
     assert_eq!(world.read("f"), "0\n", "and goes with a");
+}
+
+/// One session's shell goes on while the other one does all of its work; seconds of the day are those of the real agents' logs.
+fn one_works_while_a_shell_of_the_other_runs() -> World {
+    let at = |second: i64| set_moment(1_700_000_000_000 + second * 1000);
+    let mut world = World::new();
+    at(0);
+    world.message_in("long", "ml");
+    world.tool_start_in("long", "shell", &[]);
+    at(1);
+    world.write("started", "by the long one\n");
+    at(2);
+    world.message_in("short", "ms");
+    world.tool_start_in("short", "edit", &["named"]);
+    world.write("named", "by the short one\n");
+    at(3);
+    world.tool_finish_in("short", "edit");
+    world.tool_start_in("short", "shell", &[]);
+    world.write("either", "by the short one, as only it knows\n");
+    at(4);
+    world.tool_finish_in("short", "shell");
+    end_in(&mut world, "short");
+    at(8);
+    world
+}
+
+fn end_in(world: &mut World, session: &str) {
+    world.finish_in(session);
+    let end = world.event(EventKind::TurnEnd, session);
+    world.send(&end);
+}
+
+/// Reverts either session, and compares what is left of the other one and of both.
+#[track_caller]
+fn expect_each_by_itself(world: &mut World, of_long: &[&str]) {
+    for (message, session, goes, stays) in [
+        ("ms", "short", &["named"][..], of_long),
+        ("ml", "long", of_long, &["named"]),
+    ] {
+        world
+            .try_revert(&of_session(message, session))
+            .expect("nobody is at work");
+        for path in goes {
+            assert!(!world.exists(path), "{path} is {session}'s");
+        }
+        for path in stays {
+            assert!(world.exists(path), "{path} is not {session}'s");
+        }
+        assert!(world.exists("either"), "nobody can tell whose it is");
+        let request = RedoRequest {
+            session: Some(session.to_owned()),
+            all: true,
+            ..RedoRequest::default()
+        };
+        let cwd = world.cwd.clone();
+        world.store.redo(&cwd, &request).expect("it comes again");
+    }
+}
+
+#[test]
+fn what_a_shell_writes_after_another_sessions_turn_stays_with_its_own_session() {
+    for is_end_told in [true, false] {
+        let mut world = one_works_while_a_shell_of_the_other_runs();
+        world.write("late", "by the long one\n");
+        set_moment(1_700_000_009_000);
+        if is_end_told {
+            world.tool_finish_in("long", "shell");
+        }
+        end_in(&mut world, "long");
+        expect_each_by_itself(&mut world, &["started", "late"]);
+    }
+}
+
+/// As Codex does it after ten seconds: it answers, and does not say that its shell goes on.
+#[test]
+fn what_a_shell_that_was_given_up_writes_later_stays_with_either_revert() {
+    let mut world = one_works_while_a_shell_of_the_other_runs();
+    end_in(&mut world, "long");
+    set_moment(1_700_000_060_000);
+    world.write("late", "by the shell, which nobody waits for\n");
+    set_moment(1_700_000_070_000);
+    expect_each_by_itself(&mut world, &["started"]);
+    assert!(world.exists("late"), "nobody knows whose it is");
 }
 
 #[test]
