@@ -75,12 +75,12 @@ use tests;
 
 tests! {
     claude_code: CLAUDE_CODE, package, both, terminal, anew, beside, work_trees;
-    codex: CODEX, package, both, terminal, work_trees;
+    codex: CODEX, package, both, terminal, beside, work_trees;
     gemini_cli: GEMINI_CLI, package, terminal, anew, beside, work_trees;
     qwen_code: QWEN_CODE, package;
     copilot_cli: COPILOT_CLI, package, both;
     opencode: OPENCODE, package, terminal;
     kilo: KILO, package, terminal;
-    cline: CLINE, work_trees;
+    cline: CLINE, beside, work_trees;
     pi: PI, terminal, anew;
 }
