@@ -3,8 +3,8 @@
 //! Each message of a conversation meets another break, because starting an agent takes longer than all else here.
 
 use std::cell::Cell;
-use std::fs;
-use std::io::{BufRead, BufReader};
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -87,12 +87,22 @@ fn real(world: &Machine) -> PathBuf {
     world.binary().with_extension("real")
 }
 
-/// Makes every file of the store nonsense.
+/// Makes every file of the store nonsense. A turn that has ended leaves a process at work in the background: what it removes
+/// meanwhile cannot be damaged any more.
 fn damage(world: &Machine) {
+    let mut damaged = 0;
     for file in files_below(&world.store()) {
-        set_mode(&file, 0o600);
-        fs::write(&file, "this is nothing that we wrote").expect("it is ours");
+        let private = fs::Permissions::from_mode(0o600);
+        let open = |()| OpenOptions::new().write(true).truncate(true).open(&file);
+        match fs::set_permissions(&file, private).and_then(open) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            opened => opened
+                .and_then(|mut file| file.write_all(b"this is nothing that we wrote"))
+                .unwrap_or_else(|error| panic!("{}: {error}", file.display())),
+        }
+        damaged += 1;
     }
+    assert!(damaged > 0, "there is a store");
 }
 
 /// Starts a process that holds the locks of the database and of the workspace, and waits until it does.
@@ -151,12 +161,19 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder)
-        .expect("a readable folder")
-        .map(|entry| entry.expect("a readable folder"));
-    let below = |entry: fs::DirEntry| match entry.file_type().expect("it is still there").is_dir() {
-        true => files_below(&entry.path()),
-        false => vec![entry.path()],
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
+        entries => entries.expect("a readable folder"),
     };
-    entries.flat_map(below).collect()
+    let below = |entry: fs::DirEntry| {
+        // A folder's entry tells its type without another look, so one that is gone has it as well.
+        match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            true => files_below(&entry.path()),
+            false => vec![entry.path()],
+        }
+    };
+    entries
+        .map(|entry| entry.expect("a readable folder"))
+        .flat_map(below)
+        .collect()
 }
