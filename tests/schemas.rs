@@ -10,7 +10,7 @@ use ckpt_schema::protocol::{
     ApplyParameters, BlameParameters, ContentsParameters, ContentsResult, InitializeParameters,
     InitializeResult, MessagesParameters, OperationParameters, PatchParameters, PatchResult,
     PlanResult, Progress, RecordParameters, SessionsParameters, ShowParameters, StatusParameters,
-    SubscribeParameters, SubscribeResult, WorkspaceParameters,
+    SubscribeParameters, SubscribeResult, TimelineParameters, WorkspaceParameters,
 };
 use ckpt_schema::report::{
     AdoptReport, AgentsReport, BlameReport, CatReport, ConfigChange, ConfigReport, DiffReport,
@@ -146,6 +146,10 @@ fn protocol(
         (
             "parameters-subscribe",
             events.subschema_for::<SubscribeParameters>(),
+        ),
+        (
+            "parameters-timeline",
+            events.subschema_for::<TimelineParameters>(),
         ),
         (
             "parameters-workspace",

@@ -78,6 +78,20 @@ pub struct MessagesParameters {
     pub everywhere: bool,
 }
 
+/// The parameters of `timeline`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TimelineParameters {
+    /// A directory of the workspace.
+    pub workspace: Option<PathBuf>,
+    /// How many entries at most.
+    pub limit: Option<usize>,
+    /// Only messages whose prompt, or the path of a file that they changed, contains this, ignoring case.
+    pub search: Option<String>,
+    /// Only messages that added or removed this text in a file.
+    pub text: Option<String>,
+}
+
 /// The parameters of `show`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -101,6 +115,9 @@ pub struct BlameParameters {
     pub workspace: Option<PathBuf>,
     /// The file, below that directory.
     pub path: PathBuf,
+    /// Whether the report gives the bytes of the file.
+    #[serde(default)]
+    pub contents: bool,
 }
 
 /// The parameters of `patch`.

@@ -139,6 +139,7 @@ fn every_result_is_the_document_that_the_command_prints() {
         ("sessions", json!({}), "report-sessions"),
         ("messages", json!({"limit": 5}), "report-log"),
         ("operations", json!({}), "report-operations"),
+        ("timeline", json!({"limit": 5}), "report-timeline"),
         ("show", json!({"id": "last"}), "report-show"),
         ("status", json!({}), "report-status"),
         ("blame", json!({"path": "changed"}), "report-blame"),

@@ -88,6 +88,10 @@ class BlameParameters(TypedDict):
     The parameters of `blame`.
     """
 
+    contents: NotRequired[bool]
+    """
+    Whether the report gives the bytes of the file.
+    """
     path: str
     """
     The file, below that directory.
@@ -1194,6 +1198,29 @@ OutsideTimelineEntry = TypedDict(
         'type': Literal['outside'],
     },
 )
+
+
+class TimelineParameters(TypedDict):
+    """
+    The parameters of `timeline`.
+    """
+
+    limit: NotRequired[int | None]
+    """
+    How many entries at most.
+    """
+    search: NotRequired[str | None]
+    """
+    Only messages whose prompt, or the path of a file that they changed, contains this, ignoring case.
+    """
+    text: NotRequired[str | None]
+    """
+    Only messages that added or removed this text in a file.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
+    """
 
 
 ToolKind: TypeAlias = Literal['edit', 'read']
@@ -2546,6 +2573,10 @@ class BlameReport(TypedDict):
     `blame`.
     """
 
+    contents: Content | None
+    """
+    The bytes of the file, if the server was asked for them.
+    """
     hunks: list[BlameHunk]
     """
     All of them, or those that were asked for, in order.

@@ -85,6 +85,10 @@ export type Progress =
  */
 export type WorkspaceState = "here" | "replaced" | "gone";
 /**
+ * How bytes are given.
+ */
+export type Encoding = "utf-8" | "base64";
+/**
  * Whose lines are.
  */
 export type LineAuthor =
@@ -114,10 +118,6 @@ export type FileAction = "write" | "delete" | "merge" | "keep" | "none";
  * What somebody who changed a file is.
  */
 export type AuthorKind = "agent" | "user" | "unrecorded";
-/**
- * How bytes are given.
- */
-export type Encoding = "utf-8" | "base64";
 /**
  * Why a file stays, all or in part, or what went wrong with it: what `reason` says to people.
  */
@@ -217,6 +217,7 @@ export interface Documents {
   "parameters-show"?: ShowParameters;
   "parameters-status"?: StatusParameters;
   "parameters-subscribe"?: SubscribeParameters;
+  "parameters-timeline"?: TimelineParameters;
   "parameters-workspace"?: WorkspaceParameters;
   progress?: Progress;
   "report-adopt"?: AdoptReport;
@@ -708,6 +709,10 @@ export interface ApplyParameters {
  */
 export interface BlameParameters {
   /**
+   * Whether the report gives the bytes of the file.
+   */
+  contents?: boolean;
+  /**
    * The file, below that directory.
    */
   path: string;
@@ -927,6 +932,27 @@ export interface SubscribeParameters {
   workspace?: string | null;
 }
 /**
+ * The parameters of `timeline`.
+ */
+export interface TimelineParameters {
+  /**
+   * How many entries at most.
+   */
+  limit?: number | null;
+  /**
+   * Only messages whose prompt, or the path of a file that they changed, contains this, ignoring case.
+   */
+  search?: string | null;
+  /**
+   * Only messages that added or removed this text in a file.
+   */
+  text?: string | null;
+  /**
+   * A directory of the workspace.
+   */
+  workspace?: string | null;
+}
+/**
  * The parameters of `operations` and `unsubscribe`.
  */
 export interface WorkspaceParameters {
@@ -1070,6 +1096,10 @@ export interface AgentSettings {
  */
 export interface BlameReport {
   /**
+   * The bytes of the file, if the server was asked for them.
+   */
+  contents: Content | null;
+  /**
    * All of them, or those that were asked for, in order.
    */
   hunks: BlameHunk[];
@@ -1089,6 +1119,23 @@ export interface BlameReport {
    * The version of the document's format.
    */
   version: 1;
+}
+/**
+ * The bytes of a file.
+ */
+export interface Content {
+  /**
+   * How many bytes there are.
+   */
+  bytes: number;
+  /**
+   * What `text` is: the bytes themselves, or their base64 if they are not UTF-8.
+   */
+  encoding: Encoding;
+  /**
+   * The bytes; null if they are too many to be given here. `contents` of the server reads them by their blob.
+   */
+  text: string | null;
 }
 /**
  * Consecutive lines with the same author.
@@ -1739,23 +1786,6 @@ export interface FileContents {
    * The lines that differ, in order, with three lines around them; null if a side is not text or is left out.
    */
   hunks: Hunk[] | null;
-}
-/**
- * The bytes of a file.
- */
-export interface Content {
-  /**
-   * How many bytes there are.
-   */
-  bytes: number;
-  /**
-   * What `text` is: the bytes themselves, or their base64 if they are not UTF-8.
-   */
-  encoding: Encoding;
-  /**
-   * The bytes; null if they are too many to be given here. `contents` of the server reads them by their blob.
-   */
-  text: string | null;
 }
 /**
  * Lines that differ, as a unified diff has them.

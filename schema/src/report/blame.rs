@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MessageState, PathText};
+use super::{Content, MessageState, PathText};
 
 /// Whose lines are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -77,4 +77,7 @@ pub struct BlameReport {
     pub lines: u64,
     /// All of them, or those that were asked for, in order.
     pub hunks: Vec<BlameHunk>,
+    /// The bytes of the file, if the server was asked for them.
+    #[serde(default)]
+    pub contents: Option<Content>,
 }

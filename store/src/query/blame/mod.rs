@@ -70,6 +70,7 @@ pub(crate) fn blame(store: &Store, cwd: &Path, named: &Path) -> Result<Blame> {
             path: path.to_report(),
             lines: owners.len() as u64,
             hunks: hunks(&owners, &versions, &path),
+            contents: None,
         },
         bytes,
     })

@@ -10,7 +10,7 @@ use ckpt_schema::protocol::{
     BlameParameters, ContentsParameters, ContentsResult, InitializeParameters, InitializeResult,
     MessagesParameters, OperationName, PatchParameters, PatchResult, RecordParameters,
     ServerReport, SessionsParameters, ShowParameters, StatusParameters, SubscribeParameters,
-    SubscribeResult, WorkspaceParameters,
+    SubscribeResult, TimelineParameters, WorkspaceParameters,
 };
 use ckpt_schema::report::{Content, Encoding, OperationReport, ShowReport, VERSION};
 use ckpt_store::query::{DiffRequest, LogFilter};
@@ -34,11 +34,12 @@ const PROTOCOL: u64 = 1;
 const MOST_CONTENT: usize = 8 << 20;
 
 /// The methods, in the order of the documentation.
-const METHODS: [&str; 20] = [
+const METHODS: [&str; 21] = [
     "initialize",
     "sessions",
     "messages",
     "operations",
+    "timeline",
     "show",
     "patch",
     "contents",
@@ -117,6 +118,7 @@ fn call(context: &RequestContext<'_>, job: &Job) -> Result<Value, RequestError> 
         "sessions" => sessions(context, parameters(job)?),
         "messages" => messages(context, parameters(job)?),
         "operations" => operations(context, &parameters(job)?),
+        "timeline" => timeline(context, parameters(job)?),
         "show" => show(context, &parameters(job)?),
         "patch" => patch(context, parameters(job)?),
         "contents" => contents(context, &parameters(job)?),
@@ -238,6 +240,22 @@ fn operations(
     document(&context.open()?.operations(&directory, &filter)?)
 }
 
+/// Returns messages, operations and changes from outside in one list.
+fn timeline(
+    context: &RequestContext<'_>,
+    asked: TimelineParameters,
+) -> Result<Value, RequestError> {
+    let directory = context.directory(asked.workspace.as_deref())?;
+    let is_given = |text: &String| !text.is_empty();
+    let filter = LogFilter {
+        limit: asked.limit,
+        search: asked.search.filter(is_given),
+        text: asked.text.filter(is_given),
+        ..LogFilter::default()
+    };
+    document(&context.open()?.timeline(&directory, &filter)?)
+}
+
 fn show(context: &RequestContext<'_>, asked: &ShowParameters) -> Result<Value, RequestError> {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
@@ -249,7 +267,11 @@ fn show(context: &RequestContext<'_>, asked: &ShowParameters) -> Result<Value, R
 
 fn blame(context: &RequestContext<'_>, asked: &BlameParameters) -> Result<Value, RequestError> {
     let directory = context.directory(asked.workspace.as_deref())?;
-    document(&context.open()?.blame(&directory, &asked.path)?.report)
+    let mut blamed = context.open()?.blame(&directory, &asked.path)?;
+    if asked.contents {
+        blamed.report.contents = Some(content(&blamed.bytes));
+    }
+    document(&blamed.report)
 }
 
 /// Returns a patch as `git apply` takes it; in base64 where it is not UTF-8.
