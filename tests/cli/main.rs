@@ -21,6 +21,7 @@ mod messages;
 mod migration;
 mod oneshot;
 mod outcome;
+mod page;
 mod patches;
 mod payload;
 mod permission;

@@ -23,6 +23,7 @@ pub mod commands {
     pub mod log;
     pub mod operation;
     pub mod outcome;
+    pub mod page;
     pub mod parts;
     pub mod pick;
     pub mod recover;
@@ -46,8 +47,8 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command, Common};
 use commands::{
     blame, candidates, cat, demo, diff, doctor, exact, generate, history, inside, install, label,
-    log, operation, recover, run as run_command, schema, serve, snapshot, status, ui, undo, upkeep,
-    workspace,
+    log, operation, page, recover, run as run_command, schema, serve, snapshot, status, ui, undo,
+    upkeep, workspace,
 };
 use invocation::Invocation;
 
@@ -135,6 +136,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Status(arguments) => status::run(invocation, arguments),
         Command::Log(arguments) => log::run(invocation, arguments),
         Command::Ui(arguments) => ui::run(invocation, arguments),
+        Command::Page(arguments) => page::run(invocation, arguments),
         Command::Show(arguments) => history::show(invocation, arguments),
         Command::Sessions(arguments) => history::sessions(invocation, arguments),
         Command::Diff(arguments) => diff::run(invocation, arguments),

@@ -10,6 +10,7 @@ mod inside;
 mod install;
 mod label;
 mod operation;
+mod page;
 mod record;
 mod run;
 mod serve;
@@ -41,6 +42,7 @@ pub use operation::{
     OnConflict, RedoArguments, RestoreArguments, RevertArguments, Unclear, UndoArguments,
     UnrevertArguments,
 };
+pub use page::PageArguments;
 pub use record::{EventArguments, FlagArguments};
 pub use run::RunArguments;
 pub use serve::{ServeArguments, WatchArguments};
@@ -87,6 +89,7 @@ pub const COMMANDS: &[&str] = &[
     "status",
     "log",
     "ui",
+    "page",
     "show",
     "sessions",
     "diff",
@@ -174,6 +177,8 @@ pub enum Command {
     Log(LogArguments),
     /// Browse the history on the whole screen, and take things back
     Ui(UiArguments),
+    /// Look at the history in a web browser, revert and undo there
+    Page(PageArguments),
     /// Show a message, step, session, operation or snapshot
     Show(ShowArguments),
     /// List the sessions of this workspace, newest first

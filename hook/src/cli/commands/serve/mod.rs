@@ -4,10 +4,10 @@
 //! damaged, locked or replaced costs that request and no other. Nothing waits for the client while it holds a lock: an answer is
 //! handed over when its work is done, and progress that the client does not read is dropped.
 
-mod methods;
-mod notify;
+pub mod methods;
+pub mod notify;
 mod operations;
-mod protocol;
+pub mod protocol;
 mod queue;
 
 use std::io::{self, BufRead, BufReader, Write};

@@ -1,0 +1,93 @@
+//! What the page asks for: a request of `serve` as the body of `POST /rpc`, its answer as the body of the answer; and notifications
+//! as they happen, a line each, as the answer to `POST /events`.
+
+use std::cell::Cell;
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Mutex;
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, Instant};
+
+use ckpt_schema::protocol::SubscribeParameters;
+use serde_json::Value;
+
+use super::http::{self, Answer};
+use crate::cli::commands::serve::methods::{self, RequestContext};
+use crate::cli::commands::serve::notify::{self, Subscription};
+use crate::cli::commands::serve::protocol::{Incoming, Job, RequestError};
+use crate::cli::invocation::Invocation;
+
+/// The methods of `serve` that a page has no use for: a page is told of what happens in another way, and records nothing.
+const REFUSED: [&str; 3] = ["subscribe", "unsubscribe", "record"];
+
+/// The parameters that lead out of the workspace that the page is of.
+const OUTWARD: [&str; 2] = ["workspace", "everywhere"];
+
+/// How often something is written to who only listens: that is how it shows that nobody does any more.
+const PULSE: Duration = Duration::from_secs(5);
+
+/// Answers a request.
+pub fn call(invocation: &Invocation, body: &[u8]) -> Answer {
+    let answer = match Incoming::parse(body) {
+        Ok(Incoming::Request(job)) => respond(invocation, &job),
+        Ok(Incoming::Cancel(_) | Incoming::Notification) => {
+            RequestError::request("a request has an id").response(&Value::Null)
+        }
+        Err((id, problem)) => problem.response(&id),
+    };
+    Answer::content("application/json", answer.to_string())
+}
+
+fn respond(invocation: &Invocation, job: &Job) -> Value {
+    if REFUSED.contains(&job.method.as_str()) {
+        return RequestError::method(&job.method).response(&job.id);
+    }
+    let outward = OUTWARD
+        .iter()
+        .find(|name| job.parameters.contains_key(**name));
+    if let Some(name) = outward {
+        let what = format!("`{name}` is not given here: the page is of one workspace");
+        return RequestError::parameters(&what).response(&job.id);
+    }
+    // Nobody reads progress here: what is written for it is dropped.
+    let (lines, _) = sync_channel(1);
+    let context = RequestContext {
+        invocation,
+        subscription: &Mutex::default(),
+        lines: &lines,
+        request: &job.id,
+    };
+    methods::answer(&context, job)
+}
+
+/// Tells what happens until nobody listens. An end is no error: the page asks again, from where it was.
+pub fn follow(invocation: &Invocation, body: &[u8], stream: &TcpStream) {
+    let asked: SubscribeParameters = match serde_json::from_slice(body) {
+        Ok(asked) => asked,
+        Err(error) => return Answer::refusal(400, &error.to_string()).write(stream),
+    };
+    if asked.everywhere || asked.workspace.is_some() {
+        return Answer::refusal(400, "the page is of one workspace").write(stream);
+    }
+    let Ok(directory) = invocation.directory() else {
+        return;
+    };
+    let subscription = Subscription::from(asked.since, Some(directory));
+    let written = Cell::new(Instant::now());
+    let write = |line: &str| {
+        written.set(Instant::now());
+        let mut stream = stream;
+        stream.write_all(line.as_bytes()).is_ok()
+    };
+    // The pulse at once: the page knows that it is told of everything from here on.
+    if http::begin_lines(stream).is_err() || !write("\n") {
+        return;
+    }
+    let is_heard = || written.get().elapsed() < PULSE || write("\n");
+    let _ = notify::follow(
+        invocation,
+        subscription,
+        |told| write(&format!("{told}\n")),
+        is_heard,
+    );
+}

@@ -1,0 +1,160 @@
+//! `page`: the history in a web browser, from a server on the loopback address.
+//!
+//! `http` reads requests and writes answers in bounded memory and time, `door` says who may come in, `site` holds the files of the
+//! page, `calls` answers it: with the operations and documents of `serve`, and with no others.
+
+mod calls;
+mod door;
+mod http;
+mod site;
+
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use ckpt_store::Error;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use self::door::Door;
+use self::http::{Answer, Request};
+use crate::cli::arguments::PageArguments;
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+
+/// How many connections are served at the same time: a page has some ten while it loads.
+const MOST_CONNECTIONS: usize = 64;
+
+/// How often to check whether anybody is there.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Serves the page until nobody has looked at it for a while.
+pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Failure> {
+    // A store that is missing or damaged is reported here, where there is a terminal.
+    invocation.open()?;
+    let cannot = |error| Error::failed("cannot listen on 127.0.0.1").because(error);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).map_err(cannot)?;
+    listener.set_nonblocking(true).map_err(cannot)?;
+    let port = listener.local_addr().map_err(cannot)?.port();
+    let door = Door::new(port);
+    invocation.output.text(&format!("{}\n", door.address()))?;
+    if !arguments.no_open {
+        open_browser(&door.address_for_once());
+    }
+    let is_forgotten = serve(invocation, &listener, &door, arguments.idle);
+    if is_forgotten && !invocation.output.is_quiet() {
+        let idle = humantime::format_duration(arguments.idle);
+        invocation
+            .output
+            .text(&format!("Nobody has looked at the page for {idle}.\n"))?;
+    }
+    Ok(DONE)
+}
+
+/// Opens the browser. Its address works once: other users of the machine can read the arguments of a program.
+fn open_browser(address: &str) {
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    // Without a browser there is still the printed address.
+    let _ = Command::new(opener)
+        .arg(address)
+        // Ctrl-C here ends the server, not a browser that it started.
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+}
+
+/// Serves until no connection has been open for so long; false if the socket failed.
+fn serve(invocation: &Invocation, listener: &TcpListener, door: &Door, idle: Duration) -> bool {
+    let open = AtomicUsize::new(0);
+    let mut last_seen = Instant::now();
+    std::thread::scope(|scope| {
+        loop {
+            if open.load(Ordering::SeqCst) > 0 {
+                last_seen = Instant::now();
+            } else if last_seen.elapsed() >= idle {
+                return true;
+            }
+            match accept(listener) {
+                Err(_) => return false,
+                Ok(None) => {}
+                Ok(Some(stream)) if open.load(Ordering::SeqCst) >= MOST_CONNECTIONS => {
+                    // Dropped: who comes too often tries again.
+                    drop(stream);
+                }
+                Ok(Some(stream)) => {
+                    last_seen = Instant::now();
+                    let counted = Counted::new(&open);
+                    let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
+                        let _counted = counted;
+                        answer(invocation, door, &stream);
+                    });
+                    drop(spawned);
+                }
+            }
+        }
+    })
+}
+
+/// Waits a moment for a connection.
+fn accept(listener: &TcpListener) -> std::io::Result<Option<TcpStream>> {
+    let mut waited = [PollFd::new(listener, PollFlags::IN)];
+    let timeout = Timespec::try_from(LOOK).expect("half a second fits");
+    match poll(&mut waited, Some(&timeout)) {
+        Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
+        Ok(_) => {}
+        Err(error) => return Err(error.into()),
+    }
+    match listener.accept() {
+        Ok((stream, _)) => Ok(Some(stream)),
+        // Who called has gone away, or no descriptor is free just now.
+        Err(_) => Ok(None),
+    }
+}
+
+/// An open connection, counted while it lives.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(open: &'a AtomicUsize) -> Self {
+        open.fetch_add(1, Ordering::SeqCst);
+        Self(open)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Answers the one request of a connection.
+fn answer(invocation: &Invocation, door: &Door, stream: &TcpStream) {
+    let request = match Request::read(stream) {
+        Ok(request) => request,
+        Err(Some(refusal)) => return refusal.write(stream),
+        Err(None) => return,
+    };
+    if let Err(refusal) = door.admit(&request) {
+        return refusal.write(stream);
+    }
+    match (request.method.as_str(), request.path.as_str()) {
+        ("POST", "/enter" | "/rpc" | "/events") => {}
+        ("GET", path) => return site::file(path).write(stream),
+        _ => return Answer::refusal(405, "there is no such call").write(stream),
+    }
+    match request.path.as_str() {
+        "/enter" => door.enter(&request).write(stream),
+        _ if !door.knows(&request) => {
+            Answer::refusal(401, "the token is missing or wrong").write(stream);
+        }
+        "/rpc" => calls::call(invocation, &request.body).write(stream),
+        _ => calls::follow(invocation, &request.body, stream),
+    }
+}

@@ -1,0 +1,147 @@
+// What an entry of the history did: its files, and their changes one below the other.
+
+import { call } from "/api.js";
+import { show, sidesOfBlobs } from "/diff.js";
+import { byId, count, h, lines, path, shown, time } from "/dom.js";
+
+const kinds = { added: ["A", "added"], modified: ["M", "modified"], deleted: ["D", "deleted"], mode: ["P", "permissions"], type: ["T", "another type"] };
+const actions = { write: "put back", delete: "removed", merge: "merged", keep: "kept", none: "already so" };
+const verbs = { revert: "Reverted", redo: "Redone", unrevert: "Brought back", restore: "Restored" };
+
+/** How changes are shown; kept from visit to visit. */
+export const options = {
+  split: (localStorage.getItem("ckpt-hook-split") ?? (innerWidth > 1200 ? "1" : "0")) === "1",
+};
+
+let current = 0;
+
+/** Returns what an entry is, and what it changed. */
+async function look(entry) {
+  if (entry.type === "outside") {
+    const { files } = await call("patch", { from: entry.from, to: entry.to });
+    return { title: "Changed outside", facts: [time(entry.time), "by you, or by a program that sends no events"], changes: files };
+  }
+  const report = await call("show", { id: entry.id });
+  if (report.type === "message") {
+    const { message } = report;
+    return {
+      title: message.prompt ?? "(the prompt is not stored)",
+      facts: [message.agent, time(message.time), count(report.steps.length, "step"), code(message.agent_id ?? message.id)],
+      notes: [
+        message.unprotected && `The state just before this message was not captured: ${message.unprotected}`,
+        !message.revertable && message.not_revertable && `No way back to here: ${message.not_revertable}`,
+      ],
+      changes: report.changes,
+      message,
+    };
+  }
+  if (report.type === "step") {
+    const { step } = report;
+    return {
+      title: step.tools.length > 0 ? [...new Set(step.tools)].join(", ") : "Step",
+      facts: [time(step.started), code(step.id)],
+      notes: [step.unprotected && `Not protected: ${step.unprotected}`],
+      changes: report.changes.length > 0 ? report.changes : step.files,
+    };
+  }
+  const { operation } = report;
+  return {
+    title: `${verbs[operation.kind] ?? operation.kind}${operation.alone ? " one message" : ""}`,
+    facts: [time(operation.time), operation.outcome, code(operation.id)],
+    notes: report.notes,
+    changes: report.changes,
+    results: report.files.filter((file) => file.reason !== null || file.result !== "done"),
+  };
+}
+
+function code(id) {
+  return h("code.id", { title: "The id" }, shown(id.length > 20 ? id.slice(0, 12) : id));
+}
+
+/** Shows an entry. `handlers` has `revert(message)`, `blame(path)` and `back()`. */
+export async function open(entry, handlers) {
+  current += 1;
+  const mine = current;
+  const place = byId("detail");
+  let found;
+  try {
+    found = await look(entry);
+  } catch (error) {
+    found = { title: "This cannot be shown", facts: [], notes: [error.message, error.hint], changes: [] };
+  }
+  if (mine !== current) return;
+  const changes = found.changes.filter((file) => !file.renamed_to);
+  const whole = changes.reduce((sum, file) => [sum[0] + (file.additions ?? 0), sum[1] + (file.deletions ?? 0)], [0, 0]);
+  const head = h("header.head", {},
+    h("button.back.quiet", { type: "button", on: { click: handlers.back } }, "Back"),
+    h("h2", {}, shown(found.title)),
+    h("p.facts", {}, found.facts.filter(Boolean).map((fact) => h("span", {}, fact))),
+    (found.notes ?? []).filter(Boolean).map((note) => h("p.note", {}, shown(note))),
+    h("div.actions", {},
+      found.message?.revertable ? h("button.main", { id: "revert", type: "button", on: { click: () => handlers.revert(found.message) } }, "Go back to before this") : null,
+      found.message ? h("button", { type: "button", on: { click: () => handlers.copy(found.message.agent_id ?? found.message.id) } }, "Copy id") : null,
+      h("span.sum", {}, count(changes.length, "file"), " ", lines(...whole)),
+      h("button", { id: "split", type: "button", "aria-pressed": String(options.split), title: "Side by side or unified (s)", on: { click: handlers.split } }, "Side by side")));
+  const parts = [head];
+  if (found.results?.length > 0) parts.push(results(found.results));
+  if (changes.length > 1) parts.push(contentsList(changes));
+  parts.push(...changes.map((file, index) => section(file, index, handlers)));
+  if (changes.length === 0) parts.push(h("p.empty", {}, "No file was changed."));
+  place.replaceChildren(...parts);
+  place.scrollTop = 0;
+  if (matchMedia("(max-width: 760px)").matches) scrollTo(0, 0);
+}
+
+function results(files) {
+  return h("ul.results", {}, files.map((file) =>
+    h("li", {}, path(file.path), " ", h("span.tag", {}, file.result === "done" ? actions[file.action] : file.result), file.reason ? h("span.why", {}, shown(file.reason)) : null)));
+}
+
+function contentsList(changes) {
+  return h("nav.files", { "aria-label": "Files" }, h("ul", {}, changes.map((file, index) =>
+    h("li", {}, h("a", { href: `#file-${index}`, on: { click: (event) => {
+      event.preventDefault();
+      const target = byId(`file-${index}`);
+      target.scrollIntoView();
+      target.querySelector("summary").focus({ preventScroll: true });
+    } } }, mark(file.kind), path(file.path), lines(file.additions, file.deletions))))));
+}
+
+export function mark(kind) {
+  const [letter, word] = kinds[kind] ?? ["?", kind];
+  return h(`span.kind.${kind}`, { title: word }, h("span", { "aria-hidden": "true" }, letter), h("span.unseen", {}, word));
+}
+
+function section(file, index, handlers) {
+  const body = h("div.change", {}, h("p.note", {}, "…"));
+  const isLink = file.new_mode === "120000" || file.old_mode === "120000";
+  const tags = [
+    file.renamed_from ? `was ${shown(file.renamed_from.path)}` : null,
+    file.attribution && file.attribution !== "agent" ? file.attribution : null,
+    file.old_mode && file.new_mode && file.old_mode !== file.new_mode ? `${file.old_mode} → ${file.new_mode}` : null,
+    isLink ? "symbolic link" : null,
+    file.whitespace_only ? "white space only" : null,
+  ];
+  const lazy = async () => {
+    try {
+      const old = file.renamed_from ? { ...file, old_blob: file.old_blob } : file;
+      body.replaceChildren(await show(file.path, await sidesOfBlobs(old), options));
+    } catch (error) {
+      body.replaceChildren(h("p.note", {}, shown(error.message)));
+    }
+  };
+  const element = h("details.file", { id: `file-${index}`, open: true },
+    h("summary", {}, mark(file.kind), path(file.path), tags.filter(Boolean).map((tag) => h("span.tag", {}, tag)),
+      lines(file.renamed_from ? file.renamed_from.additions : file.additions, file.renamed_from ? file.renamed_from.deletions : file.deletions)),
+    h("div.tools", {}, file.kind === "deleted" || file.binary ? null : h("button.quiet.blame", { type: "button", on: { click: () => handlers.blame(file.path) } }, "Who wrote what")),
+    body);
+  let isDrawn = false;
+  const watch = new IntersectionObserver(([entry]) => {
+    if (!entry.isIntersecting || isDrawn) return;
+    isDrawn = true;
+    watch.disconnect();
+    lazy();
+  }, { rootMargin: "400px" });
+  watch.observe(element);
+  return element;
+}
