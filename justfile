@@ -52,6 +52,11 @@ schemas:
 clients *options:
     .ci/clients {{options}}
 
+# The page of `ckpt-hook page` in a real Chromium, by Playwright; `--shots` takes the pictures of the documentation anew; exit code
+# 77: no npm or no Chromium, nothing was checked
+page *options:
+    .ci/page {{options}}
+
 # The questions of docs/database.md asked with sqlite3, sqlite-utils and Datasette, of a store with 20,000 steps; `--measure` says how
 # long each takes; exit code 77: no Python, nothing was asked
 sql *options:
