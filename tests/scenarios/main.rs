@@ -35,6 +35,7 @@ mod redo;
 mod refused;
 mod restoring;
 mod sessions;
+mod side_by_side;
 mod told;
 mod told_once;
 mod unfinished;

@@ -414,7 +414,7 @@ fn open(base: &Path, settings: Settings) -> Store {
     try_open(base, settings).expect("a store of our own")
 }
 
-fn try_open(base: &Path, settings: Settings) -> Result<Store, Error> {
+pub fn try_open(base: &Path, settings: Settings) -> Result<Store, Error> {
     let surroundings = Surroundings {
         directory: base.join("store"),
         settings,

@@ -53,6 +53,13 @@ impl Stamp {
         is_old(self.mtime) && is_old(self.ctime)
     }
 
+    /// Returns whether a file was changed, compared with an earlier stamp of it, and its time does not say so yet. The kernel
+    /// cuts a file off first and notes the time then, and whoever looks in between sees the old time with the new size.
+    pub fn is_between_change_and_time(&self, before: &Self) -> bool {
+        let is_same = self.inode == before.inode && self.ctime == before.ctime;
+        is_same && (self.size < before.size || self.mode != before.mode)
+    }
+
     /// Returns the file type's bits of the mode.
     pub fn file_type(&self) -> u32 {
         self.mode & 0o170_000
@@ -168,6 +175,39 @@ mod tests {
         assert!(
             !stamp(i64::MIN, now - 1).is_settled(now, 0),
             "a time that does not fit says nothing"
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_has_its_old_time_for_a_moment() {
+        let before = Stamp {
+            ctime: 5,
+            inode: 1,
+            size: 10,
+            mode: 0o100_644,
+            ..Stamp::default()
+        };
+        let cut = Stamp { size: 0, ..before };
+        assert!(cut.is_between_change_and_time(&before), "the size is new");
+        let executable = Stamp {
+            mode: 0o100_755,
+            ..before
+        };
+        assert!(
+            executable.is_between_change_and_time(&before),
+            "so are the permissions"
+        );
+        let done = Stamp { ctime: 9, ..cut };
+        assert!(!done.is_between_change_and_time(&before), "its time came");
+        let other = Stamp { inode: 2, ..cut };
+        assert!(
+            !other.is_between_change_and_time(&before),
+            "another file stands there"
+        );
+        let more = Stamp { size: 20, ..before };
+        assert!(
+            !more.is_between_change_and_time(&before),
+            "the time of a long write is that of its beginning"
         );
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         return write::without_snapshot(store, &place, event, &view, &decision);
     }
     let is_first = place.row.last_snapshot_id.is_none();
-    let ready = lock(&place, deadline)
+    let ready = lock(store, &place, deadline)
         .and_then(|lock| Ok((view_under_lock(store, &place, event, &lock)?, lock)));
     // What was known before the lock, and before a killed operation was ended, may be old by now.
     let (view, ready) = match ready {
@@ -164,13 +164,19 @@ fn view_under_lock(
 }
 
 /// Locks the workspace. The deadline bounds how long the lock is waited for.
-fn lock(place: &Place, deadline: Instant) -> Result<Lock> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let patience = match place.row.last_snapshot_id {
-        None => left.min(PATIENCE_AT_FIRST),
-        Some(_) => left,
-    };
-    place.lock(patience)
+fn lock(store: &Store, place: &Place, deadline: Instant) -> Result<Lock> {
+    let left = || deadline.saturating_duration_since(Instant::now());
+    if place.row.last_snapshot_id.is_some() {
+        return place.lock(left());
+    }
+    place.lock(left().min(PATIENCE_AT_FIRST)).or_else(|error| {
+        // The first snapshot may be done by now, and those who came meanwhile hold the lock in turn.
+        let row = crate::sessions::workspace(store.database.connection(), place.row.id)?;
+        match row.last_snapshot_id {
+            Some(_) => place.lock(left()),
+            None => Err(error),
+        }
+    })
 }
 
 /// What remains to be done after a look at the workspace, once its rows are written and the lock is free. A look that

@@ -1,6 +1,6 @@
 //! The times of the last change of paths, for those that a scan looked at. This module does IO for the others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use super::scan::listing::ItemKind;
 use super::scan::walk::ThreadFindings;
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
-use crate::model::Milliseconds;
 use crate::model::entry::Change;
 use crate::model::path::{WorkspacePath, join};
+use crate::model::{FileTime, Milliseconds};
 
 /// The times of what a scan read: new files and links, and directories. In nanoseconds, by path; the root's is empty.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +30,12 @@ impl PartialEq for Times {
 impl Eq for Times {}
 
 impl Times {
-    /// Takes the times from the findings of a scan's threads.
-    pub(super) fn of(found: &[ThreadFindings], is_remote: bool) -> Self {
+    /// Takes the times from the findings of a scan's threads. What was `noted` is known better than by the stamps.
+    pub(super) fn of(
+        found: &[ThreadFindings],
+        noted: &BTreeMap<Vec<u8>, FileTime>,
+        is_remote: bool,
+    ) -> Self {
         let mut known = HashMap::new();
         let mut note = |path: Vec<u8>, stamp: &Stamp| {
             if *stamp != Stamp::default() {
@@ -56,6 +60,7 @@ impl Times {
                 }
             }
         }
+        known.extend(noted.iter().map(|(path, time)| (path.clone(), *time)));
         Self { known, is_remote }
     }
 
@@ -98,4 +103,52 @@ fn look(root: &Path, path: &[u8]) -> Option<i64> {
     };
     let directory = beneath::open_directory(root.as_fd(), above).ok()?;
     Some(beneath::stat(directory.as_fd(), name).ok()?.ctime)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::entry::{Entry, Mode, ObjectId};
+    use crate::snapshot::GapReason;
+    use crate::snapshot::rules::DirectoryView;
+    use crate::snapshot::scan::listing::{ListedItem, Listing, ListingState};
+
+    #[test]
+    fn what_is_known_better_than_by_a_stamp_counts() {
+        let stamp = |ctime| Stamp {
+            ctime,
+            ..Stamp::default()
+        };
+        let mut found = ThreadFindings::default();
+        let listing = Listing::unread(stamp(1_000_000), DirectoryView::Open, ListingState::Listed);
+        found.listings.push((b"d".to_vec(), Some(listing)));
+        let file = ListedItem::gap(b"f", stamp(2_000_000), GapReason::Changing);
+        found.files.push((b"d".to_vec(), b"f".to_vec(), Some(file)));
+        let found = [found];
+        let change = |name: &str, is_there: bool| Change {
+            path: WorkspacePath::new(name).expect("legal"),
+            old: None,
+            new: is_there.then(|| Entry::stored(Mode::file(0o644), ObjectId::new([1; 20]))),
+        };
+        let nowhere = Path::new("/nowhere");
+        let times = Times::of(&found, &BTreeMap::new(), false);
+        assert_eq!(times.of_change(nowhere, &change("d/f", true)), Some(2));
+        assert_eq!(
+            times.of_change(nowhere, &change("d/gone", false)),
+            Some(1),
+            "its directory's"
+        );
+        let noted = BTreeMap::from([(b"d/f".to_vec(), 7_000_000), (b"d".to_vec(), 8_000_000)]);
+        let times = Times::of(&found, &noted, false);
+        assert_eq!(
+            times.of_change(nowhere, &change("d/f", true)),
+            Some(7),
+            "it was cut off just then"
+        );
+        assert_eq!(
+            times.of_change(nowhere, &change("d/gone", false)),
+            Some(8),
+            "removed after the stamp was read"
+        );
+    }
 }

@@ -77,6 +77,7 @@ impl Open<'_> {
                     (self.walk.listed)(self.path, &|wanted| {
                         names.iter().any(|(name, _)| name == wanted)
                     });
+                    self.note_missing(&names);
                     names
                 }
                 Err(error) if read::is_ours(error) => return Err(ours(error)),
@@ -109,6 +110,23 @@ impl Open<'_> {
             tree: None,
             items,
         })
+    }
+
+    /// The time of a directory is that of the removal of its names. The stamp was read before the names were, and somebody may
+    /// have removed one in between.
+    fn note_missing(&self, names: &[(Vec<u8>, Option<bool>)]) {
+        let is_missing = |item: &ListedItem| {
+            names
+                .binary_search_by(|(name, _)| name.cmp(&item.name))
+                .is_err()
+        };
+        let is_any = self.old.is_some_and(|old| old.items.iter().any(is_missing));
+        if let Some(stat) = is_any
+            .then(|| rustix::fs::fstat(self.directory).ok())
+            .flatten()
+        {
+            self.walk.note_time(self.path, Stamp::of(&stat).ctime);
+        }
     }
 
     fn share(&self, unread: Vec<UnreadFile>, queue: &Queue<Task>) {
@@ -266,10 +284,8 @@ impl Open<'_> {
         if stamp.size > self.walk.max_file_size && !(self.walk.is_any_size)(path) {
             return ListedItem::gap(name, stamp, GapReason::TooLarge);
         }
-        let old = self
-            .old
-            .and_then(|old| old.item(name))
-            .filter(|old| old.stamp == stamp);
+        let before = self.old.and_then(|old| old.item(name));
+        let old = before.filter(|old| old.stamp == stamp);
         let remembered = old.and_then(|old| old.content());
         if let Some(old) = old.filter(|old| old.is_settled && remembered.is_some()) {
             return old.clone();
@@ -280,6 +296,7 @@ impl Open<'_> {
         unread.push(UnreadFile {
             name: name.to_vec(),
             remembered: remembered.map(|id| (stamp, id)),
+            before: before.map(|before| before.stamp),
         });
         ListedItem::gap(name, stamp, GapReason::Changing)
     }

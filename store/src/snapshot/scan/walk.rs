@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use rustix::io::Errno;
@@ -20,9 +20,10 @@ use super::read::{self, ReadOutcome};
 use super::sink::Sink;
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::beneath::{self, Anchor};
-use crate::fs::disk::Stamp;
+use crate::fs::disk::{self, Stamp};
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
+use crate::model::path::{join, parent};
 use crate::model::progress::SnapshotProgress;
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::GapReason;
@@ -84,6 +85,8 @@ pub(crate) struct Walk<'a> {
     pub bytes: AtomicU64,
     /// The ignore files that ignore themselves: the lines that mean something, by directory.
     pub watched: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
+    /// The times of changes that the stamps do not tell, by path: see [`Walk::note_time`].
+    pub times: Mutex<BTreeMap<Vec<u8>, FileTime>>,
 }
 
 /// One piece of work.
@@ -113,6 +116,8 @@ pub(crate) struct UnreadFile {
     pub name: Vec<u8>,
     /// What is remembered of it under the stamp that it still has, which is too young to be trusted.
     pub remembered: Option<(Stamp, ObjectId)>,
+    /// The stamp that it had at the last look.
+    pub before: Option<Stamp>,
 }
 
 /// What counts of the names that were remembered.
@@ -159,6 +164,9 @@ impl Walk<'_> {
                         old: old.as_ref(),
                     };
                     let listing = self.directory(&task, queue, &mut found.anchor)?;
+                    if listing.is_none() {
+                        self.note_gone_from(parent(&path));
+                    }
                     found.listings.push((path, listing));
                 }
                 Task::Files { path, files } => self.files(path, files, found)?,
@@ -262,7 +270,13 @@ impl Walk<'_> {
             };
             match looked.unwrap_or_else(panicked)? {
                 Read::Large => found.large.push((path.clone(), file.name)),
-                Read::Item(item) => found.files.push((path.clone(), file.name, item)),
+                Read::Item(item) => {
+                    match &item {
+                        Some(item) => self.note_moment(directory.as_fd(), &path, &file, item),
+                        None => self.note_gone_from(Some(&path)),
+                    }
+                    found.files.push((path.clone(), file.name, item));
+                }
             }
         }
         Ok(())
@@ -290,6 +304,40 @@ impl Walk<'_> {
             }
         };
         Ok(Read::Item(item))
+    }
+
+    /// Notes when a path was changed, where its stamp is older than the change. A later time is nearer to it.
+    pub(super) fn note_time(&self, path: &[u8], time: FileTime) {
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let noted = times.entry(path.to_vec()).or_insert(time);
+        *noted = time.max(*noted);
+    }
+
+    /// Something vanished from a directory just now, after its stamp was read.
+    fn note_gone_from(&self, directory: Option<&[u8]>) {
+        if let Some(directory) = directory {
+            self.note_time(directory, disk::now());
+        }
+    }
+
+    /// Notes the time of a file that is cut off at this moment: its size is the new one, and its time still the old one.
+    fn note_moment(
+        &self,
+        directory: BorrowedFd<'_>,
+        path: &[u8],
+        file: &UnreadFile,
+        item: &ListedItem,
+    ) {
+        let is_between = |stamp: &Stamp| {
+            file.before
+                .is_some_and(|before| stamp.is_between_change_and_time(&before))
+        };
+        if is_between(&item.stamp) {
+            let now = beneath::stat(directory, &file.name).ok();
+            let told = now.filter(|now| !is_between(now));
+            let time = told.map_or(self.now, |now| now.ctime);
+            self.note_time(&join(path, &file.name), time);
+        }
     }
 
     /// Streams a large file; to be called when no other thread adds objects.
@@ -403,7 +451,7 @@ impl std::io::Read for Timed<'_> {
 }
 
 impl ListedItem {
-    pub(super) fn gap(name: &[u8], stamp: Stamp, reason: GapReason) -> Self {
+    pub(in crate::snapshot) fn gap(name: &[u8], stamp: Stamp, reason: GapReason) -> Self {
         Self {
             name: name.to_vec(),
             stamp,

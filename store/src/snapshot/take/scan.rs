@@ -104,9 +104,12 @@ impl Scene<'_> {
             files: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             watched: Mutex::default(),
+            times: Mutex::default(),
         };
         let found = walk.run(tasks, threads::count())?;
-        let times = Times::of(&found, self.is_remote);
+        let noted = walk.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = Times::of(&found, &noted, self.is_remote);
+        drop(noted);
         let (overlay, touched) = self.put_together(cache, found, &walk, &used)?;
         let seen = walk.watched;
         let forced = forced.of_snapshot(cache, &overlay, &matcher);
