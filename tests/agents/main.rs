@@ -31,6 +31,11 @@ macro_rules! tests {
     (@terminal $program:ident) => {
         crate::tests!(@rules $program:
             session::every_message_of_a_terminal_session_goes_back_and_comes_again;
+        );
+        crate::tests!(@stories $program);
+    };
+    (@stories $program:ident) => {
+        crate::tests!(@rules $program:
             story::esc_in_a_shell_then_an_edit_by_hand_then_a_message_then_a_revert_keeps_the_edit;
             story::esc_in_a_shell_and_a_revert_at_once_takes_what_it_did;
             story::a_killed_agent_holds_nothing_and_an_edit_by_hand_stays;
@@ -78,9 +83,9 @@ tests! {
     codex: CODEX, package, both, terminal, beside, work_trees;
     gemini_cli: GEMINI_CLI, package, terminal, anew, beside, work_trees;
     qwen_code: QWEN_CODE, package;
-    copilot_cli: COPILOT_CLI, package, both;
+    copilot_cli: COPILOT_CLI, package, both, stories, anew;
     opencode: OPENCODE, package, terminal;
     kilo: KILO, package, terminal;
-    cline: CLINE, beside, work_trees;
+    cline: CLINE, beside, work_trees, stories;
     pi: PI, terminal, anew;
 }

@@ -14,6 +14,9 @@ use crate::machine::Machine;
 /// How long an agent may take for anything; it is generous, because machines that run tests are busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// How long a person waits before they press a key again.
+const SOON: Duration = Duration::from_secs(5);
+
 /// How often a condition is looked at that nothing tells of.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -134,6 +137,17 @@ impl Terminal {
                 }
             }
         }
+    }
+
+    /// Returns whether a condition is met within the time that a person watches for it.
+    pub fn shows_soon(&mut self, is_met: impl Fn(&str) -> bool) -> bool {
+        let end = Instant::now() + SOON;
+        while !is_met(&self.contents()) && Instant::now() < end {
+            if let Ok(bytes) = self.output.recv_timeout(PAUSE) {
+                self.take(&bytes);
+            }
+        }
+        is_met(&self.contents())
     }
 
     fn contents(&self) -> String {

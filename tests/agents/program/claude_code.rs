@@ -53,7 +53,7 @@ pub const CLAUDE_CODE: Agent = Agent {
         taken: "queued",
         interrupt: &[ESC],
         asks: "",
-        interrupted: "Interrupted",
+        interrupted: |screen| screen.contains("Interrupted"),
         anew: "/clear",
         resume: &["--continue"],
     }),

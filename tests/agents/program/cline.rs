@@ -1,6 +1,6 @@
 //! Cline's CLI.
 
-use super::Agent;
+use super::{Agent, ESC, Screen};
 use testing::binary::Run;
 use testing::machine::Machine;
 
@@ -22,7 +22,23 @@ pub const CLINE: Agent = Agent {
     knows_session: false,
     package: None,
     counts,
-    screen: None,
+    screen: Some(Screen {
+        settle: |_| (),
+        start: |command, _| {
+            command
+                .args(["-P", "openai", "-m", "scripted"])
+                .envs(VARIABLES);
+        },
+        questions: &[("any other key to close", ESC)],
+        ready: "Auto-approve all",
+        taken: "",
+        interrupt: &[ESC],
+        asks: "",
+        // It says nothing, and no longer says how to cancel.
+        interrupted: |screen| screen.contains("Ask anything") && !screen.contains("esc to cancel"),
+        anew: "/clear",
+        resume: &["--continue"],
+    }),
 };
 
 /// Whether its model's library warns depends on which of its processes was up first.

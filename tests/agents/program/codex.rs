@@ -54,7 +54,7 @@ pub const CODEX: Agent = Agent {
         taken: "Messages to be submitted",
         interrupt: &[ESC],
         asks: "",
-        interrupted: "interrupted",
+        interrupted: |screen| screen.contains("interrupted"),
         anew: "/new",
         resume: &["resume", "--last"],
     }),

@@ -1,6 +1,8 @@
 //! Copilot CLI, without GitHub: with a model of the user's own.
 
-use super::{Agent, PLUGIN, our_package};
+use std::process::Command;
+
+use super::{Agent, ESC, PLUGIN, Screen, is_at_least, our_package};
 use testing::machine::Machine;
 
 /// Copilot CLI.
@@ -10,14 +12,8 @@ pub const COPILOT_CLI: Agent = Agent {
     settle,
     say: |command, message| {
         command.args((!message.is_first).then_some("--continue"));
-        command.args([
-            "--no-auto-update",
-            "--disable-client-telemetry",
-            "--allow-all-tools",
-            "--allow-all-paths",
-        ]);
-        command.args(["-p", message.prompt]).envs(VARIABLES);
-        command.env("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", message.url));
+        start(command, message.url);
+        command.args(["-p", message.prompt]);
     },
     tells_prompts: true,
     goes_on: true,
@@ -38,7 +34,18 @@ pub const COPILOT_CLI: Agent = Agent {
         COPILOT_CLI.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);
     }),
     counts,
-    screen: None,
+    screen: Some(Screen {
+        settle: |_| (),
+        start,
+        questions: &[],
+        ready: "? help",
+        taken: "",
+        interrupt: &[ESC, ESC],
+        asks: "esc again to interrupt",
+        interrupted: |screen| screen.contains("Operation cancelled by user"),
+        anew: "/clear",
+        resume: &["--continue"],
+    }),
 };
 
 /// Beside a tool that took long stands for how long, and a first start on a busy machine says that it took long.
@@ -50,6 +57,16 @@ fn counts(line: &str) -> Option<&str> {
         .is_some_and(|number| number.parse::<u32>().is_ok());
     let line = if is_duration { words.trim_end() } else { line };
     (!of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
+}
+
+fn start(command: &mut Command, url: &str) {
+    command.args(["--no-auto-update", "--allow-all-tools", "--allow-all-paths"]);
+    // Older versions end at an option that they do not know.
+    let knows = is_at_least(COPILOT_CLI.name, [1, 0, 102]);
+    command.args(knows.then_some("--disable-client-telemetry"));
+    command
+        .envs(VARIABLES)
+        .env("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1"));
 }
 
 fn settle(world: &Machine, _: &str) {

@@ -59,7 +59,7 @@ pub const GEMINI_CLI: Agent = Agent {
         taken: "Queued",
         interrupt: &[ESC],
         asks: "",
-        interrupted: "cancelled",
+        interrupted: |screen| screen.contains("cancelled"),
         anew: "/clear",
         resume: &["--resume", "latest"],
     }),

@@ -71,8 +71,8 @@ pub struct Screen {
     pub interrupt: &'static [&'static str],
     /// What is on the screen after the first of several such keys.
     pub asks: &'static str,
-    /// What is on the screen once it was interrupted.
-    pub interrupted: &'static str,
+    /// Returns whether a screen is one of an agent that was interrupted.
+    pub interrupted: fn(&str) -> bool,
     /// The command inside it that begins a new session.
     pub anew: &'static str,
     /// The arguments that have it go on with the newest session.
@@ -252,7 +252,14 @@ fn older_version() -> Option<String> {
     std::env::var("CKPT_REAL_AGENT_VERSION").ok()
 }
 
-/// Returns what the hook records of the version that is tried: `messages`, or `nothing`.
+/// Returns whether the version that is tried is this one or a newer one.
+fn is_at_least(name: &str, version: [u32; 3]) -> bool {
+    let tried = package(name).0;
+    let numbers = tried.split('.').map(|number| number.parse::<u32>());
+    numbers.map(|number| number.expect("it is one")).ge(version)
+}
+
+/// Returns what the hook records of the version that is tried, in the words of the list of versions.
 pub fn records(name: &str) -> &'static str {
     let version = package(name).0;
     let rows = include_str!("../versions").lines();

@@ -89,7 +89,7 @@ const fn screen(start: fn(&mut Command, &str)) -> Screen {
         taken: "QUEUED",
         interrupt: &[ESC, ESC],
         asks: "again to interrupt",
-        interrupted: "interrupted",
+        interrupted: |screen| screen.contains("interrupted"),
         anew: "/new",
         resume: &["--continue"],
     }

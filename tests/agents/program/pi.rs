@@ -34,7 +34,7 @@ pub const PI: Agent = Agent {
         taken: "Steering:",
         interrupt: &[ESC],
         asks: "",
-        interrupted: "Operation aborted",
+        interrupted: |screen| screen.contains("Operation aborted"),
         anew: "/new",
         resume: &["-c"],
     }),

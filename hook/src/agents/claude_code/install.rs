@@ -22,6 +22,7 @@ pub const TARGET: Target = Target {
         agent: "Claude Code",
         package: "@anthropic-ai/claude-code",
         lowest: Version(2, 0, 0),
+        lower_were_tried: false,
         lacks: &[(
             Version(2, 1, 118),
             "does not report where a step ends: everything that it does for a message is one step",

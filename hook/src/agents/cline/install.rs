@@ -17,6 +17,7 @@ pub const TARGET: Target = Target {
         agent: "Cline",
         package: "cline",
         lowest: Version(3, 0, 57),
+        lower_were_tried: false,
         lacks: &[],
     },
     home: |place| place.home.join(".cline"),

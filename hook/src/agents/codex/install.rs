@@ -25,6 +25,7 @@ pub const TARGET: Target = Target {
         agent: "Codex",
         package: "@openai/codex",
         lowest: Version(0, 124, 0),
+        lower_were_tried: true,
         lacks: &[],
     },
     home,

@@ -23,8 +23,12 @@ pub const TARGET: Target = Target {
     versions: &Versions {
         agent: "Copilot CLI",
         package: "@github/copilot",
-        lowest: Version(1, 0, 102),
-        lacks: &[],
+        lowest: Version(1, 0, 34),
+        lower_were_tried: false,
+        lacks: &[(
+            Version(1, 0, 102),
+            "may list the task of a sub-agent as a message of a session of its own",
+        )],
     },
     home: |place| place.directory("COPILOT_HOME", ".copilot"),
     package: |place| {

@@ -3,7 +3,7 @@
 //! What is its own: two styles of names, and in one of them the payload does not name its event; no ids of messages and
 //! tools; a failing hook before a tool refuses the tool, so that we hear of tools only after them: whenever a tool may
 //! run, a step is open, from the message to the first tool's end, from there to the next one's; inside a sub-agent
-//! `sessionId` is the sub-agent's own.
+//! `sessionId` is the sub-agent's own. Up to 1.0.92 a session starts after its first message was sent.
 
 use ckpt_schema::event::{Event, EventKind};
 
@@ -35,6 +35,13 @@ impl Agent for CopilotCli {
         }
         let no_users = event.parent_session_id.is_some() || shape::is_machine_made(payload);
         if kind == EventKind::UserMessage && no_users {
+            return Ok(Vec::new());
+        }
+        // The message says all that this start says. Where it came first, the start would end the step that it opened.
+        let has_message = payload
+            .text(&["initialPrompt", "initial_prompt"])
+            .is_some_and(|prompt| !prompt.is_empty());
+        if kind == EventKind::SessionStart && has_message {
             return Ok(Vec::new());
         }
         Ok(match kind {

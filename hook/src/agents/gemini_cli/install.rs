@@ -21,6 +21,7 @@ pub const TARGET: Target = Target {
         agent: "Gemini CLI",
         package: "@google/gemini-cli",
         lowest: Version(0, 26, 0),
+        lower_were_tried: true,
         lacks: &[],
     },
     home: |place| place.home.join(".gemini"),

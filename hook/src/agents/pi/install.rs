@@ -20,6 +20,7 @@ pub const TARGET: Target = Target {
         agent: "Pi",
         package: "@mariozechner/pi-coding-agent",
         lowest: Version(0, 52, 8),
+        lower_were_tried: false,
         lacks: &[],
     },
     home: |place| place.home.join(".pi"),

@@ -21,6 +21,7 @@ pub const TARGET: Target = Target {
         agent: "Qwen Code",
         package: "@qwen-code/qwen-code",
         lowest: Version(0, 15, 10),
+        lower_were_tried: false,
         lacks: &[],
     },
     home: |place| place.home.join(".qwen"),

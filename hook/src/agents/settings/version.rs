@@ -29,6 +29,8 @@ pub struct Versions {
     pub package: &'static str,
     /// The lowest in which something is recorded.
     pub lowest: Version,
+    /// Whether lower ones were tried and record nothing; if not, nobody tried them.
+    pub lower_were_tried: bool,
     /// What older versions do not report, each with the first version that does.
     pub lacks: &'static [(Version, &'static str)],
 }
@@ -67,6 +69,14 @@ impl Versions {
     /// Returns what a user of a version should know: what is not recorded, and from which version on it is.
     pub fn advice(&self, version: Version) -> Vec<Advice> {
         let Self { agent, lowest, .. } = self;
+        if version < *lowest && !self.lower_were_tried {
+            return vec![Advice {
+                message: format!("{agent} {version} was not tried with this hook"),
+                hint: format!(
+                    "{agent} {lowest} is the oldest version that was; `ckpt-hook log` shows whether messages are recorded"
+                ),
+            }];
+        }
         if version < *lowest {
             return vec![Advice {
                 message: format!("{agent} {version} records nothing: it does not call our hooks"),
@@ -153,6 +163,7 @@ mod tests {
         agent: "Agent",
         package: "@maker/agent",
         lowest: Version(1, 2, 0),
+        lower_were_tried: true,
         lacks: &[(Version(1, 10, 0), "does not tell of steps")],
     };
 
@@ -211,5 +222,14 @@ mod tests {
             ["Agent 1.2.0 does not tell of steps"]
         );
         assert!(messages(Version(1, 10, 0)).is_empty(), "all is well");
+        let untried = Versions {
+            lower_were_tried: false,
+            ..VERSIONS
+        };
+        assert_eq!(
+            untried.advice(Version(1, 1, 9))[0].message,
+            "Agent 1.1.9 was not tried with this hook",
+            "what nobody knows is not said"
+        );
     }
 }

@@ -165,6 +165,25 @@ fn copilot_speaks_in_claude_codes_names_too() {
     );
 }
 
+/// As 1.0.86 sends them: the start comes after the message, and must not end the step that is open since.
+#[test]
+fn copilot_that_starts_a_session_with_a_message_tells_of_it_once() {
+    let message = json!({"sessionId": "s", "timestamp": 1, "cwd": "/w", "prompt": "do it"});
+    let start = json!({"sessionId": "s", "timestamp": 2, "cwd": "/w", "source": "new", "initialPrompt": "do it"});
+    let alone = json!({"sessionId": "s", "timestamp": 2, "cwd": "/w", "source": "new"});
+    let told = |event, payload| kinds("copilot-cli", Some(event), payload);
+    assert_eq!(
+        told("userPromptSubmitted", &message),
+        [UserMessage, StepStart]
+    );
+    assert_eq!(told("sessionStart", &start), [], "that came before");
+    assert_eq!(
+        told("sessionStart", &alone),
+        [SessionStart],
+        "nothing was sent yet"
+    );
+}
+
 #[test]
 fn copilot_that_runs_claude_codes_hooks_is_known_for_copilot() {
     let environment = |name: &str| (name == "COPILOT_CLI").then(|| OsString::from("1"));

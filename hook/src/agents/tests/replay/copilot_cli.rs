@@ -10,7 +10,6 @@ fn copilot_cli_with_a_sub_agent() {
         "copilot-cli",
         "copilot-cli-1.0.102",
         expect![[r#"
-            01 session_start s1
             02 user_message  s1 "TURN-ONE please"
             02 step_start    s1
             04 tool_start    s1 create ["/workspace/hello.txt"]
@@ -27,7 +26,6 @@ fn copilot_cli_with_a_sub_agent() {
             15 step_start    s1
             16 turn_end      s1
             17 session_end   s1
-            18 session_start s1
             19 user_message  s1 "TURN-TWO please"
             19 step_start    s1
             21 tool_start    s1 bash
@@ -38,7 +36,6 @@ fn copilot_cli_with_a_sub_agent() {
             26 step_start    s1
             27 turn_end      s1
             28 session_end   s1
-            29 session_start s1
             30 user_message  s1 "TURN-SUB please"
             30 step_start    s1
             32 tool_start    s1 task
@@ -62,7 +59,6 @@ fn copilot_cli_at_a_terminal_with_a_background_shell() {
         "copilot-cli",
         "copilot-cli-1.0.102-interactive-steer",
         expect![[r#"
-            01 session_start s1
             02 user_message  s1 "TURN-LONG please"
             02 step_start    s1
             04 tool_start    s1 bash
