@@ -409,7 +409,7 @@ fn an_event_is_a_known_kind_and_a_session_and_may_say_more() {
 #[test]
 fn a_path_that_is_not_utf_8_has_its_bytes_beside_it() {
     let gap = json!({"path": "caf\u{fffd}", "path_hex": "636166e9", "reason": "unreadable"});
-    let report = json!({"version": 1, "snapshot": "0", "repository": "/r", "label": null, "gaps": [gap], "notes": []});
+    let report = json!({"version": 1, "snapshot": "0", "repository": "/r", "label": null, "gaps": [gap], "notes": [], "finished": []});
     assert_eq!(
         errors("report-snapshot", &report),
         Vec::<String>::new(),

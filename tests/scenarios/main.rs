@@ -33,6 +33,7 @@ mod planned;
 mod receipt;
 mod redo;
 mod refused;
+mod remarks;
 mod restoring;
 mod sessions;
 mod side_by_side;

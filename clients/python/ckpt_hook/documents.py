@@ -545,6 +545,31 @@ class MessagesParameters(TypedDict):
     """
 
 
+NoteCode: TypeAlias = Literal['borrowed', 'finished', 'open', 'step_not_recorded', 'message_not_captured', 'no_step', 'not_compared', 'unread', 'not_captured', 'directory_permissions', 'unknown_path', 'version_control', 'commits', 'head', 'branch_moved', 'branch_made', 'branch_gone', 'tags', 'tags_gone', 'stashed', 'stash_dropped', 'pushed', 'repository_removed', 'repository_made', 'repositories_below', 'git_under_way', 'submodules', 'no_repository', 'other_directories', 'outside', 'folders_stay', 'discarded', 'nothing_reverted', 'differs']
+"""
+The kinds of note.
+"""
+
+
+class NoteReport(TypedDict):
+    """
+    A note of an operation: the sentence of `notes`, and the same for programs.
+    """
+
+    about: list[str]
+    """
+    The paths, branches, directories or ids that it is about: all of them, where the sentence names only the first.
+    """
+    code: NoteCode
+    """
+    What kind of note it is.
+    """
+    text: str
+    """
+    The sentence.
+    """
+
+
 class GapNotification(TypedDict):
     """
     A snapshot could not hold paths that the one before it could.
@@ -1042,37 +1067,6 @@ class SnapshotEntry(TypedDict):
     """
 
 
-class SnapshotReport(TypedDict):
-    """
-    `snapshot`.
-    """
-
-    gaps: list[GapReport]
-    """
-    The paths that it does not hold.
-    """
-    label: str | None
-    """
-    The label that was given.
-    """
-    notes: list[str]
-    """
-    What else the user should know: which operation was finished before.
-    """
-    repository: str
-    """
-    The bare repository that holds it.
-    """
-    snapshot: str
-    """
-    The tree.
-    """
-    version: Literal[1]
-    """
-    The version of the document's format.
-    """
-
-
 class SnapshotsReport(TypedDict):
     """
     `log --snapshots`.
@@ -1493,6 +1487,10 @@ class Difference(TypedDict):
     A path that differs.
     """
 
+    by: list[AuthorReport]
+    """
+    Whose change it is, if the reason is somebody's change.
+    """
     path: str
     """
     The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
@@ -1504,6 +1502,10 @@ class Difference(TypedDict):
     reason: DifferenceReason
     """
     Why it differs.
+    """
+    words: str
+    """
+    The same in words.
     """
 
 
@@ -2312,6 +2314,10 @@ class OperationShowReport(TypedDict):
     """
     The operation.
     """
+    remarks: list[NoteReport]
+    """
+    The same for programs; empty for operations of older versions.
+    """
     type: Literal['operation']
     version: Literal[1]
     """
@@ -2693,6 +2699,45 @@ class EventReport(TypedDict):
     """
 
 
+class FinishedReport(TypedDict):
+    """
+    An operation that was cut off, and was finished later.
+    """
+
+    files: list[FileReport]
+    """
+    Its files, by name.
+    """
+    git: list[GitReport]
+    """
+    What it did to HEAD, branches and the index.
+    """
+    kind: OperationKind
+    """
+    The kind of operation.
+    """
+    message: str | None
+    """
+    The revert point after it.
+    """
+    operation: str
+    """
+    The operation.
+    """
+    outcome: Outcome
+    """
+    How it ended.
+    """
+    receipt: Receipt | None
+    """
+    What differs from the state that it went to, if its row says where that is.
+    """
+    session: str | None
+    """
+    Its session.
+    """
+
+
 class ForgetReport(TypedDict):
     """
     `forget`.
@@ -2791,6 +2836,10 @@ class OperationReport(TypedDict):
     """
     Every path that it looked at, by name.
     """
+    finished: list[FinishedReport]
+    """
+    The operations that were cut off earlier, and were finished first.
+    """
     git: list[GitReport]
     """
     What it does to HEAD, branches and the index, with `--git`.
@@ -2827,6 +2876,10 @@ class OperationReport(TypedDict):
     """
     What differs from the state that it went to, with a reason for every path; null for one message or step alone, and where no snapshot
     of that moment could be taken.
+    """
+    remarks: list[NoteReport]
+    """
+    The same for programs, in the same order.
     """
     session: str | None
     """
@@ -2924,6 +2977,41 @@ ShowReport: TypeAlias = MessageShowReport | StepShowReport | SessionShowReport |
 """
 `show`: whatever has the id.
 """
+
+
+class SnapshotReport(TypedDict):
+    """
+    `snapshot`.
+    """
+
+    finished: list[FinishedReport]
+    """
+    The operations that were cut off earlier, and were finished first.
+    """
+    gaps: list[GapReport]
+    """
+    The paths that it does not hold.
+    """
+    label: str | None
+    """
+    The label that was given.
+    """
+    notes: list[str]
+    """
+    What else the user should know: which operation was finished before.
+    """
+    repository: str
+    """
+    The bare repository that holds it.
+    """
+    snapshot: str
+    """
+    The tree.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
 
 
 class StatusReport(TypedDict):

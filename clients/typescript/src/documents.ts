@@ -174,6 +174,44 @@ export type DifferenceReason =
   | "failed"
   | "unexplained";
 /**
+ * The kinds of note.
+ */
+export type NoteCode =
+  | "borrowed"
+  | "finished"
+  | "open"
+  | "step_not_recorded"
+  | "message_not_captured"
+  | "no_step"
+  | "not_compared"
+  | "unread"
+  | "not_captured"
+  | "directory_permissions"
+  | "unknown_path"
+  | "version_control"
+  | "commits"
+  | "head"
+  | "branch_moved"
+  | "branch_made"
+  | "branch_gone"
+  | "tags"
+  | "tags_gone"
+  | "stashed"
+  | "stash_dropped"
+  | "pushed"
+  | "repository_removed"
+  | "repository_made"
+  | "repositories_below"
+  | "git_under_way"
+  | "submodules"
+  | "no_repository"
+  | "other_directories"
+  | "outside"
+  | "folders_stay"
+  | "discarded"
+  | "nothing_reverted"
+  | "differs";
+/**
  * Who removed a file.
  */
 export type TakenBy = "agent" | "shared" | "unclear" | "outside" | "operation" | "uncaptured";
@@ -2116,6 +2154,10 @@ export interface OperationReport {
    */
   files: FileReport[];
   /**
+   * The operations that were cut off earlier, and were finished first.
+   */
+  finished: FinishedReport[];
+  /**
    * What it does to HEAD, branches and the index, with `--git`.
    */
   git: GitReport[];
@@ -2153,6 +2195,10 @@ export interface OperationReport {
    */
   receipt: Receipt | null;
   /**
+   * The same for programs, in the same order.
+   */
+  remarks: NoteReport[];
+  /**
    * Whose messages it moves over.
    */
   session: string | null;
@@ -2181,6 +2227,43 @@ export interface RevertedSession {
    * Its id.
    */
   session: string;
+}
+/**
+ * An operation that was cut off, and was finished later.
+ */
+export interface FinishedReport {
+  /**
+   * Its files, by name.
+   */
+  files: FileReport[];
+  /**
+   * What it did to HEAD, branches and the index.
+   */
+  git: GitReport[];
+  /**
+   * The kind of operation.
+   */
+  kind: OperationKind;
+  /**
+   * The revert point after it.
+   */
+  message: string | null;
+  /**
+   * The operation.
+   */
+  operation: string;
+  /**
+   * How it ended.
+   */
+  outcome: Outcome;
+  /**
+   * What differs from the state that it went to, if its row says where that is.
+   */
+  receipt: Receipt | null;
+  /**
+   * Its session.
+   */
+  session: string | null;
 }
 /**
  * What an operation with `--git` does to a part of git's state.
@@ -2235,6 +2318,10 @@ export interface Receipt {
  */
 export interface Difference {
   /**
+   * Whose change it is, if the reason is somebody's change.
+   */
+  by: AuthorReport[];
+  /**
    * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
    */
   path: string;
@@ -2246,6 +2333,27 @@ export interface Difference {
    * Why it differs.
    */
   reason: DifferenceReason;
+  /**
+   * The same in words.
+   */
+  words: string;
+}
+/**
+ * A note of an operation: the sentence of `notes`, and the same for programs.
+ */
+export interface NoteReport {
+  /**
+   * The paths, branches, directories or ids that it is about: all of them, where the sentence names only the first.
+   */
+  about: string[];
+  /**
+   * What kind of note it is.
+   */
+  code: NoteCode;
+  /**
+   * The sentence.
+   */
+  text: string;
 }
 /**
  * `log --operations`.
@@ -2535,6 +2643,10 @@ export interface OperationShowReport {
    * The operation.
    */
   operation: OperationEntry;
+  /**
+   * The same for programs; empty for operations of older versions.
+   */
+  remarks: NoteReport[];
   type: "operation";
   /**
    * The version of the document's format.
@@ -2584,6 +2696,10 @@ export interface SnapshotShowReport {
  * `snapshot`.
  */
 export interface SnapshotReport {
+  /**
+   * The operations that were cut off earlier, and were finished first.
+   */
+  finished: FinishedReport[];
   /**
    * The paths that it does not hold.
    */

@@ -301,7 +301,9 @@ mod tests {
             git: Vec::new(),
             also_reverted: Vec::new(),
             receipt: None,
+            finished: Vec::new(),
             notes: Vec::new(),
+            remarks: Vec::new(),
         }
     }
 
@@ -429,6 +431,8 @@ mod tests {
         let difference = |name: &str, reason| Difference {
             path: named(name),
             reason,
+            words: reason.phrase().to_owned(),
+            by: Vec::new(),
         };
         let mine = ["a", "b", "c", "d", "e"].map(|name| difference(name, DifferenceReason::Yours));
         let others = [

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeReport, FileReport, GapReport, GitReport, OperationEntry};
+use super::{ChangeReport, FileReport, GapReport, GitReport, NoteReport, OperationEntry};
 
 /// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -274,6 +274,9 @@ pub enum ShowReport {
         git: Vec<GitReport>,
         /// Its notes.
         notes: Vec<String>,
+        /// The same for programs; empty for operations of older versions.
+        #[serde(default)]
+        remarks: Vec<NoteReport>,
         /// What it did to files, by path.
         #[serde(default)]
         changes: Vec<ChangeReport>,

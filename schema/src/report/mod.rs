@@ -11,6 +11,7 @@ mod feed;
 mod files;
 mod history;
 mod label;
+mod note;
 mod operation;
 mod reason;
 mod recording;
@@ -33,9 +34,10 @@ pub use history::{
     SnapshotEntry, SnapshotsReport, StepReport, TimelineEntry, TimelineReport,
 };
 pub use label::{LabelAction, LabelEntry, LabelledKind, LabelsReport};
+pub use note::{NoteCode, NoteReport};
 pub use operation::{
-    Difference, DifferenceReason, FileAction, FileReport, FileResult, GitPart, GitReport,
-    OperationEntry, OperationKind, OperationReport, OperationsReport, Outcome, Receipt,
+    Difference, DifferenceReason, FileAction, FileReport, FileResult, FinishedReport, GitPart,
+    GitReport, OperationEntry, OperationKind, OperationReport, OperationsReport, Outcome, Receipt,
     RevertedSession,
 };
 pub use reason::{AuthorKind, AuthorReport, ReasonCode};

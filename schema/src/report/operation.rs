@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AuthorReport, FileContents, PathText, ReasonCode};
+use super::{AuthorReport, FileContents, NoteReport, PathText, ReasonCode};
 
 /// The kinds of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -263,8 +263,35 @@ pub struct OperationReport {
     /// of that moment could be taken.
     #[serde(default)]
     pub receipt: Option<Receipt>,
+    /// The operations that were cut off earlier, and were finished first.
+    #[serde(default)]
+    pub finished: Vec<FinishedReport>,
     /// What else the user should know.
     pub notes: Vec<String>,
+    /// The same for programs, in the same order.
+    #[serde(default)]
+    pub remarks: Vec<NoteReport>,
+}
+
+/// An operation that was cut off, and was finished later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FinishedReport {
+    /// The operation.
+    pub operation: String,
+    /// The kind of operation.
+    pub kind: OperationKind,
+    /// Its session.
+    pub session: Option<String>,
+    /// The revert point after it.
+    pub message: Option<String>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Its files, by name.
+    pub files: Vec<FileReport>,
+    /// What it did to HEAD, branches and the index.
+    pub git: Vec<GitReport>,
+    /// What differs from the state that it went to, if its row says where that is.
+    pub receipt: Option<Receipt>,
 }
 
 /// The workspace after an operation, compared with the state that it went to: the snapshot of the message, the one before the
@@ -285,6 +312,12 @@ pub struct Difference {
     pub path: PathText,
     /// Why it differs.
     pub reason: DifferenceReason,
+    /// The same in words.
+    #[serde(default)]
+    pub words: String,
+    /// Whose change it is, if the reason is somebody's change.
+    #[serde(default)]
+    pub by: Vec<AuthorReport>,
 }
 
 /// Why a path differs: exactly one reason for each.

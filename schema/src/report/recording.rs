@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FileReport, GapReport};
+use super::{FileReport, FinishedReport, GapReport};
 
 /// `event`, `step-start`, `step-finish`, `message`: what was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -59,4 +59,7 @@ pub struct SnapshotReport {
     /// What else the user should know: which operation was finished before.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// The operations that were cut off earlier, and were finished first.
+    #[serde(default)]
+    pub finished: Vec<FinishedReport>,
 }

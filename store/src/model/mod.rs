@@ -13,6 +13,7 @@ pub mod request;
 
 pub(crate) mod attribution;
 pub(crate) mod git_item;
+pub(crate) mod note;
 pub(crate) mod path_list;
 pub(crate) mod roots;
 

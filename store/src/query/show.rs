@@ -132,6 +132,11 @@ fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<Sh
     let notes = "SELECT note.value AS note FROM operations, json_each(operations.notes) AS note
                   WHERE operations.id = ?1 ORDER BY note.key";
     let notes: Vec<String> = all(connection, notes, [id], |row| row.get("note"))?;
+    let remarks = sessions::operation(connection, id)?.remarks;
+    let remarks = remarks.map_or_else(
+        || Ok(Vec::new()),
+        |remarks| serde_json::from_str(&remarks).context(|| "cannot read an operation's notes"),
+    )?;
     let git = sessions::git_items(connection, id)?
         .iter()
         .map(GitItem::report)
@@ -145,6 +150,7 @@ fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<Sh
         files,
         git,
         notes,
+        remarks,
         changes: with_renames(&snapshots, changes),
     })
 }

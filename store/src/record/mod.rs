@@ -17,13 +17,14 @@ use std::time::{Duration, Instant};
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
-use ckpt_schema::report::{EventReport, SnapshotReport, VERSION};
+use ckpt_schema::report::{EventReport, FinishedReport, SnapshotReport, VERSION};
 
 use crate::error::Result;
 use crate::fs::layout::Lock;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::label::Label;
+use crate::model::note::{self, Note};
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::Diagnostic;
 use crate::sessions::LastRows;
@@ -371,9 +372,11 @@ pub(crate) fn snapshot(
     let place = Place::claim(store, cwd)?;
     let lock = place.lock(PATIENCE)?;
     crate::timeline::notice(store, &place, &lock)?;
-    let notes = crate::revert::finish_open_operations(store, &place)?;
+    let finished = crate::revert::finish_open_operations(store, &place)?;
+    let (notes, finished): (Vec<Note>, Vec<FinishedReport>) = finished.into_iter().unzip();
+    let notes = note::texts(&notes);
     let done = notes.clone();
-    snapshot_under_lock(store, &place, label.as_ref(), progress, notes)
+    snapshot_under_lock(store, &place, label.as_ref(), progress, (notes, finished))
         .map_err(|error| error.after(done))
 }
 
@@ -382,7 +385,7 @@ fn snapshot_under_lock(
     place: &Place,
     label: Option<&Label>,
     progress: Option<&(dyn Fn(SnapshotProgress) + Sync)>,
-    mut notes: Vec<String>,
+    (mut notes, finished): (Vec<String>, Vec<FinishedReport>),
 ) -> Result<SnapshotReport> {
     let snapshots = place.snapshots()?;
     let (open, before) = store.database.read(|connection| {
@@ -422,5 +425,6 @@ fn snapshot_under_lock(
             .map(crate::sessions::read::gap_report)
             .collect(),
         notes,
+        finished,
     })
 }

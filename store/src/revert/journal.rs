@@ -18,6 +18,7 @@ use crate::model::Milliseconds;
 use crate::model::entry::{Change, EntryKind, ObjectId};
 use crate::model::git_item::GitItem;
 use crate::model::item::{Done, Item};
+use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::model::progress::OperationProgress;
 use crate::model::reason::ItemReason;
@@ -51,7 +52,8 @@ pub(super) fn write_down(
         Some(Part::Step { step, only }) => (None, Some(step.id.as_str()), only.as_slice()),
         None => (None, None, limit),
     };
-    let (only_paths, warnings) = (chain::to_json(only), warnings_json(&operation.warnings));
+    let only_paths = chain::to_json(only);
+    let (notes, remarks) = note::to_json(&operation.warnings);
     let made = directories_to_make(place, operation, seen)?;
     operation.base = store.database.write_synced(|connection| {
         let before = seen.write(connection, place.row.id, None, now)?;
@@ -78,7 +80,8 @@ pub(super) fn write_down(
             on_conflict: operation.on_conflict,
             unclear: operation.unclear,
             only_paths: &only_paths,
-            notes: &warnings,
+            notes: &notes,
+            remarks: &remarks,
             directories: &chain::directories_to_json(leaving, &made),
             is_incomplete: operation.is_incomplete,
             git: operation.git.is_some(),
@@ -297,9 +300,22 @@ pub(crate) fn finish(
         let noted = note_what_is_done(store, id, &performed.items);
         performed.unfinished.or(noted.err())
     } else {
+        let told = match which {
+            // The report of a first try has its receipt itself.
+            Try::First => None,
+            Try::Again => receipt::told_later(&compared),
+        };
         let is_explained =
             !matches!(&compared, Ok(Some(receipt)) if receipt::is_unexplained(receipt));
-        close(store, place, &rows.row, &performed, is_explained).err()
+        close(
+            store,
+            place,
+            &rows.row,
+            &performed,
+            is_explained,
+            told.as_ref(),
+        )
+        .err()
     };
     Ok(Finished {
         items: performed.items,
@@ -389,6 +405,7 @@ fn close(
     row: &OperationRow,
     performed: &Performed,
     is_explained: bool,
+    told: Option<&Note>,
 ) -> Result<()> {
     let Performed {
         items, git, after, ..
@@ -405,7 +422,12 @@ fn close(
         };
         sessions::close_git_items(connection, &row.id, git)?;
         sessions::note_results(connection, &row.id, items)?;
-        sessions::close_operation(connection, &row.id, outcome, after_id, &row.notes, now)?;
+        let (notes, remarks) = match told {
+            Some(note) => note::add(&row.notes, row.remarks.as_deref(), note),
+            None => (row.notes.clone(), row.remarks.clone()),
+        };
+        let notes = (notes.as_str(), remarks.as_deref());
+        sessions::close_operation(connection, &row.id, outcome, after_id, notes, now)?;
         move_point(connection, row, performed.has_failed())
     })
 }
@@ -557,8 +579,4 @@ fn close_steps(
             now,
         )
     })
-}
-
-fn warnings_json(warnings: &[String]) -> String {
-    serde_json::Value::from(warnings).to_string()
 }

@@ -39,12 +39,15 @@ mod warnings;
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{OperationKind, OperationReport, Outcome, RevertedSession, VERSION};
+use ckpt_schema::report::{
+    NoteCode, OperationKind, OperationReport, Outcome, RevertedSession, VERSION,
+};
 
 use crate::error::{Error, Result};
 use crate::fs::layout::Lock;
 use crate::model::chosen::{Chosen, Content};
 use crate::model::entry::{Entry, ObjectId};
+use crate::model::note::{self, Note};
 use crate::model::request::{RedoRequest, RestoreRequest, RevertRequest};
 use crate::sessions;
 use crate::store::Store;
@@ -76,7 +79,8 @@ pub(crate) fn revert(
         ));
     }
     let place = Place::known(store, cwd)?;
-    let (_lock, Recovered { warnings, done }) = enter(store, &place, request.dry_run)?;
+    let (_lock, recovered) = enter(store, &place, request.dry_run)?;
+    let done = recovered.done.clone();
     let options = Options {
         dry_run: request.dry_run,
         force: request.force,
@@ -89,7 +93,7 @@ pub(crate) fn revert(
         let movement = reading
             .database
             .read(|_| Movement::of_revert(reading, &place, request))?;
-        let executed = operate::carry_out(store, &place, &movement, options, warnings)?;
+        let executed = operate::carry_out(store, &place, &movement, options, recovered)?;
         let asked = RevertRequest {
             message: movement.asked_for.clone().unwrap_or_default(),
             step: movement.step().map(str::to_owned),
@@ -110,7 +114,8 @@ pub(crate) fn redo(
     expected: Option<ObjectId>,
 ) -> Result<Executed> {
     let place = Place::known(store, cwd)?;
-    let (_lock, Recovered { warnings, done }) = enter(store, &place, request.dry_run)?;
+    let (_lock, recovered) = enter(store, &place, request.dry_run)?;
+    let done = recovered.done.clone();
     let movement =
         Movement::of_redo(store, &place, request).map_err(|error| error.after(done.clone()))?;
     let Some(movement) = movement else {
@@ -125,7 +130,7 @@ pub(crate) fn redo(
         let connection = store.database.connection();
         let others = sessions::other_reverted_sessions(connection, place.row.id, None)?;
         return Ok(Executed {
-            report: nothing_reverted(kind, request.dry_run, warnings, others),
+            report: nothing_reverted(kind, request.dry_run, recovered, others),
             plan: Plan::default(),
         });
     };
@@ -136,7 +141,7 @@ pub(crate) fn redo(
         expected,
         contents: request.contents,
     };
-    let executed = operate::carry_out(store, &place, &movement, options, warnings)
+    let executed = operate::carry_out(store, &place, &movement, options, recovered)
         .map_err(|error| error.after(done))?;
     let asked = RedoRequest {
         session: Some(movement.session.id.clone()),
@@ -333,14 +338,18 @@ pub(crate) fn before(store: &Store, operation: &str) -> Result<Before> {
 fn nothing_reverted(
     kind: OperationKind,
     dry_run: bool,
-    mut warnings: Vec<String>,
+    recovered: Recovered,
     also_reverted: Vec<RevertedSession>,
 ) -> OperationReport {
-    warnings.push(if also_reverted.is_empty() {
-        "nothing is reverted".to_owned()
-    } else {
-        "nothing of this session is reverted".to_owned()
-    });
+    let mut warnings = recovered.warnings;
+    warnings.push(Note::new(
+        NoteCode::NothingReverted,
+        if also_reverted.is_empty() {
+            "nothing is reverted"
+        } else {
+            "nothing of this session is reverted"
+        },
+    ));
     OperationReport {
         version: VERSION,
         operation: None,
@@ -357,6 +366,8 @@ fn nothing_reverted(
         git: Vec::new(),
         also_reverted,
         receipt: None,
-        notes: warnings,
+        finished: recovered.finished,
+        notes: note::texts(&warnings),
+        remarks: note::reports(&warnings),
     }
 }

@@ -15,11 +15,13 @@ use super::operation::{Operation, Options};
 use super::plan::Plan;
 use super::plan::{count_lines, plan_for};
 use super::receipt::{self, Expectation};
+use super::recover::Recovered;
 use super::report::report;
 use super::{contents, databases, refuse, surroundings, token, warnings};
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
+use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::progress::OperationProgress;
 use crate::model::request::{OnConflict, Unclear};
@@ -36,7 +38,9 @@ pub(crate) fn carry_out(
     place: &Place,
     movement: &Movement,
     options: Options,
-    warnings: Vec<String>,
+    Recovered {
+        warnings, finished, ..
+    }: Recovered,
 ) -> Result<Executed> {
     // Resolve: find the open steps, and refuse or warn if one is busy.
     let (open, before) = known(store, place)?;
@@ -73,7 +77,10 @@ pub(crate) fn carry_out(
     let planned = store
         .database
         .read(|_| scene.plan_once_told(options, warnings));
-    let operation = planned.map_err(also_busy)?;
+    let operation = Operation {
+        finished,
+        ..planned.map_err(also_busy)?
+    };
     let executed =
         execute(store, place, &snapshots, operation, &seen, &own, options).map_err(also_busy)?;
     Ok(executed.while_busy(busy))
@@ -110,7 +117,7 @@ struct Scene<'a, 'm> {
 
 impl<'a, 'm> Scene<'a, 'm> {
     /// Plans the movement, without the warnings that an operation of the same chain has told already.
-    fn plan_once_told(&self, options: Options, warnings: Vec<String>) -> Result<Operation<'m>> {
+    fn plan_once_told(&self, options: Options, warnings: Vec<Note>) -> Result<Operation<'m>> {
         let connection = self.store.database.connection();
         let mut operation = self.plan(options, warnings)?;
         let moves_git = operation.git.is_some();
@@ -129,7 +136,7 @@ impl<'a, 'm> Scene<'a, 'm> {
     }
 
     /// Plans the movement. Nothing is written.
-    fn plan(&self, options: Options, mut warnings: Vec<String>) -> Result<Operation<'m>> {
+    fn plan(&self, options: Options, mut warnings: Vec<Note>) -> Result<Operation<'m>> {
         let Self {
             store,
             place,
@@ -187,13 +194,14 @@ impl<'a, 'm> Scene<'a, 'm> {
             base,
             reference: reference.transpose()?.as_ref().map(snapshot_of),
             warnings,
+            finished: Vec::new(),
             expectation,
             is_incomplete,
         })
     }
 
     /// Returns the warnings that do not depend on the plan.
-    fn warnings_of_the_movement(&self) -> Result<Vec<String>> {
+    fn warnings_of_the_movement(&self) -> Result<Vec<Note>> {
         let Self {
             store,
             place,
@@ -244,12 +252,7 @@ impl<'a, 'm> Scene<'a, 'm> {
     }
 
     /// Returns the warnings that depend on the plan.
-    fn warnings_of(
-        &self,
-        material: &Material,
-        moves_git: bool,
-        plan: &Plan,
-    ) -> Result<Vec<String>> {
+    fn warnings_of(&self, material: &Material, moves_git: bool, plan: &Plan) -> Result<Vec<Note>> {
         let Self {
             store,
             place,

@@ -1,6 +1,6 @@
 //! An operation before it is carried out: its plan, and how it is asked for.
 
-use ckpt_schema::report::OperationKind;
+use ckpt_schema::report::{FinishedReport, OperationKind};
 
 use super::movement::Movement;
 use super::plan::Lines;
@@ -8,6 +8,7 @@ use super::plan::Plan;
 use super::receipt::Expectation;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
+use crate::model::note::Note;
 use crate::model::request::{OnConflict, Unclear};
 use crate::snapshot::Snapshot;
 
@@ -39,7 +40,9 @@ pub(crate) struct Operation<'a> {
     pub base: Option<i64>,
     /// The snapshot that tells which directories may stay.
     pub reference: Option<Snapshot>,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Note>,
+    /// What was cut off earlier, and was finished first.
+    pub finished: Vec<FinishedReport>,
     /// What the workspace is compared with afterwards.
     pub expectation: Option<Expectation>,
     /// Whether something in question was never recorded, and so is not in the plan.
@@ -48,7 +51,7 @@ pub(crate) struct Operation<'a> {
 
 impl<'a> Operation<'a> {
     /// A movement to where everything is already.
-    pub fn nothing(movement: &'a Movement, warnings: Vec<String>) -> Self {
+    pub fn nothing(movement: &'a Movement, warnings: Vec<Note>) -> Self {
         Self {
             kind: movement.kind,
             movement: Some(movement),
@@ -60,6 +63,7 @@ impl<'a> Operation<'a> {
             base: movement.session.revert_base_id,
             reference: None,
             warnings,
+            finished: Vec::new(),
             expectation: Expectation::of_movement(
                 movement,
                 movement.whole(),

@@ -33,8 +33,9 @@ pub(crate) fn put_back(
     options: Options,
 ) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
-    let (_lock, Recovered { warnings, done }) = super::enter(store, &place, options.dry_run)?;
-    under_lock(store, &place, wanted, options, warnings).map_err(|error| error.after(done))
+    let (_lock, recovered) = super::enter(store, &place, options.dry_run)?;
+    let done = recovered.done.clone();
+    under_lock(store, &place, wanted, options, recovered).map_err(|error| error.after(done))
 }
 
 fn refuse_stale(wanted: Wanted<'_>, current: &States) -> Result<()> {
@@ -57,7 +58,7 @@ fn under_lock(
     place: &Place,
     wanted: Wanted<'_>,
     options: Options,
-    warnings: Vec<String>,
+    recovered: Recovered,
 ) -> Result<OperationReport> {
     let (open, before) = operate::known(store, place)?;
     let who = "an agent is at work in this workspace";
@@ -81,7 +82,8 @@ fn under_lock(
         unclear: Unclear::default(),
         base: None,
         reference: None,
-        warnings,
+        warnings: recovered.warnings,
+        finished: recovered.finished,
         // The files come from several states: there is no one to compare with.
         expectation: None,
         is_incomplete: false,

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use ckpt_schema::report::{FileResult, ReasonCode, Receipt};
+use ckpt_schema::report::{FileResult, FinishedReport, NoteCode, Outcome, ReasonCode, Receipt};
 
 use super::apply::Root;
 use super::journal::{Finished, Try, finish};
 use super::receipt::{self, Expectation};
+use super::report::file_report;
 use super::warnings;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
+use crate::model::git_item::GitItem;
 use crate::model::item::Item;
+use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::reason::ItemReason;
 use crate::sessions;
@@ -21,37 +24,48 @@ use crate::timeline::{CaptureOptions, Observation, Place, snapshot_of};
 /// What a command finds and does before anything else.
 pub(crate) struct Recovered {
     /// Notes for the user.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Note>,
     /// What of it changed the workspace, and stays so whatever fails afterwards.
     pub done: Vec<String>,
+    /// The operations that it finished.
+    pub finished: Vec<FinishedReport>,
 }
 
 /// Comes before everything else that a command of the user does: where the revert point is, is known only after it. A dry run
 /// only says that there is something to finish. The caller holds the workspace's lock.
 pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result<Recovered> {
     // A disk that is full is no reason not to remove what fills it: the objects are checked before anything is touched.
-    let mut warnings = crate::upkeep::settle::under_lock(store, place).unwrap_or_else(|error| {
+    let borrowed = crate::upkeep::settle::under_lock(store, place).unwrap_or_else(|error| {
         vec![format!(
             "what the store borrowed of the repository could not be copied: {error}"
         )]
     });
+    let note = |text| Note::new(NoteCode::Borrowed, text);
+    let mut warnings: Vec<Note> = borrowed.into_iter().map(note).collect();
     if !dry_run {
-        let done = finish_open_operations(store, place)?;
-        warnings.extend(done.iter().cloned());
-        return Ok(Recovered { warnings, done });
+        let finished = finish_open_operations(store, place)?;
+        let done = texts(&finished);
+        warnings.extend(finished.iter().map(|(note, _)| note.clone()));
+        return Ok(Recovered {
+            warnings,
+            done,
+            finished: finished.into_iter().map(|(_, report)| report).collect(),
+        });
     }
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     let note = |row: &sessions::OperationRow| {
-        format!(
+        let text = format!(
             "the {} `{}` is not done yet, and is finished first",
             row.kind.name(),
             super::short(&row.id)
-        )
+        );
+        Note::about(NoteCode::Open, text, vec![row.id.clone()])
     };
     warnings.extend(open.iter().map(note));
     Ok(Recovered {
         warnings,
         done: Vec::new(),
+        finished: Vec::new(),
     })
 }
 
@@ -91,9 +105,12 @@ pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
 /// Finishes the operations that are open in a workspace, whose lock the caller holds, and says which. A file that was edited in
 /// the meantime is a conflict of its operation, and stays; one that cannot be written now either stays, and the operation is
 /// closed.
-pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result<Vec<String>> {
+pub(crate) fn finish_open_operations(
+    store: &mut Store,
+    place: &Place,
+) -> Result<Vec<(Note, FinishedReport)>> {
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
-    let mut warnings = Vec::new();
+    let mut finished: Vec<(Note, FinishedReport)> = Vec::new();
     for row in open {
         let snapshots = place.snapshots()?;
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
@@ -116,26 +133,44 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
             Try::Again,
             &compare,
         )
-        .map_err(|error| error.after(warnings.clone()))?;
+        .map_err(|error| error.after(texts(&finished)))?;
         if let Some(error) = unfinished {
-            warnings.push(format!(
+            let mut done = texts(&finished);
+            done.push(format!(
                 "{name} was resumed, and is still open: the next command or message finishes it"
             ));
-            return Err(error.after(warnings));
+            return Err(error.after(done));
         }
         let also = if git.is_empty() {
             ""
         } else {
             ", and git's state"
         };
-        warnings.push(format!(
+        let text = format!(
             "finished {name} that was not done yet ({} files{also}{}){}",
             items.len(),
             failed(&items),
             differing(&compared)
-        ));
+        );
+        let note = Note::about(NoteCode::Finished, text, vec![row.id.clone()]);
+        let outcome = sessions::operation_outcome(store.database.connection(), &row.id);
+        let report = FinishedReport {
+            operation: row.id,
+            kind: row.kind,
+            session: row.session_id,
+            message: row.message_id,
+            outcome: outcome.ok().flatten().unwrap_or(Outcome::Partial),
+            files: items.iter().map(file_report).collect(),
+            git: git.iter().map(GitItem::report).collect(),
+            receipt: compared.ok().flatten(),
+        };
+        finished.push((note, report));
     }
-    Ok(warnings)
+    Ok(finished)
+}
+
+fn texts(finished: &[(Note, FinishedReport)]) -> Vec<String> {
+    finished.iter().map(|(note, _)| note.text()).collect()
 }
 
 /// Compares what a finished operation left with where it went. Nothing is compared where nothing was left to be done.
@@ -161,7 +196,7 @@ fn compare(
 fn differing(compared: &Result<Option<Receipt>>) -> String {
     let told = match compared {
         Ok(receipt) => receipt.as_ref().and_then(receipt::in_words),
-        Err(error) => Some(warnings::not_compared(error)),
+        Err(error) => Some(warnings::not_compared(error).text()),
     };
     told.map(|told| format!("; {told}")).unwrap_or_default()
 }

@@ -9,6 +9,7 @@ use super::operation::Operation;
 use crate::model::attribution::is_unclear;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
+use crate::model::note;
 use crate::sessions;
 use crate::sessions::read::{blob_text, mode_text};
 use crate::store::Store;
@@ -74,7 +75,9 @@ pub(super) fn report(
             .map(|movement| also_reverted(store, movement))
             .unwrap_or_default(),
         receipt,
-        notes: operation.warnings.clone(),
+        finished: operation.finished.clone(),
+        notes: note::texts(&operation.warnings),
+        remarks: note::reports(&operation.warnings),
     }
 }
 

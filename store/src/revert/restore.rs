@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ckpt_schema::report::{FileResult, OperationKind};
+use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 
 use super::gather::States;
 use super::git::GitSide;
@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::ids::{self, Any};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
+use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, RestoreRequest, Unclear};
 use crate::sessions;
@@ -35,7 +36,8 @@ pub(crate) fn restore(
         ));
     }
     let only = place.paths_asked_for(&request.paths)?;
-    let (_lock, Recovered { warnings, done }) = super::enter(store, place, request.dry_run)?;
+    let (_lock, recovered) = super::enter(store, place, request.dry_run)?;
+    let done = recovered.done.clone();
     let options = Options {
         dry_run: request.dry_run,
         force: request.force,
@@ -43,7 +45,7 @@ pub(crate) fn restore(
         expected,
         contents: request.contents,
     };
-    restore_under_lock(store, place, request, only, options, warnings)
+    restore_under_lock(store, place, request, only, options, recovered)
         .map_err(|error| error.after(done))
 }
 
@@ -53,7 +55,7 @@ fn restore_under_lock(
     request: &RestoreRequest,
     only: Vec<WorkspacePath>,
     options: Options,
-    warnings: Vec<String>,
+    recovered: Recovered,
 ) -> Result<Executed> {
     // Resolve: find the state, and refuse or warn if an agent is busy.
     let wanted_id = snapshot_named(store, place, &request.id)?;
@@ -79,7 +81,7 @@ fn restore_under_lock(
         only: &only,
     };
     let also_busy = |error| refuse::also_busy(error, who, busy);
-    let operation = wanted.plan(request, warnings).map_err(also_busy)?;
+    let operation = wanted.plan(request, recovered).map_err(also_busy)?;
     let executed = operate::execute(store, place, &snapshots, operation, &seen, &[], options)
         .map_err(also_busy)?;
     Ok(executed.while_busy(busy))
@@ -99,11 +101,7 @@ struct WantedState<'a> {
 
 impl WantedState<'_> {
     /// Plans the restore. Nothing is written.
-    fn plan(
-        &self,
-        request: &RestoreRequest,
-        mut warnings: Vec<String>,
-    ) -> Result<Operation<'static>> {
+    fn plan(&self, request: &RestoreRequest, recovered: Recovered) -> Result<Operation<'static>> {
         let Self {
             store,
             place,
@@ -112,6 +110,7 @@ impl WantedState<'_> {
             id,
             only,
         } = *self;
+        let mut warnings = recovered.warnings;
         let written_by = operation_named(store, place, &request.id)?;
         let (wanted, current) = differing(
             store,
@@ -145,13 +144,14 @@ impl WantedState<'_> {
             base: None,
             reference: Some(snapshot_of(&reference)),
             warnings,
+            finished: recovered.finished,
             expectation: Some(Expectation::of_restore(id, only)),
             is_incomplete,
         })
     }
 
     /// Returns the warnings.
-    fn warnings(&self, wanted: &States, moves_git: bool) -> Result<Vec<String>> {
+    fn warnings(&self, wanted: &States, moves_git: bool) -> Result<Vec<Note>> {
         let Self {
             store,
             place,
@@ -238,7 +238,7 @@ fn unknown_paths(
     seen: &Observation,
     only: &[WorkspacePath],
     named: usize,
-) -> Result<Option<String>> {
+) -> Result<Option<Note>> {
     let wanted = snapshot_of(&sessions::snapshot(store.database.connection(), wanted_id)?);
     let mut unknown = Vec::new();
     for path in only {
@@ -248,17 +248,21 @@ fn unknown_paths(
             Ok(around.iter().any(|(found, _)| found.is_at_or_below(named)))
         };
         if !is_in(&wanted)? && !is_in(&seen.snapshot)? {
-            unknown.push(format!("`{}`", path.to_text()));
+            unknown.push(path.to_text());
         }
     }
     let what = format!(
         "nothing was captured at {}, neither then nor now",
-        unknown.join(" or ")
+        unknown
+            .iter()
+            .map(|path| format!("`{path}`"))
+            .collect::<Vec<_>>()
+            .join(" or ")
     );
     match unknown.len() {
         0 => Ok(None),
         number if number == named => Err(Error::unavailable(what)),
-        _ => Ok(Some(what)),
+        _ => Ok(Some(Note::about(NoteCode::UnknownPath, what, unknown))),
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ckpt_schema::report::OperationKind;
+use ckpt_schema::report::{NoteCode, OperationKind};
 use rusqlite::Connection;
 
 use super::chain::holding;
@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::git::Location;
 use crate::model::Milliseconds;
 use crate::model::git_item::GitStateRow;
+use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChainOperation};
 use crate::snapshot::Snapshots;
@@ -32,7 +33,7 @@ pub(super) fn told(
     movement: &Movement,
     seen: &Observation,
     moves_git: bool,
-) -> Result<Vec<String>> {
+) -> Result<Vec<Note>> {
     let Some(to) = movement
         .to
         .as_ref()
@@ -87,40 +88,45 @@ pub(super) fn is_told(told: &BTreeSet<String>, note: &str) -> bool {
         || now(note).is_some_and(|here| told.iter().any(|note| now(note).as_ref() == Some(&here)))
 }
 
-fn repository(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<String> {
+fn repository(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<Note> {
     match (then, now) {
-        (Some(_), None) => Some(
-            "the repository `.git` has been removed since: nothing in it is captured, so it does not come back".to_owned(),
-        ),
-        (None, Some(_)) => {
-            Some("a repository has been created here since: its `.git` stays".to_owned())
-        }
+        (Some(_), None) => Some(Note::about(
+            NoteCode::RepositoryRemoved,
+            "the repository `.git` has been removed since: nothing in it is captured, so it does not come back",
+            vec![".git".to_owned()],
+        )),
+        (None, Some(_)) => Some(Note::about(
+            NoteCode::RepositoryMade,
+            "a repository has been created here since: its `.git` stays",
+            vec![".git".to_owned()],
+        )),
         (Some(_), Some(_)) | (None, None) => None,
     }
 }
 
-fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<String> {
+fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<Note> {
     let doing = now?.doing.as_ref()?;
     let is_new = then.and_then(|then| then.doing.as_ref()) != Some(doing);
     is_new.then(|| {
-        format!(
+        let text = format!(
             "git is in the middle of a {doing} that had not begun then: files go back, the {doing} stays under way"
-        )
+        );
+        Note::about(NoteCode::GitUnderWay, text, vec![doing.clone()])
     })
 }
 
 /// Names the submodules whose HEAD was written since.
-fn submodules(root: &Path, since: Milliseconds) -> Option<String> {
+fn submodules(root: &Path, since: Milliseconds) -> Option<Note> {
     let location = Location::of(root)?;
     let mut names = Vec::new();
     moved_below(&location.common.join("modules"), "", since, 3, &mut names);
     names.sort();
-    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     (!names.is_empty()).then(|| {
-        format!(
+        let text = format!(
             "submodules moved since, and their commits and branches stay: {}",
-            first_of(names.into_iter(), NAMED)
-        )
+            first_of(names.iter().map(|name| format!("`{name}`")), NAMED)
+        );
+        Note::about(NoteCode::Submodules, text, names)
     })
 }
 
@@ -162,19 +168,20 @@ fn elsewhere(
     place: &Place,
     movement: &Movement,
     since: Milliseconds,
-) -> Result<Vec<String>> {
+) -> Result<Vec<Note>> {
     let session = &movement.session;
-    let named = |paths: Vec<String>| {
-        let names = paths.into_iter().map(|path| format!("`{path}`"));
-        first_of(names.collect::<Vec<_>>().into_iter(), NAMED)
+    let named = |paths: &[String]| {
+        let names = paths.iter().map(|path| format!("`{path}`"));
+        first_of(names, NAMED)
     };
     let mut told = Vec::new();
     let workspaces = sessions::workspaces_of_turn(connection, place.row.id, &session.id, since)?;
     if !workspaces.is_empty() {
-        told.push(format!(
+        let text = format!(
             "the agent worked in other directories since, which are reverted by a command there: {}",
-            named(workspaces)
-        ));
+            named(&workspaces)
+        );
+        told.push(Note::about(NoteCode::OtherDirectories, text, workspaces));
     }
     let seq = movement.since.unwrap_or_default();
     let mut files = sessions::files_outside(connection, &session.id, seq)?;
@@ -184,24 +191,26 @@ fn elsewhere(
         !real.is_ok_and(|real| real.starts_with(&place.root))
     });
     if !files.is_empty() {
-        told.push(format!(
+        let text = format!(
             "tools named files, or ran, outside the workspace, where nothing is captured or reverted: {}",
-            named(files)
-        ));
+            named(&files)
+        );
+        told.push(Note::about(NoteCode::Outside, text, files));
     }
     Ok(told)
 }
 
 /// A discarded message is no revert point, and what is left of it can be asked for.
-fn discarded(movement: &Movement) -> Option<String> {
+fn discarded(movement: &Movement) -> Option<Note> {
     let (to, asked) = (movement.to.as_ref()?, movement.asked_for.as_ref()?);
     let is_before = movement.since.is_some_and(|since| since < to.seq);
     is_before.then(|| {
-        format!(
+        let text = format!(
             "the message `{}` was discarded: what was left of it goes back, too, and the revert point is the next message, `{}`",
             short(asked),
             short(&to.id)
-        )
+        );
+        Note::about(NoteCode::Discarded, text, vec![asked.clone()])
     })
 }
 
@@ -211,7 +220,7 @@ pub(super) fn folders_that_stay(
     snapshots: &Snapshots,
     seen: &Observation,
     leaving: &[WorkspacePath],
-) -> Result<Vec<String>> {
+) -> Result<Vec<Note>> {
     if leaving.is_empty() {
         return Ok(Vec::new());
     }
@@ -244,24 +253,30 @@ pub(super) fn folders_that_stay(
         };
         let unknown: Vec<&Vec<u8>> = names.iter().filter(|name| is_unknown(name)).collect();
         if unknown.iter().any(|name| name.as_slice() == b".git") {
-            repositories.push(format!("`{}`", folder.to_text()));
+            repositories.push(folder.to_text());
         } else if let Some(first) = unknown.first() {
             let first = String::from_utf8_lossy(first);
-            others.push(format!("`{}` (`{first}`)", folder.to_text()));
+            others.push((folder.to_text(), first.into_owned()));
         }
     }
     let mut told = Vec::new();
     if !repositories.is_empty() {
-        told.push(format!(
+        let text = format!(
             "repositories that were cloned or made since stay with their `.git`: {}",
-            first_of(repositories.into_iter(), NAMED)
-        ));
+            first_of(repositories.iter().map(|name| format!("`{name}`")), NAMED)
+        );
+        told.push(Note::about(NoteCode::RepositoriesBelow, text, repositories));
     }
     if !others.is_empty() {
-        told.push(format!(
+        let names = others
+            .iter()
+            .map(|(name, file)| format!("`{name}` (`{file}`)"));
+        let text = format!(
             "folders stay because they hold files that are ignored or not captured: {}",
-            first_of(others.into_iter(), NAMED)
-        ));
+            first_of(names, NAMED)
+        );
+        let about = others.into_iter().map(|(name, _)| name).collect();
+        told.push(Note::about(NoteCode::FoldersStay, text, about));
     }
     Ok(told)
 }

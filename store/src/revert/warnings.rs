@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ckpt_schema::report::{FileAction, OperationKind};
+use ckpt_schema::report::{FileAction, NoteCode, OperationKind};
 use rusqlite::Connection;
 
 use super::gather::Material;
@@ -13,6 +13,7 @@ use super::report::short;
 use crate::error::{Error, Result};
 use crate::model::gap::Gap;
 use crate::model::git_item::GitStateRow;
+use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
 use crate::snapshot::Snapshots;
@@ -20,7 +21,7 @@ use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 
 /// A named path that the agent never changed is the caller's mistake; it must not count as unchanged.
-pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<String>> {
+pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<Note>> {
     let Some(part) = movement
         .part
         .as_ref()
@@ -33,11 +34,12 @@ pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
         Part::Message { .. } => "in that message",
         Part::Step { .. } => "in that step",
     };
-    let names: Vec<String> = material
+    let unknown: Vec<String> = material
         .unknown
         .iter()
-        .map(|path| format!("`{}`", path.to_text()))
+        .map(WorkspacePath::to_text)
         .collect();
+    let names: Vec<String> = unknown.iter().map(|path| format!("`{path}`")).collect();
     let what = format!(
         "the agent changed nothing at or below {} {since}",
         names.join(" or ")
@@ -46,69 +48,79 @@ pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
         return Err(Error::unavailable(what)
             .hint("`ckpt-hook show ID` lists the files of a message or step"));
     }
-    Ok(Some(what))
+    Ok(Some(Note::about(NoteCode::UnknownPath, what, unknown)))
 }
 
-pub(super) fn unprotected_steps(material: &Material) -> impl Iterator<Item = String> {
+pub(super) fn unprotected_steps(material: &Material) -> impl Iterator<Item = Note> {
     let note = |(step, why): &(String, String)| {
-        format!(
+        let text = format!(
             "step `{}` was not recorded, and its changes stay: {why}",
             short(step)
-        )
+        );
+        Note::about(NoteCode::StepNotRecorded, text, vec![step.clone()])
     };
     material.unprotected.iter().map(note)
 }
 
 /// If no snapshot was taken at a message, the state before it is known only from the snapshots around it.
-pub(super) fn unprotected_message(movement: &Movement) -> Option<String> {
+pub(super) fn unprotected_message(movement: &Movement) -> Option<Note> {
     let message = match &movement.part {
         Some(Part::Paths { message, .. } | Part::Message { message, .. }) => message,
         Some(Part::Step { .. }) => return None,
         None => movement.to.as_ref()?,
     };
     let why = message.unprotected.as_ref()?;
-    Some(format!(
+    let text = format!(
         "the message `{}` could not be captured, so the revert relies on the snapshots around it: {why}",
         short(&message.id)
+    );
+    Some(Note::about(
+        NoteCode::MessageNotCaptured,
+        text,
+        vec![message.id.clone()],
     ))
 }
 
 /// What failed after the files were tried, and what becomes of it.
-pub(super) fn unfinished(error: &Error) -> String {
-    format!(
+pub(super) fn unfinished(error: &Error) -> Note {
+    let text = format!(
         "the operation is still open, because some work after the files could not be done ({}): the next command or message finishes it",
         error.with_causes()
-    )
+    );
+    Note::new(NoteCode::Open, text)
 }
 
 /// What is not as it was could not be found out.
-pub(super) fn not_compared(error: &Error) -> String {
-    format!(
+pub(super) fn not_compared(error: &Error) -> Note {
+    let text = format!(
         "the workspace could not be compared with what it was then: {}",
         error.with_causes()
-    )
+    );
+    Note::new(NoteCode::NotCompared, text)
 }
 
 /// Names the directories that could not be read at a side of a step.
-pub(super) fn unread_directories(material: &Material) -> Option<String> {
+pub(super) fn unread_directories(material: &Material) -> Option<Note> {
     const NAMED: usize = 5;
     let names = material.unread.iter().map(named_gap);
     let names = (!material.unread.is_empty()).then(|| first_of(names, NAMED))?;
-    Some(format!(
+    let text = format!(
         "these could not be read then, so what the agent created or removed below them is unknown and stays: {names}"
-    ))
+    );
+    let about = material.unread.iter().map(gap_name).collect();
+    Some(Note::about(NoteCode::Unread, text, about))
 }
 
 fn named_gap(gap: &Gap) -> String {
-    format!(
-        "`{}` ({})",
-        crate::sessions::read::gap_report(gap).path.path,
-        gap.reason
-    )
+    format!("`{}` ({})", gap_name(gap), gap.reason)
+}
+
+fn gap_name(gap: &Gap) -> String {
+    crate::sessions::read::gap_report(gap).path.path
 }
 
 /// What snapshots cannot hold may have been changed by the agent, and nobody saw it: it is named again at revert.
-pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation) -> Option<String> {
+pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation) -> Option<Note> {
     if movement.part.is_some() || movement.kind != OperationKind::Revert {
         return None;
     }
@@ -124,7 +136,7 @@ pub(super) fn without_a_step(
     movement: &Movement,
     plan: &Plan,
     seen: &Observation,
-) -> Result<Vec<String>> {
+) -> Result<Vec<Note>> {
     let Some(since) = movement.since.filter(|_| movement.part.is_none()) else {
         return Ok(Vec::new());
     };
@@ -149,14 +161,15 @@ pub(super) fn without_a_step(
             .iter()
             .map(|change| &change.path)
             .filter(|path| outside.contains(*path) && !told.contains(*path))
-            .map(|path| format!("`{}`", path.to_text()))
+            .map(WorkspacePath::to_text)
             .collect();
         if !names.is_empty() {
-            warnings.push(format!(
+            let text = format!(
                 "no step was recorded for message `{}`: these files have changed since and count as yours: {}",
                 short(&message.id),
-                first_of(names.into_iter(), 5)
-            ));
+                first_of(names.iter().map(|name| format!("`{name}`")), 5)
+            );
+            warnings.push(Note::about(NoteCode::NoStep, text, names));
         }
     }
     Ok(warnings)
@@ -183,7 +196,7 @@ fn outside_of(
 }
 
 /// Names gaps of which no line of the plan tells.
-pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -> Option<String> {
+pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -> Option<Note> {
     const NAMED: usize = 5;
     let told: BTreeSet<&[u8]> = plan
         .items
@@ -197,16 +210,18 @@ pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -
     if gaps.is_empty() {
         return None;
     }
+    let about = gaps.iter().map(|gap| gap_name(gap)).collect();
     let names = gaps.into_iter().map(named_gap);
     let all = if names.len() > NAMED {
         " (`ckpt-hook status --json`)"
     } else {
         ""
     };
-    Some(format!(
+    let text = format!(
         "no snapshot holds these, so they were left alone: {}{all}",
         first_of(names, NAMED)
-    ))
+    );
+    Some(Note::about(NoteCode::NotCaptured, text, about))
 }
 
 /// What version control systems other than git write when the working copy moves, from the workspace's root.
@@ -231,7 +246,7 @@ pub(super) fn version_control_moved(
     connection: &Connection,
     place: &Place,
     movement: &Movement,
-) -> Result<Option<String>> {
+) -> Result<Option<Note>> {
     let Some(to) = movement
         .to
         .as_ref()
@@ -258,12 +273,14 @@ pub(super) fn version_control_moved(
                 file => is_since(holder.join(file)),
             })
     });
-    let names: Vec<String> = moved.map(|(name, _)| format!("`{name}`")).collect();
+    let about: Vec<String> = moved.map(|(name, _)| (*name).to_owned()).collect();
+    let names: Vec<String> = about.iter().map(|name| format!("`{name}`")).collect();
     Ok((!names.is_empty()).then(|| {
-        format!(
+        let text = format!(
             "{} changed since: only files are reverted, version control stays as it is",
             names.join(" and ")
-        )
+        );
+        Note::about(NoteCode::VersionControl, text, about)
     }))
 }
 
@@ -273,7 +290,7 @@ pub(super) fn permissions_of_directories(
     snapshots: &Snapshots,
     movement: &Movement,
     seen: &Observation,
-) -> Option<String> {
+) -> Option<Note> {
     if movement.part.is_some() || movement.kind != OperationKind::Revert {
         return None;
     }
@@ -289,7 +306,7 @@ pub(super) fn directories_stay(
     wanted_id: i64,
     seen: &Observation,
     is_asked_for: impl Fn(&WorkspacePath) -> bool,
-) -> Option<String> {
+) -> Option<Note> {
     const NAMED: usize = 3;
     let wanted = snapshot_of(&sessions::snapshot(store.database.connection(), wanted_id).ok()?);
     let mut differing = snapshots
@@ -302,9 +319,15 @@ pub(super) fn directories_stay(
     let names = differing
         .iter()
         .map(|(path, then, now)| format!("`{}` had {then:03o} and has {now:03o}", path.to_text()));
-    Some(format!(
+    let text = format!(
         "the permissions of existing directories stay: {}",
         first_of(names, NAMED)
+    );
+    let about = differing.iter().map(|(path, _, _)| path.to_text());
+    Some(Note::about(
+        NoteCode::DirectoryPermissions,
+        text,
+        about.collect(),
     ))
 }
 
@@ -324,7 +347,7 @@ pub(super) fn head_moved(
     movement: &Movement,
     base: Option<i64>,
     moves_git: bool,
-) -> Result<Vec<String>> {
+) -> Result<Vec<Note>> {
     let told = if movement.kind == OperationKind::Revert {
         side.told(movement, base, moves_git)?
     } else {
@@ -332,13 +355,17 @@ pub(super) fn head_moved(
     };
     let head = match told.commits {
         _ if moves_git => None,
-        Some(commits) => Some(format!("{commits}; `--git` moves the branch back")),
+        Some((commits, about)) => Some(Note::about(
+            NoteCode::Commits,
+            format!("{commits}; `--git` moves the branch back"),
+            about,
+        )),
         None => head_differs(side, movement)?,
     };
     Ok(head.into_iter().chain(told.notes).collect())
 }
 
-fn head_differs(side: &GitSide<'_>, movement: &Movement) -> Result<Option<String>> {
+fn head_differs(side: &GitSide<'_>, movement: &Movement) -> Result<Option<Note>> {
     let connection = side.connection;
     let Some(snapshot_id) = movement.reference_snapshot(None) else {
         return Ok(None);
@@ -358,9 +385,10 @@ fn head_differs(side: &GitSide<'_>, movement: &Movement) -> Result<Option<String
             None => format!("{head}, detached"),
         }
     };
-    Ok(Some(format!(
+    let text = format!(
         "git's HEAD was at {} and is at {}: commits, branches and the index stay as they are without `--git`",
         name(&then),
         name(now)
-    )))
+    );
+    Ok(Some(Note::new(NoteCode::Head, text)))
 }

@@ -48,7 +48,7 @@ pub(crate) use migrate::copies;
 pub(crate) use operations::{
     ChainOperation, NewOperation, OperationRow, close_operation, has_open_operation,
     insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
-    open_operations, operation, operation_items,
+    open_operations, operation, operation_items, operation_outcome,
 };
 pub(crate) use retention::{
     Measured, Presence, Pruning, SessionUse, delete_workspace, mark_pruned, note_gone, note_sizes,

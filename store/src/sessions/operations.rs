@@ -39,6 +39,8 @@ pub(crate) struct NewOperation<'a> {
     /// A JSON array of paths.
     pub only_paths: &'a str,
     pub notes: &'a str,
+    /// A JSON array of the notes as reports have them.
+    pub remarks: &'a str,
     /// A JSON array of the directories that go when they are empty.
     pub directories: &'a str,
     /// Whether something that was asked for was never recorded: it is partial, however its files go.
@@ -68,6 +70,8 @@ pub(crate) struct OperationRow {
     /// Whether just the message of `part_message_id` is undone, and none after it.
     pub is_alone: bool,
     pub notes: String,
+    /// A JSON array; none in rows of older binaries.
+    pub remarks: Option<String>,
     pub directories: String,
     pub unclear: Unclear,
 }
@@ -89,7 +93,7 @@ pub(crate) struct ChainOperation {
     seq: i64,
 }
 
-const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear, goal_snapshot_id, asked_message_id";
+const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear, goal_snapshot_id, asked_message_id, remarks";
 
 impl OperationRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -109,6 +113,7 @@ impl OperationRow {
             step_id: row.get("step_id")?,
             is_alone: row.get("alone")?,
             notes: row.get("notes")?,
+            remarks: row.get("remarks")?,
             directories: row.get("directories")?,
             unclear: word(row, Table::Operations, "unclear")?,
         })
@@ -126,8 +131,8 @@ pub(crate) fn insert_operation(
         .execute(
             "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
                                      base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at, unclear, alone,
-                                     goal_snapshot_id, asked_message_id)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+                                     goal_snapshot_id, asked_message_id, remarks)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
             params![
                 new.id,
                 new.workspace_id,
@@ -150,6 +155,7 @@ pub(crate) fn insert_operation(
                 new.is_alone,
                 new.goal_snapshot_id,
                 new.asked_message_id,
+                new.remarks,
             ],
         )
         .context(|| "cannot write the operation down")?;
@@ -233,13 +239,14 @@ pub(crate) fn close_operation(
     operation: &str,
     outcome: Outcome,
     after_snapshot_id: Option<i64>,
-    notes: &str,
+    (notes, remarks): (&str, Option<&str>),
     now: Milliseconds,
 ) -> Result<()> {
     connection
         .execute(
-            "UPDATE operations SET state = 'done', outcome = ifnull(outcome, ?2), after_snapshot_id = ?3, notes = ?4, finished_at = ?5 WHERE id = ?1",
-            params![operation, outcome.name(), after_snapshot_id, notes, now],
+            "UPDATE operations SET state = 'done', outcome = ifnull(outcome, ?2), after_snapshot_id = ?3, notes = ?4, finished_at = ?5,
+                                   remarks = ?6 WHERE id = ?1",
+            params![operation, outcome.name(), after_snapshot_id, notes, now, remarks],
         )
         .context(|| "cannot close the operation")?;
     feed::operation(connection, operation)
@@ -291,6 +298,17 @@ pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRo
             &format!("SELECT {COLUMNS} FROM operations WHERE id = ?1"),
             [id],
             OperationRow::read,
+        )
+        .context(|| "cannot read an operation")
+}
+
+/// Returns how an operation ended; none while it is open, unless it began as partial.
+pub(crate) fn operation_outcome(connection: &Connection, id: &str) -> Result<Option<Outcome>> {
+    connection
+        .query_row(
+            "SELECT outcome FROM operations WHERE id = ?1",
+            [id],
+            |row| optional_word(row, Table::Operations, "outcome"),
         )
         .context(|| "cannot read an operation")
 }

@@ -11,8 +11,11 @@ const LOOKED_AT: usize = 2000;
 /// How many commits are named.
 const NAMED: usize = 5;
 
-/// Returns a sentence on the commits that undone steps made, if there are any.
-pub(crate) fn sentence(repository: &Repository, changes: &[GitChange]) -> Option<String> {
+/// Returns a sentence on the commits that undone steps made, with the ids of all, if there are any.
+pub(crate) fn sentence(
+    repository: &Repository,
+    changes: &[GitChange],
+) -> Option<(String, Vec<String>)> {
     let objects = UserObjects::open(&repository.location, repository.id_length);
     let mut made: Vec<(String, Commit)> = Vec::new();
     let undone = changes
@@ -41,10 +44,11 @@ pub(crate) fn sentence(repository: &Repository, changes: &[GitChange]) -> Option
         names.push(format!("and {} more", number - NAMED));
     }
     let commits = if number == 1 { "commit" } else { "commits" };
-    Some(format!(
+    let text = format!(
         "the agent made {number} {commits} since: {}",
         names.join(", ")
-    ))
+    );
+    Some((text, made.into_iter().map(|(id, _)| id).collect()))
 }
 
 /// Returns whether a commit is another one or one of its ancestors, within the limit of the search.

@@ -24,7 +24,7 @@ mod repository;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ckpt_schema::report::{FileResult, GitPart, OperationKind};
+use ckpt_schema::report::{FileResult, GitPart, NoteCode, OperationKind};
 use rusqlite::Connection;
 
 use super::movement::Movement;
@@ -33,6 +33,7 @@ use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::{GitItem, GitStateRow, Heads};
+use crate::model::note::Note;
 use crate::sessions::{self, ChainOperation};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -180,10 +181,10 @@ impl GitSide<'_> {
 /// Warnings about git's state.
 #[derive(Debug, Default)]
 pub(crate) struct GitWarnings {
-    /// A sentence on the commits that the agent made on HEAD's way.
-    pub commits: Option<String>,
-    /// Of everything else, a sentence each.
-    pub notes: Vec<String>,
+    /// A sentence on the commits that the agent made on HEAD's way, with their ids.
+    pub commits: Option<(String, Vec<String>)>,
+    /// Of everything else, a note each.
+    pub notes: Vec<Note>,
 }
 
 /// Returns whether a revert of a chain moved git's state: going forward takes it along.
@@ -286,8 +287,11 @@ fn unknown(now: &GitStateRow, reason: &str) -> GitItem {
 }
 
 /// Returns why `--git` has nothing to move, if so.
-pub(crate) fn why_nothing(root: &Path) -> Option<String> {
-    Repository::of(root)
-        .is_none()
-        .then(|| "this workspace is no git repository: `--git` has nothing to move".to_owned())
+pub(crate) fn why_nothing(root: &Path) -> Option<Note> {
+    Repository::of(root).is_none().then(|| {
+        Note::new(
+            NoteCode::NoRepository,
+            "this workspace is no git repository: `--git` has nothing to move",
+        )
+    })
 }

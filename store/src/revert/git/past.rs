@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ckpt_schema::report::NoteCode;
+
 use super::branches::{self, BranchGoal, BranchLog};
 use super::claims::{self, Since, Worker};
 use super::plan::{GitChange, GitClaim};
@@ -13,6 +15,7 @@ use super::{GitSide, commits, short};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::git_item::{GitStateRow, plain};
+use crate::model::note::Note;
 use crate::revert::movement::Movement;
 use crate::revert::warnings::first_of;
 use crate::sessions::{self, SeenGit, StepSpan};
@@ -26,8 +29,8 @@ pub(super) struct GitPast {
     pub changes: Vec<GitChange>,
     /// The reflogs of the branches that were written since.
     pub branches: BTreeMap<String, BranchLog>,
-    /// Sentences on what no revert takes back.
-    others: Vec<String>,
+    /// Notes on what no revert takes back.
+    others: Vec<Note>,
 }
 
 impl GitSide<'_> {
@@ -141,22 +144,23 @@ impl GitPast {
         self.branches.iter().filter_map(goal).collect()
     }
 
-    /// Returns sentences on what no revert takes back.
-    pub fn stays(&self, repository: &Repository) -> Vec<String> {
+    /// Returns notes on what no revert takes back.
+    pub fn stays(&self, repository: &Repository) -> Vec<Note> {
         let goals = self.branch_goals(repository);
         let made = goals.iter().filter(|(_, goal)| **goal == BranchGoal::Made);
-        let made: Vec<String> = made.map(|(name, _)| format!("`{}`", plain(name))).collect();
+        let made: Vec<String> = made.map(|(name, _)| plain(name).to_owned()).collect();
         let note = (!made.is_empty()).then(|| {
-            format!(
+            let text = format!(
                 "the agent made {}, and it stays",
-                named("branch", "branches", made)
-            )
+                named("branch", "branches", quoted(&made))
+            );
+            Note::about(NoteCode::BranchMade, text, made)
         });
         note.into_iter().chain(self.others.clone()).collect()
     }
 
-    /// Returns sentences on the branches, beside the one that HEAD is or was on, that the agent moved and that stay.
-    pub fn branches_stay(&self, repository: &Repository, now: Option<&GitStateRow>) -> Vec<String> {
+    /// Returns notes on the branches, beside the one that HEAD is or was on, that the agent moved and that stay.
+    pub fn branches_stay(&self, repository: &Repository, now: Option<&GitStateRow>) -> Vec<Note> {
         let then = self.line.first().and_then(|seen| seen.state.as_ref());
         let on_head: BTreeSet<&String> = [then, now]
             .into_iter()
@@ -173,10 +177,9 @@ impl GitPast {
                 BranchGoal::Made => return None,
             };
             let (from, to) = (at(to.as_deref()), at(repository.value_of(name).as_deref()));
-            Some(format!(
-                "`{}` was moved from {from} to {to} since, {end}",
-                plain(name)
-            ))
+            let name = plain(name).to_owned();
+            let text = format!("`{name}` was moved from {from} to {to} since, {end}");
+            Some(Note::about(NoteCode::BranchMoved, text, vec![name]))
         };
         others.filter_map(sentence).collect()
     }
@@ -197,52 +200,66 @@ fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
         .collect()
 }
 
-/// Sentences on tags, the stash, what was pushed, and branches that are gone: whatever may be an undone step's.
+/// Notes on tags, the stash, what was pushed, and branches that are gone: whatever may be an undone step's.
 fn others(
     repository: &Repository,
     refs: &Refs,
     claim: &dyn Fn(super::reflog::Moment) -> GitClaim,
-) -> Vec<String> {
+) -> Vec<Note> {
     let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
     let is_line_asked = |line: &&RefMove| is_asked(line.moment);
-    let below = |name: &str, folder: &str| format!("`{}`", name.trim_start_matches(folder));
+    let below = |name: &str, folder: &str| name.trim_start_matches(folder).to_owned();
     let tags = refs.tags.iter().filter(|(_, moment)| is_asked(*moment));
-    let tags = tags.map(|(name, _)| below(name, "refs/tags/")).collect();
+    let tags: Vec<String> = tags.map(|(name, _)| below(name, "refs/tags/")).collect();
     let stashed = refs.stash.iter().filter(is_line_asked);
-    let stashed = stashed.map(|line| format!("`{}`", line.what)).collect();
+    let stashed: Vec<String> = stashed.map(|line| line.what.clone()).collect();
     let is_pushed = |(_, log): &(&String, &Vec<RefMove>)| {
         let mut pushes = log.iter().filter(|line| line.what == "update by push");
         pushes.any(|line| is_line_asked(&line))
     };
     let pushed = refs.remotes.iter().filter(is_pushed);
-    let pushed = pushed
+    let pushed: Vec<String> = pushed
         .map(|(name, _)| below(name, "refs/remotes/"))
         .collect();
     let gone = gone(repository, refs.head.iter().filter(is_line_asked));
-    let sentence = |(one, many): (&str, &str), names: Vec<String>, end: &str| {
-        (!names.is_empty()).then(|| format!("{} {end}", named(one, many, names)))
+    let note = |code, (one, many): (&str, &str), names: Vec<String>, end: &str| {
+        (!names.is_empty()).then(|| {
+            let text = format!("{} {end}", named(one, many, quoted(&names)));
+            Note::about(code, text, names)
+        })
     };
+    let gone_note = (!gone.is_empty()).then(|| {
+        let was = |(name, commit): &(String, Option<String>)| {
+            format!(
+                "`{name}` (was {})",
+                commit.as_deref().map_or("nothing", short)
+            )
+        };
+        let names = named("branch", "branches", gone.iter().map(was).collect());
+        let text = format!("{names} gone since: no revert makes it again");
+        let about = gone.into_iter().map(|(name, _)| name).collect();
+        Note::about(NoteCode::BranchGone, text, about)
+    });
     [
-        sentence(
+        note(
+            NoteCode::Tags,
             ("tag", "tags"),
             tags,
             "made or moved since: no revert takes that back",
         ),
-        sentence(
+        note(
+            NoteCode::Stashed,
             ("stashed since:", "stashed since:"),
             stashed,
             "in `git stash list`",
         ),
-        sentence(
+        note(
+            NoteCode::Pushed,
             ("pushed since:", "pushed since:"),
             pushed,
             "which no revert takes back",
         ),
-        sentence(
-            ("branch", "branches"),
-            gone,
-            "gone since: no revert makes it again",
-        ),
+        gone_note,
     ]
     .into_iter()
     .flatten()
@@ -250,7 +267,10 @@ fn others(
 }
 
 /// The deleted branches that HEAD went to or came from, with their last commits.
-fn gone<'l>(repository: &Repository, lines: impl Iterator<Item = &'l RefMove>) -> Vec<String> {
+fn gone<'l>(
+    repository: &Repository,
+    lines: impl Iterator<Item = &'l RefMove>,
+) -> Vec<(String, Option<String>)> {
     let mut gone = BTreeMap::new();
     for line in lines {
         let way = line.what.strip_prefix("checkout: moving from ");
@@ -265,13 +285,11 @@ fn gone<'l>(repository: &Repository, lines: impl Iterator<Item = &'l RefMove>) -
             }
         }
     }
-    let text = |(name, commit): (String, Option<String>)| {
-        format!(
-            "`{name}` (was {})",
-            commit.as_deref().map_or("nothing", short)
-        )
-    };
-    gone.into_iter().map(text).collect()
+    gone.into_iter().collect()
+}
+
+fn quoted(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| format!("`{name}`")).collect()
 }
 
 /// Names some things, with what they are.

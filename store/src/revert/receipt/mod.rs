@@ -7,7 +7,9 @@ mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{Difference, DifferenceReason, FileResult, Receipt};
+use ckpt_schema::report::{
+    AuthorKind, AuthorReport, Difference, DifferenceReason, FileResult, NoteCode, Receipt,
+};
 use rusqlite::Connection;
 
 use super::chain::chain;
@@ -17,9 +19,10 @@ use crate::error::Result;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, State};
 use crate::model::item::Item;
+use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::request::Unclear;
-use crate::sessions::{self, ChangeSince, OperationRow};
+use crate::sessions::{self, ChangeSince, LiveChange, OperationRow};
 use crate::snapshot::{Gap, Snapshot, Snapshots, is_below};
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
@@ -130,6 +133,20 @@ pub(super) fn in_words(receipt: &Receipt) -> Option<String> {
     (!parts.is_empty()).then(|| format!("not as it was then: {}", parts.join("; ")))
 }
 
+/// Returns what the row of an operation says of a comparison that was made later, by whoever finished it.
+pub(super) fn told_later(compared: &Result<Option<Receipt>>) -> Option<Note> {
+    let note = |receipt: &Receipt| {
+        let text = format!("finished later; {}", in_words(receipt)?);
+        let about = receipt.differences.iter();
+        let about = about.map(|difference| difference.path.path.clone());
+        Some(Note::about(NoteCode::Differs, text, about.collect()))
+    };
+    match compared {
+        Ok(receipt) => receipt.as_ref().and_then(note),
+        Err(error) => Some(super::warnings::not_compared(error)),
+    }
+}
+
 /// Compares what an operation left, as `after` saw it, with where it went. What is only planned counts as done, so that a dry run
 /// tells what will be.
 pub(super) fn receipt(
@@ -187,7 +204,7 @@ impl Comparison<'_> {
         let since = self.since(&paths)?;
         let known = |path: &WorkspacePath| Known {
             item: self.items.get(path).copied(),
-            since: since.get(path).map_or(&[], Vec::as_slice),
+            since: since.get(path).map_or(&[], |past| past.changes.as_slice()),
             ..Known::default()
         };
         let open: Vec<WorkspacePath> = paths
@@ -200,15 +217,21 @@ impl Comparison<'_> {
             true => Unseen::default(),
             false => self.unseen(&differing, &open)?,
         };
-        let difference = |path: WorkspacePath| Difference {
-            reason: Known {
+        let difference = |path: WorkspacePath| {
+            let reason = Known {
                 is_in_gap: is_in_gap(&unseen.gaps, &path),
                 is_hidden: unseen.hidden.contains(&path),
                 was_moved: unseen.moved.contains(&path),
                 ..known(&path)
             }
-            .reason(),
-            path: path.to_report(),
+            .reason();
+            let (words, by) = said(reason, since.get(&path));
+            Difference {
+                path: path.to_report(),
+                reason,
+                words,
+                by,
+            }
         };
         Ok(paths.into_iter().map(difference).collect())
     }
@@ -301,7 +324,7 @@ impl Comparison<'_> {
     }
 
     /// Returns what happened to the paths since, newest first: what is only being observed is newer than all rows.
-    fn since(&self, paths: &[WorkspacePath]) -> Result<BTreeMap<WorkspacePath, Vec<Since>>> {
+    fn since(&self, paths: &[WorkspacePath]) -> Result<BTreeMap<WorkspacePath, PathHistory>> {
         let of_interest: BTreeSet<&WorkspacePath> = paths.iter().collect();
         let replaced: BTreeSet<i64> = self.after.replaced.iter().copied().collect();
         let session = self
@@ -318,7 +341,7 @@ impl Comparison<'_> {
             session,
         )?;
         rows.extend(written);
-        let mut since: BTreeMap<WorkspacePath, Vec<Since>> = BTreeMap::new();
+        let mut since: BTreeMap<WorkspacePath, PathHistory> = BTreeMap::new();
         let mut unrecorded = BTreeMap::new();
         for row in rows {
             let change = &row.change.row;
@@ -344,14 +367,16 @@ impl Comparison<'_> {
                     is_it
                 }
             };
-            since
-                .entry(change.change.path.clone())
-                .or_default()
-                .push(Since {
-                    attribution: change.attribution,
-                    author: self.author(&row),
-                    is_unrecorded,
-                });
+            let past = since.entry(change.change.path.clone()).or_default();
+            past.changes.push(Since {
+                attribution: change.attribution,
+                author: self.author(&row),
+                is_unrecorded,
+            });
+            past.said.push((
+                change.reason.clone(),
+                author_report(&row.change, is_unrecorded),
+            ));
         }
         Ok(since)
     }
@@ -418,6 +443,56 @@ impl Comparison<'_> {
 
 /// How many snapshots are asked, at most, whether their rules hid a path of which nothing else is known.
 const LOOKED_BACK: u32 = 200;
+
+/// What happened to a path since, newest first.
+#[derive(Default)]
+struct PathHistory {
+    changes: Vec<Since>,
+    /// Of each change why it is unclear, and whose it is.
+    said: Vec<(Option<String>, AuthorReport)>,
+}
+
+/// Returns a reason in words, and whose change it is: that of the newest change that is the reason.
+fn said(reason: DifferenceReason, past: Option<&PathHistory>) -> (String, Vec<AuthorReport>) {
+    let newest = past.and_then(|past| {
+        let mut changes = past.changes.iter().zip(&past.said);
+        changes.find(|(change, _)| change.reason() == Some(reason))
+    });
+    let phrase = reason.phrase().to_owned();
+    match newest {
+        Some((_, (Some(why), by))) => (format!("{phrase}: {why}"), vec![by.clone()]),
+        Some((_, (None, by))) => (phrase, vec![by.clone()]),
+        None if reason == DifferenceReason::Yours => (phrase, vec![nobody(AuthorKind::User)]),
+        None => (phrase, Vec::new()),
+    }
+}
+
+fn author_report(change: &LiveChange, is_unrecorded: bool) -> AuthorReport {
+    let Some(step) = &change.row.step_id else {
+        return nobody(match is_unrecorded {
+            true => AuthorKind::Unrecorded,
+            false => AuthorKind::User,
+        });
+    };
+    let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    AuthorReport {
+        kind: AuthorKind::Agent,
+        session: known(&change.session_id),
+        message: known(&change.message_id),
+        step: Some(step.clone()),
+        agent: known(&change.agent),
+    }
+}
+
+fn nobody(kind: AuthorKind) -> AuthorReport {
+    AuthorReport {
+        kind,
+        session: None,
+        message: None,
+        step: None,
+        agent: None,
+    }
+}
 
 /// What no row of a path's history tells.
 #[derive(Default)]

@@ -114,7 +114,7 @@ fn is_moved(item: &Item) -> bool {
 
 impl Since {
     /// Returns why it stays, or `None` if it is undone.
-    fn reason(&self) -> Option<DifferenceReason> {
+    pub fn reason(&self) -> Option<DifferenceReason> {
         match (self.author, self.attribution) {
             (Author::Asked, Attribution::Agent | Attribution::Outside) => None,
             (_, Attribution::Unclear) => Some(DifferenceReason::Unclear),

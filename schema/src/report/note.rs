@@ -1,0 +1,89 @@
+//! What an operation says beyond its files, for programs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A note of an operation: the sentence of `notes`, and the same for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NoteReport {
+    /// What kind of note it is.
+    pub code: NoteCode,
+    /// The sentence.
+    pub text: String,
+    /// The paths, branches, directories or ids that it is about: all of them, where the sentence names only the first.
+    pub about: Vec<String>,
+}
+
+/// The kinds of note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteCode {
+    /// Content that the store borrowed from the repository could not be copied, or is lost.
+    Borrowed,
+    /// An earlier operation was cut off, and was finished first.
+    Finished,
+    /// An operation is not done yet: the next command finishes it.
+    Open,
+    /// A step was not recorded, and its changes stay.
+    StepNotRecorded,
+    /// The message was not captured: the snapshots around it are relied on.
+    MessageNotCaptured,
+    /// No step of a message was recorded, and files changed since count as the user's.
+    NoStep,
+    /// The workspace could not be compared with the state that it went to.
+    NotCompared,
+    /// Directories could not be read then: what happened below them is unknown.
+    Unread,
+    /// No snapshot holds these paths, so they were left alone.
+    NotCaptured,
+    /// Permissions of directories stay.
+    DirectoryPermissions,
+    /// A path that was asked for is unknown.
+    UnknownPath,
+    /// Version control other than git moved, and stays.
+    VersionControl,
+    /// Commits that the agent made stay.
+    Commits,
+    /// HEAD moved, and stays.
+    Head,
+    /// A branch was moved, and stays.
+    BranchMoved,
+    /// Branches that the agent made stay.
+    BranchMade,
+    /// Branches are gone, and no revert makes them again.
+    BranchGone,
+    /// Tags were made or moved, and stay.
+    Tags,
+    /// Tags were removed, and no revert makes them again.
+    TagsGone,
+    /// Something was stashed, and stays in the stash.
+    Stashed,
+    /// Entries of the stash are gone.
+    StashDropped,
+    /// Something was pushed, which no revert takes back.
+    Pushed,
+    /// The repository was removed, and does not come back.
+    RepositoryRemoved,
+    /// A repository was made here, and stays.
+    RepositoryMade,
+    /// Repositories that were cloned or made below stay.
+    RepositoriesBelow,
+    /// A merge, rebase or the like is half done, and stays so.
+    GitUnderWay,
+    /// Submodules moved, and stay.
+    Submodules,
+    /// There is no repository for `--git` to move.
+    NoRepository,
+    /// The same conversation worked in other directories, which have their own reverts.
+    OtherDirectories,
+    /// Tools named files, or ran, outside the workspace.
+    Outside,
+    /// Folders stay because of files that are ignored or not captured.
+    FoldersStay,
+    /// The message that was asked for is discarded.
+    Discarded,
+    /// Nothing is reverted.
+    NothingReverted,
+    /// What differs from the state that the operation went to, where it was finished later.
+    Differs,
+}

@@ -1,0 +1,141 @@
+//! What an operation says beyond its files, for programs: the same as the sentences, with a code and all names.
+
+use ckpt_schema::report::{
+    AuthorKind, DifferenceReason, NoteCode, OperationReport, Outcome, ShowReport,
+};
+
+use testing::scenario::{World, set_clock_from_files};
+
+use super::unfinished::interrupt_before_the_first_file;
+
+fn about<'a>(report: &'a OperationReport, code: NoteCode) -> Vec<&'a [String]> {
+    let remarks = report.remarks.iter().filter(|remark| remark.code == code);
+    remarks.map(|remark| remark.about.as_slice()).collect()
+}
+
+fn assert_agree(report: &OperationReport) {
+    let texts: Vec<&String> = report.remarks.iter().map(|remark| &remark.text).collect();
+    let notes: Vec<&String> = report.notes.iter().collect();
+    assert_eq!(texts, notes, "text and JSON say the same");
+}
+
+#[test]
+fn every_note_of_an_operation_has_a_code_and_names_all_that_it_is_about() {
+    let mut world = World::git(&[("a", "1\n")]);
+    set_clock_from_files(0);
+    world.turn("m1", |world| {
+        world.write("a", "2\n");
+        for name in ["one", "two", "three", "four"] {
+            world.make_directory(format!("below/{name}/.git"));
+            world.write(format!("below/{name}/f"), "cloned\n");
+        }
+        world.run_git(&["tag", "release"]);
+        world.run_git(&["commit", "-qam", "mine"]);
+        world.run_git(&["checkout", "-q", "-b", "topic"]);
+    });
+    let report = world.revert("m1");
+    assert_agree(&report);
+    let codes: Vec<NoteCode> = report.remarks.iter().map(|remark| remark.code).collect();
+    assert_eq!(about(&report, NoteCode::Tags), [["release".to_owned()]]);
+    assert_eq!(about(&report, NoteCode::BranchMade), [["topic".to_owned()]]);
+    let commits = about(&report, NoteCode::Commits);
+    assert_eq!(
+        (commits.len(), commits[0].len(), commits[0][0].len()),
+        (1, 1, 40),
+        "the commit in full: {codes:?}"
+    );
+    let below: Vec<String> = about(&report, NoteCode::RepositoriesBelow).concat();
+    assert_eq!(
+        below,
+        ["below/four", "below/one", "below/three", "below/two"],
+        "the sentence folds them: {report:#?}"
+    );
+    let id = report.operation.expect("it was done");
+    let place = world.path("");
+    let shown = world.store.show(&place, &id).expect("its id");
+    let ShowReport::Operation { notes, remarks, .. } = shown else {
+        panic!("an operation");
+    };
+    assert_eq!(
+        (notes, remarks),
+        (report.notes, report.remarks),
+        "its row has them, too"
+    );
+}
+
+#[test]
+fn a_difference_says_in_words_why_and_because_of_whom() {
+    let mut world = World::new();
+    world.write("mine", "1\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.write("mine", "2\n");
+    world.message_in("s2", "n1");
+    world.start_in("s2");
+    world.write("theirs", "s2\n");
+    let other = world.finish_in("s2");
+    let receipt = world.revert("m1").receipt.expect("there is one");
+    let [mine, theirs] = &receipt.differences[..] else {
+        panic!("two paths: {receipt:#?}");
+    };
+    assert_eq!(mine.by[0].kind, AuthorKind::User, "{mine:?}");
+    assert_eq!(
+        (&theirs.by[0].step, &theirs.by[0].session),
+        (&other.step, &other.session),
+        "{theirs:?}"
+    );
+    for difference in &receipt.differences {
+        assert_eq!(difference.words, difference.reason.phrase());
+    }
+}
+
+#[test]
+fn what_is_finished_first_is_in_the_report_of_what_came_next_with_its_receipt() {
+    let mut world = World::new();
+    world.write("mine", "1\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.write("mine", "2\n");
+    world.revert("m1");
+    interrupt_before_the_first_file(&world);
+    world.write("a", "agent\n");
+    let report = world.unrevert();
+    assert_agree(&report);
+    let [finished] = &report.finished[..] else {
+        panic!("one: {report:#?}");
+    };
+    assert_eq!(finished.outcome, Outcome::Restored);
+    let receipt = finished.receipt.as_ref().expect("its row says its goal");
+    assert_eq!(
+        receipt.differences[0].reason,
+        DifferenceReason::Yours,
+        "{receipt:?}"
+    );
+    assert_eq!(
+        about(&report, NoteCode::Finished),
+        [[finished.operation.clone()]]
+    );
+    assert_eq!(world.read("a"), "agent\n", "and it was taken back since");
+}
+
+#[test]
+fn what_a_hook_finished_is_kept_with_the_operation() {
+    let mut world = World::new();
+    world.write("mine", "1\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.write("mine", "2\n");
+    let id = world.revert("m1").operation.expect("it was done");
+    interrupt_before_the_first_file(&world);
+    world.write("a", "agent\n");
+    world.message("m2");
+    let place = world.path("");
+    let shown = world.store.show(&place, &id).expect("its id");
+    let ShowReport::Operation { notes, remarks, .. } = shown else {
+        panic!("an operation");
+    };
+    assert_eq!(
+        notes,
+        ["finished later; not as it was then: changed since, not by an agent (`mine`)"],
+        "no person reads what a hook prints"
+    );
+    assert_eq!(remarks[0].code, NoteCode::Differs);
+    assert_eq!(remarks[0].about, ["mine"]);
+}
