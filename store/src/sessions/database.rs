@@ -220,17 +220,26 @@ impl Database {
         self.connection
             .execute_batch("VACUUM")
             .context(|| "cannot write the session store anew")?;
-        let is_busy: bool = self
-            .connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
-            .context(|| "cannot empty the log of the session store")?;
-        if is_busy {
-            return Err(Error::busy(
-                "another process reads the session store: what was forgotten is still in its log",
-            )
-            .hint("`ckpt-hook gc` finishes it"));
+        let end = Instant::now() + BUSY_TIMEOUT;
+        while !self.checkpoint()? {
+            if Instant::now() > end {
+                return Err(Error::busy(
+                    "another process reads the session store: what was forgotten is still in its log",
+                )
+                .hint("`ckpt-hook gc` finishes it"));
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
         Ok(())
+    }
+
+    /// Moves the log into the file and empties it. Waits for readers and writers, but returns false at once while another
+    /// process does the same: SQLite does not wait for that (see its `c3ref/wal_checkpoint_v2.html`).
+    fn checkpoint(&self) -> Result<bool> {
+        self.connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+            .map(|is_busy: bool| !is_busy)
+            .context(|| "cannot empty the log of the session store")
     }
 
     /// Notes something that went wrong.
