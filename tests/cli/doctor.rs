@@ -78,6 +78,29 @@ fn what_is_not_well_is_found() {
 }
 
 #[test]
+fn hooks_that_were_installed_under_another_value_of_tool_events_are_named_with_what_is_recorded() {
+    let world = Sandbox::new();
+    let install = || world.run(&["install", "claude-code"], b"").exits(0);
+    world.configure("tool_events = false\n");
+    install();
+    let run = doctor(&world, 0);
+    assert!(!run.stdout.contains("`tool_events`"), "as installed: {run}");
+    world.configure("tool_events = true\n");
+    let run = doctor(&world, 0);
+    assert!(
+        run.stdout
+            .contains("`tool_events` is on, but the hooks for single tools are not installed"),
+        "{run}"
+    );
+    install();
+    let run = doctor(&world, 0);
+    assert!(!run.stdout.contains("`tool_events`"), "written anew: {run}");
+    world.configure("tool_events = false\n");
+    let run = doctor(&world, 0);
+    assert!(run.stdout.contains("`tool_events` is off"), "{run}");
+}
+
+#[test]
 fn a_damaged_session_store_gives_way_to_one_with_every_row_that_can_be_read() {
     let world = played();
     let database = world.store().join("sessions.db");

@@ -313,7 +313,8 @@ impl<'a> Recording<'a> {
         // Some agents announce a tool only once it may run: where the first one is denied, its wait is all that is heard of it.
         let is_of_tool = matches!(self.event.event, EventKind::ToolStart | EventKind::ToolWait);
         let is_told = is_of_tool || self.event.tells_of_tools;
-        let tells_of_tools = is_told && self.place.settings.tool_events;
+        // If the setting was turned off, steps count as a whole from now on, whatever was told before.
+        let tells_of_tools = self.place.settings.tool_events.then_some(is_told);
         let session = self.session.id;
         sessions::touch_session(
             self.connection,

@@ -260,12 +260,13 @@ pub(crate) fn upsert_session(
 /// The last event of a session while the agent runs one of our commands that its user typed.
 pub(crate) const COMMAND: &str = "command";
 
-/// Notes that a session was heard of. A command that its user typed is no sign of the agent's life.
+/// Notes that a session was heard of, and whether its agent tells of its tools: once it did it does, until nobody listens
+/// any more (`None`). A command that its user typed is no sign of the agent's life.
 pub(crate) fn touch_session(
     connection: &Connection,
     id: &str,
     event: &Event,
-    tells_of_tools: bool,
+    tells_of_tools: Option<bool>,
     now: Milliseconds,
 ) -> Result<()> {
     use ckpt_schema::EventKind::{SessionEnd, StepStart, UserMessage};
@@ -274,7 +275,7 @@ pub(crate) fn touch_session(
     connection
         .prepare_cached(
             "UPDATE sessions SET last_event_at = iif(?11, last_event_at, ?2), last_event = iif(?9 AND last_event IS ?10, ?10, ?3), ended_at = iif(?4, ?2, NULL),
-                    tool_events = max(tool_events, ?5), transcript = ifnull(?6, transcript),
+                    tool_events = ifnull(max(tool_events, ?5), 0), transcript = ifnull(?6, transcript),
                     interrupted_at = iif(?7, ?2, interrupted_at),
                     process_seen = iif(?8 IS NULL, process_seen, iif(process IS ?8, min(process_seen + 1, 2), 1)),
                     process = ifnull(?8, process) WHERE id = ?1",
