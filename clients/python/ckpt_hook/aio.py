@@ -20,6 +20,7 @@ from ckpt_hook.documents import (
     SessionsReport,
     ShowReport,
     StatusReport,
+    TimelineReport,
 )
 from ckpt_hook.protocol import (
     PROTOCOL,
@@ -196,6 +197,13 @@ class Client(Listeners):
         report: OperationsReport = await self.request("operations")
         return report
 
+    async def timeline(
+        self, *, limit: int | None = None, search: str | None = None, text: str | None = None
+    ) -> TimelineReport:
+        """Returns messages, operations and changes from outside in one list, newest first."""
+        report: TimelineReport = await self.request("timeline", limit=limit, search=search, text=text)
+        return report
+
     async def show(self, id: str) -> ShowReport:
         report: ShowReport = await self.request("show", id=id)
         return report
@@ -204,8 +212,9 @@ class Client(Listeners):
         result: PatchResult = await self.request("patch", id=id)
         return result
 
-    async def blame(self, path: str | os.PathLike[str]) -> BlameReport:
-        report: BlameReport = await self.request("blame", path=path)
+    async def blame(self, path: str | os.PathLike[str], *, contents: bool | None = None) -> BlameReport:
+        """Returns which message wrote each line of a file; with `contents`, the file's bytes as well."""
+        report: BlameReport = await self.request("blame", path=path, contents=contents)
         return report
 
     async def status(self, *, session: str | None = None) -> StatusReport:

@@ -21,6 +21,7 @@ from ckpt_hook.documents import (
     SessionsReport,
     ShowReport,
     StatusReport,
+    TimelineReport,
 )
 from ckpt_hook.protocol import (
     PROTOCOL,
@@ -193,6 +194,13 @@ class Client(Listeners):
         report: OperationsReport = self.request("operations")
         return report
 
+    def timeline(
+        self, *, limit: int | None = None, search: str | None = None, text: str | None = None
+    ) -> TimelineReport:
+        """Returns messages, operations and changes from outside in one list, newest first."""
+        report: TimelineReport = self.request("timeline", limit=limit, search=search, text=text)
+        return report
+
     def show(self, id: str) -> ShowReport:
         report: ShowReport = self.request("show", id=id)
         return report
@@ -201,8 +209,9 @@ class Client(Listeners):
         result: PatchResult = self.request("patch", id=id)
         return result
 
-    def blame(self, path: str | os.PathLike[str]) -> BlameReport:
-        report: BlameReport = self.request("blame", path=path)
+    def blame(self, path: str | os.PathLike[str], *, contents: bool | None = None) -> BlameReport:
+        """Returns which message wrote each line of a file; with `contents`, the file's bytes as well."""
+        report: BlameReport = self.request("blame", path=path, contents=contents)
         return report
 
     def status(self, *, session: str | None = None) -> StatusReport:

@@ -141,6 +141,8 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(client.contents(blob).decode(), "ü\n")
         self.assertEqual(client.show("last")["version"], 1)
         self.assertEqual(client.blame("file")["path"], "file")
+        self.assertEqual(client.blame("file", contents=True)["contents"], {"bytes": 3, "encoding": "utf-8", "text": "ü\n"})
+        self.assertEqual([entry["type"] for entry in client.timeline(search="make")["entries"]], ["message"])
         self.assertEqual(len(client.sessions()["sessions"]), 1)
         self.assertEqual(client.revert("m1")["outcome"], "restored")
         self.assertFalse((self.world.workspace / "file").exists(), "what the step made is gone")

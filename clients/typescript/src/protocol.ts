@@ -1,6 +1,7 @@
 // The methods of `ckpt-hook serve --stdio`: what each takes and answers. docs/embedding.md describes them.
 
 import type {
+  BlameParameters,
   BlameReport,
   ContentsParameters,
   ContentsResult,
@@ -19,6 +20,8 @@ import type {
   StatusReport,
   SubscribeParameters,
   SubscribeResult,
+  TimelineParameters,
+  TimelineReport,
 } from "./documents.js";
 
 /** The directory that is asked about; the server's own without it. */
@@ -81,10 +84,11 @@ export interface Methods {
   sessions: [Place & { everywhere?: boolean }, SessionsReport];
   messages: [MessagesParameters, LogReport];
   operations: [Place, OperationsReport];
+  timeline: [TimelineParameters, TimelineReport];
   show: [ShowParameters, ShowReport];
   patch: [Place & ({ id: string } | { from?: string; to?: string; paths?: string[] }), PatchResult];
   contents: [ContentsParameters, ContentsResult];
-  blame: [Place & { path: string }, BlameReport];
+  blame: [BlameParameters, BlameReport];
   plan: [PlanParameters, PlanResult];
   apply: [Force & { plan: string }, OperationReport];
   revert: [Force & RevertParameters, OperationReport];

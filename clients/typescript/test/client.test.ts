@@ -183,6 +183,7 @@ test("every method of the server is known, and the other way round", () =>
       sessions: true,
       messages: true,
       operations: true,
+      timeline: true,
       show: true,
       patch: true,
       contents: true,
