@@ -129,6 +129,7 @@ test("a conflict shows both sides, and nothing is overwritten unless it is plann
   await tab.locator(".toast").waitFor();
   assert.match(world.read("recipes/rye.md"), /Mein Brot/, "what the user wrote stays");
   assert.ok(world.exists("notes.txt"), "the rest went back");
+  await tab.getByText("taken back.").waitFor();
   await tab.locator(".toast").getByRole("button", { name: "Undo" }).click();
   await tab.waitForFunction(() => !document.querySelector("#forward"));
   await row(tab, "Translate the recipes").click();
@@ -160,6 +161,29 @@ test("it moves while an agent works", async (t) => {
   world.event({ event: "turn_end" });
   await row(tab, "Add a shopping list").getByText("1 file").waitFor();
   assert.equal(await row(tab, "Round the tip").getAttribute("aria-selected"), "true", "what is read stays chosen");
+});
+
+test("what is being read stays where it is while the agent goes on", async (t) => {
+  const world = bakery();
+  const many = (word) => Array.from({ length: 300 }, (_, at) => `${word} ${at}\n`).join("");
+  world.play("m5", "Count the loaves", () => world.write("loaves.txt", many("loaf")));
+  const { tab } = await page(t, world);
+  await tab.getByRole("heading", { name: "Count the loaves" }).waitFor();
+  await tab.locator("td.come").nth(200).waitFor();
+  await tab.locator("#file-0 summary").focus();
+  await tab.locator("#detail").evaluate((place) => { place.scrollTop = 2000; });
+  world.tool("m5-1", () => world.write("rolls.txt", many("roll")));
+  world.event({ event: "turn_end" });
+  await tab.locator("#file-1").waitFor({ state: "attached" });
+  assert.equal(await tab.locator("#detail").evaluate((place) => place.scrollTop), 2000, "it does not jump");
+  assert.equal(await tab.evaluate(() => document.activeElement.closest("details")?.id), "file-0", "the focus is where it was");
+  await tab.keyboard.press("k");
+  await tab.keyboard.press("j");
+  await tab.getByRole("heading", { name: "Round the tip" }).waitFor();
+  assert.equal(await tab.evaluate(() => document.activeElement.id), "detail", "the focus stays beside the history");
+  await tab.getByRole("button", { name: "Side by side" }).press("Enter");
+  await tab.locator("table.unified").first().waitFor();
+  assert.equal(await tab.evaluate(() => document.activeElement.id), "split");
 });
 
 test("prompts, paths and contents are searched", async (t) => {
@@ -203,6 +227,7 @@ test("everything can be done with keys", async (t) => {
   await tab.keyboard.press("ArrowLeft");
   await tab.keyboard.press("Enter");
   assert.equal(await tab.evaluate(() => document.activeElement.id), "detail");
+  await tab.getByRole("heading", { name: "Translate the recipes" }).waitFor();
   await tab.locator("details.file").first().waitFor();
   await tab.keyboard.press("n");
   assert.equal(await tab.evaluate(() => document.activeElement.tagName), "SUMMARY");
@@ -235,7 +260,7 @@ test("on a phone the history fills the screen, and an entry does", async (t) => 
   await accessible(tab);
   const wide = await tab.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= 360, `nothing sticks out: ${wide}`);
-  await tab.getByRole("button", { name: "Back" }).click();
+  await tab.getByRole("button", { name: "Back", exact: true }).click();
   await row(tab, "Charge VAT").waitFor();
 });
 

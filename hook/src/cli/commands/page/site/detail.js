@@ -3,6 +3,7 @@
 import { call } from "/api.js";
 import { show, sidesOfBlobs } from "/diff.js";
 import { byId, count, h, lines, path, shown, time } from "/dom.js";
+import { keyOf } from "/timeline.js";
 
 const kinds = { added: ["A", "added"], modified: ["M", "modified"], deleted: ["D", "deleted"], mode: ["P", "permissions"], type: ["T", "another type"] };
 const actions = { write: "put back", delete: "removed", merge: "merged", keep: "kept", none: "already so" };
@@ -14,6 +15,9 @@ export const options = {
 };
 
 let current = 0;
+
+/** What is shown: the key of its entry, and its files by all that they show. */
+let last = { key: null, files: new Map() };
 
 /** Returns what an entry is, and what it changed. */
 async function look(entry) {
@@ -85,11 +89,27 @@ export async function open(entry, handlers) {
   const parts = [head];
   if (found.results?.length > 0) parts.push(results(found.results));
   if (changes.length > 1) parts.push(contentsList(changes));
-  parts.push(...changes.map((file, index) => section(file, index, handlers)));
+  const files = new Map(changes.map((file, index) => {
+    const key = JSON.stringify([index, options.split, file]);
+    return [key, (last.key === keyOf(entry) && last.files.get(key)) || section(file, index, handlers)];
+  }));
+  parts.push(...files.values());
   if (changes.length === 0) parts.push(h("p.empty", {}, "No file was changed."));
+  replace(place, parts, last.key === keyOf(entry));
+  last = { key: keyOf(entry), files };
+}
+
+/** Replaces what is shown. The focus stays in it, and an entry that is shown again stays where it is being read. */
+function replace(place, parts, isSame) {
+  const focused = place.contains(document.activeElement) && document.activeElement;
+  const top = place.scrollTop;
   place.replaceChildren(...parts);
-  place.scrollTop = 0;
-  if (matchMedia("(max-width: 760px)").matches) scrollTo(0, 0);
+  if (focused) {
+    const still = focused.isConnected ? focused : focused.id && isSame && document.getElementById(focused.id);
+    (still || place).focus({ preventScroll: true });
+  }
+  place.scrollTop = isSame ? top : 0;
+  if (!isSame && matchMedia("(max-width: 760px)").matches) scrollTo(0, 0);
 }
 
 function results(files) {
