@@ -58,6 +58,7 @@ fn outside(
     workspace_id: i64,
     filter: &LogFilter,
 ) -> Result<Vec<TimelineEntry>> {
+    // `+`: the few changes without a step have an index; by workspace, all changes would be read.
     let sql = "
         SELECT max(changes.happened_at) AS time, \"from\".tree AS from_tree, \"to\".tree AS to_tree,
                count(DISTINCT ifnull(changes.path_raw, changes.path)) AS files,
@@ -65,7 +66,7 @@ fn outside(
           FROM changes
           LEFT JOIN snapshots AS \"from\" ON \"from\".id = changes.from_snapshot_id
           LEFT JOIN snapshots AS \"to\" ON \"to\".id = changes.to_snapshot_id
-         WHERE changes.workspace_id = ?1 AND changes.step_id IS NULL
+         WHERE +changes.workspace_id = ?1 AND changes.step_id IS NULL
          GROUP BY changes.from_snapshot_id, changes.to_snapshot_id
         HAVING (?2 IS NULL OR max(changes.happened_at) >= ?2) AND (?3 IS NULL OR max(changes.happened_at) <= ?3)";
     let parameters = params![workspace_id, filter.since, filter.until];

@@ -1,6 +1,6 @@
 //! `log`, `log --operations` and `sessions`: one statement each, however long the history is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use ckpt_schema::report::{
@@ -9,7 +9,7 @@ use ckpt_schema::report::{
 };
 use rusqlite::{Connection, Row, params};
 
-use super::{LogFilter, choose};
+use super::{LogFilter, choose, totals};
 use crate::error::Result;
 use crate::ids;
 use crate::model::Milliseconds;
@@ -132,32 +132,20 @@ pub(super) fn messages(
     chosen: Messages<'_>,
 ) -> Result<Vec<MessageReport>> {
     let sql = "
-        SELECT chosen.seq, chosen.id, chosen.agent_id, chosen.session_id, chosen.agent_session, chosen.agent, chosen.prompt, chosen.created_at,
-               chosen.state, chosen.unprotected, chosen.workspace, count(DISTINCT steps.seq) AS steps,
-               total(changes.undone_by IS NULL AND changes.id IS NOT NULL) > 0 AS has_live_changes,
-               EXISTS (SELECT 1 FROM operations WHERE part_message_id = chosen.id AND alone = 1 AND permanent = 1) AS was_undone_alone,
-               (SELECT json_group_array(text) FROM (SELECT text FROM labels WHERE message_id = chosen.id ORDER BY id)) AS labels,
-               EXISTS (SELECT 1 FROM snapshots WHERE id = chosen.snapshot_id AND pruned_at IS NOT NULL) AS is_pruned,
-               iif(total(steps.state = 'open') > 0, NULL, max(steps.finished_at)) AS finished,
-               count(DISTINCT iif(changes.attribution = 'unclear', NULL, ifnull(changes.path_raw, changes.path))) AS files,
-               count(DISTINCT iif(changes.attribution = 'unclear', ifnull(changes.path_raw, changes.path), NULL)) AS unclear,
-               ifnull(sum(changes.additions) FILTER (WHERE changes.attribution <> 'unclear'), 0) AS additions,
-               ifnull(sum(changes.deletions) FILTER (WHERE changes.attribution <> 'unclear'), 0) AS deletions
-          FROM (SELECT messages.*, sessions.agent, sessions.agent_id AS agent_session, workspaces.path AS workspace
-                  FROM messages JOIN sessions ON sessions.id = messages.session_id
-                  JOIN workspaces ON workspaces.id = sessions.workspace_id
-                 WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
-                   AND (?3 IS NULL OR messages.id = ?3)
-                   AND (?5 IS NULL OR messages.created_at >= ?5) AND (?6 IS NULL OR messages.created_at <= ?6)
-                   AND (?7 IS NULL OR sessions.agent = ?7) AND (?8 IS NULL OR messages.state = ?8)
-                   AND (?10 IS NULL OR messages.seq > ?10)
-                   AND (?9 IS NULL OR messages.id IN (SELECT value FROM json_each(?9)))
-                 ORDER BY messages.seq DESC LIMIT ?4) AS chosen
-          LEFT JOIN steps ON steps.message_id = chosen.id
-          LEFT JOIN changes ON changes.step_id = steps.id
-         GROUP BY chosen.seq ORDER BY chosen.seq DESC";
+        SELECT messages.*, sessions.agent, sessions.agent_id AS agent_session, workspaces.path AS workspace,
+               snapshots.pruned_at IS NOT NULL AS is_pruned
+          FROM messages JOIN sessions ON sessions.id = messages.session_id
+          JOIN workspaces ON workspaces.id = sessions.workspace_id
+          LEFT JOIN snapshots ON snapshots.id = messages.snapshot_id
+         WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
+           AND (?3 IS NULL OR messages.id = ?3)
+           AND (?5 IS NULL OR messages.created_at >= ?5) AND (?6 IS NULL OR messages.created_at <= ?6)
+           AND (?7 IS NULL OR sessions.agent = ?7) AND (?8 IS NULL OR messages.state = ?8)
+           AND (?10 IS NULL OR messages.seq > ?10)
+           AND (?9 IS NULL OR messages.id IN (SELECT value FROM json_each(?9)))
+         ORDER BY messages.seq DESC LIMIT ?4";
     let limit = choose::sql_limit(chosen.limit);
-    let mut messages = all(
+    let mut rows = all(
         connection,
         sql,
         params![
@@ -174,11 +162,55 @@ pub(super) fn messages(
         ],
         read_message,
     )?;
+    let ids: Vec<&str> = rows.iter().map(|row| row.report.id.as_str()).collect();
+    let mut totals = totals::totals(connection, &ids)?;
+    let mut labels = labels(connection)?;
+    let undone = undone_alone_for_good(connection)?;
     let pending = pending_alone(connection)?;
-    for message in &mut messages {
-        message.undone_alone |= pending.contains(&message.id);
+    for ReadMessage { report, is_pruned } in &mut rows {
+        let totals = totals.remove(&report.id).unwrap_or_default();
+        let reason = why_not_revertable(report.state, totals.has_live_changes, *is_pruned);
+        report.revertable = reason.is_none();
+        report.not_revertable = reason.map(str::to_owned);
+        report.labels = labels.remove(&report.id).unwrap_or_default();
+        // A part that was taken back before the next message is not undone.
+        report.undone_alone = (undone.contains(&report.id) && !totals.has_live_changes)
+            || pending.contains(&report.id);
+        report.steps = totals.steps;
+        report.files = totals.files;
+        report.unclear = totals.unclear;
+        report.additions = totals.additions;
+        report.deletions = totals.deletions;
+        report.finished = totals.finished;
     }
-    Ok(messages)
+    Ok(rows.into_iter().map(|row| row.report).collect())
+}
+
+/// A row of `messages`, before what its steps did is known.
+struct ReadMessage {
+    report: MessageReport,
+    is_pruned: bool,
+}
+
+/// Returns the labels of messages, oldest first: a person gives few.
+fn labels(connection: &Connection) -> Result<HashMap<String, Vec<String>>> {
+    let sql = "SELECT message_id, text FROM labels WHERE message_id IS NOT NULL ORDER BY id";
+    let rows: Vec<(String, String)> =
+        all(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut labels: HashMap<String, Vec<String>> = HashMap::new();
+    for (message, text) in rows {
+        labels.entry(message).or_default().push(text);
+    }
+    Ok(labels)
+}
+
+/// Returns the messages that were undone alone, which nothing takes back.
+fn undone_alone_for_good(connection: &Connection) -> Result<HashSet<String>> {
+    let sql = "SELECT part_message_id FROM operations
+                WHERE alone = 1 AND permanent = 1 AND part_message_id IS NOT NULL";
+    Ok(all(connection, sql, [], |row| row.get(0))?
+        .into_iter()
+        .collect())
 }
 
 /// Returns the messages that pending reverts undo alone, of all sessions: there are few at a time, if any.
@@ -194,41 +226,33 @@ fn pending_alone(connection: &Connection) -> Result<BTreeSet<String>> {
     Ok(pending)
 }
 
-fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
-    let state = word(row, Table::Messages, "state")?;
-    let has_live_changes: bool = row.get("has_live_changes")?;
-    let was_undone_alone: bool = row.get("was_undone_alone")?;
-    let not_revertable = why_not_revertable(state, has_live_changes, row.get("is_pruned")?);
-    Ok(MessageReport {
-        seq: row.get("seq")?,
-        agent_session: row.get("agent_session")?,
-        revertable: not_revertable.is_none(),
-        not_revertable: not_revertable.map(str::to_owned),
-        id: row.get("id")?,
-        agent_id: row.get("agent_id")?,
-        session: row.get("session_id")?,
-        agent: row.get("agent")?,
-        prompt: row.get("prompt")?,
-        labels: labels(row)?,
-        time: row.get("created_at")?,
-        state,
-        // A part that was taken back before the next message is not undone.
-        undone_alone: was_undone_alone && !has_live_changes,
-        steps: count(row, "steps")?,
-        files: count(row, "files")?,
-        unclear: count(row, "unclear")?,
-        additions: count(row, "additions")?,
-        deletions: count(row, "deletions")?,
-        unprotected: row.get("unprotected")?,
-        workspace: row.get("workspace")?,
-        finished: row.get("finished")?,
+fn read_message(row: &Row<'_>) -> rusqlite::Result<ReadMessage> {
+    Ok(ReadMessage {
+        is_pruned: row.get("is_pruned")?,
+        report: MessageReport {
+            seq: row.get("seq")?,
+            id: row.get("id")?,
+            agent_id: row.get("agent_id")?,
+            session: row.get("session_id")?,
+            agent_session: row.get("agent_session")?,
+            agent: row.get("agent")?,
+            labels: Vec::new(),
+            prompt: row.get("prompt")?,
+            time: row.get("created_at")?,
+            state: word(row, Table::Messages, "state")?,
+            steps: 0,
+            files: 0,
+            unclear: 0,
+            additions: 0,
+            deletions: 0,
+            unprotected: row.get("unprotected")?,
+            revertable: true,
+            not_revertable: None,
+            workspace: row.get("workspace")?,
+            finished: None,
+            undone_alone: false,
+        },
     })
-}
-
-fn labels(row: &Row<'_>) -> rusqlite::Result<Vec<String>> {
-    let text: String = row.get("labels")?;
-    // The array was made by SQLite itself.
-    Ok(serde_json::from_str(&text).unwrap_or_default())
 }
 
 /// Returns why `revert --message` refuses a message, or `None` if it does not. Changes of a discarded message that

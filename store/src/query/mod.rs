@@ -20,6 +20,7 @@ mod renames;
 mod show;
 mod status;
 
+mod totals;
 use std::path::PathBuf;
 
 use ckpt_schema::report::MessageState;
