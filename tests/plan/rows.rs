@@ -470,7 +470,7 @@ fn a_conflict_names_the_other_session() {
     world.agent("f", a, b);
     world.other("f", b, c, codex());
     let item = world.item("f").expect("it has a change to undo");
-    let reason = "changed in the same lines since by codex (step `t9` of session `s2`)";
+    let reason = "changed in the same lines since by codex";
     assert_eq!(
         (item.action, item.reason.as_deref()),
         (FileAction::Keep, Some(reason)),
@@ -514,7 +514,7 @@ fn a_shared_change_stays_unless_it_is_named() {
     };
     world.happens("f", a, b, codex(), Claim::Shared(vec![source]));
     let item = world.item("f").expect("it is reported");
-    let reason = "shared with codex (step `t9` of session `s2`)";
+    let reason = "shared with codex";
     assert_eq!(
         (item.result, item.reason.as_deref()),
         (FileResult::Conflict, Some(reason)),

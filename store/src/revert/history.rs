@@ -63,21 +63,11 @@ pub enum Claim {
 
 impl fmt::Display for Author {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::User => formatter.write_str("the user"),
-            Self::Unrecorded => formatter.write_str("the user, or in a step that was not recorded"),
-            Self::Agent(source) => source.fmt(formatter),
-        }
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{} (step `{}` of session `{}`)",
-            self.agent, self.step, self.session
-        )
+        formatter.write_str(match self {
+            Self::User => "the user",
+            Self::Unrecorded => "the user, or in a step that was not recorded",
+            Self::Agent(source) => &source.agent,
+        })
     }
 }
 
@@ -297,11 +287,14 @@ impl fmt::Display for Reason {
             Self::Changed {
                 difference,
                 authors,
-            } => write!(formatter, "{difference} since by {}", Names(authors)),
+            } => write!(formatter, "{difference} since by {}", names(authors)),
             Self::Shared(sources) if sources.is_empty() => {
                 formatter.write_str("shared with another session")
             }
-            Self::Shared(sources) => write!(formatter, "shared with {}", Names(sources)),
+            Self::Shared(sources) => {
+                let agents: Vec<Author> = sources.iter().cloned().map(Author::Agent).collect();
+                write!(formatter, "shared with {}", names(&agents))
+            }
             Self::Unclear(known) => write!(formatter, "{UNCLEAR}{known}"),
             Self::Missing(missing) => missing.fmt(formatter),
             Self::Blocked(path) => write!(formatter, "no place for it beside `{}`", path.to_text()),
@@ -336,20 +329,42 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Several names in a sentence.
-struct Names<'a, T>(&'a [T]);
-
-impl<T: fmt::Display> fmt::Display for Names<'_, T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, name) in self.0.iter().enumerate() {
-            let separator = match index {
-                0 => "",
-                _ if index + 1 == self.0.len() => " and ",
-                _ => ", ",
-            };
-            write!(formatter, "{separator}{name}")?;
+/// Returns who changed something, in a phrase: an agent is named once, however many steps it took. Programs have the ids
+/// beside it.
+fn names(authors: &[Author]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    let mut agents: Vec<&str> = Vec::new();
+    for author in authors {
+        match author {
+            Author::User | Author::Unrecorded => names.push(author.to_string()),
+            Author::Agent(source) if agents.contains(&source.agent.as_str()) => {}
+            Author::Agent(source) => {
+                agents.push(&source.agent);
+                names.push(agent(&source.agent, authors));
+            }
         }
-        Ok(())
+    }
+    match names.split_last() {
+        None => "another session".to_owned(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// Returns an agent's name, with how much of it was at work if that was more than one step.
+fn agent(name: &str, authors: &[Author]) -> String {
+    let of_agent = || {
+        authors.iter().filter_map(|author| match author {
+            Author::Agent(source) if source.agent == name => Some(source),
+            Author::Agent(_) | Author::User | Author::Unrecorded => None,
+        })
+    };
+    let steps: BTreeSet<&str> = of_agent().map(|source| source.step.as_str()).collect();
+    let sessions: BTreeSet<&str> = of_agent().map(|source| source.session.as_str()).collect();
+    match (steps.len(), sessions.len()) {
+        (0 | 1, _) => name.to_owned(),
+        (steps, 1) => format!("{name} ({steps} steps)"),
+        (steps, sessions) => format!("{name} ({steps} steps of {sessions} sessions)"),
     }
 }
 
@@ -461,14 +476,30 @@ mod tests {
                 authors
             }
             .to_string(),
-            "changed in the same lines since by the user, codex (step `t` of session `s`) and pi (step `t` of session `s`)",
+            "changed in the same lines since by the user, codex and pi",
             "a sentence for people"
         );
         assert_eq!(
             Reason::Shared(vec![source("codex")]).to_string(),
-            "shared with codex (step `t` of session `s`)",
+            "shared with codex",
             "who else was at it"
         );
+        let steps = |number: usize| -> Vec<Source> {
+            (0..number)
+                .map(|step| Source {
+                    step: format!("t{step}"),
+                    session: format!("s{}", step / 5),
+                    ..source("codex")
+                })
+                .collect()
+        };
+        for (number, said) in [
+            (3, "shared with codex (3 steps)"),
+            (10, "shared with codex (10 steps of 2 sessions)"),
+        ] {
+            let reason = Reason::Shared(steps(number)).to_string();
+            assert_eq!(reason, said, "a phrase, and no list of ids");
+        }
     }
 
     #[test]
