@@ -174,6 +174,18 @@ fn file_clock() -> FileTime {
     now + ahead.unwrap_or_default() * 1_000_000_000
 }
 
+/// Returns how much of an id is shown at least; `$CKPT_HOOK_TEST_ID_LENGTH` of a debug build says so, because random ids that begin
+/// alike would change a text that a test compares.
+pub fn least_of_an_id() -> usize {
+    let asked = match cfg!(debug_assertions) {
+        true => variable("CKPT_HOOK_TEST_ID_LENGTH"),
+        false => None,
+    };
+    asked
+        .and_then(|length| length.to_str()?.parse().ok())
+        .unwrap_or(ckpt_store::LEAST_OF_AN_ID)
+}
+
 /// The XDG base directory specification: "If an implementation encounters a relative path … ignore it".
 fn absolute(name: &str) -> Option<PathBuf> {
     variable(name)

@@ -35,8 +35,9 @@ use ckpt_schema::report;
 
 pub use error::{Error, ErrorKind, Result};
 pub use fs::disk::now as file_clock;
-#[cfg(target_os = "linux")]
 pub use hints::{Limits as WatchLimits, serve as watch};
+#[cfg(target_os = "linux")]
+pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
 pub use model::chosen::{Chosen, Content};
 pub use model::request::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
 pub use model::{FileTime, Milliseconds};
@@ -269,6 +270,22 @@ impl Store {
     /// Returns the messages of the workspace that holds `cwd`, newest first.
     pub fn log(&mut self, cwd: &Path, filter: &query::LogFilter) -> Result<report::LogReport> {
         query::log(self, cwd, filter)
+    }
+
+    /// Returns how much of each id tells it from every other one.
+    pub fn prefixes(&self) -> Result<Prefixes> {
+        Prefixes::read(self.database.connection())
+    }
+
+    /// Searches what messages of the workspace that holds `cwd` changed, `count` of them, from the newest or from `before` on.
+    pub fn search(
+        &mut self,
+        cwd: &Path,
+        text: &str,
+        before: Option<i64>,
+        count: usize,
+    ) -> Result<query::Searched> {
+        query::search(self, cwd, text, before, count)
     }
 
     /// Returns the operations of the workspace that holds `cwd`, newest first.

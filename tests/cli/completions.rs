@@ -13,7 +13,8 @@ fn world() -> (Sandbox, String, String) {
     let id = |command: &str, list: &str| {
         let document = world.json(&[command]);
         let id = document[list][0]["id"].as_str().expect("there is one");
-        id[..8].to_owned()
+        // As much of an id as there is of each at least.
+        id[..4].to_owned()
     };
     let (message, session) = (id("log", "messages"), id("sessions", "sessions"));
     (world, message, session)

@@ -13,6 +13,7 @@ mod forget;
 mod generated;
 mod history_page;
 mod hunks;
+mod ids;
 mod inside;
 mod install;
 mod label;

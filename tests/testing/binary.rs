@@ -91,6 +91,7 @@ impl Sandbox {
             .env("CKPT_HOOK_HOME", self.store())
             .env("PATH", "/usr/bin:/bin")
             .env("TZ", "UTC")
+            .env("CKPT_HOOK_TEST_ID_LENGTH", "8")
             .current_dir(self.workspace());
         if self.is_old.load(Ordering::SeqCst) {
             command.env("CKPT_HOOK_TEST_FILE_CLOCK", SETTLED);

@@ -8,7 +8,8 @@ use super::arguments::Common;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::surroundings::Surroundings;
+use crate::output::text::know_ids;
+use crate::surroundings::{self, Surroundings};
 
 /// What a command works with.
 pub struct Invocation {
@@ -39,7 +40,13 @@ impl Invocation {
 
     /// Opens the store. A missing one is not created.
     pub fn open(&self) -> Result<Store, Failure> {
-        Ok(Store::open_existing(self.for_store()?)?)
+        let store = Store::open_existing(self.for_store()?)?;
+        if !self.output.is_json()
+            && let Ok(prefixes) = store.prefixes()
+        {
+            know_ids(prefixes, surroundings::least_of_an_id());
+        }
+        Ok(store)
     }
 
     /// Opens the store, and creates a missing one: for a command that records.

@@ -6,8 +6,10 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::sync::OnceLock;
 
 use ckpt_schema::report::PathText;
+use ckpt_store::Prefixes;
 use console::{AnsiCodeIterator, measure_text_width};
 
 /// Returns text in which nothing acts on a terminal.
@@ -113,9 +115,25 @@ pub fn title(prompt: Option<&str>) -> String {
     safe(line.unwrap_or("")).into_owned()
 }
 
+/// How much of an id is shown where the others are not known, as of a commit of the user's.
+const OF_AN_ID: usize = 8;
+
+/// The ids of the store, and how much of one is shown at least. A process shows ids of one store, in every text that it makes.
+static IDS: OnceLock<(Prefixes, usize)> = OnceLock::new();
+
+/// From now on, ids are shortened to what tells them from these.
+pub fn know_ids(prefixes: Prefixes, least: usize) {
+    // The first store that is opened is the one that is shown.
+    let _ = IDS.set((prefixes, least));
+}
+
 /// Returns the beginning of an id, long enough to be told from others; a prefix is accepted wherever an id is.
 pub fn short(id: &str) -> String {
-    safe(id.get(..8).unwrap_or(id)).into_owned()
+    let unique = IDS
+        .get()
+        .and_then(|(prefixes, least)| Some(prefixes.length(id)?.max(*least)));
+    let length = unique.unwrap_or(OF_AN_ID);
+    safe(id.get(..length).unwrap_or(id)).into_owned()
 }
 
 /// Returns how many columns text takes at most. A terminal that does not know a joined emoji shows its parts.

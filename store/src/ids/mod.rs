@@ -12,6 +12,7 @@
 
 mod candidates;
 mod errors;
+mod prefixes;
 
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,8 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::error::{Context, Result};
 use crate::sessions::{self, MessageRow, SessionRow, SnapshotRow, StepRow};
 use candidates::{IdKind, SearchScope};
+
+pub use prefixes::{LEAST, Prefixes};
 
 /// Whatever an id is of.
 #[derive(Clone, Debug, PartialEq, Eq)]

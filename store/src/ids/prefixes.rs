@@ -1,0 +1,81 @@
+//! How much of an id tells it from every other one in the store.
+
+use rusqlite::Connection;
+
+use crate::error::{Context, Result};
+
+/// The shortest prefix that is taken for an id.
+pub const LEAST: usize = 4;
+
+/// How many digits of an id are compared: two random ids that have them in common do not come up.
+const COMPARED: usize = 16;
+
+/// The beginnings of all ids of a store: of messages, steps, sessions, operations and snapshots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prefixes(Vec<u64>);
+
+impl Prefixes {
+    /// Reads them; each table has an index that holds its ids alone, but for the snapshots.
+    pub(crate) fn read(connection: &Connection) -> Result<Self> {
+        let read = || {
+            let mut keys = Vec::new();
+            for sql in [
+                "SELECT id FROM messages",
+                "SELECT id FROM steps",
+                "SELECT id FROM sessions",
+                "SELECT id FROM operations",
+                "SELECT tree FROM snapshots",
+            ] {
+                let mut statement = connection.prepare(sql)?;
+                let mut rows = statement.query([])?;
+                while let Some(row) = rows.next()? {
+                    keys.extend(row.get_ref(0)?.as_str().ok().and_then(key));
+                }
+            }
+            Ok::<_, rusqlite::Error>(keys)
+        };
+        let mut keys = read().context(|| "cannot read the ids")?;
+        keys.sort_unstable();
+        // A tree that was captured twice is one id.
+        keys.dedup();
+        Ok(Self(keys))
+    }
+
+    /// Returns how many characters of an id tell it from all others, but no fewer than a prefix needs; `None` for what is no id of the
+    /// store.
+    pub fn length(&self, id: &str) -> Option<usize> {
+        let own = key(id)?;
+        let place = self.0.binary_search(&own).ok()?;
+        let before = place.checked_sub(1).and_then(|place| self.0.get(place));
+        let neighbours = before.into_iter().chain(self.0.get(place + 1));
+        let common = neighbours
+            .map(|other| (other ^ own).leading_zeros() as usize / 4)
+            .max();
+        Some(common.map_or(LEAST, |common| LEAST.max(common + 1)))
+    }
+}
+
+fn key(id: &str) -> Option<u64> {
+    u64::from_str_radix(id.get(..COMPARED)?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_as_long_as_it_takes_to_tell_it_from_its_neighbours() {
+        let id = |text: &str| format!("{text:0<32}");
+        let mut keys: Vec<u64> = ["12345a", "12345b", "1299", "f"]
+            .iter()
+            .filter_map(|text| key(&id(text)))
+            .collect();
+        keys.sort_unstable();
+        let prefixes = Prefixes(keys);
+        for (text, length) in [("12345a", 6), ("12345b", 6), ("1299", 4), ("f", 4)] {
+            assert_eq!(prefixes.length(&id(text)), Some(length), "of {text}");
+        }
+        assert_eq!(prefixes.length(&id("abcd")), None, "none of the store's");
+        assert_eq!(prefixes.length("nothing"), None, "no id at all");
+    }
+}
