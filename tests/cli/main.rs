@@ -18,6 +18,7 @@ mod inside;
 mod install;
 mod label;
 mod manners;
+mod matrix;
 mod messages;
 mod migration;
 mod oneshot;

@@ -1,4 +1,4 @@
-//! Choosing a message: whatever key ends it, the terminal is as it was.
+//! Choosing a message for a revert with options: whatever key ends it, the terminal is as it was.
 
 use crate::screen::Screen;
 use testing::binary::Sandbox;
@@ -18,7 +18,7 @@ fn world() -> Sandbox {
 }
 
 fn picking(world: &Sandbox, columns: u16) -> Option<Screen> {
-    let line = "echo before; ckpt-hook revert; code=$?; echo after $code";
+    let line = "echo before; ckpt-hook revert --session s; code=$?; echo after $code";
     let mut screen = Screen::open(world, columns, line)?;
     screen.wait_for(PROMPT);
     screen.wait_for("m20");

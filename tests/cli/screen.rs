@@ -21,6 +21,7 @@ pub struct Screen {
     keys: Option<ChildStdin>,
     output: Receiver<Vec<u8>>,
     screen: vt100::Parser,
+    raw: Vec<u8>,
 }
 
 impl Screen {
@@ -54,6 +55,7 @@ impl Screen {
             keys,
             output,
             screen: vt100::Parser::new(ROWS, NonZero::new(columns)?, 0),
+            raw: Vec::new(),
         })
     }
 
@@ -93,6 +95,11 @@ impl Screen {
         self.screen.screen().contents()
     }
 
+    /// Returns every byte that came.
+    pub fn raw(&self) -> &[u8] {
+        &self.raw
+    }
+
     /// Returns whether the cursor is to be seen.
     pub fn has_cursor(&self) -> bool {
         !self.screen.screen().hide_cursor()
@@ -118,6 +125,7 @@ impl Screen {
         match self.output.recv_timeout(PATIENCE) {
             Ok(bytes) => {
                 self.screen.process(&bytes);
+                self.raw.extend(bytes);
                 true
             }
             Err(RecvTimeoutError::Disconnected) => false,

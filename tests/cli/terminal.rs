@@ -48,7 +48,7 @@ fn two_messages() -> Sandbox {
 fn a_message_is_chosen_its_plan_is_shown_and_yes_is_asked_for() {
     let world = two_messages();
     // The second line of the list, then yes.
-    let Some(run) = on_a_terminal(&world, "revert", "\u{1b}[B\ry") else {
+    let Some(run) = on_a_terminal(&world, "revert --session s", "\u{1b}[B\ry") else {
         return;
     };
     assert_eq!(run.code, Some(0), "it was done: {run}");
@@ -66,7 +66,7 @@ fn a_message_is_chosen_its_plan_is_shown_and_yes_is_asked_for() {
 #[test]
 fn no_is_an_answer() {
     let world = two_messages();
-    let Some(run) = on_a_terminal(&world, "revert", "\rn") else {
+    let Some(run) = on_a_terminal(&world, "revert --session s", "\rn") else {
         return;
     };
     assert!(

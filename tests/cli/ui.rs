@@ -89,7 +89,7 @@ fn only_the_marked_files_are_reverted() {
         return;
     };
     screen.wait_for("+drei");
-    screen.press("\r ");
+    screen.press("\r\t");
     screen.wait_for("1 marked");
     screen.press("r");
     screen.wait_for("Would undo this part");
@@ -169,9 +169,9 @@ fn one_pane_at_a_time_fits_into_a_small_terminal() {
     let Some(mut screen) = browse(&world, 12, 40, "NO_COLOR=1") else {
         return;
     };
-    screen.press("\t");
+    screen.press("\r");
     screen.wait_for("▸ 2 files");
-    screen.press("\t");
+    screen.press("\r");
     screen.wait_for("+drei");
     assert_eq!(screen.wrapped(), None, "every row fits");
     let rows = screen.contents().trim_end().lines().count();
@@ -230,5 +230,97 @@ fn without_a_terminal_it_says_what_prints_the_same() {
         screen.contents().contains("after 2"),
         "an agent's terminal has nobody who leaves it: {}",
         screen.contents()
+    );
+}
+
+#[test]
+fn only_the_marked_hunks_are_reverted() {
+    let world = Sandbox::new();
+    let lines = |five: &str, thirty: &str| -> String {
+        let line = |number: usize| match number {
+            5 => format!("{five}\n"),
+            30 => format!("{thirty}\n"),
+            _ => format!("{number}\n"),
+        };
+        (1..=40).map(line).collect()
+    };
+    world.write("long", lines("5", "30"));
+    world.play("m1", "both ends", |world| {
+        world.write("long", lines("five", "thirty"));
+    });
+    world.play("m2", "second", |world| world.write("other", "1\n"));
+    let Some(mut screen) = browse(&world, 40, 110, "") else {
+        return;
+    };
+    screen.press("j");
+    screen.wait_for("+thirty");
+    screen.press("\r\rG\t");
+    screen.wait_for("[x] @@ -27");
+    screen.press("r");
+    screen.wait_for("nothing is changed yet");
+    screen.press("y");
+    screen.wait_until("the timeline again", |contents| {
+        contents.contains("▸ Timeline") && !contents.contains("nothing is changed yet")
+    });
+    assert_eq!(
+        String::from_utf8(world.read("long")).expect("text"),
+        lines("five", "30"),
+        "the other hunk stays"
+    );
+    screen.press("u");
+    screen.wait_until("the way back", |_| {
+        world.read("long") == lines("five", "thirty").into_bytes()
+    });
+    screen.press("q");
+    is_whole(&mut screen, 0);
+}
+
+#[test]
+fn one_message_is_undone_while_later_ones_stay() {
+    let world = two_messages();
+    let Some(mut screen) = browse(&world, 30, 110, "") else {
+        return;
+    };
+    screen.press("ja");
+    screen.wait_for("nothing is changed yet");
+    screen.press("y");
+    screen.wait_until("it is gone", |_| world.tree().len() == 2);
+    screen.press("q");
+    is_whole(&mut screen, 0);
+}
+
+#[test]
+fn what_messages_changed_is_searched_as_one_types() {
+    let world = two_messages();
+    let Some(mut screen) = browse(&world, 30, 110, "") else {
+        return;
+    };
+    screen.press("/EIN");
+    screen.wait_until("the message that wrote `eins`", |contents| {
+        contents.contains("first") && !contents.contains("second")
+    });
+    screen.press("\u{3}");
+    is_whole(&mut screen, 130);
+}
+
+#[test]
+fn revert_without_an_id_opens_it() {
+    let world = two_messages();
+    let line = "echo before; ckpt-hook revert; echo after $?; stty -a | tr ' ;' '\\n\\n' | grep -x -e icanon -e echo";
+    let Some(mut screen) = Screen::open(&world, 100, line) else {
+        return;
+    };
+    screen.wait_for("▸ Timeline");
+    screen.press("jr");
+    screen.wait_for("Would go back to just before “first”");
+    screen.press("y");
+    screen.wait_for("Went back to just before “first”");
+    assert_eq!(world.tree().len(), 0, "nothing is left");
+    screen.press("q");
+    is_whole(&mut screen, 0);
+    let run = world.run(&["revert"], b"").exits(2);
+    assert!(
+        run.stderr.contains("needs a message"),
+        "nobody sits there: {run}"
     );
 }

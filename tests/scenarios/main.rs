@@ -35,6 +35,7 @@ mod redo;
 mod refused;
 mod remarks;
 mod restoring;
+mod searching;
 mod sessions;
 mod side_by_side;
 mod told;

@@ -72,6 +72,13 @@ impl Hunk {
             .collect()
     }
 
+    /// Returns whether all that it changes stands within these old lines.
+    pub fn is_within(&self, lines: &Range<usize>) -> bool {
+        self.0
+            .iter()
+            .all(|block| lines.start <= block.old.start && block.old.end <= lines.end)
+    }
+
     /// Returns whether it can be split.
     pub fn has_parts(&self) -> bool {
         self.0.len() > 1

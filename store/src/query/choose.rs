@@ -49,7 +49,10 @@ pub(super) fn by_content(
         if !has(prompt.as_deref(), filter.grep.as_deref()) {
             continue;
         }
-        if !has(prompt.as_deref(), filter.search.as_deref()) && !by_path.contains(&id) {
+        let is_found = has(prompt.as_deref(), filter.search.as_deref())
+            || by_path.contains(&id)
+            || filter.found.contains(&id);
+        if !is_found {
             continue;
         }
         if only.is_empty() && filter.text.is_none() {
@@ -129,7 +132,7 @@ fn candidates(
     })
 }
 
-fn changes_of_message(connection: &Connection, id: &str) -> Result<Vec<Change>> {
+pub(super) fn changes_of_message(connection: &Connection, id: &str) -> Result<Vec<Change>> {
     let steps = "SELECT id FROM steps WHERE message_id = ?1 ORDER BY seq";
     let steps: Vec<String> = all(connection, steps, [id], |row| row.get("id"))?;
     let mut changes = Vec::new();
@@ -141,7 +144,7 @@ fn changes_of_message(connection: &Connection, id: &str) -> Result<Vec<Change>> 
 }
 
 /// What only went from one path to another added no text and removed none.
-fn leave_moves_out(changes: &mut Vec<Change>) {
+pub(super) fn leave_moves_out(changes: &mut Vec<Change>) {
     let blob = |state: State| state.and_then(|entry| entry.blob);
     let gone: BTreeSet<_> = changes
         .iter()
@@ -163,12 +166,27 @@ fn leave_moves_out(changes: &mut Vec<Change>) {
 
 /// Returns whether a text stands in one side of a change more often than in the other.
 fn differs_in(snapshots: &Snapshots, change: &Change, text: &str) -> bool {
+    differs(snapshots, change, |bytes| count(bytes, text.as_bytes()))
+}
+
+/// Like [`differs_in`], whatever the case of ASCII letters; `text` has none that is large.
+pub(super) fn differs_whatever_the_case(
+    snapshots: &Snapshots,
+    change: &Change,
+    text: &str,
+) -> bool {
+    differs(snapshots, change, |bytes| {
+        count(&bytes.to_ascii_lowercase(), text.as_bytes())
+    })
+}
+
+fn differs(snapshots: &Snapshots, change: &Change, count: impl Fn(&[u8]) -> usize) -> bool {
     let occurrences = |state: State| {
         let blob = state.and_then(|entry| entry.blob)?;
         let bytes = snapshots
             .read_blob_up_to(blob, lines::MAX_SIZE as u64)
             .ok()??;
-        Some(count(&bytes, text.as_bytes()))
+        Some(count(&bytes))
     };
     change.old != change.new
         && occurrences(change.old).unwrap_or(0) != occurrences(change.new).unwrap_or(0)

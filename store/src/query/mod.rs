@@ -17,10 +17,12 @@ mod label;
 mod own;
 mod proposal;
 mod renames;
+mod search;
 mod show;
 mod status;
-
 mod totals;
+
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use ckpt_schema::report::MessageState;
@@ -41,6 +43,8 @@ pub(crate) use history::{log, operations, sessions};
 pub(crate) use label::{label, labels};
 pub(crate) use proposal::proposal;
 pub use proposal::{Proposal, Proposed};
+pub use search::Searched;
+pub(crate) use search::search;
 pub(crate) use show::{prompt, show};
 pub(crate) use status::status;
 
@@ -67,6 +71,8 @@ pub struct LogFilter {
     pub grep: Option<String>,
     /// Only those whose prompt, or the path of a file that they changed, has this in it, whatever the case.
     pub search: Option<String>,
+    /// Messages with these ids as well, although `search` finds nothing in their prompts and paths.
+    pub found: BTreeSet<String>,
     /// Only those that changed how often this stands in a file, as `git log -S` asks.
     pub text: Option<String>,
     /// Only those that changed something at or below these, relative to the current directory.

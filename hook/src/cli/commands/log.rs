@@ -1,5 +1,7 @@
 //! `log`: messages, operations, snapshots, or all of these in one timeline.
 
+use std::collections::BTreeSet;
+
 use ckpt_schema::report::MessageState;
 use ckpt_store::query::LogFilter;
 use ckpt_store::{Milliseconds, Store};
@@ -101,6 +103,7 @@ fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter
         }),
         grep: arguments.grep.clone(),
         search: None,
+        found: BTreeSet::new(),
         text: arguments.text.clone(),
         paths: arguments
             .paths

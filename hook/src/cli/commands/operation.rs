@@ -3,14 +3,18 @@
 use std::path::PathBuf;
 
 use ckpt_store::model::request::{OnConflict, Unclear};
+use ckpt_store::query::LogFilter;
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
 
 use super::outcome::{finish, watched};
 use super::parts::{self, How};
-use super::pick;
-use crate::cli::arguments::{self, RestoreArguments, RevertArguments, UnrevertArguments};
+use super::{pick, ui};
+use crate::cli::arguments::{
+    self, RestoreArguments, RevertArguments, UiArguments, UnrevertArguments,
+};
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
+use crate::surroundings::is_read_by_no_person;
 
 /// Carries out a plan by the token of its dry run.
 pub fn apply(invocation: &Invocation, token: &str, force: bool) -> Result<u8, Failure> {
@@ -19,7 +23,7 @@ pub fn apply(invocation: &Invocation, token: &str, force: bool) -> Result<u8, Fa
     finish(invocation, &mut store, &report, false)
 }
 
-/// Goes back to just before a message; on a terminal without one, lets the user choose.
+/// Goes back to just before a message. Without one, a terminal shows the browser; with options, a list to choose from.
 pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
     if let Some(token) = &arguments.planning.plan {
         return apply(invocation, token, arguments.force);
@@ -44,6 +48,19 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         force: arguments.force,
     });
     if message.is_none() && request.step.is_none() {
+        if invocation.output.can_ask() && !is_read_by_no_person() && is_plain(arguments) {
+            let newest = LogFilter {
+                limit: Some(1),
+                ..LogFilter::default()
+            };
+            if !store
+                .log(&invocation.directory()?, &newest)?
+                .messages
+                .is_empty()
+            {
+                return ui::run(invocation, &UiArguments::default());
+            }
+        }
         return pick::revert(invocation, &mut store, request, how);
     }
     let directory = invocation.directory()?;
@@ -63,6 +80,19 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         &report,
         !request.only.is_empty() || request.alone || request.step.is_some(),
     )
+}
+
+/// Returns whether nothing is asked for that the browser has no key for.
+fn is_plain(arguments: &RevertArguments) -> bool {
+    arguments.session.is_none()
+        && arguments.only.is_empty()
+        && arguments.on_conflict == arguments::OnConflict::default()
+        && arguments.unclear.is_none()
+        && !arguments.alone
+        && !arguments.patch
+        && !arguments.planning.dry_run
+        && !arguments.force
+        && !arguments.git
 }
 
 /// Goes one message forward, or all the way.

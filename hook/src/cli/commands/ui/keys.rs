@@ -21,10 +21,12 @@ pub enum Key {
     End,
     /// Opens.
     Enter,
-    /// To the next pane.
+    /// Marks.
     Tab,
     /// To the pane before.
-    BackTab,
+    Left,
+    /// To the next pane.
+    Right,
     /// Back.
     Escape,
     /// Takes the last character away.
@@ -38,24 +40,28 @@ pub enum Key {
 }
 
 /// Every key and what it does, in the order in which `?` lists them.
-pub const KEYS: [(&str, &str); 16] = [
+pub const KEYS: [(&str, &str); 17] = [
     ("↑ ↓ j k", "one row up or down"),
     ("PgUp PgDn", "one page up or down"),
     ("Home g, End G", "to the first or the last row"),
     (
-        "Enter",
+        "Enter →",
         "open: from the timeline to the files, then the patch",
     ),
-    ("Tab Shift-Tab", "to the next pane, or the one before"),
+    ("← Shift-Tab", "to the pane before"),
     (
-        "Space",
-        "mark a file: a revert is then of the marked files alone",
+        "Tab Space",
+        "mark a file, or in its patch a hunk: a revert is then of what is marked",
     ),
-    ("/", "only prompts and paths that contain what you type"),
+    (
+        "/",
+        "only what has in its prompt, paths or changed contents what you type",
+    ),
     (
         "r",
         "show what a revert to just before this message would do",
     ),
+    ("a", "the same for this message alone: later ones stay"),
     ("y in a plan", "do it"),
     ("t in a plan", "plan again, and take what is unclear"),
     ("u", "undo the last operation"),
@@ -93,7 +99,8 @@ pub fn of(event: KeyEvent) -> Option<Key> {
         KeyCode::End => Key::End,
         KeyCode::Enter => Key::Enter,
         KeyCode::Tab => Key::Tab,
-        KeyCode::BackTab => Key::BackTab,
+        KeyCode::BackTab | KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
         KeyCode::Esc => Key::Escape,
         KeyCode::Backspace => Key::Backspace,
         _ => return None,

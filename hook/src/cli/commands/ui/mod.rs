@@ -3,6 +3,7 @@
 
 mod keys;
 mod model;
+mod parts;
 #[cfg(test)]
 mod sample;
 mod screen;
@@ -10,16 +11,17 @@ mod screen;
 mod tests;
 mod view;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ckpt_schema::report::{ChangeReport, OperationReport, Outcome, TimelineEntry};
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::revert::Before;
-use ckpt_store::{Error, RevertRequest, Store, Unclear};
+use ckpt_store::{Chosen, Content, Error, RevertRequest, Store, Unclear};
 use ratatui::crossterm::event::{self, Event};
 
 use super::changes::Changes;
@@ -29,6 +31,7 @@ use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::lines::{DiffOptions, Moved};
 use crate::output::operation::{self, Around};
+use crate::output::patch::Sides;
 use crate::output::time::Times;
 use crate::output::{Output, View, blame, failure, graph, patch, show, text};
 #[cfg(debug_assertions)]
@@ -39,6 +42,12 @@ use screen::Screen;
 
 /// How often is looked whether a hook wrote something, while no key is pressed.
 const TICK: Duration = Duration::from_millis(250);
+
+/// For how long contents are searched before a key is looked for.
+const SEARCHED_AT_ONCE: Duration = Duration::from_millis(30);
+
+/// How many messages are searched in one question.
+const MESSAGES_AT_ONCE: usize = 8;
 
 /// How many lines of a longer patch are shown.
 const PATCH_LINES: usize = 20_000;
@@ -92,6 +101,34 @@ struct Browser {
     model: Model,
     due: Due,
     data_version: i64,
+    /// The search for the filter in what messages changed.
+    search: Option<Search>,
+    /// What of the plan is done where hunks were marked.
+    chosen: Option<(PathBuf, Vec<Chosen>)>,
+}
+
+/// A search in what messages changed, as far as it has come. It goes on while no key is pressed.
+struct Search {
+    text: String,
+    /// The messages in which it was found.
+    found: BTreeSet<String>,
+    /// How many messages were looked at.
+    messages: usize,
+    /// From where to go on; `None` at the beginning.
+    before: Option<i64>,
+    is_over: bool,
+}
+
+impl Search {
+    fn new(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            found: BTreeSet::new(),
+            messages: 0,
+            before: None,
+            is_over: text.is_empty(),
+        }
+    }
 }
 
 impl Browser {
@@ -113,6 +150,8 @@ impl Browser {
             store,
             view,
             model: Model::new(),
+            search: None,
+            chosen: None,
             due: Due {
                 files: true,
                 ..Due::default()
@@ -131,9 +170,15 @@ impl Browser {
             #[cfg(debug_assertions)]
             fault::strike();
             screen.heed_signals().map_err(lost)?;
-            let mut comes = event::poll(TICK).map_err(lost)?;
+            let is_searching = self.is_searching();
+            let patience = if is_searching { Duration::ZERO } else { TICK };
+            let mut comes = event::poll(patience).map_err(lost)?;
             // Nobody pays for a terminal that stands still, least of all over ssh.
             is_drawn = !comes && !self.has_news()?;
+            if !comes && is_searching {
+                self.search_on();
+                is_drawn = false;
+            }
             // Keys that are there already are taken before anything is read for the first of them.
             while comes {
                 let action = self.action_of(event::read().map_err(lost)?);
@@ -177,7 +222,59 @@ impl Browser {
         Ok(is_new)
     }
 
+    /// Returns whether more is to be searched: as long as the list has room for what is found.
+    fn is_searching(&self) -> bool {
+        let is_over = self.search.as_ref().is_none_or(|search| search.is_over);
+        !is_over && !self.model.are_operations && self.model.entries.len() < self.model.limit
+    }
+
+    /// Searches for as long as a key may wait.
+    fn search_on(&mut self) {
+        let begin = Instant::now();
+        let Some(search) = &mut self.search else {
+            return;
+        };
+        let before = search.found.len();
+        while !search.is_over && begin.elapsed() < SEARCHED_AT_ONCE {
+            let part = self.store.search(
+                &self.directory,
+                &search.text,
+                search.before,
+                MESSAGES_AT_ONCE,
+            );
+            match part {
+                Ok(part) => {
+                    search.found.extend(part.found);
+                    search.messages += part.messages;
+                    search.before = part.next;
+                    search.is_over = part.next.is_none();
+                }
+                Err(error) => {
+                    search.is_over = true;
+                    self.model.notice = Some(error.to_string());
+                }
+            }
+        }
+        self.due.list |= search.found.len() > before;
+        self.model.searched = (!search.is_over).then_some(search.messages);
+    }
+
+    /// Says that something goes on before it is begun.
+    fn announce(&mut self, screen: &mut Screen, what: &str) -> Result<(), Failure> {
+        self.model.notice = Some(format!("{what} …"));
+        self.draw(screen)?;
+        self.model.notice = None;
+        Ok(())
+    }
+
     fn act(&mut self, action: Action, screen: &mut Screen) -> Result<(), Failure> {
+        match &action {
+            Action::Plan { .. } => self.announce(screen, "planning")?,
+            Action::Apply(_) => self.announce(screen, "reverting")?,
+            Action::Undo => self.announce(screen, "undoing")?,
+            Action::Blame => self.announce(screen, "reading the history of the file")?,
+            _ => {}
+        }
         match action {
             Action::Nothing | Action::Quit => {}
             Action::List => self.due.list = true,
@@ -190,10 +287,19 @@ impl Browser {
                 self.model.notice = Some(format!("copied {id}"));
             }
             Action::Blame => self.tell(Self::blame),
-            Action::Plan { take_unclear } => self.tell(|browser| browser.plan(take_unclear)),
+            Action::Plan {
+                take_unclear,
+                alone,
+            } => self.tell(|browser| browser.plan(take_unclear, alone)),
             Action::Apply(token) => self.tell(|browser| {
-                let report = browser.store.apply(&token, false)?;
-                browser.done(&report, false)
+                let chosen = browser.chosen.take();
+                let report = match &chosen {
+                    None => browser.store.apply(&token, false)?,
+                    Some((workspace, chosen)) => {
+                        browser.store.apply_parts(workspace, chosen, false, false)?
+                    }
+                };
+                browser.done(&report, chosen.is_some())
             }),
             Action::Undo => self.tell(|browser| {
                 let asked = undo::Undo::default();
@@ -240,9 +346,20 @@ impl Browser {
             now: surroundings::now(),
             ..self.view.times
         };
+        let text = &self.model.filter;
+        if self
+            .search
+            .as_ref()
+            .is_none_or(|search| search.text != *text)
+        {
+            let search = self.search.insert(Search::new(text));
+            self.model.searched = (!search.is_over).then_some(0);
+        }
+        let found = self.search.as_ref().map(|search| search.found.clone());
         let filter = LogFilter {
             limit: Some(self.model.limit),
-            search: Some(self.model.filter.clone()).filter(|text| !text.is_empty()),
+            search: Some(text.clone()).filter(|text| !text.is_empty()),
+            found: found.unwrap_or_default(),
             ..LogFilter::default()
         };
         let entries: Vec<TimelineEntry> = match self.model.are_operations {
@@ -301,18 +418,11 @@ impl Browser {
     }
 
     fn load_patch(&mut self) -> Result<(), Failure> {
-        self.model.patch.clear();
         let Some(change) = self.model.chosen_file().cloned() else {
+            self.model.show_patch(Vec::new());
             return Ok(());
         };
-        let arguments = ChangesArguments::default();
-        let mut changes = Changes {
-            invocation: &self.invocation,
-            store: &mut self.store,
-            directory: &self.directory,
-            arguments: &arguments,
-        };
-        let sides = changes.sides(&change)?;
+        let sides = self.sides(&change)?;
         let moved = Moved::default();
         let view = View {
             width: Some(usize::MAX),
@@ -322,13 +432,25 @@ impl Browser {
         let bytes = patch::file(&change, &sides, &style);
         let text = String::from_utf8_lossy(&bytes);
         let mut lines = text.lines().map(str::to_owned);
-        self.model.patch.extend(lines.by_ref().take(PATCH_LINES));
+        let mut shown: Vec<String> = lines.by_ref().take(PATCH_LINES).collect();
         let left = lines.count() as u64;
         if left > 0 {
             let more = format!("… {} more", text::count(left, "line"));
-            self.model.patch.push(self.view.paint.faint(&more));
+            shown.push(self.view.paint.faint(&more));
         }
+        self.model.show_patch(shown);
         Ok(())
+    }
+
+    fn sides(&mut self, change: &ChangeReport) -> Result<Sides, Failure> {
+        let arguments = ChangesArguments::default();
+        let mut changes = Changes {
+            invocation: &self.invocation,
+            store: &mut self.store,
+            directory: &self.directory,
+            arguments: &arguments,
+        };
+        changes.sides(change)
     }
 
     fn root(&mut self) -> Result<PathBuf, Failure> {
@@ -360,26 +482,47 @@ impl Browser {
         }
     }
 
-    fn plan(&mut self, take_unclear: bool) -> Result<(), Failure> {
+    fn plan(&mut self, take_unclear: bool, alone: bool) -> Result<(), Failure> {
         let Some(TimelineEntry::Message(message)) = self.model.entry().cloned() else {
             return Ok(());
         };
+        self.chosen = None;
         let mut only = Vec::new();
-        if !self.model.marked.is_empty() {
+        if self.model.has_marks() {
             let root = self.root()?;
-            let path = |path| root.join(OsStr::from_bytes(&text::bytes(path)));
-            only = self.model.marked.iter().map(path).collect();
+            let marked = self.model.marked.iter().chain(self.model.hunks.keys());
+            only = marked
+                .map(|path| root.join(OsStr::from_bytes(&text::bytes(path))))
+                .collect();
         }
-        let is_part = !only.is_empty();
+        let are_hunks = !self.model.hunks.is_empty();
+        let is_part = !only.is_empty() || alone;
         let request = RevertRequest {
             message: message.id.clone(),
             session: Some(message.session.clone()),
             only,
+            // Hunks are of what this message wrote; what came later is not theirs.
+            alone: alone || are_hunks,
             unclear: take_unclear.then_some(Unclear::Take),
             dry_run: true,
             ..RevertRequest::default()
         };
-        let report = self.store.revert(&self.directory, &request)?;
+        let mut report = self.store.revert(&self.directory, &request)?;
+        let has_unclear = !take_unclear && report.files.iter().any(|file| file.unclear);
+        let mut token = match (&report.plan, report.busy) {
+            (_, true) => Err("an agent is at work: wait for it, or stop it".to_owned()),
+            (Some(token), false) => Ok(token.clone()),
+            (None, false) => Err("there is nothing to do".to_owned()),
+        };
+        if let (true, Ok(whole)) = (are_hunks, &token) {
+            let (workspace, chosen) = self.marked_parts(whole)?;
+            if chosen.is_empty() {
+                token = Err("what is marked is not there any more".to_owned());
+            } else {
+                report = self.store.apply_parts(&workspace, &chosen, true, false)?;
+                self.chosen = Some((workspace, chosen));
+            }
+        }
         let around = Around {
             prompt: message.prompt.clone(),
             before: Before {
@@ -387,24 +530,55 @@ impl Browser {
                 ..Before::default()
             },
         };
-        let token = match (&report.plan, report.busy) {
-            (_, true) => Err("an agent is at work: wait for it, or stop it".to_owned()),
-            (Some(token), false) => Ok(token.clone()),
-            (None, false) => Err("there is nothing to do".to_owned()),
-        };
         self.model.lay(Overlay::Plan {
             text: operation::render(&report, &around, &self.fitting()),
             token,
-            has_unclear: !take_unclear && report.files.iter().any(|file| file.unclear),
+            has_unclear,
+            alone,
         });
         Ok(())
+    }
+
+    /// Returns what of a plan is marked: files, and in others hunks.
+    fn marked_parts(&mut self, token: &str) -> Result<(PathBuf, Vec<Chosen>), Failure> {
+        let proposal = self.store.proposal(token)?;
+        let mut all = Vec::new();
+        for file in &proposal.files {
+            let whole = Chosen {
+                path: file.path.clone(),
+                seen: file.now,
+                content: Content::State(file.then),
+            };
+            let hunks = self.model.hunks.get(&file.change.path).cloned();
+            let shown = self.model.files.iter();
+            let shown = shown.clone().find(|shown| shown.path == file.change.path);
+            let (Some(hunks), Some(shown), Some(now), Some(_)) =
+                (hunks, shown.cloned(), file.now, file.then)
+            else {
+                all.push(whole);
+                continue;
+            };
+            let (message, undo) = (self.sides(&shown)?, self.sides(&file.change)?);
+            let (Some(message), Some(undo)) = (texts(&message), texts(&undo)) else {
+                all.push(whole);
+                continue;
+            };
+            if let Some(bytes) = parts::undone(message, undo, &hunks) {
+                let mode = now.mode;
+                all.push(Chosen {
+                    content: Content::Text { mode, bytes },
+                    ..whole
+                });
+            }
+        }
+        Ok((proposal.workspace, all))
     }
 
     /// Shows what was done: in a line where all went well, else with every file.
     fn done(&mut self, report: &OperationReport, is_part: bool) -> Result<(), Failure> {
         self.due.list = true;
         self.model.pane = Pane::List;
-        self.model.marked.clear();
+        self.model.unmark();
         let before = report
             .operation
             .as_deref()
@@ -437,5 +611,16 @@ impl Browser {
             });
         }
         Ok(())
+    }
+}
+
+/// Returns both sides of a change that has lines.
+fn texts(sides: &Sides) -> Option<parts::Texts<'_>> {
+    match sides {
+        Sides::Text { old, new } => Some(parts::Texts {
+            before: old,
+            after: new,
+        }),
+        Sides::Bytes { .. } | Sides::Equal | Sides::Missing => None,
     }
 }

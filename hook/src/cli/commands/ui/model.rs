@@ -1,7 +1,7 @@
 //! What the browser shows, and what a key does to it. It knows neither the terminal nor the store: what has to be done outside is
 //! an [`Action`] that it returns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{ChangeReport, PathText, TimelineEntry};
 
@@ -34,10 +34,12 @@ pub enum Action {
     Files,
     /// Read the patch of the chosen file.
     Patch,
-    /// Plan a revert to just before the chosen message.
+    /// Plan a revert to just before the chosen message, or of it alone.
     Plan {
         /// Whether what is unclear is taken as well.
         take_unclear: bool,
+        /// Whether later messages stay.
+        alone: bool,
     },
     /// Carry out the plan with this token.
     Apply(String),
@@ -75,6 +77,8 @@ pub enum Overlay {
         token: Result<String, String>,
         /// Whether there is something unclear that was not taken.
         has_unclear: bool,
+        /// Whether later messages stay.
+        alone: bool,
     },
 }
 
@@ -91,8 +95,10 @@ pub struct Model {
     pub limit: usize,
     /// Whether only operations are listed.
     pub are_operations: bool,
-    /// Only what has this in its prompt or paths.
+    /// Only what has this in its prompt, paths or changed contents.
     pub filter: String,
+    /// How many messages' contents were searched for the filter, as long as that goes on.
+    pub searched: Option<usize>,
     /// Whether keys go into the filter.
     pub is_typing: bool,
     /// What the chosen entry changed.
@@ -101,9 +107,13 @@ pub struct Model {
     pub file: usize,
     /// The files that a revert is limited to.
     pub marked: BTreeSet<PathText>,
+    /// The hunks that a revert is limited to, by file: their places in the patch.
+    pub hunks: BTreeMap<PathText, BTreeSet<usize>>,
     /// The lines of the patch, with colours.
     pub patch: Vec<String>,
-    /// How many lines of the patch, or of the overlay, are scrolled away.
+    /// The line of the patch that is chosen.
+    pub line: usize,
+    /// How many lines of the overlay are scrolled away.
     pub scrolled: usize,
     /// The pane with the cursor.
     pub pane: Pane,
@@ -147,8 +157,9 @@ impl Model {
             .iter()
             .position(|file| Some(&file.path) == kept.as_ref())
             .unwrap_or(0);
-        self.marked
-            .retain(|path| files.iter().any(|file| file.path == *path));
+        let is_there = |path: &PathText| files.iter().any(|file| file.path == *path);
+        self.marked.retain(is_there);
+        self.hunks.retain(|path, _| is_there(path));
         self.files = files;
     }
 
@@ -160,6 +171,38 @@ impl Model {
     /// Returns the file that is chosen.
     pub fn chosen_file(&self) -> Option<&ChangeReport> {
         self.files.get(self.file)
+    }
+
+    /// Takes in the patch of the chosen file.
+    pub fn show_patch(&mut self, patch: Vec<String>) {
+        self.line = self.line.min(patch.len().saturating_sub(1));
+        self.patch = patch;
+    }
+
+    /// Returns the lines of the patch at which hunks begin.
+    pub fn heads(&self) -> Vec<usize> {
+        let is_head = |line: &String| console::strip_ansi_codes(line).starts_with("@@ ");
+        let lines = self.patch.iter().enumerate();
+        lines
+            .filter(|(_, line)| is_head(line))
+            .map(|(place, _)| place)
+            .collect()
+    }
+
+    /// Returns the hunks of the chosen file that are marked.
+    pub fn marked_hunks(&self) -> Option<&BTreeSet<usize>> {
+        self.hunks.get(&self.chosen_file()?.path)
+    }
+
+    /// Returns whether anything is marked.
+    pub fn has_marks(&self) -> bool {
+        !self.marked.is_empty() || !self.hunks.is_empty()
+    }
+
+    /// Takes every mark away.
+    pub fn unmark(&mut self) {
+        self.marked.clear();
+        self.hunks.clear();
     }
 
     /// Returns why there is nothing to revert here.
@@ -244,9 +287,17 @@ impl Model {
                 }
                 Err(why) => self.notice = Some(why),
             },
-            (Key::Char('t'), Some(Overlay::Plan { has_unclear, .. })) => {
+            (
+                Key::Char('t'),
+                Some(Overlay::Plan {
+                    has_unclear, alone, ..
+                }),
+            ) => {
                 if *has_unclear {
-                    return Action::Plan { take_unclear: true };
+                    return Action::Plan {
+                        take_unclear: true,
+                        alone: *alone,
+                    };
                 }
                 self.notice = Some("nothing is unclear".to_owned());
             }
@@ -296,11 +347,15 @@ impl Model {
     fn browsed(&mut self, key: Key) -> Action {
         match key {
             Key::Char('q') | Key::Escape => return self.back(key),
-            Key::Enter | Key::Tab => self.next(key == Key::Tab),
-            Key::BackTab => {
+            Key::Enter | Key::Right => {
                 self.pane = match self.pane {
-                    Pane::List => Pane::Patch,
-                    Pane::Files => Pane::List,
+                    Pane::List => Pane::Files,
+                    Pane::Files | Pane::Patch => Pane::Patch,
+                }
+            }
+            Key::Left => {
+                self.pane = match self.pane {
+                    Pane::List | Pane::Files => Pane::List,
                     Pane::Patch => Pane::Files,
                 }
             }
@@ -314,10 +369,11 @@ impl Model {
                 self.pane = Pane::List;
                 return self.begin_list();
             }
-            Key::Char(' ') => return self.mark(),
-            Key::Char('r') => {
+            Key::Tab | Key::Char(' ') => return self.mark(),
+            Key::Char(letter @ ('r' | 'a')) => {
                 let plan = Action::Plan {
                     take_unclear: false,
+                    alone: letter == 'a',
                 };
                 return self.unless(self.no_revert(), plan);
             }
@@ -360,28 +416,47 @@ impl Model {
         Action::Nothing
     }
 
-    fn next(&mut self, is_round: bool) {
-        self.pane = match self.pane {
-            Pane::List => Pane::Files,
-            Pane::Files => Pane::Patch,
-            Pane::Patch if is_round => Pane::List,
-            Pane::Patch => Pane::Patch,
-        };
+    /// Returns why nothing can be marked here.
+    pub fn no_mark(&self) -> Option<String> {
+        if self.files.is_empty() {
+            return Some("there is no file here".to_owned());
+        }
+        (self.pane == Pane::List).then(|| {
+            "Enter opens the files; there it marks a file, and in the patch a hunk".to_owned()
+        })
     }
 
     fn mark(&mut self) -> Action {
-        let Some(path) = self.chosen_file().map(|file| file.path.clone()) else {
-            self.notice = Some("there is no file here".to_owned());
-            return Action::Nothing;
+        self.notice = self.no_mark();
+        let path = match self.chosen_file() {
+            Some(file) if self.notice.is_none() => file.path.clone(),
+            _ => return Action::Nothing,
         };
-        if self.pane == Pane::List {
-            self.notice = Some("Enter goes to the files, Space marks them there".to_owned());
+        let heads = self.heads();
+        let hunk = heads.iter().rposition(|head| *head <= self.line);
+        if self.pane == Pane::Patch
+            && let Some(hunk) = hunk.or(if heads.is_empty() { None } else { Some(0) })
+        {
+            self.marked.remove(&path);
+            let hunks = self.hunks.entry(path.clone()).or_default();
+            if !hunks.remove(&hunk) {
+                hunks.insert(hunk);
+            }
+            if hunks.is_empty() {
+                self.hunks.remove(&path);
+            }
+            // The next one, as in the list of files.
+            self.line = heads.get(hunk + 1).copied().unwrap_or(self.line);
             return Action::Nothing;
         }
+        self.hunks.remove(&path);
         if !self.marked.remove(&path) {
             self.marked.insert(path);
         }
-        self.moved(Key::Down)
+        match self.pane {
+            Pane::Files => self.moved(Key::Down),
+            Pane::List | Pane::Patch => Action::Nothing,
+        }
     }
 
     fn moved(&mut self, key: Key) -> Action {
@@ -408,11 +483,11 @@ impl Model {
                 if before == self.file {
                     return Action::Nothing;
                 }
-                self.scrolled = 0;
+                self.line = 0;
                 Action::Patch
             }
             Pane::Patch => {
-                self.scroll(key);
+                self.line = step(key, self.line, self.patch.len(), self.page);
                 Action::Nothing
             }
         }
@@ -421,8 +496,8 @@ impl Model {
     /// Selections belong to one entry, and are reset for the next.
     fn begin_entry(&mut self) {
         self.file = 0;
-        self.scrolled = 0;
-        self.marked.clear();
+        self.line = 0;
+        self.unmark();
     }
 
     fn scroll(&mut self, key: Key) {

@@ -63,12 +63,16 @@ fn what_cannot_be_done_says_why_and_does_nothing() {
 #[test]
 fn a_revert_takes_one_key_more_than_its_plan() {
     let mut model = three();
-    let take_unclear = false;
-    assert_eq!(press(&mut model, "r"), [Action::Plan { take_unclear }]);
+    let plan = |alone| Action::Plan {
+        take_unclear: false,
+        alone,
+    };
+    assert_eq!(press(&mut model, "ra"), [plan(false), plan(true)]);
     model.lay(Overlay::Plan {
         text: "Would go back".to_owned(),
         token: Ok("token".to_owned()),
         has_unclear: false,
+        alone: false,
     });
     assert_eq!(
         press(&mut model, "rt"),
@@ -87,12 +91,17 @@ fn a_plan_that_cannot_be_carried_out_stays_one() {
         text: "Would go back".to_owned(),
         token: Err("an agent is at work".to_owned()),
         has_unclear: true,
+        alone: true,
     });
     assert_eq!(press(&mut model, "y"), [Action::Nothing]);
     assert_eq!(model.notice.as_deref(), Some("an agent is at work"));
     assert_eq!(
         press(&mut model, "t"),
-        [Action::Plan { take_unclear: true }]
+        [Action::Plan {
+            take_unclear: true,
+            alone: true
+        }],
+        "the same plan again"
     );
     assert_eq!(press(&mut model, "n"), [Action::Nothing]);
     assert_eq!(model.overlay, None, "no is an answer");
@@ -149,8 +158,9 @@ fn back_goes_from_pane_to_pane_and_then_leaves() {
 fn marks_are_of_one_message() {
     let mut model = three();
     assert_eq!(press(&mut model, " "), [Action::Nothing], "not in the list");
-    model.update(Key::Tab);
-    press(&mut model, "  ");
+    model.update(Key::Enter);
+    assert_eq!(model.update(Key::Tab), Action::Patch, "the next file");
+    press(&mut model, " ");
     assert_eq!(model.marked.len(), 2, "one after the other");
     press(&mut model, " ");
     assert_eq!(model.marked.len(), 1, "and off again");
@@ -183,11 +193,48 @@ fn more_is_read_when_the_cursor_comes_to_the_last_row() {
 #[test]
 fn files_keep_their_cursor_and_marks_when_they_are_read_again() {
     let mut model = three();
-    model.update(Key::Tab);
+    model.update(Key::Right);
     press(&mut model, "j ");
     model.show_files(vec![file("new"), file("src/cart.rs"), file("src/main.rs")]);
     assert_eq!(model.file, 2, "at the same file");
     assert_eq!(model.marked.len(), 1);
     model.show_files(Vec::new());
     assert!(model.marked.is_empty() && model.chosen_file().is_none());
+}
+
+#[test]
+fn in_a_patch_hunks_are_marked_one_by_one() {
+    let mut model = three();
+    model.update(Key::Enter);
+    model.update(Key::Enter);
+    let patch = [
+        "--- a/x",
+        "+++ b/x",
+        "@@ -1 +1 @@",
+        "-1",
+        "+one",
+        "@@ -9 +9 @@",
+        "-9",
+        "+nine",
+    ];
+    model.show_patch(patch.map(str::to_owned).to_vec());
+    let marked = |model: &Model| {
+        let hunks = model.marked_hunks().into_iter().flatten();
+        hunks.copied().collect::<Vec<usize>>()
+    };
+    model.update(Key::Tab);
+    assert_eq!((marked(&model), model.line), (vec![0], 5), "then the next");
+    model.update(Key::Down);
+    model.update(Key::Tab);
+    assert_eq!(marked(&model), [0, 1]);
+    model.update(Key::Home);
+    model.update(Key::Tab);
+    assert_eq!(marked(&model), [1], "and off again");
+    model.update(Key::Left);
+    model.update(Key::Tab);
+    assert_eq!(
+        (marked(&model), model.marked.len()),
+        (vec![], 1),
+        "all of it"
+    );
 }

@@ -1,5 +1,7 @@
 //! The browser as it looks: its state becomes a frame. Everything from outside was made safe before it came here.
 
+use std::collections::BTreeSet;
+
 use ansi_to_tui::IntoText;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -121,7 +123,8 @@ impl Canvas<'_, '_> {
     fn files(&mut self, area: Rect) -> Shown {
         let model = self.model;
         let total = diff::total(&model.files, &self.plain());
-        let what = match (model.files.is_empty(), model.marked.len()) {
+        let marked = model.marked.len() + model.hunks.len();
+        let what = match (model.files.is_empty(), marked) {
             (true, _) => "No files".to_owned(),
             (false, 0) => total.trim_end().to_owned(),
             (false, marked) => format!("{}, {marked} marked", total.trim_end()),
@@ -132,9 +135,11 @@ impl Canvas<'_, '_> {
             .files
             .iter()
             .map(|file| {
+                let hunks = model.hunks.get(&file.path).map_or(0, BTreeSet::len);
                 let mark = match model.marked.contains(&file.path) {
-                    true => "[x] ",
-                    false => "",
+                    true => "[x] ".to_owned(),
+                    false if hunks > 0 => format!("[{}] ", count(hunks as u64, "hunk")),
+                    false => String::new(),
                 };
                 let counts = diff::counts(file.additions, file.deletions, self.view.paint);
                 let mut words = vec![diff::kind(file, self.view.paint)];
@@ -158,7 +163,18 @@ impl Canvas<'_, '_> {
             None => "No patch".to_owned(),
         };
         let body = self.title(&what, Pane::Patch, area);
-        self.text(&self.model.patch, body)
+        let heads = self.model.heads();
+        let marked = self.model.marked_hunks();
+        let is_marked = |hunk: usize| marked.is_some_and(|marked| marked.contains(&hunk));
+        let lines = self.model.patch.iter().enumerate();
+        let lines: Vec<String> = lines
+            .map(|(place, line)| match heads.binary_search(&place) {
+                Ok(hunk) if is_marked(hunk) => format!("[x] {line}"),
+                _ => line.replace('\t', TAB),
+            })
+            .collect();
+        let rows: Vec<&str> = lines.iter().map(String::as_str).collect();
+        self.rows(&rows, self.model.line, Pane::Patch, body)
     }
 
     fn overlay(&mut self, overlay: &Overlay, area: Rect) -> Shown {
@@ -180,7 +196,8 @@ impl Canvas<'_, '_> {
         let model = self.model;
         let row = |(keys, what): &(&str, &str)| {
             let why_not = match *keys {
-                "r" => model.no_revert(),
+                "r" | "a" => model.no_revert(),
+                "Tab Space" => model.no_mark(),
                 "u" => model.no_undo.clone(),
                 "b" => model.no_blame(),
                 "y" => model.no_copy(),
@@ -214,16 +231,30 @@ impl Canvas<'_, '_> {
         };
         let line = match (&model.notice, why_not) {
             (Some(notice), _) => paint.warning(&safe(notice)),
-            _ if model.is_typing => format!("/{}▏", safe(&model.filter)),
+            _ if model.is_typing => {
+                format!("/{}▏{}", safe(&model.filter), self.searched())
+            }
             _ if !model.filter.is_empty() => format!(
-                "/{}  {}",
+                "/{}  {}{}",
                 safe(&model.filter),
-                paint.faint(&count(model.entries.len() as u64, "row"))
+                paint.faint(&count(model.entries.len() as u64, "row")),
+                self.searched()
             ),
             (None, Some(why)) => paint.faint(&why),
             (None, None) => String::new(),
         };
         self.text_from(0, &[line], area);
+    }
+
+    /// How far the contents are searched.
+    fn searched(&self) -> String {
+        match self.model.searched {
+            Some(messages) => self.view.paint.faint(&format!(
+                "  searching the contents: {}",
+                count(messages as u64, "message")
+            )),
+            None => String::new(),
+        }
     }
 
     /// As many keys as there is room for; `?` and `q` are always among them, and `?` lists all.
@@ -255,8 +286,7 @@ impl Canvas<'_, '_> {
                     hint("/", "filter", true),
                     hint("b", "blame", model.no_blame().is_none()),
                     hint("Enter", "open", true),
-                    hint("Tab", "pane", true),
-                    hint("Space", "mark", !model.files.is_empty()),
+                    hint("Tab", "mark", model.no_mark().is_none()),
                     hint("o", "operations", true),
                     hint("y", "copy id", model.no_copy().is_none()),
                 ],
@@ -404,7 +434,7 @@ mod tests {
             r revert  u undo  ? keys  q back
         "#]]
         .assert_eq(&screen(&model, 40, 12));
-        model.update(Key::Tab);
+        model.update(Key::Enter);
         expect![[r#"
             ▸ 2 files, +4 -2
             > modified +2 -1 src/cart.rs
@@ -420,7 +450,7 @@ mod tests {
             r revert  u undo  ? keys  q back
         "#]]
         .assert_eq(&screen(&model, 40, 12));
-        model.update(Key::Tab);
+        model.update(Key::Enter);
         expect![[r#"
             ▸ src/cart.rs
             @@ -1 +1 @@

@@ -1,0 +1,121 @@
+//! Hunks that were marked in the patch of a message, found again in what undoing the message would do to a file. Pure.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use similar::{DiffOp, DiffTag};
+
+use crate::output::hunk::{self, Hunk};
+use crate::output::lines::{DiffOptions, difference};
+
+/// A change of a file: what the message did to it, or what undoing that would do.
+#[derive(Clone, Copy, Debug)]
+pub struct Texts<'a> {
+    /// The bytes before.
+    pub before: &'a [u8],
+    /// The bytes after.
+    pub after: &'a [u8],
+}
+
+/// Returns the file with only the marked hunks of a message undone, or `None` if nothing is left of them.
+///
+/// `undo` is what undoing all of the message in this file would do to it as it is now.
+pub fn undone(message: Texts<'_>, undo: Texts<'_>, marked: &BTreeSet<usize>) -> Option<Vec<u8>> {
+    let look = DiffOptions::default();
+    let shown = difference(message.before, message.after, &look);
+    let since = difference(message.after, undo.before, &look);
+    let since: Vec<&DiffOp> = since.groups.iter().flatten().collect();
+    let places: Vec<Range<usize>> = shown
+        .groups
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| marked.contains(number))
+        .map(|(_, group)| moved(&since, span(group)))
+        .collect();
+    let undo = difference(undo.before, undo.after, &look);
+    let taken: Vec<Hunk> = hunk::hunks(&undo)
+        .iter()
+        .flat_map(Hunk::split)
+        .filter(|part| places.iter().any(|place| part.is_within(place)))
+        .collect();
+    match taken.is_empty() {
+        true => None,
+        false => Some(hunk::with(&undo.old, taken.iter())),
+    }
+}
+
+/// Returns the lines of a hunk after the change, those around it included.
+fn span(group: &[DiffOp]) -> Range<usize> {
+    let start = group.first().map_or(0, |op| op.new_range().start);
+    let end = group.last().map_or(0, |op| op.new_range().end);
+    start..end
+}
+
+/// Returns where lines stand after what happened since. What was inserted at an end of them is not among them.
+fn moved(since: &[&DiffOp], lines: Range<usize>) -> Range<usize> {
+    let place = |line: usize, is_end: bool| {
+        let mut moved = line;
+        for op in since.iter().filter(|op| op.tag() != DiffTag::Equal) {
+            let (old, new) = (op.old_range(), op.new_range());
+            if old.end <= line && (old.start < line || !is_end) {
+                moved = moved + new.len() - old.len();
+            } else if old.start < line {
+                return if is_end { new.end } else { new.start };
+            }
+        }
+        moved
+    };
+    place(lines.start, false)..place(lines.end, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(from: usize, to: usize) -> String {
+        (from..=to).map(|line| format!("{line}\n")).collect()
+    }
+
+    fn undo(before: &str, after: &str, now: &str, then: &str, marked: &[usize]) -> Option<String> {
+        let texts = |before: &'static str, after: &'static str| Texts {
+            before: before.as_bytes(),
+            after: after.as_bytes(),
+        };
+        let leak = |text: &str| &*text.to_owned().leak();
+        let message = texts(leak(before), leak(after));
+        let undo = texts(leak(now), leak(then));
+        undone(message, undo, &marked.iter().copied().collect())
+            .map(|bytes| String::from_utf8(bytes).expect("text"))
+    }
+
+    #[test]
+    fn only_the_marked_hunks_are_undone() {
+        let before = lines(1, 30);
+        let after = before.replace("\n5\n", "\nfive\n").replace("\n25\n", "\n");
+        let only = |marked: &[usize]| undo(&before, &after, &after, &before, marked);
+        assert_eq!(only(&[0]), Some(before.replace("\n25\n", "\n")));
+        assert_eq!(only(&[1]), Some(before.replace("\n5\n", "\nfive\n")));
+        assert_eq!(only(&[0, 1]), Some(before.clone()));
+        assert_eq!(only(&[]), None, "nothing was marked");
+    }
+
+    #[test]
+    fn hunks_are_found_again_below_what_came_later() {
+        let before = lines(1, 30);
+        let after = before.replace("\n5\n", "\nfive\n").replace("\n25\n", "\n");
+        let now = format!("a\nb\nc\nd\ne\nf\n{after}").replace("\n15\n", "\nfifteen\n");
+        let then = now
+            .replace("\nfive\n", "\n5\n")
+            .replace("\n26\n", "\n25\n26\n");
+        let expected = now.replace("\n26\n", "\n25\n26\n");
+        assert_eq!(undo(&before, &after, &now, &then, &[1]), Some(expected));
+    }
+
+    #[test]
+    fn of_what_is_gone_nothing_can_be_undone() {
+        let before = lines(1, 30);
+        let after = before.replace("\n5\n", "\nfive\n").replace("\n25\n", "\n");
+        let now = before.replace("\n25\n", "\n");
+        assert_eq!(undo(&before, &after, &now, &before, &[0]), None);
+    }
+}

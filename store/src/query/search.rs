@@ -1,0 +1,68 @@
+//! A search of what messages changed, in portions: whoever searches as somebody types cannot wait for all of it.
+
+use std::path::Path;
+
+use rusqlite::params;
+
+use super::choose::{changes_of_message, differs_whatever_the_case, leave_moves_out};
+use crate::error::Result;
+use crate::sessions::read::all;
+use crate::store::Store;
+use crate::timeline::Place;
+
+/// A portion of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Searched {
+    /// The messages that changed how often the text stands in a file.
+    pub found: Vec<String>,
+    /// How many messages were looked at.
+    pub messages: usize,
+    /// From where to go on, or `None` if that were all.
+    pub next: Option<i64>,
+}
+
+/// Searches `count` messages of the workspace that holds a directory, newest first: those before a place in the order, or the newest.
+/// The case of ASCII letters makes no difference.
+pub(crate) fn search(
+    store: &Store,
+    cwd: &Path,
+    text: &str,
+    before: Option<i64>,
+    count: usize,
+) -> Result<Searched> {
+    let Some(place) = Place::find(store, cwd)? else {
+        return Ok(Searched::default());
+    };
+    let connection = store.database.connection();
+    let sql = "
+        SELECT messages.seq, messages.id FROM messages JOIN sessions ON sessions.id = messages.session_id
+         WHERE sessions.workspace_id = ?1 AND (?2 IS NULL OR messages.seq < ?2)
+         ORDER BY messages.seq DESC LIMIT ?3";
+    let limit = i64::try_from(count).unwrap_or(i64::MAX);
+    let messages: Vec<(i64, String)> = all(
+        connection,
+        sql,
+        params![place.row.id, before, limit],
+        |row| Ok((row.get("seq")?, row.get("id")?)),
+    )?;
+    let mut searched = Searched {
+        messages: messages.len(),
+        next: messages
+            .last()
+            .map(|(seq, _)| *seq)
+            .filter(|_| messages.len() == count),
+        ..Searched::default()
+    };
+    let (snapshots, text) = (place.snapshots()?, text.to_ascii_lowercase());
+    for (_, id) in messages {
+        let mut changes = changes_of_message(connection, &id)?;
+        leave_moves_out(&mut changes);
+        if changes
+            .iter()
+            .any(|change| differs_whatever_the_case(&snapshots, change, &text))
+        {
+            searched.found.push(id);
+        }
+    }
+    Ok(searched)
+}

@@ -1,0 +1,86 @@
+//! What messages changed is searched in portions, newest first.
+
+use ckpt_store::query::{LogFilter, Searched};
+
+use testing::scenario::World;
+
+fn search(world: &mut World, text: &str, before: Option<i64>, count: usize) -> Searched {
+    let cwd = world.cwd.clone();
+    world
+        .store
+        .search(&cwd, text, before, count)
+        .expect("the store can be read")
+}
+
+fn world() -> World {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "fn Needle() {}\n"));
+    world.turn("m2", |world| world.write("b", "hay\n"));
+    world.turn("m3", |world| {
+        world.remove("a");
+        world.write("moved", "fn Needle() {}\n");
+    });
+    world.turn("m4", |world| world.write("moved", "fn needle() {}\n"));
+    world.turn("m5", |world| world.write("moved", "hay\n"));
+    world
+}
+
+#[test]
+fn a_search_in_portions_finds_what_one_in_all_finds() {
+    let mut world = world();
+    let names: Vec<(String, Option<String>)> = world
+        .log()
+        .messages
+        .into_iter()
+        .map(|message| (message.id, message.agent_id))
+        .collect();
+    let named = |ids: &[String]| -> Vec<String> {
+        let name = |id: &String| {
+            let known = names.iter().find(|(known, _)| known == id);
+            known.and_then(|(_, name)| name.clone()).expect("a message")
+        };
+        ids.iter().map(name).collect()
+    };
+    let all = search(&mut world, "NEEDLE", None, 100);
+    assert_eq!(
+        named(&all.found),
+        ["m5", "m1"],
+        "who took it away and who wrote it; neither a move nor another case"
+    );
+    assert_eq!((all.messages, all.next), (5, None), "and no more");
+    let (mut found, mut before, mut portions) = (Vec::new(), None, 0);
+    loop {
+        let portion = search(&mut world, "needle", before, 2);
+        found.extend(portion.found);
+        portions += 1;
+        before = portion.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    assert_eq!((found, portions), (all.found, 3), "two, two and one");
+}
+
+#[test]
+fn what_was_found_is_listed_beside_what_the_prompts_and_paths_have() {
+    let mut world = world();
+    let found = search(&mut world, "needle", None, 100).found;
+    let cwd = world.cwd.clone();
+    let filter = LogFilter {
+        search: Some("b".to_owned()),
+        found: found.into_iter().collect(),
+        ..LogFilter::default()
+    };
+    let messages = world.store.log(&cwd, &filter).expect("a log").messages;
+    let names: Vec<_> = messages
+        .iter()
+        .filter_map(|message| message.agent_id.as_deref())
+        .collect();
+    assert_eq!(names, ["m5", "m2", "m1"], "newest first, each once");
+}
+
+#[test]
+fn where_nothing_was_recorded_nothing_is_found() {
+    let mut world = World::new();
+    assert_eq!(search(&mut world, "x", None, 8), Searched::default());
+}
