@@ -4,6 +4,7 @@ use ckpt_schema::report::MessageState;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::errors;
+use super::prefixes::LEAST;
 use crate::error::{Context, Error, Result};
 use crate::sessions::read::all;
 use crate::sessions::{self, Labelled, MessageRow};
@@ -52,55 +53,57 @@ impl IdKind {
         }
     }
 
-    /// Selects the rows of workspace ?1 (and of session ?2, unless NULL) whose id is ?3, or begins with it if it has
-    /// four bytes or more, or whose agent's id is ?3; newest session first, then newest row first. Agents' ids are
-    /// compared as bytes, because comparing text has wildcards, and SQLite's text functions stop at NUL.
+    /// Selects the rows of workspace ?1 (and of session ?2, unless NULL) whose id is from ?3 on and before ?4, or whose agent's id
+    /// is ?3; newest session first, then newest row first. Ids are compared as they stand, so that their indexes serve; of
+    /// SQLite's text functions, some have wildcards, and others stop at NUL. `CROSS JOIN` keeps the order of the tables: the one
+    /// with the ids first, of which few rows are left.
     fn sql(self) -> &'static str {
         match self {
             Self::Message => {
                 "SELECT messages.seq AS seq, messages.id AS ours, messages.agent_id AS theirs,
                         messages.session_id AS session, messages.state = 'discarded' AS discarded
-                   FROM sessions JOIN messages ON messages.session_id = sessions.id
-                  WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
-                    AND (CAST(messages.id AS BLOB) = ?3 OR CAST(messages.agent_id AS BLOB) = ?3
-                         OR (length(?3) >= 4 AND substr(CAST(messages.id AS BLOB), 1, length(?3)) = ?3))
+                   FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id
+                  WHERE ((messages.id >= ?3 AND messages.id < ?4) OR messages.agent_id = ?3)
+                    AND (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
                   ORDER BY sessions.last_event_at DESC, sessions.seq DESC, messages.seq DESC"
             }
             Self::Step => {
                 "SELECT steps.seq AS seq, steps.id AS ours, steps.agent_id AS theirs,
                         messages.session_id AS session, messages.state = 'discarded' AS discarded
-                   FROM sessions
-                   JOIN messages ON messages.session_id = sessions.id
-                   JOIN steps ON steps.message_id = messages.id
-                  WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
-                    AND (CAST(steps.id AS BLOB) = ?3 OR CAST(steps.agent_id AS BLOB) = ?3
-                         OR (length(?3) >= 4 AND substr(CAST(steps.id AS BLOB), 1, length(?3)) = ?3))
+                   FROM steps
+                   CROSS JOIN messages ON messages.id = steps.message_id
+                   CROSS JOIN sessions ON sessions.id = messages.session_id
+                  WHERE ((steps.id >= ?3 AND steps.id < ?4) OR steps.agent_id = ?3)
+                    AND (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
                   ORDER BY sessions.last_event_at DESC, sessions.seq DESC, steps.seq DESC"
             }
             Self::Session => {
                 "SELECT seq, id AS ours, agent_id AS theirs, id AS session, 0 AS discarded
                    FROM sessions
-                  WHERE (?1 IS NULL OR workspace_id = ?1) AND (?2 IS NULL OR id = ?2)
-                    AND (CAST(id AS BLOB) = ?3 OR CAST(agent_id AS BLOB) = ?3
-                         OR (length(?3) >= 4 AND substr(CAST(id AS BLOB), 1, length(?3)) = ?3))
+                  WHERE ((id >= ?3 AND id < ?4) OR agent_id = ?3)
+                    AND (?1 IS NULL OR workspace_id = ?1) AND (?2 IS NULL OR id = ?2)
                   ORDER BY last_event_at DESC, seq DESC"
             }
             Self::Operation => {
                 "SELECT seq, id AS ours, NULL AS theirs, session_id AS session, 0 AS discarded
                    FROM operations
-                  WHERE workspace_id = ?1 AND (?2 IS NULL OR session_id = ?2)
-                    AND (CAST(id AS BLOB) = ?3
-                         OR (length(?3) >= 4 AND substr(CAST(id AS BLOB), 1, length(?3)) = ?3))
+                  WHERE id >= ?3 AND id < ?4 AND workspace_id = ?1 AND (?2 IS NULL OR session_id = ?2)
                   ORDER BY seq DESC"
             }
             Self::Snapshot => {
                 "SELECT id AS seq, tree AS ours, NULL AS theirs, NULL AS session, 0 AS discarded
                    FROM snapshots
-                  WHERE workspace_id = ?1 AND ?2 IS NULL
-                    AND length(?3) >= 4 AND substr(CAST(tree AS BLOB), 1, length(?3)) = ?3
+                  WHERE workspace_id = ?1 AND ?2 IS NULL AND tree >= ?3 AND tree < ?4
                   ORDER BY id DESC"
             }
         }
+    }
+
+    /// Returns before what the ids stop that an id may mean: those that begin with it, if it is as long as a prefix has to be, else
+    /// that id alone.
+    fn end(id: &str) -> String {
+        let next = if id.len() < LEAST { '\0' } else { char::MAX };
+        format!("{id}{next}")
     }
 }
 
@@ -320,7 +323,7 @@ impl SearchScope {
         kind: IdKind,
         id: &str,
     ) -> Result<Vec<Candidate>> {
-        let parameters = params![self.workspace_id, self.session_id, id.as_bytes()];
+        let parameters = params![self.workspace_id, self.session_id, id, IdKind::end(id)];
         all(connection, kind.sql(), parameters, |row| {
             let ours: String = row.get("ours")?;
             let (fit, name) = fit(id, &ours, row.get("theirs")?);
