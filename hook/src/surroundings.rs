@@ -31,7 +31,7 @@ pub struct Surroundings {
     pub config: Option<PathBuf>,
     /// `$CKPT_HOOK_LOG`: a level.
     pub log_level: Option<OsString>,
-    /// `$NO_COLOR`, whatever it says as long as it says something (no-color.org).
+    /// `$NO_COLOR`, whatever it says as long as it says something (no-color.org), or a terminal that is dumb.
     pub no_color: bool,
 }
 
@@ -46,7 +46,7 @@ impl Surroundings {
             store: variable("CKPT_HOOK_HOME").map(PathBuf::from),
             config: variable("CKPT_HOOK_CONFIG").map(PathBuf::from),
             log_level: variable("CKPT_HOOK_LOG"),
-            no_color: variable("NO_COLOR").is_some(),
+            no_color: variable("NO_COLOR").is_some() || is_dumb_terminal(),
         }
     }
 
@@ -150,8 +150,12 @@ const OF_AGENTS: [&str; 8] = [
 
 /// Returns whether an agent or a program reads the terminal: nobody turns pages there.
 pub fn is_read_by_no_person() -> bool {
-    OF_AGENTS.iter().any(|name| variable(name).is_some())
-        || variable("TERM").is_some_and(|terminal| terminal == "dumb")
+    OF_AGENTS.iter().any(|name| variable(name).is_some()) || is_dumb_terminal()
+}
+
+/// Returns whether the terminal takes no more than lines of text.
+fn is_dumb_terminal() -> bool {
+    variable("TERM").is_some_and(|terminal| terminal == "dumb")
 }
 
 /// Returns the time in milliseconds since the Unix epoch.

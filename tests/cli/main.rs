@@ -41,6 +41,7 @@ mod store;
 mod strict;
 mod surroundings;
 mod terminal;
+mod tmux;
 mod told;
 mod ui;
 mod untouched;

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// On a terminal, unless $NO_COLOR is set.
+    /// On a terminal, unless $NO_COLOR is set or $TERM is dumb.
     #[default]
     Auto,
     /// Always.

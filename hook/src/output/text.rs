@@ -138,7 +138,10 @@ pub fn short(id: &str) -> String {
 
 /// Returns how many columns text takes at most. A terminal that does not know a joined emoji shows its parts.
 pub fn width(text: &str) -> usize {
-    if text.chars().any(joins) {
+    if text
+        .chars()
+        .any(|character| joins(character) || character == AS_EMOJI)
+    {
         let pieces = AnsiCodeIterator::new(text).filter(|(_, is_ansi)| !is_ansi);
         let characters = pieces.flat_map(|(piece, _)| piece.chars());
         characters.map(character_width).sum()
@@ -147,8 +150,14 @@ pub fn width(text: &str) -> usize {
     }
 }
 
+/// Makes an emoji of the character before it, which then takes two columns.
+const AS_EMOJI: char = '\u{fe0f}';
+
 fn character_width(character: char) -> usize {
-    measure_text_width(character.encode_utf8(&mut [0; 4]))
+    match character {
+        AS_EMOJI => 1,
+        _ => measure_text_width(character.encode_utf8(&mut [0; 4])),
+    }
 }
 
 /// Returns text that fits into a number of columns, with an ellipsis if its end was cut.
@@ -426,6 +435,12 @@ mod tests {
             "three characters of two columns"
         );
         assert_eq!(fit("日本語", 5), "日本…", "and one of them has to go");
+        assert_eq!(
+            width("❤\u{fe0f}\u{200d}🔥"),
+            4,
+            "a heart as an emoji takes two"
+        );
+        assert_eq!(fit("❤\u{fe0f}❤\u{fe0f}", 3), "❤\u{fe0f}…");
     }
 
     #[test]

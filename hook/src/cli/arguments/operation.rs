@@ -59,7 +59,7 @@ pub struct RevertArguments {
 
 const REVERT_EXAMPLES: &str = "\
 Examples:
-  ckpt-hook revert                                choose a message in the browser, see the plan, say yes or no
+  ckpt-hook revert                                choose a message in the browser, and see its plan
   ckpt-hook revert last --dry-run                 the plan for the newest message
   ckpt-hook revert last~2                         this message and the two after it
   ckpt-hook revert 7c1e --alone                   this message, while later ones stay

@@ -4,6 +4,7 @@
 mod keys;
 mod model;
 mod parts;
+mod plan;
 #[cfg(test)]
 mod sample;
 mod screen;
@@ -18,10 +19,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ckpt_schema::report::{ChangeReport, OperationReport, Outcome, TimelineEntry};
+use ckpt_schema::report::{ChangeReport, TimelineEntry};
 use ckpt_store::query::{DiffRequest, LogFilter};
-use ckpt_store::revert::Before;
-use ckpt_store::{Chosen, Content, Error, RevertRequest, Store, Unclear};
+use ckpt_store::{Chosen, Error, Store};
 use ratatui::crossterm::event::{self, Event};
 
 use super::changes::Changes;
@@ -30,14 +30,13 @@ use crate::cli::arguments::{ChangesArguments, UiArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::lines::{DiffOptions, Moved};
-use crate::output::operation::{self, Around};
 use crate::output::patch::Sides;
 use crate::output::time::Times;
 use crate::output::{Output, View, blame, failure, graph, patch, show, text};
 #[cfg(debug_assertions)]
 use crate::process::fault;
 use crate::surroundings;
-use model::{Action, Model, Overlay, Pane};
+use model::{Action, Model, Overlay};
 use screen::Screen;
 
 /// How often is looked whether a hook wrote something, while no key is pressed.
@@ -480,147 +479,5 @@ impl Browser {
             width: Some(usize::from(columns())),
             ..self.view
         }
-    }
-
-    fn plan(&mut self, take_unclear: bool, alone: bool) -> Result<(), Failure> {
-        let Some(TimelineEntry::Message(message)) = self.model.entry().cloned() else {
-            return Ok(());
-        };
-        self.chosen = None;
-        let mut only = Vec::new();
-        if self.model.has_marks() {
-            let root = self.root()?;
-            let marked = self.model.marked.iter().chain(self.model.hunks.keys());
-            only = marked
-                .map(|path| root.join(OsStr::from_bytes(&text::bytes(path))))
-                .collect();
-        }
-        let are_hunks = !self.model.hunks.is_empty();
-        let is_part = !only.is_empty() || alone;
-        let request = RevertRequest {
-            message: message.id.clone(),
-            session: Some(message.session.clone()),
-            only,
-            // Hunks are of what this message wrote; what came later is not theirs.
-            alone: alone || are_hunks,
-            unclear: take_unclear.then_some(Unclear::Take),
-            dry_run: true,
-            ..RevertRequest::default()
-        };
-        let mut report = self.store.revert(&self.directory, &request)?;
-        let has_unclear = !take_unclear && report.files.iter().any(|file| file.unclear);
-        let mut token = match (&report.plan, report.busy) {
-            (_, true) => Err("an agent is at work: wait for it, or stop it".to_owned()),
-            (Some(token), false) => Ok(token.clone()),
-            (None, false) => Err("there is nothing to do".to_owned()),
-        };
-        if let (true, Ok(whole)) = (are_hunks, &token) {
-            let (workspace, chosen) = self.marked_parts(whole)?;
-            if chosen.is_empty() {
-                token = Err("what is marked is not there any more".to_owned());
-            } else {
-                report = self.store.apply_parts(&workspace, &chosen, true, false)?;
-                self.chosen = Some((workspace, chosen));
-            }
-        }
-        let around = Around {
-            prompt: message.prompt.clone(),
-            before: Before {
-                is_part,
-                ..Before::default()
-            },
-        };
-        self.model.lay(Overlay::Plan {
-            text: operation::render(&report, &around, &self.fitting()),
-            token,
-            has_unclear,
-            alone,
-        });
-        Ok(())
-    }
-
-    /// Returns what of a plan is marked: files, and in others hunks.
-    fn marked_parts(&mut self, token: &str) -> Result<(PathBuf, Vec<Chosen>), Failure> {
-        let proposal = self.store.proposal(token)?;
-        let mut all = Vec::new();
-        for file in &proposal.files {
-            let whole = Chosen {
-                path: file.path.clone(),
-                seen: file.now,
-                content: Content::State(file.then),
-            };
-            let hunks = self.model.hunks.get(&file.change.path).cloned();
-            let shown = self.model.files.iter();
-            let shown = shown.clone().find(|shown| shown.path == file.change.path);
-            let (Some(hunks), Some(shown), Some(now), Some(_)) =
-                (hunks, shown.cloned(), file.now, file.then)
-            else {
-                all.push(whole);
-                continue;
-            };
-            let (message, undo) = (self.sides(&shown)?, self.sides(&file.change)?);
-            let (Some(message), Some(undo)) = (texts(&message), texts(&undo)) else {
-                all.push(whole);
-                continue;
-            };
-            if let Some(bytes) = parts::undone(message, undo, &hunks) {
-                let mode = now.mode;
-                all.push(Chosen {
-                    content: Content::Text { mode, bytes },
-                    ..whole
-                });
-            }
-        }
-        Ok((proposal.workspace, all))
-    }
-
-    /// Shows what was done: in a line where all went well, else with every file.
-    fn done(&mut self, report: &OperationReport, is_part: bool) -> Result<(), Failure> {
-        self.due.list = true;
-        self.model.pane = Pane::List;
-        self.model.unmark();
-        let before = report
-            .operation
-            .as_deref()
-            // It is done by now: not to know the way back is nothing to fail for.
-            .and_then(|operation| self.store.before(operation).ok());
-        let prompt = match report.message.as_deref() {
-            Some(id) => self.store.prompt(&self.directory, id).ok().flatten(),
-            None => None,
-        };
-        let around = Around {
-            prompt,
-            before: before.unwrap_or_else(|| Before {
-                is_part,
-                ..Before::default()
-            }),
-        };
-        let is_well = report.outcome == Outcome::Restored && report.notes.is_empty();
-        if is_well && !report.busy {
-            let plain = View {
-                paint: crate::output::paint::Paint::new(false),
-                ..self.fitting()
-            };
-            let text = operation::render(report, &around, &plain);
-            let first = text.lines().next().unwrap_or_default();
-            self.model.notice = Some(format!("{first}; u undoes it"));
-        } else {
-            self.model.lay(Overlay::Text {
-                title: "What was done".to_owned(),
-                text: operation::render(report, &around, &self.fitting()),
-            });
-        }
-        Ok(())
-    }
-}
-
-/// Returns both sides of a change that has lines.
-fn texts(sides: &Sides) -> Option<parts::Texts<'_>> {
-    match sides {
-        Sides::Text { old, new } => Some(parts::Texts {
-            before: old,
-            after: new,
-        }),
-        Sides::Bytes { .. } | Sides::Equal | Sides::Missing => None,
     }
 }

@@ -453,9 +453,9 @@ mod tests {
         model.update(Key::Enter);
         expect![[r#"
             ▸ src/cart.rs
-            @@ -1 +1 @@
-            -old
-            +new
+            > @@ -1 +1 @@
+              -old
+              +new
 
 
 
@@ -477,9 +477,9 @@ mod tests {
               @   you are here                  │> modified +2 -1 src/cart.rs
               ●   aaaaaaaa  Move the recipe     │  modified +2 -1 src/main.rs
               ◆   oooooooo  just now  revert to…│  src/cart.rs
-              ~   just now  changed outside: 1 …│@@ -1 +1 @@
-            > ●   bbbbbbbb  Add sugar           │-old
-                                                │+new
+              ~   just now  changed outside: 1 …│> @@ -1 +1 @@
+            > ●   bbbbbbbb  Add sugar           │  -old
+                                                │  +new
                                                 │
                                                 │
                                                 │
@@ -496,7 +496,7 @@ mod tests {
                                                 │
                                                 │
             r: its snapshot was pruned
-            (r revert)  u undo  / filter  b blame  Enter open  Tab pane  ? keys  q back
+            (r revert)  u undo  / filter  b blame  Enter open  (Tab mark)  ? keys  q back
         "#]]
         .assert_eq(&screen(&model, 80, 24));
     }
@@ -577,8 +577,11 @@ mod tests {
     #[test]
     fn what_is_scrolled_too_far_ends_at_the_last_line() {
         let mut model = history();
-        model.pane = Pane::Patch;
-        model.patch = (0..100).map(|line| format!("line {line}")).collect();
+        let lines = (0..100).map(|line| format!("line {line}\n"));
+        model.lay(Overlay::Text {
+            title: "Text".to_owned(),
+            text: lines.collect(),
+        });
         model.update(Key::End);
         let mut terminal = Terminal::new(TestBackend::new(40, 12)).expect("it is memory");
         let mut shown = None;

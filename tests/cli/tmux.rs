@@ -1,0 +1,131 @@
+//! The browser in tmux, a terminal that people use: what it shows there, at the size that it has, and what is left.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use testing::binary::{Sandbox, binary};
+use testing::skip::has_program;
+
+/// How long anything may take; machines that run tests are busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A session of a server of its own, which ends with this.
+struct Tmux<'a> {
+    world: &'a Sandbox,
+    /// Its own: a server that ends still has its socket for a moment.
+    socket: PathBuf,
+}
+
+impl<'a> Tmux<'a> {
+    fn open(world: &'a Sandbox, columns: u16, rows: u16) -> Option<Self> {
+        if !has_program("tmux") {
+            return None;
+        }
+        let socket = world.path("").join(format!("tmux-{columns}"));
+        let tmux = Self { world, socket };
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let shell = "PS1='READY ' exec /bin/sh";
+        let run = tmux.run(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            &columns,
+            "-y",
+            &rows,
+            shell,
+        ]);
+        assert!(run.status.success(), "tmux starts: {run:?}");
+        tmux.wait_for("READY");
+        Some(tmux)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new("tmux")
+            .arg("-S")
+            .arg(&self.socket)
+            .args(arguments)
+            .env_clear()
+            .env("HOME", self.world.home())
+            .env("CKPT_HOOK_HOME", self.world.store())
+            .env("PATH", "/usr/bin:/bin")
+            .env("TERM", "xterm-256color")
+            .env("LANG", "C.UTF-8")
+            .current_dir(self.world.workspace())
+            .output()
+            .expect("tmux is there")
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        let run = self.run(&[&["send-keys"], keys].concat());
+        assert!(run.status.success(), "it takes keys: {run:?}");
+    }
+
+    fn contents(&self) -> String {
+        String::from_utf8_lossy(&self.run(&["capture-pane", "-p"]).stdout).into_owned()
+    }
+
+    fn wait_for(&self, text: &str) {
+        self.wait_until(text, |contents| contents.contains(text));
+    }
+
+    fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) {
+        let begin = Instant::now();
+        while !is_so(&self.contents()) {
+            assert!(
+                begin.elapsed() < PATIENCE,
+                "`{what}` was waited for:\n{}",
+                self.contents()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Tmux<'_> {
+    fn drop(&mut self) {
+        self.run(&["kill-server"]);
+    }
+}
+
+#[test]
+fn the_browser_works_in_tmux_at_any_size_and_gives_the_pane_back() {
+    let world = Sandbox::new();
+    world.play("m1", "first", |world| world.write("one", "eins\n"));
+    world.play("m2", "second", |world| world.write("two", "zwei\n"));
+    for (columns, rows) in [(40, 12), (100, 30), (250, 80)] {
+        let Some(tmux) = Tmux::open(&world, columns, rows) else {
+            return;
+        };
+        let line = format!(
+            "{} ui; stty -a | grep -o ' icanon'; echo ended-$?",
+            binary()
+        );
+        tmux.keys(&[&line, "Enter"]);
+        tmux.wait_for("▸ Timeline");
+        tmux.keys(&["/", "E", "I", "N"]);
+        tmux.wait_until("what wrote `eins`", |contents| {
+            contents.contains("first") && !contents.contains("second")
+        });
+        tmux.keys(&["Escape"]);
+        tmux.wait_for("second");
+        tmux.keys(&["j", "r"]);
+        tmux.wait_for("Would go back");
+        assert_eq!(world.tree().len(), 2, "nothing is done yet");
+        tmux.keys(&["y"]);
+        tmux.wait_for("Went back");
+        assert!(world.tree().is_empty(), "now it is");
+        tmux.keys(&["u"]);
+        tmux.wait_for("Went all the way forward");
+        assert_eq!(world.tree().len(), 2, "and back");
+        tmux.keys(&["q"]);
+        tmux.wait_for("ended-0");
+        let contents = tmux.contents();
+        assert!(
+            contents.contains(" icanon") && !contents.contains("Timeline"),
+            "the shell's own screen, and its keys: {contents}"
+        );
+    }
+}
