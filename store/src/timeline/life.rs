@@ -1,30 +1,12 @@
-//! Whether an agent lives, and what its own record of the conversation says last. This module reads `/proc` and the record.
-//!
-//! Nothing of the record is kept but times: when the agent last did something, and when the user interrupted it. An entry of
-//! the user's is no sign of the agent's life, for the message that just ended a step is in the record, too.
+//! Whether an agent lives, and what was last heard of it. This module reads `/proc`.
 
-use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::Read;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use super::evidence::Signs;
+use super::transcript::Transcript;
 use crate::model::Milliseconds;
 use crate::sessions::OpenStep;
-
-/// How many bytes are read from the end of a transcript.
-const TAIL: u64 = 64 << 10;
-
-/// What an entry of the agent's own work holds.
-const WORK: [&str; 4] = [
-    r#""type":"assistant""#,
-    r#""tool_result""#,
-    r#""type":"progress""#,
-    r#""function_call_output""#,
-];
-
-/// What an entry holds that says that the user interrupted the agent; no agent writes it of itself.
-const INTERRUPTED: [&str; 2] = ["[Request interrupted by user", r#""turn_aborted""#];
 
 /// How far above the hook its agent is looked for: shells may stand in between.
 const GENERATIONS: usize = 6;
@@ -36,12 +18,10 @@ const SHELLS: [&str; 9] = [
 
 /// Returns what is heard of a step's agent beside the events of its tools, at a moment.
 pub(super) fn signs(step: &OpenStep, now: Milliseconds) -> Signs {
-    let record = step
-        .life
-        .transcript
-        .as_deref()
-        .map(|path| Record::read(Path::new(path), now))
-        .unwrap_or_default();
+    let transcript = step.life.transcript.as_deref();
+    let record = transcript.map_or_else(Transcript::default, |path| {
+        Transcript::read(Path::new(path), now)
+    });
     Signs {
         last: step.last_event_at.max(record.worked_at.unwrap_or_default()),
         interrupted_at: step.life.interrupted_at.max(record.interrupted_at),
@@ -145,124 +125,9 @@ impl Process {
     }
 }
 
-/// What the end of an agent's record says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Record {
-    worked_at: Option<Milliseconds>,
-    interrupted_at: Option<Milliseconds>,
-}
-
-impl Record {
-    /// Reads the end of a record; what is not there, or no regular file, says nothing.
-    fn read(path: &Path, now: Milliseconds) -> Self {
-        tail(path).map_or_else(Self::default, |text| Self::parse(&text, now))
-    }
-
-    /// Parses entries, one a line, each with its time. A time in the future does not count.
-    fn parse(text: &str, now: Milliseconds) -> Self {
-        let mut record = Self::default();
-        let holds = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
-        for line in text.lines() {
-            let Some(at) = time_of(line).filter(|at| *at <= now) else {
-                continue;
-            };
-            // What a model says about interruptions interrupts nothing.
-            let is_models = line.contains(WORK[0]);
-            if !is_models && holds(line, &INTERRUPTED) {
-                record.interrupted_at = record.interrupted_at.max(Some(at));
-            } else if holds(line, &WORK) {
-                record.worked_at = record.worked_at.max(Some(at));
-            }
-        }
-        record
-    }
-}
-
-fn tail(path: &Path) -> Option<String> {
-    let mut file = std::fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
-        .open(path)
-        .ok()?;
-    let metadata = file.metadata().ok()?;
-    if !metadata.is_file() {
-        return None;
-    }
-    if metadata.len() > TAIL {
-        file.seek(SeekFrom::Start(metadata.len() - TAIL)).ok()?;
-    }
-    let mut bytes = Vec::new();
-    file.take(TAIL).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Returns the time of an entry: the last one of the line, because the entry's own time comes after its content.
-fn time_of(line: &str) -> Option<Milliseconds> {
-    const KEY: &str = r#""timestamp":"#;
-    let after = line.get(line.rfind(KEY)? + KEY.len()..)?;
-    let text = after.trim_start().strip_prefix('"')?.split('"').next()?;
-    let time = humantime::parse_rfc3339(text).ok()?;
-    let since = time.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const NOW: Milliseconds = 1_800_000_000_000;
-
-    fn entry(kind: &str, content: &str, time: &str) -> String {
-        format!(r#"{{"type":"{kind}","message":{{"content":"{content}"}},"timestamp":"{time}"}}"#)
-    }
-
-    #[test]
-    fn the_mark_of_an_interruption_and_the_last_work_are_found() {
-        let text = [
-            entry("assistant", "I run it", "2026-01-31T12:00:00.500Z"),
-            entry(
-                "user",
-                "[Request interrupted by user for tool use]",
-                "2026-01-31T12:00:03.000Z",
-            ),
-            entry("user", "go on", "2026-01-31T13:00:00.000Z"),
-        ]
-        .join("\n");
-        let begin = 1_769_860_800_000;
-        assert_eq!(
-            Record::parse(&text, NOW),
-            Record {
-                worked_at: Some(begin + 500),
-                interrupted_at: Some(begin + 3_000),
-            },
-            "the next message is no sign of the agent's life"
-        );
-    }
-
-    #[test]
-    fn what_a_model_says_of_interruptions_and_what_is_still_to_come_is_no_mark() {
-        let said = entry(
-            "assistant",
-            "[Request interrupted by user",
-            "2026-01-31T12:00:00Z",
-        );
-        assert_eq!(Record::parse(&said, NOW).interrupted_at, None, "only said");
-        let later = entry(
-            "user",
-            "[Request interrupted by user",
-            "2099-01-31T12:00:00Z",
-        );
-        assert_eq!(
-            Record::parse(&later, NOW),
-            Record::default(),
-            "another clock's"
-        );
-        assert_eq!(
-            Record::parse("{\"cut", NOW),
-            Record::default(),
-            "the first line is cut"
-        );
-    }
 
     #[test]
     fn a_process_is_read_whatever_its_name_is() {

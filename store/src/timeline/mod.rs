@@ -11,6 +11,7 @@ pub(crate) mod life;
 mod losses;
 mod observe;
 pub(crate) mod root;
+mod transcript;
 mod workspace;
 
 pub(crate) use adopt::{adopt, list as list_workspaces, offered};

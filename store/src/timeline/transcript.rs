@@ -1,0 +1,266 @@
+//! What the end of an agent's own record of a conversation says. This module reads that file.
+//!
+//! Nothing of it is kept but two times: when the agent last did something, and when the user interrupted it. A message of the
+//! user's is no sign of the agent's life, because the one that just ended a step is in the record, too.
+//!
+//! A record has one JSON object a line. What its entries look like is nowhere promised; `tests/fixtures/transcripts` holds what
+//! agents wrote. An entry that is not known says nothing.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use serde_json::Value;
+
+use crate::model::Milliseconds;
+
+/// How many bytes are read from the end of a transcript.
+const TAIL: u64 = 64 << 10;
+
+/// What the end of an agent's record says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Transcript {
+    /// When the agent last did something.
+    pub worked_at: Option<Milliseconds>,
+    /// When the user last interrupted it.
+    pub interrupted_at: Option<Milliseconds>,
+}
+
+/// What an entry is about.
+enum Entry {
+    Work,
+    Interruption,
+}
+
+impl Transcript {
+    /// Reads the end of a record; what is not there, or no regular file, says nothing.
+    pub fn read(path: &Path, now: Milliseconds) -> Self {
+        tail(path).map_or_else(Self::default, |text| Self::parse(&text, now))
+    }
+
+    /// Parses entries, one a line, each with its time. A time in the future does not count, and neither does a line that is cut.
+    fn parse(text: &str, now: Milliseconds) -> Self {
+        let mut transcript = Self::default();
+        for line in text.lines() {
+            let Ok(entry) = serde_json::from_str::<Value>(line) else {
+                continue;
+            };
+            let Some(at) = time_of(&entry).filter(|at| *at <= now) else {
+                continue;
+            };
+            let time = match kind_of(&entry) {
+                Some(Entry::Work) => &mut transcript.worked_at,
+                Some(Entry::Interruption) => &mut transcript.interrupted_at,
+                None => continue,
+            };
+            *time = (*time).max(Some(at));
+        }
+        transcript
+    }
+}
+
+/// Returns what an entry is about. Only its structure counts: a model, a file or a command may say anything about interruptions.
+fn kind_of(entry: &Value) -> Option<Entry> {
+    let kind = entry["type"].as_str()?;
+    match kind {
+        // Codex wraps its entries. One that was aborted was interrupted, or replaced by the next message.
+        "event_msg" | "response_item" => of_payload(&entry["payload"]),
+        // Copilot CLI
+        "abort" => Some(Entry::Interruption),
+        // Gemini CLI
+        "info" => (entry["content"] == "Request cancelled.").then_some(Entry::Interruption),
+        // Claude Code writes the mark and the results of tools in the user's name, and Gemini CLI the results.
+        "user" if is_mark(&entry["message"]["content"]) => Some(Entry::Interruption),
+        "user" => is_result(entry).then_some(Entry::Work),
+        "assistant" | "progress" | "tool_result" | "gemini" => Some(Entry::Work),
+        _ => (kind.starts_with("assistant.") || kind.starts_with("tool.")).then_some(Entry::Work),
+    }
+}
+
+/// What is in an entry of Codex.
+fn of_payload(payload: &Value) -> Option<Entry> {
+    match payload["type"].as_str()? {
+        "turn_aborted" => Some(Entry::Interruption),
+        "function_call"
+        | "custom_tool_call"
+        | "function_call_output"
+        | "custom_tool_call_output" => Some(Entry::Work),
+        "message" => (payload["role"] == "assistant").then_some(Entry::Work),
+        "item_completed" => (payload["item"]["type"] != "UserMessage").then_some(Entry::Work),
+        _ => None,
+    }
+}
+
+/// Returns whether the content of a message is Claude Code's mark, and nothing else.
+fn is_mark(content: &Value) -> bool {
+    let text = match content.as_array().map(Vec::as_slice) {
+        Some([one]) if one["type"] == "text" => one["text"].as_str(),
+        _ => content.as_str(),
+    };
+    text.is_some_and(|text| text.starts_with("[Request interrupted by user") && text.ends_with(']'))
+}
+
+/// Returns whether a message that is called the user's holds the result of a tool.
+fn is_result(entry: &Value) -> bool {
+    let holds = |content: &Value| {
+        let mut parts = content.as_array().into_iter().flatten();
+        parts.any(|part| part["type"] == "tool_result" || part.get("functionResponse").is_some())
+    };
+    holds(&entry["message"]["content"]) || holds(&entry["content"])
+}
+
+fn time_of(entry: &Value) -> Option<Milliseconds> {
+    let time = humantime::parse_rfc3339(entry["timestamp"].as_str()?).ok()?;
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok()
+}
+
+fn tail(path: &Path) -> Option<String> {
+    let mut file = std::fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)
+        .ok()?;
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_file() {
+        return None;
+    }
+    if metadata.len() > TAIL {
+        file.seek(SeekFrom::Start(metadata.len() - TAIL)).ok()?;
+    }
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Milliseconds = 1_800_000_000_000;
+
+    fn recorded(agent: &str) -> String {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fixtures/transcripts");
+        std::fs::read_to_string(format!("{folder}/{agent}.jsonl")).expect("a recorded transcript")
+    }
+
+    fn at(time: &str) -> Option<Milliseconds> {
+        time_of(&serde_json::json!({ "timestamp": time }))
+    }
+
+    fn entry(kind: &str, content: &Value, time: &str) -> String {
+        let message = serde_json::json!({ "content": content });
+        serde_json::json!({ "type": kind, "message": message, "timestamp": time }).to_string()
+    }
+
+    /// Each was recorded while its user pressed Esc in a command that hung, and sent another message twelve seconds later.
+    #[test]
+    fn the_mark_of_an_interruption_is_found_in_what_agents_wrote() {
+        for (agent, started, pressed) in [
+            (
+                "claude-code",
+                "2026-11-23T03:57:39.694Z",
+                "2026-11-23T03:57:40.087Z",
+            ),
+            (
+                "codex",
+                "2026-11-23T03:57:58.325Z",
+                "2026-11-23T03:57:58.418Z",
+            ),
+            (
+                "copilot-cli",
+                "2026-11-23T03:58:04.371Z",
+                "2026-11-23T03:58:04.583Z",
+            ),
+            (
+                "gemini-cli",
+                "2026-11-23T03:58:17.046Z",
+                "2026-11-23T03:58:17.283Z",
+            ),
+        ] {
+            let text = recorded(agent);
+            let read = Transcript::parse(&text, NOW);
+            assert_eq!(
+                read.interrupted_at,
+                at(pressed),
+                "{agent}: when Esc was pressed"
+            );
+            let before: Vec<&str> = text
+                .lines()
+                .take_while(|line| !line.contains(pressed))
+                .collect();
+            let before = Transcript::parse(&before.join("\n"), NOW);
+            assert_eq!(before.interrupted_at, None, "{agent}: not before");
+            assert!(before.worked_at >= at(started), "{agent}: {before:?}");
+            assert!(before.worked_at <= at(pressed), "{agent}: {before:?}");
+        }
+    }
+
+    #[test]
+    fn the_work_of_an_agent_is_a_sign_of_life_and_a_message_of_the_users_is_none() {
+        for (agent, next_message) in [
+            ("claude-code", "2026-11-23T03:57:52"),
+            ("codex", "2026-11-23T03:58:10"),
+            ("copilot-cli", "2026-11-23T03:58:17"),
+            ("gemini-cli", "2026-11-23T03:58:29"),
+        ] {
+            let text = recorded(agent);
+            let answers = Transcript::parse(&text, NOW).worked_at;
+            assert!(
+                answers >= at(&format!("{next_message}.000Z")),
+                "{agent}: it goes on"
+            );
+            let is_answer = |line: &&str| {
+                Transcript::parse(line, NOW).worked_at >= at(&format!("{next_message}.000Z"))
+            };
+            let before: Vec<&str> = text.lines().take_while(|line| !is_answer(line)).collect();
+            assert!(
+                before.iter().any(|line| line.contains("TURN-AGAIN")),
+                "{agent}: with the next message"
+            );
+            let worked_at = Transcript::parse(&before.join("\n"), NOW).worked_at;
+            assert!(
+                worked_at < at(&format!("{next_message}.000Z")),
+                "{agent}: {worked_at:?}"
+            );
+        }
+        let last = Transcript::parse(&recorded("qwen-code"), NOW).worked_at;
+        assert_eq!(
+            last,
+            at("2026-11-22T21:17:06.008Z"),
+            "the last result of a tool"
+        );
+    }
+
+    #[test]
+    fn whatever_says_something_of_interruptions_is_no_mark() {
+        const MARK: &str = "[Request interrupted by user]";
+        const TIME: &str = "2026-01-31T12:00:00Z";
+        let block = serde_json::json!([{ "type": "text", "text": MARK }]);
+        let marks = [Value::from(MARK), block.clone()];
+        for content in marks {
+            let read = Transcript::parse(&entry("user", &content, TIME), NOW);
+            assert_eq!(read.interrupted_at, at(TIME), "the mark itself: {content}");
+        }
+        let result = serde_json::json!([{ "type": "tool_result", "content": MARK }]);
+        let quoted = Value::from(format!("what does {MARK} mean?"));
+        for (kind, content) in [
+            ("assistant", &block),
+            ("user", &result),
+            ("user", &quoted),
+            ("attachment", &block),
+        ] {
+            let read = Transcript::parse(&entry(kind, content, TIME), NOW);
+            assert_eq!(read.interrupted_at, None, "only said: {kind} {content}");
+        }
+        let later = entry("user", &block, "2099-01-31T12:00:00Z");
+        for text in [later.as_str(), "{\"cut", "[]", "7", ""] {
+            assert_eq!(
+                Transcript::parse(text, NOW),
+                Transcript::default(),
+                "{text}"
+            );
+        }
+    }
+}
