@@ -46,5 +46,6 @@ mod told;
 mod ui;
 mod untouched;
 mod usage;
+mod watch;
 mod widths;
 mod workspace;

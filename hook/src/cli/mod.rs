@@ -35,6 +35,7 @@ pub mod commands {
     pub mod ui;
     pub mod undo;
     pub mod upkeep;
+    pub mod watch;
     pub mod workspace;
 }
 mod invocation;
@@ -48,7 +49,7 @@ use arguments::{Arguments, Command, Common};
 use commands::{
     blame, candidates, cat, demo, diff, doctor, exact, generate, history, inside, install, label,
     log, operation, page, recover, run as run_command, schema, serve, snapshot, status, ui, undo,
-    upkeep, workspace,
+    upkeep, watch, workspace,
 };
 use invocation::Invocation;
 
@@ -158,7 +159,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Demo => demo::run(invocation),
         Command::Inside(arguments) => inside::run(invocation, arguments),
         Command::Serve(arguments) => serve::run(invocation, arguments),
-        Command::Watch(arguments) => serve::watch(invocation, arguments),
+        Command::Watch(arguments) => watch::run(invocation, arguments),
         Command::Schema { name } => schema::run(invocation, name.as_deref()),
         Command::Candidates { kind } => candidates::run(invocation, *kind),
         Command::Completions { shell } => generate::completions(invocation, *shell),

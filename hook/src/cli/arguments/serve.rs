@@ -26,8 +26,15 @@ pub struct WatchArguments {
     /// Report on every workspace, not only this one
     #[arg(long, requires = "json_lines")]
     pub everywhere: bool,
+    /// Have systemd start it, now and whenever you log in
+    #[arg(long, conflicts_with_all = ["json_lines", "uninstall"])]
+    pub install: bool,
+    /// Stop it, and have it started no more
+    #[arg(long, conflicts_with = "json_lines")]
+    pub uninstall: bool,
 }
 
 const WATCH_EXAMPLE: &str = "Examples:
   ckpt-hook watch &               hooks look only where something may have changed; ends after half an hour without hooks
+  ckpt-hook watch --install       the same, whenever you are logged in
   ckpt-hook watch --json-lines    messages, steps and reverts, as they happen";

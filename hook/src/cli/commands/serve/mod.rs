@@ -20,7 +20,7 @@ use self::methods::RequestContext;
 use self::notify::Subscription;
 use self::protocol::{Incoming, Input, LONGEST_LINE, RequestError};
 use self::queue::Queue;
-use crate::cli::arguments::{ServeArguments, WatchArguments};
+use crate::cli::arguments::ServeArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 
@@ -66,46 +66,6 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
         queue.close();
         drop(lines);
     });
-    Ok(DONE)
-}
-
-/// Watches workspaces for hooks, until nobody asks any more: `watch`.
-#[cfg(target_os = "linux")]
-fn watch_workspaces(invocation: &Invocation) -> Result<u8, Failure> {
-    let limits = ckpt_store::WatchLimits::default();
-    ckpt_store::watch(&invocation.store_directory()?, limits, None)?;
-    Ok(DONE)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn watch_workspaces(_invocation: &Invocation) -> Result<u8, Failure> {
-    Err(Failure::usage(
-        "`watch` watches workspaces on Linux only",
-        "use --json-lines to see what happens",
-    ))
-}
-
-/// Prints what happens, a line each, until nobody reads: `watch --json-lines`.
-pub fn watch(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
-    if !invocation.common.json_lines {
-        return watch_workspaces(invocation);
-    }
-    let workspace = match arguments.everywhere {
-        true => None,
-        false => Some(invocation.directory()?),
-    };
-    let subscription = Subscription::from(arguments.since, workspace);
-    let mut stdout = io::stdout().lock();
-    notify::follow(
-        invocation,
-        subscription,
-        |told| {
-            writeln!(stdout, "{told}")
-                .and_then(|()| stdout.flush())
-                .is_ok()
-        },
-        || true,
-    )?;
     Ok(DONE)
 }
 

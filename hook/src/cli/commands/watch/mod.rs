@@ -1,0 +1,63 @@
+//! `watch`: watches workspaces for hooks, has that started at every login, or prints what happens.
+
+#[cfg(target_os = "linux")]
+mod service;
+#[cfg(any(target_os = "linux", test))]
+mod unit;
+
+use std::io::{self, Write};
+
+use super::serve::notify::{self, Subscription};
+use crate::cli::arguments::WatchArguments;
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+
+/// Watches until nobody asks any more, or reads any more.
+pub fn run(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
+    if invocation.common.json_lines {
+        return print(invocation, arguments);
+    }
+    watch(invocation, arguments)
+}
+
+#[cfg(target_os = "linux")]
+fn watch(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
+    if arguments.install {
+        service::install(invocation)?;
+    } else if arguments.uninstall {
+        service::uninstall(invocation)?;
+    } else {
+        let limits = ckpt_store::WatchLimits::default();
+        ckpt_store::watch(&invocation.store_directory()?, limits, None)?;
+    }
+    Ok(DONE)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn watch(_invocation: &Invocation, _arguments: &WatchArguments) -> Result<u8, Failure> {
+    Err(Failure::usage(
+        "`watch` watches workspaces on Linux only",
+        "use --json-lines to see what happens",
+    ))
+}
+
+/// Prints what happens, a line each, until nobody reads.
+fn print(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
+    let workspace = match arguments.everywhere {
+        true => None,
+        false => Some(invocation.directory()?),
+    };
+    let subscription = Subscription::from(arguments.since, workspace);
+    let mut stdout = io::stdout().lock();
+    notify::follow(
+        invocation,
+        subscription,
+        |told| {
+            writeln!(stdout, "{told}")
+                .and_then(|()| stdout.flush())
+                .is_ok()
+        },
+        || true,
+    )?;
+    Ok(DONE)
+}
