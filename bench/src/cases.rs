@@ -8,7 +8,7 @@ use crate::list;
 use crate::process::{Result, command, run};
 use crate::results::{Measured, Times};
 use crate::tree::Size;
-use crate::ways::{Conductor, Empty, Floor, Git, Ours, Seed, Way};
+use crate::ways::{Conductor, Empty, Floor, Git, Help, Ours, Way};
 
 /// Nothing changed since the last snapshot.
 pub const NO_CHANGE: &str = "no change";
@@ -26,6 +26,8 @@ pub const REVERT: &str = "revert of 1000 files";
 pub const REVERTED: usize = 1000;
 /// How many files are edited between two snapshots, case by case.
 pub const EDITS: [usize; 4] = [1, 10, 100, 1000];
+/// The most memory that a watcher takes, in bytes.
+pub const WATCHER_MEMORY: &str = "memory, watcher";
 /// How many snapshots the disk's use is measured with.
 const SNAPSHOTS: usize = 60;
 
@@ -111,22 +113,37 @@ fn still(
     is_cold: bool,
 ) -> Result<()> {
     println!("{}: no change", bench.size.name());
-    let (mut ours, mut conductor) = (Ours::new(bench, Seed::Yes)?, Conductor::new(bench));
+    let (mut ours, mut conductor) = (Ours::new(bench, Help::Repository)?, Conductor::new(bench));
+    let mut watched = Ours::new(bench, Help::Watcher)?;
     let (mut floor, mut empty) = (Floor::new(bench)?, Empty::new(bench));
+    watched.watch()?;
     for _ in 0..2 {
         ours.prepare()?;
         ours.snapshot()?;
+        watched.prepare()?;
+        watched.snapshot()?;
         git.snapshot()?;
         conductor.snapshot()?;
         floor.snapshot()?;
     }
     let mut times = Times::new();
     for round in 0..rounds {
-        let ways: &mut [&mut dyn Way] =
-            &mut [&mut ours, git, &mut floor, &mut conductor, &mut empty];
+        let ways: &mut [&mut dyn Way] = &mut [
+            &mut ours,
+            &mut watched,
+            git,
+            &mut floor,
+            &mut conductor,
+            &mut empty,
+        ];
         in_turns(ways, round, &mut times, false)?;
     }
     measured.times.insert(NO_CHANGE.to_owned(), times);
+    let memory = watched.memory_of_watcher();
+    measured
+        .counts
+        .extend(memory.map(|bytes| (WATCHER_MEMORY.to_owned(), bytes)));
+    drop(watched);
     event(&ours, &mut empty, measured, rounds)?;
     long(bench, &ours, measured, rounds)?;
     count_calls(bench, &ours, measured)?;
@@ -242,7 +259,10 @@ fn peak(bench: &Bench, ours: &Ours, payload: &str) -> Result<u64> {
 
 fn first(bench: &mut Bench, git: &mut Git, measured: &mut Measured, rounds: usize) -> Result<()> {
     println!("{}: first snapshot", bench.size.name());
-    let (mut ours, mut plain) = (Ours::new(bench, Seed::Yes)?, Ours::new(bench, Seed::No)?);
+    let (mut ours, mut plain) = (
+        Ours::new(bench, Help::Repository)?,
+        Ours::new(bench, Help::None)?,
+    );
     let mut floor = Floor::new(bench)?;
     let mut times = Times::new();
     for round in 0..rounds {
@@ -278,19 +298,19 @@ fn edited(
     count: usize,
 ) -> Result<()> {
     println!("{}: {}", bench.size.name(), edits(count));
-    let (mut ours, mut conductor) = (Ours::new(bench, Seed::Yes)?, Conductor::new(bench));
+    let (mut ours, mut conductor) = (Ours::new(bench, Help::Repository)?, Conductor::new(bench));
+    let (mut watched, mut empty) = (Ours::new(bench, Help::Watcher)?, Empty::new(bench));
     ours.prepare()?;
+    watched.watch()?;
     let mut times = Times::new();
     for round in 0..rounds {
         ours.prepare()?;
+        watched.prepare()?;
         let files = bench.choose(count);
         bench.edit(&files)?;
-        in_turns(
-            &mut [&mut ours, git, &mut conductor],
-            round,
-            &mut times,
-            false,
-        )?;
+        let ways: &mut [&mut dyn Way] =
+            &mut [&mut ours, &mut watched, git, &mut conductor, &mut empty];
+        in_turns(ways, round, &mut times, false)?;
     }
     measured.times.insert(edits(count), times);
     Ok(())
@@ -298,7 +318,7 @@ fn edited(
 
 fn reverted(bench: &mut Bench, git: &Git, measured: &mut Measured, rounds: usize) -> Result<()> {
     println!("{}: {REVERT}", bench.size.name());
-    let mut ours = Ours::new(bench, Seed::Yes)?;
+    let mut ours = Ours::new(bench, Help::Repository)?;
     let mut times = Times::new();
     for _ in 0..rounds {
         let files = bench.choose(REVERTED);
@@ -332,7 +352,7 @@ fn reverted(bench: &mut Bench, git: &Git, measured: &mut Measured, rounds: usize
 /// What is stored by sixty snapshots of the same ten files.
 fn stored(bench: &mut Bench, git: &mut Git, measured: &mut Measured) -> Result<()> {
     println!("{}: disk", bench.size.name());
-    let mut ours = Ours::new(bench, Seed::Yes)?;
+    let mut ours = Ours::new(bench, Help::Repository)?;
     git.snapshot()?;
     ours.prepare()?;
     let snapshots = ours.store().join("snapshots");

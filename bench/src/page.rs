@@ -7,6 +7,7 @@ use crate::cases::{COLD, EDITS, EVENT, FIRST, LONG, NO_CHANGE, REVERT, edits};
 use crate::process::Result;
 use crate::results::{Measured, Results};
 use crate::targets::{Target, targets};
+use crate::ways::{OURS, PLAIN, WATCHED};
 
 const BEGIN: &str = "<!-- measured: written by `just bench` -->";
 const END: &str = "<!-- /measured -->";
@@ -60,8 +61,9 @@ fn about(measured: &Measured) -> String {
 /// The medians of all ways, in milliseconds.
 fn medians(measured: &Measured) -> String {
     let ways = [
-        "ours",
-        "ours, nothing to take from",
+        OURS,
+        WATCHED,
+        PLAIN,
         "git",
         "Conductor",
         "floor",

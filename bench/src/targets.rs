@@ -1,7 +1,8 @@
 //! What is to be reached, and whether it is. Pure.
 
-use crate::cases::{COLD, EVENT, FIRST, LONG, NO_CHANGE, REVERT, REVERTED, edits};
+use crate::cases::{COLD, EVENT, FIRST, LONG, NO_CHANGE, REVERT, REVERTED, WATCHER_MEMORY, edits};
 use crate::results::Measured;
+use crate::ways::{OURS, PLAIN, WATCHED};
 
 /// One target.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +43,7 @@ pub fn targets(size: &str, measured: &Measured) -> Vec<Target> {
             is_least: false,
         }));
     }
-    let speed = measured.median(FIRST, "ours, nothing to take from");
+    let speed = measured.median(FIRST, PLAIN);
     let cores = measured.machine.cores.max(1) as f64;
     let speed = speed.map(|milliseconds| measured.bytes as f64 / 1e3 / milliseconds / cores);
     let case = format!("{FIRST}, nothing to take from");
@@ -60,11 +61,7 @@ type Limit = (String, &'static str, f64, Option<f64>);
 
 /// Each with the case, what it is compared with, the limit, and what was measured.
 fn most(size: &str, measured: &Measured) -> Vec<Limit> {
-    let (floor, git) = match size {
-        "S" | "M" => (1.15, if size == "S" { 0.45 } else { 0.35 }),
-        "L" => (1.2, 0.35),
-        _ => (1.3, 0.45),
-    };
+    let limits = Limits::of(size);
     let mut all = Vec::new();
     let mut add =
         |case: &str, what, limit, number| all.push((case.to_owned(), what, limit, number));
@@ -73,22 +70,33 @@ fn most(size: &str, measured: &Measured) -> Vec<Limit> {
             NO_CHANGE,
             "ms over an empty process",
             2.5,
-            over(measured, NO_CHANGE, "empty process"),
+            over(measured, NO_CHANGE, OURS),
         );
     } else {
         add(
             NO_CHANGE,
             "of the floor",
-            floor,
-            measured.ratio(NO_CHANGE, "ours", "floor"),
+            limits.floor,
+            measured.ratio(NO_CHANGE, OURS, "floor"),
         );
     }
     add(
         NO_CHANGE,
         "of git",
-        git,
-        measured.ratio(NO_CHANGE, "ours", "git"),
+        limits.no_change,
+        measured.ratio(NO_CHANGE, OURS, "git"),
     );
+    for (case, limit) in [
+        (NO_CHANGE.to_owned(), limits.no_change_watched),
+        (edits(10), limits.ten_edits_watched),
+    ] {
+        add(
+            &format!("{case}, watcher"),
+            "ms over an empty process",
+            limit,
+            over(measured, &case, WATCHED),
+        );
+    }
     let calls = measured.files + 3 * measured.directories + 60;
     add(
         NO_CHANGE,
@@ -96,55 +104,54 @@ fn most(size: &str, measured: &Measured) -> Vec<Limit> {
         calls as f64,
         measured.count("system calls"),
     );
-    add(COLD, "of git", 0.9, measured.ratio(COLD, "ours", "git"));
+    add(COLD, "of git", 0.9, measured.ratio(COLD, OURS, "git"));
     add(
         EVENT,
         "ms over an empty process",
         2.0,
-        over(measured, EVENT, "empty process"),
+        over(measured, EVENT, OURS),
     );
-    add(LONG, "ms", 100.0, measured.median(LONG, "ours"));
-    for (count, more, git) in [(10, 5.0, 0.4), (1000, 150.0, 0.3)] {
+    add(LONG, "ms", 100.0, measured.median(LONG, OURS));
+    for (count, more, git) in [(10, 5.0, limits.ten_edits), (1000, 150.0, 0.3)] {
         let case = edits(count);
         let added = measured
-            .median(&case, "ours")
-            .zip(measured.median(NO_CHANGE, "ours"));
+            .median(&case, OURS)
+            .zip(measured.median(NO_CHANGE, OURS));
         add(
             &case,
             "ms over no change",
             more,
             added.map(|(case, none)| case - none),
         );
-        add(&case, "of git", git, measured.ratio(&case, "ours", "git"));
+        add(&case, "of git", git, measured.ratio(&case, OURS, "git"));
     }
-    let plain = "ours, nothing to take from";
     add(
         &format!("{FIRST}, nothing to take from"),
         "of git",
         0.22,
-        measured.ratio(FIRST, plain, "git"),
+        measured.ratio(FIRST, PLAIN, "git"),
     );
     add(
         &format!("{FIRST}, beside git"),
         "of the floor",
         4.0,
-        measured.ratio(FIRST, "ours", "floor"),
+        measured.ratio(FIRST, OURS, "floor"),
     );
     add(
         &format!("{FIRST}, beside git"),
         "of git",
-        0.03,
-        measured.ratio(FIRST, "ours", "git"),
+        limits.first,
+        measured.ratio(FIRST, OURS, "git"),
     );
     let each = measured
-        .median(REVERT, "ours")
+        .median(REVERT, OURS)
         .map(|milliseconds| milliseconds / REVERTED as f64);
-    add(REVERT, "ms a file", 0.25, each);
+    add(REVERT, "ms a file", 0.55, each);
     add(
         REVERT,
         "of git checkout",
-        0.35,
-        measured.ratio(REVERT, "ours", "git checkout"),
+        limits.revert,
+        measured.ratio(REVERT, OURS, "git checkout"),
     );
     let loose =
         |name: &str| Some(measured.count(name)? / measured.count("disk, 60 snapshots, loose")?);
@@ -181,11 +188,57 @@ fn most(size: &str, measured: &Measured) -> Vec<Limit> {
             measured.count(name).map(|bytes| bytes / 1e6),
         );
     }
+    let watcher = measured.count(WATCHER_MEMORY);
+    add(WATCHER_MEMORY, "MB", 60.0, watcher.map(|bytes| bytes / 1e6));
     all
 }
 
+/// Returns by how many milliseconds a way takes longer than an empty process.
 fn over(measured: &Measured, case: &str, way: &str) -> Option<f64> {
-    Some(measured.median(case, "ours")? - measured.median(case, way)?)
+    Some(measured.median(case, way)? - measured.median(case, "empty process")?)
+}
+
+/// What depends on the size of the tree: ratios to git where nothing else is said.
+struct Limits {
+    /// No change, of the floor.
+    floor: f64,
+    no_change: f64,
+    ten_edits: f64,
+    first: f64,
+    /// Of `git checkout`.
+    revert: f64,
+    /// Milliseconds over an empty process.
+    no_change_watched: f64,
+    /// Milliseconds over an empty process.
+    ten_edits_watched: f64,
+}
+
+impl Limits {
+    fn of(size: &str) -> Self {
+        let [
+            floor,
+            no_change,
+            ten_edits,
+            first,
+            revert,
+            no_change_watched,
+            ten_edits_watched,
+        ] = match size {
+            "S" => [1.15, 0.50, 0.45, 0.06, 0.9, 5.0, 12.0],
+            "M" => [1.15, 0.36, 0.36, 0.025, 0.9, 5.0, 12.0],
+            "L" => [1.2, 0.35, 0.32, 0.02, 0.6, 6.0, 14.0],
+            _ => [1.3, 0.32, 0.27, 0.02, 0.5, 10.0, 20.0],
+        };
+        Self {
+            floor,
+            no_change,
+            ten_edits,
+            first,
+            revert,
+            no_change_watched,
+            ten_edits_watched,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,27 +2,61 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use super::Way;
 use crate::bench::{Bench, empty};
 use crate::process::{Result, command, run};
 
-/// Whether ids and packs are taken from the repository of the tree.
+/// How long a watcher may take until it answers for a tree.
+const UNTIL_WATCHED: Duration = Duration::from_secs(60);
+
+/// What the hook has to help it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seed {
-    /// As the settings have it by default.
-    Yes,
-    /// As if there were nothing to take from.
-    No,
+pub enum Help {
+    /// The repository of the tree, from which ids and packs are taken: as the settings have it by default.
+    Repository,
+    /// The same, and a watcher.
+    Watcher,
+    /// Nothing.
+    None,
 }
+
+impl Help {
+    /// Returns the name of the way in the results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Repository => OURS,
+            Self::Watcher => WATCHED,
+            Self::None => PLAIN,
+        }
+    }
+
+    /// Returns the name of its home directory.
+    const fn home(self) -> &'static str {
+        match self {
+            Self::Repository => "seeded",
+            Self::Watcher => "watched",
+            Self::None => "plain",
+        }
+    }
+}
+
+/// The hook as it is by default.
+pub const OURS: &str = "ours";
+/// The hook beside a watcher.
+pub const WATCHED: &str = "ours, watched";
+/// The hook without a repository that it could take from.
+pub const PLAIN: &str = "ours, nothing to take from";
 
 /// A store of its own, in which one session goes on.
 pub struct Ours {
     program: PathBuf,
     tree: PathBuf,
     home: PathBuf,
-    seed: Seed,
+    help: Help,
+    watcher: Option<Child>,
     next: Next,
     messages: usize,
 }
@@ -37,16 +71,15 @@ enum Next {
 
 impl Ours {
     /// Makes it, with a home directory and a store in the bench's folder.
-    pub fn new(bench: &Bench, seed: Seed) -> Result<Self> {
-        let home = bench
-            .scratch
-            .join(if seed == Seed::Yes { "seeded" } else { "plain" });
+    pub fn new(bench: &Bench, help: Help) -> Result<Self> {
+        let home = bench.scratch.join(help.home());
         let (program, tree) = (bench.programs.hook.clone(), bench.tree.clone());
         let mut ours = Self {
             program,
             tree,
             home,
-            seed,
+            help,
+            watcher: None,
             next: Next::Message,
             messages: 0,
         };
@@ -107,6 +140,51 @@ impl Ours {
         .map(drop)
     }
 
+    /// Starts a watcher, where there is to be one, and takes snapshots until it answers for the tree.
+    pub fn watch(&mut self) -> Result<()> {
+        if self.help != Help::Watcher {
+            return Ok(());
+        }
+        let mut watcher = self.command(&["watch"]);
+        watcher.stdin(Stdio::null()).stdout(Stdio::null());
+        self.watcher = Some(watcher.spawn()?);
+        let begin = Instant::now();
+        while !self.is_watched() {
+            if begin.elapsed() > UNTIL_WATCHED {
+                return Err("the watcher gives no answer".into());
+            }
+            self.snapshot()?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether an answer of the watcher is noted beside the tree's cache.
+    fn is_watched(&self) -> bool {
+        let workspaces = fs::read_dir(self.store().join("snapshots"));
+        let mut folders = workspaces.into_iter().flatten().flatten();
+        folders.any(|folder| {
+            fs::metadata(folder.path().join("watched")).is_ok_and(|noted| noted.len() > 0)
+        })
+    }
+
+    /// Returns the most memory that the watcher had, in bytes; nothing where there is none.
+    pub fn memory_of_watcher(&self) -> Option<u64> {
+        let status = format!("/proc/{}/status", self.watcher.as_ref()?.id());
+        let status = fs::read_to_string(status).ok()?;
+        let peak = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kilobytes: u64 = peak.split_whitespace().next()?.parse().ok()?;
+        Some(kilobytes * 1024)
+    }
+
+    fn end_watcher(&mut self) {
+        if let Some(mut watcher) = self.watcher.take() {
+            let _ = watcher.kill();
+            let _ = watcher.wait();
+        }
+    }
+
     fn next(&self) -> (&'static str, Next) {
         match self.next {
             Next::Message => ("user_message", Next::Start),
@@ -123,21 +201,18 @@ impl Ours {
 
 impl Way for Ours {
     fn name(&self) -> &'static str {
-        if self.seed == Seed::Yes {
-            "ours"
-        } else {
-            "ours, nothing to take from"
-        }
+        self.help.name()
     }
 
     fn reset(&mut self) -> Result<()> {
+        self.end_watcher();
         empty(&self.home)?;
         let settings = self.home.join(".config/ckpt-hook");
         fs::create_dir_all(&settings)?;
         // A first snapshot is measured to its end, however long it takes.
         let text = format!(
             "hook_deadline = \"10 min\"\nseed = {}\n",
-            self.seed == Seed::Yes
+            self.help != Help::None
         );
         fs::write(settings.join("config.toml"), text)?;
         self.next = Next::Message;
@@ -156,5 +231,11 @@ impl Way for Ours {
         self.event(event)?;
         self.next = next;
         Ok(())
+    }
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        self.end_watcher();
     }
 }
