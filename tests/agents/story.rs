@@ -75,6 +75,16 @@ impl Sitting {
         self.terminal.as_mut().expect("the agent was started")
     }
 
+    /// Has the agent begin a new session, and waits until what it said last is gone and it listens again: meanwhile Gemini CLI
+    /// shows neither, and loses what is typed.
+    pub fn begin_anew(&mut self, last: &str) {
+        let Screen { anew, ready, .. } = self.screen;
+        self.terminal().say(anew);
+        self.terminal().wait("an empty screen", |contents| {
+            !contents.contains(last) && contents.contains(ready)
+        });
+    }
+
     /// Sends a message and waits until its turn is over, for the agent and for the hook.
     pub fn say(&mut self, prompt: &str, answer: &str) {
         let before = messages(&self.world).len();
@@ -272,11 +282,7 @@ pub fn a_new_session_and_one_that_is_resumed_go_back_message_by_message(agent: &
     let begin = sitting.world.tree();
     sitting.say("TURN-ONE please", "Turn one is finished.");
     let after_one = sitting.world.tree();
-    let anew = sitting.screen.anew;
-    sitting.terminal().say(anew);
-    sitting.terminal().wait("an empty screen", |contents| {
-        !contents.contains("Turn one is finished.")
-    });
+    sitting.begin_anew("Turn one is finished.");
     sitting.say("TURN-TWO please", "Turn two is finished.");
     let after_two = sitting.world.tree();
     sitting.close();
