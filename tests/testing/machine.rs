@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -10,6 +11,12 @@ use tempfile::TempDir;
 use crate::binary::Run;
 use crate::tree::{self, Tree};
 use crate::{executable, git};
+
+/// How long a hook may go on after its agent's answer; it is generous, because machines that run tests are busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How often it is looked whether it does.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// See the module.
 pub struct Machine {
@@ -170,8 +177,31 @@ impl Machine {
         self.end_processes(|id| !is_shell(id));
     }
 
-    /// Ends what belongs to this user, which is known by its home.
+    /// Waits until no call of the hook and no shell of this user runs: some agents answer before their hooks have ended.
+    pub fn wait_for_hooks(&self) {
+        let is_of_hook = |id: &Path| {
+            let program = fs::read_link(id.join("exe")).unwrap_or_default();
+            let name = program.file_name().unwrap_or_default().to_string_lossy();
+            ["sh", "dash", "bash"].contains(&&*name) || name.starts_with("ckpt-hook")
+        };
+        let end = Instant::now() + PATIENCE;
+        while let Some(id) = self.processes(is_of_hook).first() {
+            assert!(Instant::now() < end, "process {id} of a hook goes on");
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Ends what belongs to this user.
     fn end_processes(&self, is_meant: impl Fn(&Path) -> bool) {
+        for id in self.processes(is_meant) {
+            let id = rustix::process::Pid::from_raw(id).expect("no process has the id 0");
+            // It fails only where it has ended by itself.
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+        }
+    }
+
+    /// Returns the processes that belong to this user, which are known by its home.
+    fn processes(&self, is_meant: impl Fn(&Path) -> bool) -> Vec<i32> {
         let home = format!("HOME={}", self.home().display()).into_bytes();
         let left = fs::read_dir("/proc")
             .into_iter()
@@ -184,11 +214,8 @@ impl Machine {
                     .any(|variable| variable == home)
                     && is_meant(&process.path())
             });
-        for id in left.filter_map(|process| process.file_name().to_str()?.parse().ok()) {
-            let id = rustix::process::Pid::from_raw(id).expect("no process has the id 0");
-            // It fails only where it has ended by itself.
-            let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
-        }
+        left.filter_map(|process| process.file_name().to_str()?.parse().ok())
+            .collect()
     }
 }
 
