@@ -1,11 +1,12 @@
 //! A day through the real store, with real files: a person and one to three agents at the same files, sub-agents, Esc, prompts that
-//! stand, denied tools, lost events, killed hooks, dead processes. The store's own tests hold the evidence alone against a day; here
+//! stand, denied tools, lost events, killed hooks, commands in the background, and processes that really die. The store's own tests hold the evidence alone against a day; here
 //! are the rows, the snapshots and the reverts as well.
 //!
 //! Files are written now, whatever the clock of the day says: the harness translates their times. 2,000 days:
 //! `PROPTEST_CASES=2000`.
 
 use std::collections::BTreeMap;
+use std::process::{Child, Command};
 
 use ckpt_schema::report::FileResult;
 use ckpt_schema::{Event, EventKind};
@@ -18,6 +19,7 @@ use testing::scenario::{World, set_moment};
 const MORNING: i64 = 1_700_000_000_000;
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
 const FILES: usize = 4;
 /// How many days a quick run has.
 const QUICK: u32 = 24;
@@ -44,6 +46,10 @@ enum Act {
     /// The tool that runs writes a file.
     Write(usize, usize),
     ToolEnd(usize, End),
+    /// A command that the agent left in the background writes a file.
+    WriteBehind(usize, usize),
+    /// Such commands of the agent end; it says so with its turn.
+    BehindEnds(usize),
     StepFinish {
         agent: usize,
         is_lost: bool,
@@ -58,6 +64,8 @@ enum End {
     Esc,
     Denied,
     Dies,
+    /// It leaves a command in the background, and says so.
+    Behind,
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -68,6 +76,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(End::Esc),
         1 => Just(End::Denied),
         1 => Just(End::Dies),
+        1 => Just(End::Behind),
     ];
     prop_oneof![
         3 => (10..5 * SECOND).prop_map(Act::Wait),
@@ -79,6 +88,8 @@ fn act() -> impl Strategy<Value = Act> {
         6 => (agent(), prop::option::of(0..FILES), prop::bool::weighted(0.15))
             .prop_map(|(agent, names, waits)| Act::ToolStart { agent, names, waits }),
         8 => (agent(), 0..FILES).prop_map(|(agent, file)| Act::Write(agent, file)),
+        1 => (agent(), 0..FILES).prop_map(|(agent, file)| Act::WriteBehind(agent, file)),
+        1 => agent().prop_map(Act::BehindEnds),
         5 => (agent(), end).prop_map(|(agent, end)| Act::ToolEnd(agent, end)),
         2 => (agent(), prop::bool::weighted(0.1))
             .prop_map(|(agent, is_lost)| Act::StepFinish { agent, is_lost }),
@@ -106,14 +117,43 @@ struct Running {
     waits: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Agent {
     running: Option<Running>,
+    process: Option<Process>,
     /// Whether its session sent a message, and its process lives.
     is_begun: bool,
-    is_dead: bool,
+    died_at: Option<i64>,
+    /// Whether a command that it left in the background runs.
+    has_behind: bool,
     is_in_step: bool,
     is_sub: bool,
+}
+
+/// A program that stands for an agent, so that its death can be seen.
+#[derive(Debug)]
+struct Process(Child);
+
+impl Process {
+    fn start() -> Option<Self> {
+        Command::new("sleep").arg("1000").spawn().ok().map(Self)
+    }
+
+    /// Returns the name by which a hook tells the store of it; `None` where there is no `/proc`.
+    fn name(&self) -> Option<String> {
+        let id = self.0.id();
+        let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        let started = text.rsplit(')').next()?.split_whitespace().nth(19)?;
+        let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
+        Some(format!("{id} {started} {}", namespace.to_str()?))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// When somebody's tool could have written a file, as far as the evidence may take it: a step without tool events is one tool.
@@ -158,7 +198,7 @@ impl Player {
         let count = day.tells.len();
         Self {
             world,
-            agents: vec![Agent::default(); count],
+            agents: (0..count).map(|_| Agent::default()).collect(),
             tells: day.tells.clone(),
             now: MORNING,
             number: 0,
@@ -199,6 +239,11 @@ impl Player {
                 }
             }),
             Act::ToolEnd(agent, end) => self.of(agent, |player, agent| player.tool_end(agent, end)),
+            Act::WriteBehind(agent, file) => self.write_behind(agent, file),
+            Act::BehindEnds(agent) => {
+                let agent = agent % self.agents.len();
+                self.agents[agent].has_behind = false;
+            }
             Act::StepFinish { agent, is_lost } => self.of(agent, |player, agent| {
                 let is_idle = player.agents[agent].running.is_none();
                 if is_idle && player.agents[agent].is_in_step {
@@ -212,7 +257,10 @@ impl Player {
             Act::TurnEnd(agent) => self.of(agent, |player, agent| {
                 if player.agents[agent].running.is_none() && player.agents[agent].is_begun {
                     player.agents[agent].is_in_step = false;
-                    player.send(agent, EventKind::TurnEnd, |_| ());
+                    let has_behind = player.agents[agent].has_behind;
+                    player.send(agent, EventKind::TurnEnd, |event| {
+                        event.background = Some(has_behind);
+                    });
                     player.close(agent, 2 * SECOND);
                 }
             }),
@@ -222,14 +270,27 @@ impl Player {
     /// Does something as an agent that there is and that lives.
     fn of(&mut self, agent: usize, act: impl FnOnce(&mut Self, usize)) {
         let agent = agent % self.agents.len();
-        if !self.agents[agent].is_dead {
+        if self.agents[agent].died_at.is_none() {
             act(self, agent);
+        }
+    }
+
+    /// A command in the background writes on after its agent died, but nobody reckons with it for longer than an hour.
+    fn write_behind(&mut self, agent: usize, file: usize) {
+        let agent = agent % self.agents.len();
+        let state = &self.agents[agent];
+        let is_late = state.died_at.is_some_and(|at| self.now - at > HOUR);
+        if state.has_behind && !is_late {
+            self.write(file, Author::Agent(agent));
         }
     }
 
     fn message(&mut self, agent: usize) {
         if self.agents[agent].running.is_some() {
             return;
+        }
+        if self.agents[agent].process.is_none() {
+            self.agents[agent].process = Process::start();
         }
         self.number += 1;
         let id = format!("m{}", self.number);
@@ -292,22 +353,24 @@ impl Player {
             return;
         };
         match end {
-            End::Well if self.tells[agent] => {
+            End::Well | End::Behind if self.tells[agent] => {
+                self.agents[agent].has_behind |= end == End::Behind;
                 self.send(agent, EventKind::ToolFinish, |event| {
                     event.tool_use_id = Some(running.id);
+                    event.background = (end == End::Behind).then_some(true);
                 });
                 // What was open until here stays the tool's; the step may be open still.
                 self.close(agent, 2 * SECOND);
             }
-            End::Well => {}
-            End::Lost => {}
+            End::Well | End::Behind | End::Lost => {}
             // Nobody tells; the next message, or a revert, finds the step open.
             End::Esc | End::Denied => {
                 self.agents[agent].is_begun = false;
                 self.cut(agent);
             }
             End::Dies => {
-                self.agents[agent].is_dead = true;
+                self.agents[agent].died_at = Some(self.now);
+                self.agents[agent].process = None;
                 self.cut(agent);
             }
         }
@@ -321,7 +384,9 @@ impl Player {
         } else {
             session.clone()
         };
+        let process = self.agents[agent].process.as_ref();
         let mut event = Event {
+            process: process.and_then(Process::name),
             parent_session_id: is_sub.then_some(session),
             tells_of_tools: self.tells[agent],
             ..self.world.event(kind, &own)
