@@ -21,6 +21,7 @@ pub mod commands {
     pub mod install;
     pub mod label;
     pub mod log;
+    pub mod mcp;
     pub mod operation;
     pub mod outcome;
     pub mod page;
@@ -48,8 +49,8 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command, Common};
 use commands::{
     blame, candidates, cat, demo, diff, doctor, exact, generate, history, inside, install, label,
-    log, operation, page, recover, run as run_command, schema, serve, snapshot, status, ui, undo,
-    upkeep, watch, workspace,
+    log, mcp, operation, page, recover, run as run_command, schema, serve, snapshot, status, ui,
+    undo, upkeep, watch, workspace,
 };
 use invocation::Invocation;
 
@@ -159,6 +160,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Demo => demo::run(invocation),
         Command::Inside(arguments) => inside::run(invocation, arguments),
         Command::Serve(arguments) => serve::run(invocation, arguments),
+        Command::Mcp(arguments) => mcp::run(invocation, arguments),
         Command::Watch(arguments) => watch::run(invocation, arguments),
         Command::Schema { name } => schema::run(invocation, name.as_deref()),
         Command::Candidates { kind } => candidates::run(invocation, *kind),

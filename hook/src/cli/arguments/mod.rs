@@ -9,6 +9,7 @@ mod history;
 mod inside;
 mod install;
 mod label;
+mod mcp;
 mod operation;
 mod page;
 mod record;
@@ -38,6 +39,7 @@ pub use history::{
 pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::{InstallArguments, UninstallArguments};
 pub use label::LabelArguments;
+pub use mcp::McpArguments;
 pub use operation::{
     OnConflict, RedoArguments, RestoreArguments, RevertArguments, Unclear, UndoArguments,
     UnrevertArguments,
@@ -116,6 +118,7 @@ pub const COMMANDS: &[&str] = &[
     "settle",
     "inside",
     "serve",
+    "mcp",
     "watch",
     "schema",
     "candidates",
@@ -233,6 +236,8 @@ pub enum Command {
     Inside(InsideArguments),
     /// Answer requests of a front end: JSON-RPC 2.0, one message per line
     Serve(ServeArguments),
+    /// Give a model the history as tools of the Model Context Protocol
+    Mcp(McpArguments),
     /// Watch workspaces, so that hooks need not look at every file; or print events as lines of JSON
     Watch(WatchArguments),
     /// Print the JSON Schemas of what `--json` prints and `event` reads
