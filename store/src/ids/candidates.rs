@@ -199,7 +199,10 @@ impl SearchScope {
             .optional()
             .context(|| "cannot look up the newest message")?;
         let message = found.map_or(Ok(None), |id| sessions::message(connection, &id))?;
-        message.ok_or_else(|| errors::unknown(Some(IdKind::Message), self, id, None))
+        message.ok_or_else(|| match before {
+            0 => errors::unknown(Some(IdKind::Message), self, id, None),
+            before => errors::before_the_first(id, before),
+        })
     }
 
     pub(super) fn choose(

@@ -106,6 +106,16 @@ pub(super) fn unknown(
     Error::unknown(format!("there is {what} {} in {place}", quoted(id))).hint(hint)
 }
 
+/// Returns the error for `last~N` where the session of the newest message has N messages or fewer.
+pub(super) fn before_the_first(id: &str, before: i64) -> Error {
+    let messages = if before == 1 { "message" } else { "messages" };
+    Error::unknown(format!(
+        "there is no message {}: the session of the newest one does not have {before} {messages} before it",
+        quoted(id)
+    ))
+    .hint("`ckpt-hook log` lists the messages of all sessions with their ids")
+}
+
 /// Returns an id as errors show it: on one line, harmless to a terminal, and not longer than a line.
 pub(super) fn quoted(id: &str) -> String {
     let more = if id.chars().nth(SHOWN).is_some() {

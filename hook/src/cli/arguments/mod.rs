@@ -238,7 +238,7 @@ pub enum Command {
     Serve(ServeArguments),
     /// Give a model the history as tools of the Model Context Protocol
     Mcp(McpArguments),
-    /// Watch workspaces, so that hooks need not look at every file; or print events as lines of JSON
+    /// Watch workspaces to make hooks faster, or print events as JSON
     Watch(WatchArguments),
     /// Print the JSON Schemas of what `--json` prints and `event` reads
     #[command(
