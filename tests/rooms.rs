@@ -1,10 +1,10 @@
 //! The rooms of a crate stand in an order, and each imports only rooms below it: so no circle can come back. No file is
-//! longer than a reader holds in mind.
+//! longer than a reader holds in mind. A type's name has one meaning.
 //!
 //! A room is a top-level module. The roof is `lib.rs` or `main.rs`: it may import every room, and no room may import a name
 //! that only the roof has.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,9 @@ const ROOF: &str = "roof";
 
 /// The folders with code, from the repository's top.
 const CODE: &[&str] = &["bench", "fuzz", "hook", "schema", "store", "tests"];
+
+/// The folders whose types' names are unique: the product, and the harness that all tests share.
+const NAMED: &[&str] = &["hook/src", "schema/src", "store/src", "tests/testing"];
 
 /// The most lines of a file.
 const MOST_LINES: usize = 600;
@@ -379,6 +382,50 @@ fn no_file_is_too_long() {
         found.is_empty(),
         "more than {MOST_LINES} lines; split them by meaning: {found:#?}"
     );
+}
+
+/// Returns the names of the types that a file's modules define. A stand-in for other systems than this one has the name of
+/// what it stands in for, and a type within a function is seen by nobody else.
+fn types_of(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut is_stand_in = false;
+    for line in text.lines().filter(|line| !line.starts_with("///")) {
+        let item = match line.split_once(") ") {
+            Some((visibility, item)) if visibility.starts_with("pub(") => item,
+            _ => line.strip_prefix("pub ").unwrap_or(line),
+        };
+        let name = ["struct ", "enum ", "trait ", "union ", "type "]
+            .into_iter()
+            .find_map(|keyword| item.strip_prefix(keyword))
+            .map(|rest| rest.chars().take_while(|next| is_name(*next)).collect());
+        names.extend(name.filter(|_| !is_stand_in));
+        is_stand_in = line.starts_with("#[cfg(not(");
+    }
+    names
+}
+
+#[test]
+fn the_name_of_a_type_means_one_thing() {
+    let mut owners: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for folder in NAMED {
+        let mut found = Vec::new();
+        sources(&repository(), &repository().join(folder), &mut found);
+        for (path, text) in found {
+            for name in types_of(&text) {
+                owners.entry(name).or_default().push(path.clone());
+            }
+        }
+    }
+    owners.retain(|_, files| files.len() > 1);
+    assert!(owners.is_empty(), "defined more than once: {owners:#?}");
+}
+
+#[test]
+fn the_types_of_a_file_are_found_however_they_are_written() {
+    let text = "/// type Told = u8;\npub struct One<'a> {}\npub(in crate::a) enum Two {}\ntrait Three: Copy {}\n\
+                pub(crate) type Four<T> = T;\nfn f() {\n    struct Within;\n}\n\
+                #[cfg(not(unix))]\nstruct One;\nunion Five {}\n";
+    assert_eq!(types_of(text), ["One", "Two", "Three", "Four", "Five"]);
 }
 
 #[test]

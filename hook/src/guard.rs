@@ -22,7 +22,7 @@ use crate::output;
 use crate::process::fault;
 use crate::process::{Watchdog, detached, posix};
 use crate::stdin;
-use crate::surroundings::{self, Surroundings};
+use crate::surroundings::{self, Environment};
 
 /// The commands that agents call.
 const HOOK_COMMANDS: [&str; 4] = ["event", "step-start", "step-finish", "message"];
@@ -76,7 +76,7 @@ pub fn may_be_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
 pub fn let_go(arguments: &[OsString]) -> ExitCode {
     posix::behave(DONE, false, false);
     stdin::listen();
-    let surroundings = Surroundings::read();
+    let surroundings = Environment::read();
     let store = surroundings.store_directory(Glance::at(arguments).store.as_deref());
     if let (Ok(store), false) = (store, surroundings::is_disabled()) {
         let log = LogFile::new(&store, surroundings.log_level.as_deref(), surroundings::now);
@@ -175,7 +175,7 @@ fn guarded(
     glance: &Glance,
     watchdog: &Watchdog,
 ) -> Result<Recorded, Failure> {
-    let surroundings = Surroundings::read();
+    let surroundings = Environment::read();
     let store = surroundings.store_directory(glance.store.as_deref())?;
     let log = LogFile::new(&store, surroundings.log_level.as_deref(), surroundings::now);
     watchdog.note_in(log.clone());

@@ -16,7 +16,7 @@ use ckpt_store::{FileTime, Milliseconds, Settings};
 
 /// What the process was given.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct Environment {
     /// The current directory, where it exists.
     pub current_directory: Option<PathBuf>,
     /// The user's home directory.
@@ -35,7 +35,7 @@ pub struct Surroundings {
     pub no_color: bool,
 }
 
-impl Surroundings {
+impl Environment {
     /// Reads the environment.
     pub fn read() -> Self {
         Self {
@@ -201,8 +201,8 @@ fn absolute(name: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn nothing() -> Surroundings {
-        Surroundings {
+    fn nothing() -> Environment {
+        Environment {
             current_directory: Some("/somewhere".into()),
             home: Some("/home/u".into()),
             config_home: None,
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn without_a_home_there_is_a_reason_instead_of_a_store_somewhere() {
-        let surroundings = Surroundings {
+        let surroundings = Environment {
             home: None,
             ..nothing()
         };

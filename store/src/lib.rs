@@ -35,16 +35,16 @@ use ckpt_schema::report;
 
 pub use error::{Error, ErrorKind, Result};
 pub use fs::disk::now as file_clock;
-pub use hints::{Limits as WatchLimits, serve as watch};
 #[cfg(target_os = "linux")]
+pub use hints::{WatchLimits, serve as watch};
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
-pub use model::chosen::{Chosen, Content};
+pub use model::chosen::{Chosen, ChosenContent};
 pub use model::request::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};
 pub use timeline::life::agent_process;
-pub use upkeep::du::By;
+pub use upkeep::du::Grouping;
 pub use upkeep::forget::What as Forget;
 
 use model::progress::SnapshotProgress;
@@ -56,7 +56,7 @@ pub fn same_time(time: Milliseconds) -> Milliseconds {
 
 /// The versions of the C libraries that are inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Versions {
+pub struct LibraryVersions {
     /// libgit2's.
     pub libgit2: String,
     /// SQLite's.
@@ -64,9 +64,9 @@ pub struct Versions {
 }
 
 /// Returns the versions of the C libraries as they were linked.
-pub fn versions() -> Versions {
+pub fn versions() -> LibraryVersions {
     let (major, minor, revision) = git2::Version::get().libgit2_version();
-    Versions {
+    LibraryVersions {
         libgit2: format!("{major}.{minor}.{revision}"),
         sqlite: rusqlite::version().to_owned(),
     }
@@ -180,7 +180,7 @@ impl Store {
     }
 
     /// Returns what the store takes of the disk, and notes the sizes of its snapshots.
-    pub fn du(&mut self, by: By) -> Result<report::DuReport> {
+    pub fn du(&mut self, by: Grouping) -> Result<report::DuReport> {
         upkeep::du::du(self, by)
     }
 
@@ -236,7 +236,7 @@ impl Store {
     }
 
     /// Returns what was so just before an operation, by its id.
-    pub fn before(&mut self, operation: &str) -> Result<revert::Before> {
+    pub fn before(&mut self, operation: &str) -> Result<revert::PriorState> {
         revert::before(self, operation)
     }
 
@@ -391,7 +391,7 @@ impl Store {
     }
 
     /// Returns a file as it is in the state that an id means to [`Store::restore`].
-    pub fn cat(&mut self, cwd: &Path, id: &str, path: &Path) -> Result<query::Contents> {
+    pub fn cat(&mut self, cwd: &Path, id: &str, path: &Path) -> Result<query::CapturedFile> {
         query::cat(self, cwd, id, path)
     }
 
@@ -418,12 +418,12 @@ impl Store {
         let _ = record::lost::take_up(self);
         let place = timeline::Place::known(self, cwd)?;
         let files = query::gone(self, &place, paths)?;
-        let stored = |gone: &&query::Gone| gone.state.is_some_and(|entry| entry.is_stored());
+        let stored = |gone: &&query::GoneFile| gone.state.is_some_and(|entry| entry.is_stored());
         let wanted = files.iter().filter(stored);
         let states = wanted.map(|gone| (gone.path.clone(), gone.state)).collect();
         let wanted = revert::Wanted {
             states: &states,
-            seen: &revert::States::new(),
+            seen: &revert::PathStates::new(),
         };
         let operation = revert::put_back(self, cwd, wanted, dry_run, force)?;
         Ok(report::RecoverReport {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::fs::ownership;
-use crate::model::progress::Watcher;
+use crate::model::progress::ProgressCallback;
 use crate::model::{FileTime, Milliseconds};
 use crate::sessions::{self, Database};
 use crate::settings::Settings;
@@ -43,7 +43,7 @@ pub struct Store {
     pub(crate) database: Database,
     /// Whether there is no store on disk; queries then answer as for an empty one.
     pub(crate) is_missing: bool,
-    pub(crate) watcher: Option<Watcher>,
+    pub(crate) watcher: Option<ProgressCallback>,
     pub(crate) is_unsettled: bool,
 }
 
@@ -131,7 +131,7 @@ impl Store {
     }
 
     /// Sets the callback for the progress of reverts and similar operations.
-    pub fn watch(&mut self, watcher: Option<Watcher>) {
+    pub fn watch(&mut self, watcher: Option<ProgressCallback>) {
         self.watcher = watcher;
     }
 }

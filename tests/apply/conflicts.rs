@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ckpt_schema::report::FileResult;
 use ckpt_store::model::entry::ObjectId;
-use ckpt_store::model::item::{Done, Item};
+use ckpt_store::model::item::{Item, ItemOutcome};
 use ckpt_store::revert::apply::{Abilities, Work, apply};
 
 use testing::apply::{PlannedWorkspace, Thing, assert_done, executable, file, link, path, ways};
@@ -101,7 +101,11 @@ fn what_the_user_deleted_since_is_not_brought_back() {
 }
 
 /// Does something while the bytes of the target are being written: after the first check, before the exchange.
-fn meddle(world: &PlannedWorkspace, abilities: Abilities, act: impl Fn() + Sync) -> Vec<Done> {
+fn meddle(
+    world: &PlannedWorkspace,
+    abilities: Abilities,
+    act: impl Fn() + Sync,
+) -> Vec<ItemOutcome> {
     let once = AtomicBool::new(true);
     let contents = |blob: ObjectId, to: &mut dyn Write| {
         if once.swap(false, Ordering::Relaxed) {
@@ -371,7 +375,7 @@ fn apply_while(
     world: &PlannedWorkspace,
     abilities: Abilities,
     act: &(dyn Fn() + Sync),
-) -> ckpt_store::model::item::Done {
+) -> ckpt_store::model::item::ItemOutcome {
     let contents = |blob, to: &mut dyn Write| world.copy_blob(blob, to);
     let progress = |done: usize| (0..done).take(1).for_each(|_| act());
     let work = Work {

@@ -4,8 +4,8 @@ use ckpt_schema::report::{FileAction, FileResult};
 use ckpt_store::model::entry::{EntryKind, State};
 use ckpt_store::model::request::OnConflict;
 use ckpt_store::revert::history::{Author, Claim};
-use ckpt_store::revert::merge::Contents;
-use ckpt_store::revert::rule::{Ruling, Sides, three_way};
+use ckpt_store::revert::merge::MergeBlobs;
+use ckpt_store::revert::rule::{Ruling, ThreeWay, three_way};
 
 use testing::plan::{Blobs, Story, codex, directory, gap};
 
@@ -98,7 +98,7 @@ fn every_kind_over_every_kind_obeys_the_rule() {
             for ours in states {
                 for on_conflict in [OnConflict::Merge, OnConflict::Keep, OnConflict::Overwrite] {
                     check(
-                        Sides {
+                        ThreeWay {
                             ancestor,
                             theirs,
                             ours,
@@ -112,11 +112,11 @@ fn every_kind_over_every_kind_obeys_the_rule() {
     }
 }
 
-fn check(sides: Sides, on_conflict: OnConflict, blobs: &Blobs) {
+fn check(sides: ThreeWay, on_conflict: OnConflict, blobs: &Blobs) {
     let read = |blob, limit| blobs.read(blob, limit);
     let ruling =
-        three_way(sides, &mut Contents::new(&read), on_conflict).expect("every blob is there");
-    let Sides {
+        three_way(sides, &mut MergeBlobs::new(&read), on_conflict).expect("every blob is there");
+    let ThreeWay {
         ancestor,
         theirs,
         ours,

@@ -10,13 +10,13 @@ use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationReport};
 use ckpt_store::revert::apply::PREFIX;
 use sha1::{Digest, Sha1};
 
-use testing::scenario::{Stamp, World};
+use testing::scenario::{InodeStamp, World};
 use testing::tree::{Node, Tree};
 
 /// The workspace with what tells that a file was not touched. A directory's times say only that something in it was.
 pub struct Sight {
     pub tree: Tree,
-    stamps: BTreeMap<PathBuf, Stamp>,
+    stamps: BTreeMap<PathBuf, InodeStamp>,
 }
 
 impl Sight {
@@ -71,7 +71,7 @@ pub fn assert_only_the_report(before: &Sight, world: &World, report: &OperationR
     };
     let named: BTreeSet<PathBuf> = report.files.iter().filter(moves).map(path_of).collect();
     let after = Sight::of(world);
-    let others = |sight: &Sight| -> BTreeMap<PathBuf, Stamp> {
+    let others = |sight: &Sight| -> BTreeMap<PathBuf, InodeStamp> {
         sight
             .stamps
             .iter()

@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::{OperationReport, Outcome};
 use ckpt_store::query::Proposal;
-use ckpt_store::{Chosen, Content, ErrorKind, RevertRequest};
+use ckpt_store::{Chosen, ChosenContent, ErrorKind, RevertRequest};
 
 use testing::scenario::{World, to};
 
@@ -38,7 +38,7 @@ fn of_f(proposal: &Proposal, bytes: &str) -> Vec<Chosen> {
     vec![Chosen {
         path: file.path.clone(),
         seen: file.now,
-        content: Content::Text {
+        content: ChosenContent::Text {
             mode: file.now.expect("it is there").mode,
             bytes: bytes.into(),
         },
@@ -136,7 +136,7 @@ fn a_file_that_changed_while_somebody_chose_is_left_alone_and_so_is_every_other(
     chosen.push(Chosen {
         path: made.path.clone(),
         seen: made.now,
-        content: Content::State(made.then),
+        content: ChosenContent::State(made.then),
     });
     let error = apply(&mut world, &chosen).expect_err("`f` is another one");
     assert_eq!(error.kind, ErrorKind::Stale, "{error}");

@@ -399,7 +399,10 @@ fn a_workspace_that_is_gone_for_long_goes_with_its_snapshots() {
 #[test]
 fn du_says_what_each_takes_and_what_gc_would_free() {
     let mut world = old_and_young();
-    let report = world.store.du(ckpt_store::By::Session).expect("it is ours");
+    let report = world
+        .store
+        .du(ckpt_store::Grouping::Session)
+        .expect("it is ours");
     let all: u64 = files(&world.base().join("store"))
         .iter()
         .map(|path| bytes(std::slice::from_ref(path)))
@@ -420,7 +423,10 @@ fn du_says_what_each_takes_and_what_gc_would_free() {
         "two sessions, and what was there before"
     );
     gc(&mut world);
-    let after = world.store.du(ckpt_store::By::Age).expect("it is ours");
+    let after = world
+        .store
+        .du(ckpt_store::Grouping::Age)
+        .expect("it is ours");
     assert_eq!(after.reclaimable, 0, "it went");
 }
 

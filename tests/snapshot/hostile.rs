@@ -138,11 +138,11 @@ fn a_directory_that_can_be_listed_but_not_entered_is_no_deletion() {
                 }
                 let patch = world.snapshots.patch(
                     &world.root,
-                    ckpt_store::snapshot::Side {
+                    ckpt_store::snapshot::PatchSide {
                         snapshot: before.snapshot,
                         gaps: &before.gaps,
                     },
-                    ckpt_store::snapshot::Side {
+                    ckpt_store::snapshot::PatchSide {
                         snapshot: taken.snapshot,
                         gaps: &taken.gaps,
                     },

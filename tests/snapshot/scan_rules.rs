@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use ckpt_store::snapshot::{Request, Side, Taken};
+use ckpt_store::snapshot::{PatchSide, Request, Taken};
 
 use testing::snapshot::{CapturedWorkspace, path};
 
@@ -181,8 +181,8 @@ fn a_path_that_a_tool_named_is_captured_although_ignored() {
     );
 }
 
-fn side(taken: &Taken) -> Side<'_> {
-    Side {
+fn side(taken: &Taken) -> PatchSide<'_> {
+    PatchSide {
         snapshot: taken.snapshot,
         gaps: &taken.gaps,
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{FileAction, FileResult};
 use ckpt_store::error::{Context, Error, Result};
 use ckpt_store::model::entry::{Entry, Mode, ObjectId, State};
-use ckpt_store::model::item::{Done, Item};
+use ckpt_store::model::item::{Item, ItemOutcome};
 use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::revert::apply::{Abilities, PREFIX, Root, Work, apply};
 use tempfile::TempDir;
@@ -174,16 +174,16 @@ impl PlannedWorkspace {
         Root::open(&self.root, metadata.dev(), metadata.ino()).expect("the root can be opened")
     }
 
-    pub fn apply(&self) -> Vec<Done> {
+    pub fn apply(&self) -> Vec<ItemOutcome> {
         self.apply_with(&self.open())
     }
 
-    pub fn apply_with(&self, root: &Root) -> Vec<Done> {
+    pub fn apply_with(&self, root: &Root) -> Vec<ItemOutcome> {
         let contents = |blob: ObjectId, to: &mut dyn Write| self.copy_blob(blob, to);
         apply(root, &self.work(&contents))
     }
 
-    pub fn work<'a>(&'a self, contents: &'a ckpt_store::revert::apply::Contents<'a>) -> Work<'a> {
+    pub fn work<'a>(&'a self, contents: &'a ckpt_store::revert::apply::BlobWriter<'a>) -> Work<'a> {
         let (items, directories) = (&self.items[..], &self.directories[..]);
         Work {
             operation: OPERATION,
@@ -297,7 +297,7 @@ pub fn describe(path: &Path) -> String {
 
 /// Asserts that all was done.
 #[track_caller]
-pub fn assert_done(results: &[Done]) {
+pub fn assert_done(results: &[ItemOutcome]) {
     for done in results {
         assert_eq!(
             done.result,

@@ -20,7 +20,7 @@ type Inode = usize;
 
 /// What a file or a directory is.
 #[derive(Clone, Debug)]
-enum Content {
+enum DiskContent {
     File(Vec<u8>),
     Link(Vec<u8>),
     Directory(BTreeMap<Vec<u8>, Inode>),
@@ -28,7 +28,7 @@ enum Content {
 
 /// One change.
 #[derive(Clone, Debug)]
-enum Change {
+enum DiskChange {
     Page(Inode, usize, Vec<u8>),
     Length(Inode, usize),
     Mode(Inode, u32),
@@ -38,29 +38,29 @@ enum Change {
 
 /// One thing that was done.
 #[derive(Clone, Debug)]
-enum Event {
+enum DiskEvent {
     /// A file or a directory that no name names yet: the next number is its own.
-    New(Content, u32),
-    Change(Change),
+    New(DiskContent, u32),
+    Change(DiskChange),
     Sync(Inode),
     SyncAll,
 }
 
 /// The files at one moment.
 #[derive(Clone, Debug, Default)]
-struct Files {
-    all: Vec<(Content, u32)>,
+struct DiskFiles {
+    all: Vec<(DiskContent, u32)>,
 }
 
 /// What was done to the files below some directories.
 pub struct Record {
     roots: Vec<(PathBuf, Inode)>,
-    base: Files,
-    events: Vec<Event>,
+    base: DiskFiles,
+    events: Vec<DiskEvent>,
 }
 
-impl Files {
-    fn add(&mut self, content: Content, mode: u32) -> Inode {
+impl DiskFiles {
+    fn add(&mut self, content: DiskContent, mode: u32) -> Inode {
         self.all.push((content, mode));
         self.all.len() - 1
     }
@@ -71,8 +71,8 @@ impl Files {
         nodes.sort_by_key(|(path, _)| path.components().count());
         for (path, node) in nodes {
             let number = match node {
-                Node::File(bytes, mode) => self.add(Content::File(bytes), mode),
-                Node::Link(target) => self.add(Content::Link(target), 0o777),
+                Node::File(bytes, mode) => self.add(DiskContent::File(bytes), mode),
+                Node::Link(target) => self.add(DiskContent::Link(target), 0o777),
                 Node::Directory(mode) => {
                     let number = self.directory();
                     self.all[number].1 = mode;
@@ -93,11 +93,11 @@ impl Files {
     }
 
     fn directory(&mut self) -> Inode {
-        self.add(Content::Directory(BTreeMap::new()), 0o700)
+        self.add(DiskContent::Directory(BTreeMap::new()), 0o700)
     }
 
     fn name(&mut self, directory: Inode, name: Vec<u8>, to: Option<Inode>) {
-        if let Content::Directory(names) = &mut self.all[directory].0 {
+        if let DiskContent::Directory(names) = &mut self.all[directory].0 {
             match to {
                 Some(to) => drop(names.insert(name, to)),
                 None => drop(names.remove(&name)),
@@ -105,22 +105,22 @@ impl Files {
         }
     }
 
-    fn apply(&mut self, change: &Change) {
+    fn apply(&mut self, change: &DiskChange) {
         match change {
-            Change::Page(inode, at, bytes) => {
-                if let Content::File(file) = &mut self.all[*inode].0 {
+            DiskChange::Page(inode, at, bytes) => {
+                if let DiskContent::File(file) = &mut self.all[*inode].0 {
                     let end = at + bytes.len();
                     file.resize(file.len().max(end), 0);
                     file[*at..end].copy_from_slice(bytes);
                 }
             }
-            Change::Length(inode, length) => {
-                if let Content::File(file) = &mut self.all[*inode].0 {
+            DiskChange::Length(inode, length) => {
+                if let DiskContent::File(file) = &mut self.all[*inode].0 {
                     file.resize(*length, 0);
                 }
             }
-            Change::Mode(inode, mode) => self.all[*inode].1 = *mode,
-            Change::Names(names) => {
+            DiskChange::Mode(inode, mode) => self.all[*inode].1 = *mode,
+            DiskChange::Names(names) => {
                 for (directory, name, to) in names {
                     self.name(*directory, name.clone(), *to);
                 }
@@ -131,10 +131,10 @@ impl Files {
     fn find(&self, root: Inode, path: &Path) -> Option<Inode> {
         path.components()
             .try_fold(root, |inode, name| match &self.all[inode].0 {
-                Content::Directory(names) => {
+                DiskContent::Directory(names) => {
                     names.get(name.as_os_str().as_encoded_bytes()).copied()
                 }
-                Content::File(_) | Content::Link(_) => None,
+                DiskContent::File(_) | DiskContent::Link(_) => None,
             })
     }
 
@@ -144,9 +144,9 @@ impl Files {
         while let Some((path, inode)) = rest.pop() {
             let (content, mode) = &self.all[inode];
             let node = match content {
-                Content::File(bytes) => Node::File(bytes.clone(), *mode),
-                Content::Link(target) => Node::Link(target.clone()),
-                Content::Directory(names) => {
+                DiskContent::File(bytes) => Node::File(bytes.clone(), *mode),
+                DiskContent::Link(target) => Node::Link(target.clone()),
+                DiskContent::Directory(names) => {
                     let below = names.iter().map(|(name, inode)| {
                         let name = std::ffi::OsString::from_vec(name.clone());
                         (path.join(name), *inode)
@@ -166,7 +166,7 @@ impl Files {
 impl Record {
     /// Begins with what is below some directories now.
     pub fn begin(roots: &[PathBuf]) -> Self {
-        let mut base = Files::default();
+        let mut base = DiskFiles::default();
         let number = |root: &PathBuf| (root.clone(), base.add_tree(root));
         let roots = roots.iter().map(number).collect();
         Self {
@@ -214,12 +214,12 @@ impl Record {
         };
         let mut files = self.base.clone();
         for event in &self.events {
-            if let Event::New(content, mode) = event {
+            if let DiskEvent::New(content, mode) = event {
                 files.add(content.clone(), *mode);
             }
         }
         for (number, event) in done.iter().enumerate() {
-            if let Event::Change(change) = event
+            if let DiskEvent::Change(change) = event
                 && (is_synced(change, &done[number..]) || is_lucky())
             {
                 files.apply(change);
@@ -237,19 +237,21 @@ fn is_memory(path: &Path) -> bool {
 }
 
 /// Returns whether a change is on the disk for certain, with what was done from it on.
-fn is_synced(change: &Change, since: &[Event]) -> bool {
+fn is_synced(change: &DiskChange, since: &[DiskEvent]) -> bool {
     let inodes: BTreeSet<Inode> = match change {
-        Change::Page(inode, ..) | Change::Length(inode, _) | Change::Mode(inode, _) => {
+        DiskChange::Page(inode, ..) | DiskChange::Length(inode, _) | DiskChange::Mode(inode, _) => {
             BTreeSet::from([*inode])
         }
-        Change::Names(names) => names.iter().map(|(directory, ..)| *directory).collect(),
+        DiskChange::Names(names) => names.iter().map(|(directory, ..)| *directory).collect(),
     };
-    let is_all = since.iter().any(|event| matches!(event, Event::SyncAll));
+    let is_all = since
+        .iter()
+        .any(|event| matches!(event, DiskEvent::SyncAll));
     is_all
         || inodes.iter().all(|inode| {
             since
                 .iter()
-                .any(|event| matches!(event, Event::Sync(synced) if synced == inode))
+                .any(|event| matches!(event, DiskEvent::Sync(synced) if synced == inode))
         })
 }
 
@@ -303,15 +305,15 @@ fn empty(directory: &Path) {
 
 /// Reads a trace, and does to the files what is done there.
 struct Reader<'a> {
-    files: Files,
+    files: DiskFiles,
     roots: &'a [(PathBuf, Inode)],
-    events: Vec<Event>,
+    events: Vec<DiskEvent>,
     /// Where each descriptor reads and writes next; none where it appends.
     places: BTreeMap<String, Option<usize>>,
 }
 
 impl Reader<'_> {
-    fn read(mut self, trace: &str) -> (Files, Vec<Event>) {
+    fn read(mut self, trace: &str) -> (DiskFiles, Vec<DiskEvent>) {
         let mut unfinished: BTreeMap<&str, &str> = BTreeMap::new();
         for line in trace.lines() {
             let Some((thread, call)) = line.split_once(' ') else {
@@ -365,18 +367,18 @@ impl Reader<'_> {
             }
             "ftruncate" => {
                 if let Some(inode) = self.inode(of[0]) {
-                    self.change(Change::Length(inode, number(of[1])));
+                    self.change(DiskChange::Length(inode, number(of[1])));
                 }
             }
             "fallocate" => {
                 if let Some(inode) = self.inode(of[0]) {
                     let end = (number(of[2]) + number(of[3])).max(self.length(inode));
-                    self.change(Change::Length(inode, end));
+                    self.change(DiskChange::Length(inode, end));
                 }
             }
             "fchmod" => {
                 if let Some(inode) = self.inode(of[0]) {
-                    self.change(Change::Mode(inode, mode(of[1])));
+                    self.change(DiskChange::Mode(inode, mode(of[1])));
                 }
             }
             "chmod" => self.set_mode(&path_at("", of[0]), mode(of[1])),
@@ -389,7 +391,7 @@ impl Reader<'_> {
                 } else {
                     path_at(of[1], of[2])
                 };
-                self.make(&path, Content::Link(bytes(of[0])), 0o777);
+                self.make(&path, DiskContent::Link(bytes(of[0])), 0o777);
             }
             "link" => self.link(&path_at("", of[0]), &path_at("", of[1])),
             "linkat" => self.link(&path_at(of[0], of[1]), &path_at(of[2], of[3])),
@@ -403,10 +405,10 @@ impl Reader<'_> {
             "unlinkat" => self.name(&path_at(of[0], of[1]), None),
             "fsync" | "fdatasync" => {
                 if let Some(inode) = self.inode(of[0]) {
-                    self.events.push(Event::Sync(inode));
+                    self.events.push(DiskEvent::Sync(inode));
                 }
             }
-            "syncfs" | "sync" => self.events.push(Event::SyncAll),
+            "syncfs" | "sync" => self.events.push(DiskEvent::SyncAll),
             "creat" => panic!("{name} is not read here: {of:?}"),
             "writev" | "pwritev" | "copy_file_range" | "sendfile"
                 if self.inode(of[0]).is_some() =>
@@ -417,9 +419,9 @@ impl Reader<'_> {
         }
     }
 
-    fn change(&mut self, change: Change) {
+    fn change(&mut self, change: DiskChange) {
         self.files.apply(&change);
-        self.events.push(Event::Change(change));
+        self.events.push(DiskEvent::Change(change));
     }
 
     fn write(&mut self, inode: Inode, at: usize, bytes: &[u8]) {
@@ -427,7 +429,7 @@ impl Reader<'_> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let (page, after) = rest.split_at(rest.len().min(PAGE - at % PAGE));
-            self.change(Change::Page(inode, at, page.to_vec()));
+            self.change(DiskChange::Page(inode, at, page.to_vec()));
             at += page.len();
             rest = after;
         }
@@ -440,20 +442,20 @@ impl Reader<'_> {
             return;
         }
         match self.find(path) {
-            Some(inode) if flags.contains("O_TRUNC") => self.change(Change::Length(inode, 0)),
+            Some(inode) if flags.contains("O_TRUNC") => self.change(DiskChange::Length(inode, 0)),
             Some(_) => {}
-            None => self.make(path, Content::File(Vec::new()), 0o600),
+            None => self.make(path, DiskContent::File(Vec::new()), 0o600),
         }
     }
 
     fn make_directory(&mut self, path: &Path, mode: u32) {
-        self.make(path, Content::Directory(BTreeMap::new()), mode & 0o755);
+        self.make(path, DiskContent::Directory(BTreeMap::new()), mode & 0o755);
     }
 
     /// Something new has its kind and its mode from its first moment on, and then a name.
-    fn make(&mut self, path: &Path, content: Content, mode: u32) {
+    fn make(&mut self, path: &Path, content: DiskContent, mode: u32) {
         if self.parent(path).is_some() {
-            self.events.push(Event::New(content.clone(), mode));
+            self.events.push(DiskEvent::New(content.clone(), mode));
             let new = self.files.add(content, mode);
             self.name(path, Some(new));
         }
@@ -461,7 +463,7 @@ impl Reader<'_> {
 
     fn set_mode(&mut self, path: &Path, mode: u32) {
         if let Some(inode) = self.find(path) {
-            self.change(Change::Mode(inode, mode));
+            self.change(DiskChange::Mode(inode, mode));
         }
     }
 
@@ -477,7 +479,7 @@ impl Reader<'_> {
         };
         let (what, there) = (self.find(old), self.find(new));
         let back = there.filter(|_| is_exchange);
-        self.change(Change::Names(vec![
+        self.change(DiskChange::Names(vec![
             (from.0, from.1, back),
             (to.0, to.1, what),
         ]));
@@ -485,7 +487,7 @@ impl Reader<'_> {
 
     fn name(&mut self, path: &Path, to: Option<Inode>) {
         if let Some((directory, name)) = self.parent(path) {
-            self.change(Change::Names(vec![(directory, name, to)]));
+            self.change(DiskChange::Names(vec![(directory, name, to)]));
         }
     }
 
@@ -505,8 +507,8 @@ impl Reader<'_> {
 
     fn length(&self, inode: Inode) -> usize {
         match &self.files.all[inode].0 {
-            Content::File(bytes) => bytes.len(),
-            Content::Link(_) | Content::Directory(_) => 0,
+            DiskContent::File(bytes) => bytes.len(),
+            DiskContent::Link(_) | DiskContent::Directory(_) => 0,
         }
     }
 

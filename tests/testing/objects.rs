@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use ckpt_store::model::entry::{Change, Entry, Mode, ObjectId};
 use ckpt_store::model::path::WorkspacePath;
-use ckpt_store::snapshot::{Gap, GapReason, Side, Snapshot, Snapshots};
+use ckpt_store::snapshot::{Gap, GapReason, PatchSide, Snapshot, Snapshots};
 use tempfile::TempDir;
 
 /// A folder with snapshots, and a root that stands for the workspace.
@@ -177,11 +177,11 @@ impl SnapshotFolder {
 
     pub fn patch(&self, old: (&Snapshot, &[Gap]), new: (&Snapshot, &[Gap])) -> Vec<String> {
         let (old, new) = (
-            Side {
+            PatchSide {
                 snapshot: *old.0,
                 gaps: old.1,
             },
-            Side {
+            PatchSide {
                 snapshot: *new.0,
                 gaps: new.1,
             },

@@ -9,8 +9,8 @@ use ckpt_store::model::item::Item;
 use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::model::request::OnConflict;
 use ckpt_store::revert::history::{Author, Claim, History, PastChange, Source};
-use ckpt_store::revert::merge::{Contents, blob_id};
-use ckpt_store::revert::plan::{Move, Plan, plan};
+use ckpt_store::revert::merge::{MergeBlobs, blob_id};
+use ckpt_store::revert::plan::{Plan, StateMove, plan};
 use ckpt_store::revert::target::{Target, target};
 
 pub type States = BTreeMap<WorkspacePath, State>;
@@ -144,10 +144,10 @@ impl Story {
         let newest_first: Vec<_> = self.changes.iter().rev().cloned().collect();
         let history = History::new(&newest_first);
         let read = |blob, limit| self.blobs.read(blob, limit);
-        let mut contents = Contents::new(&read);
+        let mut contents = MergeBlobs::new(&read);
         let targets = target(&self.base, &history, &mut contents, self.on_conflict)
             .expect("every blob is there");
-        let step = Move {
+        let step = StateMove {
             goals,
             targets: &targets,
             current,
@@ -168,13 +168,13 @@ impl Story {
         current: &States,
     ) -> Plan {
         let read = |blob, limit| self.blobs.read(blob, limit);
-        let step = Move {
+        let step = StateMove {
             goals,
             targets,
             current,
             history: &History::default(),
         };
-        plan(step, &mut Contents::new(&read), self.on_conflict).expect("every blob is there")
+        plan(step, &mut MergeBlobs::new(&read), self.on_conflict).expect("every blob is there")
     }
 
     /// The plan's item of a path.

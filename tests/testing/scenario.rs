@@ -82,7 +82,7 @@ pub fn wait_ms(milliseconds: i64) {
 }
 
 /// What tells that a file was not touched at all: inode, mtime and ctime in nanoseconds.
-pub type Stamp = (u64, i128, i128);
+pub type InodeStamp = (u64, i128, i128);
 
 /// Checks the receipt of an operation: every path that is not as it was then has a reason.
 #[track_caller]
@@ -237,7 +237,7 @@ impl World {
             & 0o7777
     }
 
-    pub fn stamp(&self, path: impl AsRef<Path>) -> Stamp {
+    pub fn stamp(&self, path: impl AsRef<Path>) -> InodeStamp {
         let metadata = self.path(path).symlink_metadata().expect("it is there");
         let nanoseconds =
             |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);

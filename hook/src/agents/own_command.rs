@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// One of our commands.
 #[derive(Clone, Copy, Debug)]
-pub struct Command {
+pub struct OwnCommand {
     /// Its name inside an agent.
     pub name: &'static str,
     /// The command line that it runs.
@@ -19,20 +19,20 @@ pub struct Command {
 }
 
 /// Every command.
-pub const COMMANDS: [Command; 3] = [
-    Command {
+pub const COMMANDS: [OwnCommand; 3] = [
+    OwnCommand {
         name: "ckpt-revert",
         line: "inside revert",
         arguments: "[MESSAGE] [--dry-run]",
         about: "Put the workspace back to how it was just before your last message, or MESSAGE",
     },
-    Command {
+    OwnCommand {
         name: "ckpt-redo",
         line: "inside redo",
         arguments: "[--all] [--dry-run]",
         about: "Go one message forward again after a revert",
     },
-    Command {
+    OwnCommand {
         name: "ckpt-status",
         line: "inside status",
         arguments: "",

@@ -9,14 +9,14 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::output::text::know_ids;
-use crate::surroundings::{self, Surroundings};
+use crate::surroundings::{self, Environment};
 
 /// What a command works with.
 pub struct Invocation {
     /// The options of every command.
     pub common: Common,
     /// The outside world.
-    pub surroundings: Surroundings,
+    pub surroundings: Environment,
     /// The settings.
     pub config: Config,
     /// The streams.

@@ -57,7 +57,7 @@ use invocation::Invocation;
 use crate::config;
 use crate::failure::{DONE, FAILED, Failure, is_help};
 use crate::output::{self, Output};
-use crate::surroundings::Surroundings;
+use crate::surroundings::Environment;
 
 /// Runs a command that a person, or a program of theirs, gave.
 pub fn run(arguments: &[OsString]) -> ExitCode {
@@ -76,7 +76,7 @@ fn apologise(place: Option<&Location<'_>>) {
 }
 
 fn run_to_code(words: &[OsString]) -> u8 {
-    let surroundings = Surroundings::read();
+    let surroundings = Environment::read();
     let arguments = match Arguments::read(words) {
         Ok(arguments) => arguments,
         Err(error) => return refuse(words, &surroundings, error),
@@ -104,7 +104,7 @@ fn run_to_code(words: &[OsString]) -> u8 {
 }
 
 /// Help and version are errors to clap, too; they go to stdout.
-fn refuse(words: &[OsString], surroundings: &Surroundings, error: clap::Error) -> u8 {
+fn refuse(words: &[OsString], surroundings: &Environment, error: clap::Error) -> u8 {
     let output = Output::new(Common::glance(words).wanted(), surroundings);
     if !is_help(&error) {
         let failure = Failure::Arguments(error);

@@ -6,13 +6,13 @@ use ckpt_store::error::{Error, Result};
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use super::directory;
-use super::keys::Key;
+use super::keys::SettingKey;
 
 /// What is changed: a setting, everywhere or in one workspace.
 #[derive(Clone, Copy)]
 pub struct SettingTarget<'a> {
     /// The setting.
-    pub key: &'static Key,
+    pub key: &'static SettingKey,
     /// The workspace's canonical directory, or `None` for the setting of all workspaces.
     pub workspace: Option<&'a Path>,
     /// The user's home directory, which `~/` stands for.
@@ -20,7 +20,7 @@ pub struct SettingTarget<'a> {
 }
 
 /// Reads what a person gives as a value: TOML, or a bare word for a text, or for a list of one.
-pub fn value(text: &str, key: &Key) -> Option<toml::Value> {
+pub fn value(text: &str, key: &SettingKey) -> Option<toml::Value> {
     let mut settings = ckpt_store::Settings::default();
     let as_toml = format!("value = {text}").parse::<toml::Table>().ok();
     let candidates = [

@@ -8,7 +8,7 @@ use ckpt_store::{Settings, Unclear};
 use toml::Value;
 
 /// A setting.
-pub struct Key {
+pub struct SettingKey {
     /// Its name in the file.
     pub name: &'static str,
     /// What it is for, in a few words.
@@ -27,113 +27,113 @@ const SIZE: &str = "a size like `\"256 MiB\"`, or a number of bytes";
 const TIME: &str = "a time like `\"10 s\"` or `\"30 days\"`";
 
 /// Every setting, in the order of `docs/settings.md`.
-pub const KEYS: [Key; 16] = [
-    Key {
+pub const KEYS: [SettingKey; 16] = [
+    SettingKey {
         name: "enabled",
         meaning: "whether anything is recorded",
         expected: BOOLEAN,
         set: |settings, value| set(&mut settings.enabled, value.as_bool()),
         get: |settings| settings.enabled.into(),
     },
-    Key {
+    SettingKey {
         name: "scope",
         meaning: "what is captured: the work tree, or the agent's own directory",
         expected: "`\"worktree\"` or `\"cwd\"`",
         set: |settings, value| set(&mut settings.scope, word(value, &SCOPES)),
         get: |settings| text(settings.scope, &SCOPES),
     },
-    Key {
+    SettingKey {
         name: "include",
         meaning: "patterns of files to capture even if an ignore rule matches",
         expected: PATTERNS,
         set: |settings, value| set(&mut settings.include, patterns(value)),
         get: |settings| settings.include.clone().into(),
     },
-    Key {
+    SettingKey {
         name: "exclude",
         meaning: "patterns of files to leave out even if no ignore rule matches",
         expected: PATTERNS,
         set: |settings, value| set(&mut settings.exclude, patterns(value)),
         get: |settings| settings.exclude.clone().into(),
     },
-    Key {
+    SettingKey {
         name: "keep_ignored",
         meaning: "patterns of small files that are captured although ignored",
         expected: PATTERNS,
         set: |settings, value| set(&mut settings.keep_ignored, patterns(value)),
         get: |settings| settings.keep_ignored.clone().into(),
     },
-    Key {
+    SettingKey {
         name: "max_file_size",
         meaning: "larger untracked files are not captured",
         expected: SIZE,
         set: |settings, value| set(&mut settings.max_file_size, bytes(value)),
         get: |settings| size(settings.max_file_size),
     },
-    Key {
+    SettingKey {
         name: "hook_deadline",
         meaning: "when a hook gives up",
         expected: TIME,
         set: |settings, value| set(&mut settings.hook_deadline, duration(value)),
         get: |settings| time(settings.hook_deadline),
     },
-    Key {
+    SettingKey {
         name: "durability",
         meaning: "what is synced at every step: the objects, or the rows, too",
         expected: "`\"objects\"` or `\"full\"`",
         set: |settings, value| set(&mut settings.durability, word(value, &DURABILITIES)),
         get: |settings| text(settings.durability, &DURABILITIES),
     },
-    Key {
+    SettingKey {
         name: "seed",
         meaning: "whether the first snapshot takes objects from your repository",
         expected: BOOLEAN,
         set: |settings, value| set(&mut settings.seed, value.as_bool()),
         get: |settings| settings.seed.into(),
     },
-    Key {
+    SettingKey {
         name: "tool_events",
         meaning: "whether the events of single tools are used",
         expected: BOOLEAN,
         set: |settings, value| set(&mut settings.tool_events, value.as_bool()),
         get: |settings| settings.tool_events.into(),
     },
-    Key {
+    SettingKey {
         name: "tell_agent",
         meaning: "whether to tell the agent which files went back",
         expected: BOOLEAN,
         set: |settings, value| set(&mut settings.tell_agent, value.as_bool()),
         get: |settings| settings.tell_agent.into(),
     },
-    Key {
+    SettingKey {
         name: "record_prompts",
         meaning: "how much of a prompt is kept",
         expected: "`\"full\"`, `\"title\"` or `\"none\"`",
         set: |settings, value| set(&mut settings.record_prompts, word(value, &PROMPTS)),
         get: |settings| text(settings.record_prompts, &PROMPTS),
     },
-    Key {
+    SettingKey {
         name: "unclear",
         meaning: "what a revert does with changes that may not be the agent's",
         expected: "`\"keep\"` or `\"take\"`",
         set: |settings, value| set(&mut settings.unclear, word(value, &UNCLEAR)),
         get: |settings| text(settings.unclear, &UNCLEAR),
     },
-    Key {
+    SettingKey {
         name: "keep",
         meaning: "sessions that have been unused for longer may be removed",
         expected: TIME,
         set: |settings, value| set(&mut settings.keep, duration(value)),
         get: |settings| time(settings.keep),
     },
-    Key {
+    SettingKey {
         name: "max_store_size",
         meaning: "if the store is larger, the closed sessions unused for longest may be removed",
         expected: SIZE,
         set: |settings, value| set(&mut settings.max_store_size, bytes(value)),
         get: |settings| size(settings.max_store_size),
     },
-    Key {
+    SettingKey {
         name: "allow",
         meaning: "whether to capture a workspace that is otherwise refused",
         expected: BOOLEAN,
@@ -153,7 +153,7 @@ const PROMPTS: [(&str, RecordPrompts); 3] = [
 const UNCLEAR: [(&str, Unclear); 2] = [("keep", Unclear::Keep), ("take", Unclear::Take)];
 
 /// Returns the setting of a name.
-pub fn find(name: &str) -> Option<&'static Key> {
+pub fn find(name: &str) -> Option<&'static SettingKey> {
     KEYS.iter().find(|key| key.name == name)
 }
 

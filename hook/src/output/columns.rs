@@ -27,7 +27,7 @@ pub struct Cell<'a> {
 
 /// A line, or two that took each other's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row<'a> {
+pub struct ColumnRow<'a> {
     /// Before.
     pub old: Option<Cell<'a>>,
     /// After.
@@ -37,7 +37,7 @@ pub struct Row<'a> {
 }
 
 /// Returns the rows of each group.
-pub fn rows<'a>(difference: &LineDifference<'a>) -> Vec<Vec<Row<'a>>> {
+pub fn rows<'a>(difference: &LineDifference<'a>) -> Vec<Vec<ColumnRow<'a>>> {
     let cell = |lines: &[&'a [u8]], place: Option<usize>| {
         let place = place?;
         let whole = lines[place];
@@ -53,7 +53,7 @@ pub fn rows<'a>(difference: &LineDifference<'a>) -> Vec<Vec<Row<'a>>> {
             let (old, new) = (op.old_range(), op.new_range());
             for place in 0..old.len().max(new.len()) {
                 let nth = |range: &Range<usize>| range.clone().nth(place);
-                let mut row = Row {
+                let mut row = ColumnRow {
                     old: cell(&difference.old, nth(&old)),
                     new: cell(&difference.new, nth(&new)),
                     differs: op.tag() != DiffTag::Equal,
@@ -148,7 +148,7 @@ fn side(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::lines::{DiffOptions, Moved};
+    use crate::output::lines::{DiffOptions, MovedLines};
     use expect_test::expect;
 
     fn shown(columns: usize) -> String {
@@ -156,7 +156,7 @@ mod tests {
             look: DiffOptions::default(),
             is_for_people: true,
             paint: Paint::new(false),
-            moved: &Moved::default(),
+            moved: &MovedLines::default(),
         };
         let (old, new) = ("one\ntwo 日本\nthree\n", "one\nzwei\nthree\nfour\n");
         let bytes = render(old.as_bytes(), new.as_bytes(), &style, Some(columns));

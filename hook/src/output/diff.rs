@@ -116,11 +116,11 @@ pub fn listing(files: &[ChangeReport], view: &View) -> String {
         .collect();
     for part in fold::fold(&lines, view.verbose) {
         match part {
-            fold::Part::One(place) => {
+            fold::FoldedRow::One(place) => {
                 let change = &all[place];
                 table.noted(row(change, view.paint), whose(change, view.paint));
             }
-            fold::Part::Directory {
+            fold::FoldedRow::Directory {
                 name,
                 files,
                 additions,

@@ -1,6 +1,6 @@
 //! A failure: `error: what`, `caused by: why`, `note: what was done before`, `hint: what to do`, or one JSON document.
 
-use ckpt_schema::report::{ErrorReport, Failure as FailureReport, VERSION};
+use ckpt_schema::report::{ErrorReport, FailureReport, VERSION};
 
 use super::paint::Paint;
 use super::text::safe;

@@ -3,7 +3,7 @@
 use ckpt_schema::report::{FileAction, FileReport, FileResult, GitPart, GitReport};
 
 use super::diff::{counts, sum_of};
-use super::fold::{ListedFile, Part, fold};
+use super::fold::{FoldedRow, ListedFile, fold};
 use super::paint::Paint;
 use super::table::Table;
 use super::text::{count, path, safe, short};
@@ -29,7 +29,7 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     let is_folded = parts.len() < shown.len();
     for part in parts {
         match part {
-            Part::One(place) => {
+            FoldedRow::One(place) => {
                 let file = shown[place];
                 let [additions, deletions] = counts(file.additions, file.deletions, view.paint);
                 let cells = vec![
@@ -40,7 +40,7 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
                 ];
                 table.noted(cells, reason(file.reason.as_deref(), view.paint));
             }
-            Part::Directory {
+            FoldedRow::Directory {
                 name,
                 files,
                 additions,

@@ -24,7 +24,7 @@ pub struct ListedFile<'a> {
 
 /// A row of a folded list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum FoldedRow {
     /// The file at a place of the list.
     One(usize),
     /// Several files of a directory.
@@ -43,10 +43,10 @@ pub enum Part {
 /// Returns the rows of a list: all files if they are few or `all` is set, else directories with their sums.
 ///
 /// The deepest directories are folded first, until the list is short or only the topmost are left. What has to be named, is.
-pub fn fold(lines: &[ListedFile<'_>], all: bool) -> Vec<Part> {
+pub fn fold(lines: &[ListedFile<'_>], all: bool) -> Vec<FoldedRow> {
     let mut depth = lines.iter().map(|line| depth(line.path)).max().unwrap_or(0);
     if all || lines.len() <= MANY || depth == 0 {
-        return (0..lines.len()).map(Part::One).collect();
+        return (0..lines.len()).map(FoldedRow::One).collect();
     }
     loop {
         let parts = folded_at(lines, depth);
@@ -63,7 +63,7 @@ fn depth(path: &PathText) -> usize {
 }
 
 /// Folds what is in a directory that is so deep, or deeper.
-fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<Part> {
+fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<FoldedRow> {
     let mut directories: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (place, line) in lines.iter().enumerate() {
         if let Some(name) = directory(line, depth) {
@@ -75,7 +75,7 @@ fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<Part> {
     for (place, line) in lines.iter().enumerate() {
         let name = directory(line, depth).filter(|name| directories.contains_key(name));
         let Some(name) = name else {
-            parts.push(Part::One(place));
+            parts.push(FoldedRow::One(place));
             continue;
         };
         let places = &directories[&name];
@@ -86,7 +86,7 @@ fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<Part> {
             let counts = places.iter().filter_map(|place| lines_of(&lines[*place]));
             counts.sum()
         };
-        parts.push(Part::Directory {
+        parts.push(FoldedRow::Directory {
             name: safe_bytes(name.as_bytes()),
             files: places.len() as u64,
             additions: sum(|line| line.additions),
@@ -145,7 +145,7 @@ mod tests {
         let many = (0..30).map(|number| format!("a/b/{number:02}"));
         let others = ["a/kept", "top"].map(str::to_owned);
         let paths = paths(many.chain(others));
-        let directory = Part::Directory {
+        let directory = FoldedRow::Directory {
             name: "a/b/".to_owned(),
             files: 30,
             additions: 60,
@@ -153,7 +153,7 @@ mod tests {
         };
         assert_eq!(
             fold(&lines(&paths), false),
-            [directory, Part::One(30), Part::One(31)],
+            [directory, FoldedRow::One(30), FoldedRow::One(31)],
             "one row for thirty files"
         );
     }

@@ -41,7 +41,7 @@ pub fn timeline(report: &TimelineReport, view: &View) -> String {
 
 /// A row of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct TimelineRow {
     /// What it says, with colours; no longer than the view is wide.
     pub words: String,
     /// The index of the row's entry, or `None` for a row that only draws lines.
@@ -49,8 +49,8 @@ pub struct Row {
 }
 
 /// Returns the rows of the timeline, newest first, with where the workspace is now at its top.
-pub fn rows(entries: &[TimelineEntry], view: &View) -> Vec<Row> {
-    let drawn = |words: String| Row { words, entry: None };
+pub fn rows(entries: &[TimelineEntry], view: &View) -> Vec<TimelineRow> {
+    let drawn = |words: String| TimelineRow { words, entry: None };
     let joins = || drawn(view.paint.faint(Mark::Joins.text()));
     let mut rows = vec![drawn(line(
         Mark::Here,
@@ -64,7 +64,7 @@ pub fn rows(entries: &[TimelineEntry], view: &View) -> Vec<Row> {
             rows.push(joins());
         }
         is_aside = mark == Mark::Aside;
-        rows.push(Row {
+        rows.push(TimelineRow {
             words: line(mark, &words, view),
             entry: Some(place),
         });

@@ -5,11 +5,11 @@ use std::ops::Range;
 use ckpt_schema::report::ChangeReport;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::columns::{Cell, Row, rows};
+use super::columns::{Cell, ColumnRow, rows};
 use super::diff;
 use super::lines::{DiffOptions, difference, with_tabs};
 use super::paint::Paint;
-use super::patch::Sides;
+use super::patch::FileSides;
 use super::text::{path, safe};
 use super::view::View;
 
@@ -44,7 +44,7 @@ ins{background:var(--comeword);text-decoration:none}.up{color:#1a7f37}.down{colo
 pub fn page(
     top: &Top,
     files: &[ChangeReport],
-    sides: &[(ChangeReport, Sides)],
+    sides: &[(ChangeReport, FileSides)],
     view: &View,
 ) -> String {
     let total = diff::total(
@@ -101,16 +101,16 @@ fn counts(change: &ChangeReport) -> Markup {
     }
 }
 
-fn file(change: &ChangeReport, sides: &Sides) -> Markup {
+fn file(change: &ChangeReport, sides: &FileSides) -> Markup {
     html! {
         h2 { (name(change)) " " (counts(change)) }
         details open {
             summary { (diff::kind(change, Paint::new(false))) }
             @match sides {
-                Sides::Text { old, new } => (text(old, new)),
-                Sides::Bytes { old, new, why } => p { (why) ": " (old.len()) " → " (new.len()) " bytes" },
-                Sides::Equal => p { "The content is the same." },
-                Sides::Missing => p { "No snapshot holds all of its contents." },
+                FileSides::Text { old, new } => (text(old, new)),
+                FileSides::Bytes { old, new, why } => p { (why) ": " (old.len()) " → " (new.len()) " bytes" },
+                FileSides::Equal => p { "The content is the same." },
+                FileSides::Missing => p { "No snapshot holds all of its contents." },
             }
         }
     }
@@ -128,7 +128,7 @@ fn text(old: &[u8], new: &[u8]) -> Markup {
     }
 }
 
-fn line(row: &Row<'_>) -> Markup {
+fn line(row: &ColumnRow<'_>) -> Markup {
     let (gone, come) = match row.differs {
         true => ("old g", "new c"),
         false => ("old", "new"),

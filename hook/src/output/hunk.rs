@@ -18,10 +18,10 @@ struct Block {
 
 /// Some changes of a file that are taken or left together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hunk(Vec<Block>);
+pub struct ChangeUnit(Vec<Block>);
 
 /// Returns the hunks of a difference, as a patch has them.
-pub fn hunks(difference: &LineDifference<'_>) -> Vec<Hunk> {
+pub fn hunks(difference: &LineDifference<'_>) -> Vec<ChangeUnit> {
     let block = |op: &similar::DiffOp| Block {
         old: op.old_range(),
         new: owned(&difference.new[op.new_range()]),
@@ -30,7 +30,7 @@ pub fn hunks(difference: &LineDifference<'_>) -> Vec<Hunk> {
     groups
         .map(|group| {
             let changed = group.iter().filter(|op| op.tag() != DiffTag::Equal);
-            Hunk(changed.map(block).collect())
+            ChangeUnit(changed.map(block).collect())
         })
         .collect()
 }
@@ -40,7 +40,7 @@ fn owned(lines: &[&[u8]]) -> Vec<Vec<u8>> {
 }
 
 /// Returns a file in which only these hunks are taken, given in their order.
-pub fn with<'a>(old: &[&[u8]], taken: impl Iterator<Item = &'a Hunk>) -> Vec<u8> {
+pub fn with<'a>(old: &[&[u8]], taken: impl Iterator<Item = &'a ChangeUnit>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut at = 0;
     for block in taken.flat_map(|hunk| &hunk.0) {
@@ -56,14 +56,14 @@ pub fn with<'a>(old: &[&[u8]], taken: impl Iterator<Item = &'a Hunk>) -> Vec<u8>
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edited {
     /// Other lines take the place of the same old ones.
-    Hunk(Hunk),
+    Hunk(ChangeUnit),
     /// Nothing is left of it.
     Nothing,
     /// Its old lines are not those of the file.
     DoesNotApply,
 }
 
-impl Hunk {
+impl ChangeUnit {
     /// Returns its changes each by itself; the hunk alone where it cannot be split.
     pub fn split(&self) -> Vec<Self> {
         self.0
@@ -207,18 +207,18 @@ fn without_end(last: ChangeTag, before: &mut [Vec<u8>], after: &mut [Vec<u8>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::lines::{DiffOptions, Moved, difference};
+    use crate::output::lines::{DiffOptions, MovedLines, difference};
     use crate::output::paint::Paint;
 
     const OLD: &str = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\n";
     const NEW: &str = "A\nb\nC\nd\ne\nf\ng\nh\ni\nj\nK";
 
-    fn shown(hunk: &Hunk, old: &[&[u8]]) -> String {
+    fn shown(hunk: &ChangeUnit, old: &[&[u8]]) -> String {
         let style = Style {
             look: DiffOptions::default(),
             is_for_people: false,
             paint: Paint::new(false),
-            moved: &Moved::default(),
+            moved: &MovedLines::default(),
         };
         String::from_utf8(hunk.render(old, &style)).expect("text")
     }
@@ -228,8 +228,9 @@ mod tests {
         let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &DiffOptions::default());
         let hunks = hunks(&difference);
         assert_eq!(hunks.len(), 2, "they are far from each other");
-        let with =
-            |taken: &[Hunk]| String::from_utf8(with(&difference.old, taken.iter())).expect("text");
+        let with = |taken: &[ChangeUnit]| {
+            String::from_utf8(with(&difference.old, taken.iter())).expect("text")
+        };
         assert_eq!(with(&hunks), NEW, "all of them");
         assert_eq!(with(&[]), OLD, "none");
         assert_eq!(with(&hunks[1..]), OLD.replace("k\n", "K"), "the last");

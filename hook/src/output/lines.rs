@@ -87,12 +87,12 @@ fn refer(keys: &[Vec<u8>]) -> Vec<&[u8]> {
 
 /// The lines that go in one place and come in another, by their hashes.
 #[derive(Debug, Default)]
-pub struct Moved {
+pub struct MovedLines {
     gone: HashSet<u64>,
     come: HashSet<u64>,
 }
 
-impl Moved {
+impl MovedLines {
     /// Takes in the lines of one file.
     pub fn add(&mut self, difference: &LineDifference<'_>) {
         for op in difference.groups.iter().flatten() {
@@ -133,7 +133,7 @@ pub struct Style<'a> {
     /// The colours.
     pub paint: Paint,
     /// The lines that moved.
-    pub moved: &'a Moved,
+    pub moved: &'a MovedLines,
 }
 
 /// Returns the hunks of two texts.
@@ -336,7 +336,7 @@ mod tests {
             look,
             is_for_people: true,
             paint: Paint::new(false),
-            moved: &Moved::default(),
+            moved: &MovedLines::default(),
         };
         String::from_utf8(hunks(old.as_bytes(), new.as_bytes(), &style)).expect("text")
     }
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_line_that_went_in_one_place_and_came_in_another_has_moved() {
-        let mut moved = Moved::default();
+        let mut moved = MovedLines::default();
         let look = DiffOptions::default();
         let line = b"fn a_function_that_moves() {\n";
         moved.add(&difference(line, b"", &look));

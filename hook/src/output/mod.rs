@@ -41,10 +41,10 @@ use console::Term;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::surroundings::{self, Surroundings};
+use crate::surroundings::{self, Environment};
 use paint::{Paint, When};
 use text::wrap;
-use time::Times;
+use time::TimeContext;
 
 pub use view::View;
 
@@ -81,7 +81,7 @@ pub struct Output {
 
 impl Output {
     /// Looks at the streams and at what was asked for.
-    pub fn new(wanted: OutputOptions, surroundings: &Surroundings) -> Self {
+    pub fn new(wanted: OutputOptions, surroundings: &Environment) -> Self {
         let color = |terminal: bool| match wanted.color {
             When::Always => true,
             When::Never => false,
@@ -99,7 +99,7 @@ impl Output {
         let view = View {
             paint: Paint::new(color(terminal)),
             width: columns(Term::stdout()),
-            times: Times::local(surroundings::now()),
+            times: TimeContext::local(surroundings::now()),
             verbose: wanted.verbose,
         };
         Self {

@@ -7,7 +7,7 @@ use ckpt_schema::report::{
     RevertedSession,
 };
 
-use ckpt_store::revert::Before;
+use ckpt_store::revert::PriorState;
 
 use super::files::{moved, says_something};
 use super::paint::Paint;
@@ -20,7 +20,7 @@ pub struct Around {
     /// What the user wrote in the message that is undone alone, else in the one that is now the revert point.
     pub prompt: Option<String>,
     /// The state just before it; the default if nothing was done.
-    pub before: Before,
+    pub before: PriorState,
 }
 
 /// Returns the outcome as lines.
@@ -262,7 +262,7 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::time::Times;
+    use crate::output::time::TimeContext;
     use ckpt_schema::report::{self, Difference, FileAction, GitPart, GitReport, Receipt};
     use expect_test::expect;
 
@@ -308,13 +308,13 @@ mod tests {
     }
 
     fn shown(report: &OperationReport) -> String {
-        let times = Times {
+        let times = TimeContext {
             now: 0,
             offset: time::UtcOffset::UTC,
         };
-        let before = Before {
+        let before = PriorState {
             is_unreverted: true,
-            ..Before::default()
+            ..PriorState::default()
         };
         let around = Around {
             prompt: Some("tidy up\nplease".to_owned()),

@@ -3,13 +3,13 @@
 use ckpt_schema::report::{ChangeReport, Rename};
 
 use super::binary;
-use super::lines::{self, Moved, Style};
+use super::lines::{self, MovedLines, Style};
 use super::text::{bytes, path, safe, short};
 use super::view::View;
 
 /// The two contents of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sides {
+pub enum FileSides {
     /// They are the same: only the mode differs.
     Equal,
     /// Bytes that are lines.
@@ -33,7 +33,7 @@ pub enum Sides {
 }
 
 /// Returns one file's part of a diff: what `git apply` takes, and remarks that it passes over.
-pub fn file(change: &ChangeReport, sides: &Sides, style: &Style<'_>) -> Vec<u8> {
+pub fn file(change: &ChangeReport, sides: &FileSides, style: &Style<'_>) -> Vec<u8> {
     let paint = style.paint;
     let text: String = remarks(change)
         .iter()
@@ -57,24 +57,24 @@ pub fn file(change: &ChangeReport, sides: &Sides, style: &Style<'_>) -> Vec<u8> 
 }
 
 /// To git, a link that takes a file's place is a file that goes and a link that comes.
-fn halves(change: &ChangeReport, sides: &Sides) -> Option<[(ChangeReport, Sides); 2]> {
+fn halves(change: &ChangeReport, sides: &FileSides) -> Option<[(ChangeReport, FileSides); 2]> {
     let (sides_gone, sides_come) = match sides {
-        Sides::Text { old, new } => {
-            let half = |old: &[u8], new: &[u8]| Sides::Text {
+        FileSides::Text { old, new } => {
+            let half = |old: &[u8], new: &[u8]| FileSides::Text {
                 old: old.to_vec(),
                 new: new.to_vec(),
             };
             (half(old, b""), half(b"", new))
         }
-        Sides::Bytes { old, new, why } => {
-            let half = |old: &[u8], new: &[u8]| Sides::Bytes {
+        FileSides::Bytes { old, new, why } => {
+            let half = |old: &[u8], new: &[u8]| FileSides::Bytes {
                 old: old.to_vec(),
                 new: new.to_vec(),
                 why,
             };
             (half(old, b""), half(b"", new))
         }
-        Sides::Equal | Sides::Missing => return None,
+        FileSides::Equal | FileSides::Missing => return None,
     };
     if is_of_one_kind(change) || change.old_mode.is_none() || change.new_mode.is_none() {
         return None;
@@ -104,14 +104,14 @@ pub fn head(change: &ChangeReport, style: &Style<'_>) -> Vec<u8> {
     lines.collect::<String>().into_bytes()
 }
 
-fn patch(change: &ChangeReport, sides: &Sides, style: &Style<'_>) -> Vec<u8> {
+fn patch(change: &ChangeReport, sides: &FileSides, style: &Style<'_>) -> Vec<u8> {
     let paint = style.paint;
     if git_mode(change.old_mode.as_deref()).is_none()
         && git_mode(change.new_mode.as_deref()).is_none()
     {
         return Vec::new();
     }
-    if *sides == Sides::Missing {
+    if *sides == FileSides::Missing {
         let name = path(&change.path);
         let remark = format!("# {name}: no snapshot holds all of its contents");
         return format!("{}\n", paint.faint(&remark)).into_bytes();
@@ -123,7 +123,7 @@ fn patch(change: &ChangeReport, sides: &Sides, style: &Style<'_>) -> Vec<u8> {
             .map(|line| format!("{}\n", paint.strong(line))),
     );
     match sides {
-        Sides::Text { old, new } if !(old.is_empty() && new.is_empty()) => {
+        FileSides::Text { old, new } if !(old.is_empty() && new.is_empty()) => {
             text.extend(
                 ends(change)
                     .iter()
@@ -133,13 +133,13 @@ fn patch(change: &ChangeReport, sides: &Sides, style: &Style<'_>) -> Vec<u8> {
             bytes.extend(lines::hunks(old, new, style));
             return bytes;
         }
-        Sides::Bytes { old, new, .. } if !style.is_for_people => {
+        FileSides::Bytes { old, new, .. } if !style.is_for_people => {
             let mut bytes = text.into_bytes();
             bytes.extend(binary::patch(old, new));
             return bytes;
         }
-        Sides::Bytes { why, .. } => text.push_str(&format!("{why}\n")),
-        Sides::Equal | Sides::Text { .. } | Sides::Missing => {}
+        FileSides::Bytes { why, .. } => text.push_str(&format!("{why}\n")),
+        FileSides::Equal | FileSides::Text { .. } | FileSides::Missing => {}
     }
     text.into_bytes()
 }
@@ -170,7 +170,7 @@ fn git_mode(mode: Option<&str>) -> Option<&'static str> {
 }
 
 /// Returns how a difference is written: for people where somebody looks, else for a program or a file.
-pub fn style<'a>(view: &View, look: lines::DiffOptions, moved: &'a Moved) -> Style<'a> {
+pub fn style<'a>(view: &View, look: lines::DiffOptions, moved: &'a MovedLines) -> Style<'a> {
     Style {
         look,
         is_for_people: view.width.is_some() || view.paint.is_on(),
@@ -344,12 +344,12 @@ mod tests {
     use ckpt_schema::report::{ChangeKind, PathText};
     use expect_test::expect;
 
-    fn styled(on: bool, change: &ChangeReport, sides: &Sides) -> Vec<u8> {
+    fn styled(on: bool, change: &ChangeReport, sides: &FileSides) -> Vec<u8> {
         let style = Style {
             look: lines::DiffOptions::default(),
             is_for_people: on,
             paint: Paint::new(on),
-            moved: &Moved::default(),
+            moved: &MovedLines::default(),
         };
         file(change, sides, &style)
     }
@@ -377,7 +377,7 @@ mod tests {
     }
 
     fn text(change: &ChangeReport, old: &str, new: &str) -> String {
-        let sides = Sides::Text {
+        let sides = FileSides::Text {
             old: old.into(),
             new: new.into(),
         };
@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn contents_cannot_act_on_a_terminal() {
-        let sides = Sides::Text {
+        let sides = FileSides::Text {
             old: b"".to_vec(),
             new: b"\x1b[2J\tx\xff\n".to_vec(),
         };

@@ -14,7 +14,7 @@ use super::view::View;
 
 /// How much of a thing is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct ShownParts {
     /// Its steps one by one, not what they did in all.
     pub steps: bool,
     /// No list of its files: they follow in another way.
@@ -69,7 +69,7 @@ pub fn caption(report: &ShowReport, view: &View) -> (String, Vec<String>) {
 }
 
 /// Returns what a thing changed, with the sum below.
-fn in_all(changes: &[ChangeReport], parts: Parts, view: &View) -> String {
+fn in_all(changes: &[ChangeReport], parts: ShownParts, view: &View) -> String {
     if changes.is_empty() || parts.no_files {
         return String::new();
     }
@@ -87,7 +87,7 @@ struct SnapshotShown<'a> {
 }
 
 /// Returns everything about one thing.
-pub fn show(report: &ShowReport, parts: Parts, view: &View) -> String {
+pub fn show(report: &ShowReport, parts: ShownParts, view: &View) -> String {
     match report {
         ShowReport::Message {
             message,

@@ -18,7 +18,7 @@ const NOTE: usize = 4;
 /// Rows of cells, which may have colours.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
     right: Vec<usize>,
     indent: usize,
     dropping: Vec<usize>,
@@ -27,7 +27,7 @@ pub struct Table {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Row {
+struct TableRow {
     cells: Vec<String>,
     note: String,
 }
@@ -77,7 +77,7 @@ impl Table {
 
     /// Adds a row with a note behind it, which goes on below it where it does not fit.
     pub fn noted(&mut self, cells: Vec<String>, note: String) {
-        self.rows.push(Row { cells, note });
+        self.rows.push(TableRow { cells, note });
     }
 
     /// Returns the lines.
@@ -127,7 +127,13 @@ impl Table {
         shown
     }
 
-    fn line(&self, row: &Row, shown: &[usize], widths: &[usize], total: Option<usize>) -> String {
+    fn line(
+        &self,
+        row: &TableRow,
+        shown: &[usize],
+        widths: &[usize],
+        total: Option<usize>,
+    ) -> String {
         let mut line = " ".repeat(self.indent);
         for (position, column) in shown.iter().enumerate() {
             let Some(cell) = row.cells.get(*column) else {
@@ -175,10 +181,10 @@ impl Table {
 mod tests {
     use super::*;
     use crate::output::paint::Paint;
-    use crate::output::time::Times;
+    use crate::output::time::TimeContext;
 
     fn view(width: Option<usize>, on: bool) -> View {
-        let times = Times {
+        let times = TimeContext {
             now: 0,
             offset: time::UtcOffset::UTC,
         };

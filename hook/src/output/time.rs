@@ -15,14 +15,14 @@ const UTC: &[BorrowedFormatItem<'_>] =
 
 /// What "now" and "here" are.
 #[derive(Clone, Copy, Debug)]
-pub struct Times {
+pub struct TimeContext {
     /// Milliseconds since the Unix epoch.
     pub now: Milliseconds,
     /// The user's offset from UTC.
     pub offset: UtcOffset,
 }
 
-impl Times {
+impl TimeContext {
     /// Returns the times of this machine; of UTC where the time zone cannot be told.
     pub fn local(now: Milliseconds) -> Self {
         Self {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_was_just_now_is_counted_and_what_was_long_ago_is_dated() {
-        let times = Times {
+        let times = TimeContext {
             now: 1_000_000_000_000,
             offset: UtcOffset::from_hms(2, 0, 0).expect("a zone"),
         };

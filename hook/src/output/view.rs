@@ -1,7 +1,7 @@
 //! How things are shown to people.
 
 use super::paint::Paint;
-use super::time::Times;
+use super::time::TimeContext;
 
 /// How things are shown to people.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +11,7 @@ pub struct View {
     /// The width of the terminal in columns, or `None` without a terminal.
     pub width: Option<usize>,
     /// The format of times.
-    pub times: Times,
+    pub times: TimeContext,
     /// Whether details are asked for.
     pub verbose: bool,
 }

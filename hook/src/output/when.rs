@@ -4,12 +4,12 @@ use ckpt_store::Milliseconds;
 use interim::{Dialect, Interval, parse_date_string, parse_duration};
 use time::OffsetDateTime;
 
-use super::time::Times;
+use super::time::TimeContext;
 
 /// Parses a moment, relative to the present time and time zone. Returns `None` if it is invalid or in the future.
 ///
 /// A duration alone, such as "2 h", is so long ago, as for git.
-pub fn moment(text: &str, times: &Times) -> Option<Milliseconds> {
+pub fn moment(text: &str, times: &TimeContext) -> Option<Milliseconds> {
     let text = text.trim();
     let now = OffsetDateTime::from_unix_timestamp(times.now.div_euclid(1000))
         .ok()?
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn times_are_read_as_people_write_them() {
         // 2026-03-10 12:00 in a zone of +02:00.
-        let times = Times {
+        let times = TimeContext {
             now: 1_773_136_800_000,
             offset: time::UtcOffset::from_hms(2, 0, 0).expect("a zone"),
         };

@@ -11,11 +11,11 @@ use crate::log_file::{Level, LogFile};
 
 /// A thread that waits for the deadline.
 pub struct Watchdog {
-    shared: Arc<Shared>,
+    shared: Arc<WatchdogState>,
     started: Instant,
 }
 
-struct Shared {
+struct WatchdogState {
     state: Mutex<Watched>,
     moved: Condvar,
 }
@@ -33,7 +33,7 @@ impl Watchdog {
             deadline: started + after,
             log: None,
         });
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(WatchdogState {
             state,
             moved: Condvar::new(),
         });
@@ -60,7 +60,7 @@ impl Watchdog {
     }
 }
 
-impl Shared {
+impl WatchdogState {
     fn lock(&self) -> MutexGuard<'_, Watched> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 
 /// What stood on stdin.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Payload {
+pub struct RawPayload {
     /// As much of it as is of use: long values are shortened.
     pub bytes: Vec<u8>,
     /// Whether its end is missing, because it is too long even so.
@@ -36,7 +36,7 @@ pub struct Payload {
 }
 
 /// Reads stdin to its end.
-pub fn read_payload(mut stdin: impl Read) -> io::Result<Payload> {
+pub fn read_payload(mut stdin: impl Read) -> io::Result<RawPayload> {
     let (mut condenser, mut buffer, mut read) = (Condenser::default(), [0; AT_ONCE], 0);
     while read < MOST_READ {
         match stdin.read(&mut buffer) {
@@ -50,7 +50,7 @@ pub fn read_payload(mut stdin: impl Read) -> io::Result<Payload> {
         }
     }
     let (bytes, is_cut) = condenser.finish();
-    Ok(Payload {
+    Ok(RawPayload {
         bytes,
         is_cut: is_cut || read >= MOST_READ,
     })

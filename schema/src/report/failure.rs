@@ -9,12 +9,13 @@ pub struct ErrorReport {
     /// The version of the document's format.
     pub version: u32,
     /// The failure.
-    pub error: Failure,
+    pub error: FailureReport,
 }
 
 /// A failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Failure {
+#[schemars(rename = "Failure")]
+pub struct FailureReport {
     /// The exit code.
     pub code: u8,
     /// What kind of failure it is, for programs.

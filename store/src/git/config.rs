@@ -22,7 +22,7 @@ const MOST_FILES: usize = 64;
 
 /// What the configuration says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Config {
+pub(crate) struct GitConfig {
     /// `core.excludesFile`: `None` if it is not set, and an empty path if it is set to nothing.
     pub excludes_file: Option<PathBuf>,
     /// `core.attributesFile`, likewise.
@@ -33,7 +33,7 @@ pub(crate) struct Config {
     pub unread: Option<PathBuf>,
 }
 
-impl Config {
+impl GitConfig {
     /// Reads it for the work tree at `root`.
     pub fn read(
         root: &Path,
@@ -75,7 +75,7 @@ pub(super) fn home(home: Option<&Path>, config_home: Option<&Path>) -> Option<Pa
 
 /// A reading of all files.
 struct Reading<'a> {
-    config: Config,
+    config: GitConfig,
     root: &'a Path,
     location: Option<&'a Location>,
     home: Option<&'a Path>,
@@ -280,7 +280,7 @@ pub(crate) fn value(configuration: &[u8], section: &str, key: &str) -> Option<Ve
 /// Hands on every entry, in order.
 fn entries(bytes: &[u8], mut take: impl FnMut(ConfigLine<'_>)) {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut text = Text { bytes, position: 0 };
+    let mut text = ConfigText { bytes, position: 0 };
     let mut heading: Option<(Vec<u8>, Option<Vec<u8>>)> = None;
     let (mut key, mut value) = (Vec::new(), Vec::new());
     while let Some(byte) = text.peek() {
@@ -306,12 +306,12 @@ fn entries(bytes: &[u8], mut take: impl FnMut(ConfigLine<'_>)) {
 }
 
 /// A configuration on the way through it.
-struct Text<'a> {
+struct ConfigText<'a> {
     bytes: &'a [u8],
     position: usize,
 }
 
-impl Text<'_> {
+impl ConfigText<'_> {
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.position).copied()
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::config::{self, Config};
+use super::config::{self, GitConfig};
 use super::{Location, SMALL, read_small, try_read_small};
 
 /// An excludes file: its path and bytes. No bytes if it does not exist; an error if it may exist but cannot be read.
@@ -38,7 +38,7 @@ pub(crate) fn of_repository(location: Option<&Location>) -> Excludes {
 
 /// Reads the excludes file that the configuration names, or the one beside `git/config`.
 pub(crate) fn of_user(
-    config: &Config,
+    config: &GitConfig,
     home: Option<&Path>,
     config_home: Option<&Path>,
 ) -> Excludes {
@@ -49,7 +49,7 @@ pub(crate) fn of_user(
 
 /// Returns the bytes of the user's and the system's attributes.
 pub(crate) fn attributes_of_user(
-    config: &Config,
+    config: &GitConfig,
     home: Option<&Path>,
     config_home: Option<&Path>,
 ) -> Vec<u8> {

@@ -12,7 +12,7 @@ use gix_glob::wildmatch::Mode;
 
 /// What a place of a pattern waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
+enum GlobToken {
     /// This byte.
     Byte(u8),
     /// One of these bytes: a bit for each.
@@ -30,7 +30,7 @@ enum Token {
 /// A pattern without the marks that say what it applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Glob {
-    tokens: Vec<Token>,
+    tokens: Vec<GlobToken>,
     /// The tokens that wait for nothing before what follows them is waited for, too: a bit for each.
     passable: Vec<u64>,
 }
@@ -45,7 +45,10 @@ impl Glob {
         let tokens = tokens(pattern);
         let mut passable = vec![0; words(tokens.len())];
         for (place, token) in tokens.iter().enumerate() {
-            if matches!(token, Token::Star | Token::Deep | Token::MayBeDeep) {
+            if matches!(
+                token,
+                GlobToken::Star | GlobToken::Deep | GlobToken::MayBeDeep
+            ) {
                 put(&mut passable, place);
             }
         }
@@ -60,15 +63,15 @@ impl Glob {
         self.pass(&mut now, steps)?;
         for byte in text {
             next.fill(0);
-            for place in Places::of(&now) {
+            for place in BitPositions::of(&now) {
                 steps.0 = steps.0.checked_sub(1)?;
                 match self.tokens.get(place) {
-                    Some(Token::Byte(wanted)) if wanted == byte => put(&mut next, place + 1),
-                    Some(Token::OneOf(set)) if has(&set[..], usize::from(*byte)) => {
+                    Some(GlobToken::Byte(wanted)) if wanted == byte => put(&mut next, place + 1),
+                    Some(GlobToken::OneOf(set)) if has(&set[..], usize::from(*byte)) => {
                         put(&mut next, place + 1);
                     }
-                    Some(Token::Star) if *byte != b'/' => put(&mut next, place),
-                    Some(Token::Deep) => put(&mut next, place),
+                    Some(GlobToken::Star) if *byte != b'/' => put(&mut next, place),
+                    Some(GlobToken::Deep) => put(&mut next, place),
                     _ => {}
                 }
             }
@@ -95,7 +98,7 @@ impl Glob {
                 done |= 1 << bit;
                 let place = word * 64 + bit as usize;
                 put(places, place + 1);
-                if self.tokens[place] == Token::MayBeDeep {
+                if self.tokens[place] == GlobToken::MayBeDeep {
                     put(places, place + 3);
                 }
             }
@@ -118,13 +121,13 @@ fn has(bits: &[u64], place: usize) -> bool {
 }
 
 /// The places whose bits are set, in order.
-struct Places<'a> {
+struct BitPositions<'a> {
     words: &'a [u64],
     word: usize,
     rest: u64,
 }
 
-impl<'a> Places<'a> {
+impl<'a> BitPositions<'a> {
     fn of(words: &'a [u64]) -> Self {
         let rest = words.first().copied().unwrap_or_default();
         Self {
@@ -135,7 +138,7 @@ impl<'a> Places<'a> {
     }
 }
 
-impl Iterator for Places<'_> {
+impl Iterator for BitPositions<'_> {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
@@ -149,33 +152,33 @@ impl Iterator for Places<'_> {
     }
 }
 
-fn tokens(pattern: &[u8]) -> Vec<Token> {
+fn tokens(pattern: &[u8]) -> Vec<GlobToken> {
     let mut tokens = Vec::with_capacity(pattern.len());
     let mut at = 0;
     while let Some(byte) = pattern.get(at) {
         match byte {
             b'\\' => {
                 let escaped = pattern.get(at + 1);
-                tokens.push(escaped.map_or(Token::Never, |byte| Token::Byte(*byte)));
+                tokens.push(escaped.map_or(GlobToken::Never, |byte| GlobToken::Byte(*byte)));
                 at += 2;
             }
             b'?' => {
-                tokens.push(Token::OneOf(set_of(b"?")));
+                tokens.push(GlobToken::OneOf(set_of(b"?")));
                 at += 1;
             }
             b'[' => match end_of_class(pattern, at) {
                 Some(end) => {
-                    tokens.push(Token::OneOf(set_of(&pattern[at..end])));
+                    tokens.push(GlobToken::OneOf(set_of(&pattern[at..end])));
                     at = end;
                 }
                 None => {
-                    tokens.push(Token::Never);
+                    tokens.push(GlobToken::Never);
                     at = pattern.len();
                 }
             },
             b'*' => at = stars(pattern, at, &mut tokens),
             byte => {
-                tokens.push(Token::Byte(*byte));
+                tokens.push(GlobToken::Byte(*byte));
                 at += 1;
             }
         }
@@ -184,7 +187,7 @@ fn tokens(pattern: &[u8]) -> Vec<Token> {
 }
 
 /// Reads the stars at a place, and what belongs to them. Returns the place after that.
-fn stars(pattern: &[u8], at: usize, tokens: &mut Vec<Token>) -> usize {
+fn stars(pattern: &[u8], at: usize, tokens: &mut Vec<GlobToken>) -> usize {
     let count = pattern[at..]
         .iter()
         .take_while(|byte| **byte == b'*')
@@ -195,14 +198,14 @@ fn stars(pattern: &[u8], at: usize, tokens: &mut Vec<Token>) -> usize {
         .is_none_or(|before| pattern[before] == b'/');
     let rest = &pattern[after..];
     if count == 1 || !is_first {
-        tokens.push(Token::Star);
+        tokens.push(GlobToken::Star);
     } else if rest.first() == Some(&b'/') {
-        tokens.extend([Token::MayBeDeep, Token::Deep, Token::Byte(b'/')]);
+        tokens.extend([GlobToken::MayBeDeep, GlobToken::Deep, GlobToken::Byte(b'/')]);
         return after + 1;
     } else if rest.is_empty() || rest.starts_with(b"\\/") {
-        tokens.push(Token::Deep);
+        tokens.push(GlobToken::Deep);
     } else {
-        tokens.push(Token::Star);
+        tokens.push(GlobToken::Star);
     }
     after
 }

@@ -34,7 +34,7 @@ pub(crate) struct IndexEntry {
 
 /// The index of the user's repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Index {
+pub(crate) struct GitIndex {
     /// The entries, by path; an unmerged path more than once.
     pub entries: Vec<IndexEntry>,
     /// Whether it is all of the index: neither split nor sparse.
@@ -50,8 +50,8 @@ pub(super) const STAGE: u16 = 0x3000;
 const SKIP_WORKTREE_OR_INTENT: u16 = 0x6000;
 
 /// Parses an index whose ids have `id_length` bytes, or returns `None` if it is damaged.
-pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<Index> {
-    let mut reader = Bytes::new(bytes);
+pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<GitIndex> {
+    let mut reader = IndexCursor::new(bytes);
     if reader.take(4)? != b"DIRC" {
         return None;
     }
@@ -60,9 +60,9 @@ pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<Index> {
     if !(2..=4).contains(&version) {
         return None;
     }
-    let mut index = Index {
+    let mut index = GitIndex {
         is_whole: true,
-        ..Index::default()
+        ..GitIndex::default()
     };
     for _ in 0..count {
         let previous = index.entries.last().map_or(&b""[..], |entry| &entry.path);
@@ -101,7 +101,7 @@ pub(crate) struct Staged {
 
 /// Returns the meaning of an index, or `None` if it is damaged.
 pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
-    let mut reader = Bytes::new(bytes);
+    let mut reader = IndexCursor::new(bytes);
     if reader.take(4)? != b"DIRC" {
         return None;
     }
@@ -109,7 +109,7 @@ pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
     let mut meaning = Meaning::default();
     for _ in 0..reader.u32()? {
         let previous = meaning.entries.last().map_or(&b""[..], |entry| &entry.path);
-        let Read {
+        let ReadEntry {
             entry,
             id,
             flags,
@@ -126,7 +126,7 @@ pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
             extended,
         });
     }
-    let mut index = Index::default();
+    let mut index = GitIndex::default();
     meaning.link = reader
         .extensions(id_length, &mut index)?
         .map(<[u8]>::to_vec);
@@ -142,7 +142,7 @@ fn is_mode(mode: u32) -> bool {
 }
 
 /// An entry with what only its meaning needs.
-struct Read<'a> {
+struct ReadEntry<'a> {
     entry: IndexEntry,
     id: &'a [u8],
     flags: u16,
@@ -156,14 +156,14 @@ const LONGEST_PATH: usize = 4096;
 const MOST_PATHS: usize = 16;
 const FEW_PATHS: usize = 1 << 20;
 
-struct Bytes<'a> {
+struct IndexCursor<'a> {
     bytes: &'a [u8],
     position: usize,
     /// How many bytes of paths there may be yet.
     paths_left: usize,
 }
 
-impl<'a> Bytes<'a> {
+impl<'a> IndexCursor<'a> {
     fn new(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
@@ -190,7 +190,7 @@ impl<'a> Bytes<'a> {
         Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
     }
 
-    fn entry(&mut self, version: u32, id_length: usize, previous: &[u8]) -> Option<Read<'a>> {
+    fn entry(&mut self, version: u32, id_length: usize, previous: &[u8]) -> Option<ReadEntry<'a>> {
         let start = self.position;
         let ctime = (self.u32()?, self.u32()?);
         let mtime = (self.u32()?, self.u32()?);
@@ -232,7 +232,7 @@ impl<'a> Bytes<'a> {
             },
             blob,
         };
-        Some(Read {
+        Some(ReadEntry {
             entry,
             id,
             flags,
@@ -280,7 +280,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// Parses the extensions; that of a split index may add content.
-    fn extensions(&mut self, id_length: usize, index: &mut Index) -> Option<Option<&'a [u8]>> {
+    fn extensions(&mut self, id_length: usize, index: &mut GitIndex) -> Option<Option<&'a [u8]>> {
         let mut link = None;
         while self.bytes.len().checked_sub(self.position)? > id_length {
             let name = self.take(4)?;
@@ -360,9 +360,9 @@ mod tests {
         let empty = [&b"DIRC\0\0\0\x02\0\0\0\0"[..], &[0; 20]].concat();
         assert_eq!(
             parse(&empty, 20),
-            Some(Index {
+            Some(GitIndex {
                 is_whole: true,
-                ..Index::default()
+                ..GitIndex::default()
             }),
             "no entries"
         );

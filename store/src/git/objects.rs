@@ -25,7 +25,7 @@ const FOLDERS: usize = 16;
 pub(crate) struct UserObjects {
     folders: Vec<PathBuf>,
     id_length: usize,
-    packs: OnceCell<Packs>,
+    packs: OnceCell<GitPacks>,
 }
 
 /// What a commit says of itself.
@@ -42,7 +42,7 @@ pub(crate) struct Commit {
 }
 
 /// The packs of all folders. A repository has ids of one length.
-enum Packs {
+enum GitPacks {
     Sha1(Vec<Pack<SHA1>>),
     Sha256(Vec<Pack<SHA256>>),
 }
@@ -78,8 +78,8 @@ impl UserObjects {
             .iter()
             .any(|folder| loose(folder, id).is_file())
             || match self.packs() {
-                Packs::Sha1(packs) => find(packs, &bytes).is_some(),
-                Packs::Sha256(packs) => find(packs, &bytes).is_some(),
+                GitPacks::Sha1(packs) => find(packs, &bytes).is_some(),
+                GitPacks::Sha256(packs) => find(packs, &bytes).is_some(),
             }
     }
 
@@ -90,8 +90,8 @@ impl UserObjects {
         let text = match folders.find_map(|folder| read_loose(&loose(folder, id))) {
             Some(text) => text,
             None => match self.packs() {
-                Packs::Sha1(packs) => find(packs, &bytes)?.commit()?,
-                Packs::Sha256(packs) => find(packs, &bytes)?.commit()?,
+                GitPacks::Sha1(packs) => find(packs, &bytes)?.commit()?,
+                GitPacks::Sha256(packs) => find(packs, &bytes)?.commit()?,
             },
         };
         is_id_of(&bytes, ObjectKind::Commit, &text).then(|| parse(&text))?
@@ -105,12 +105,12 @@ impl UserObjects {
         (0..id.len()).step_by(2).map(byte).collect()
     }
 
-    fn packs(&self) -> &Packs {
+    fn packs(&self) -> &GitPacks {
         self.packs.get_or_init(|| {
             if self.id_length == SHA256 {
-                Packs::Sha256(packs(&self.folders))
+                GitPacks::Sha256(packs(&self.folders))
             } else {
-                Packs::Sha1(packs(&self.folders))
+                GitPacks::Sha1(packs(&self.folders))
             }
         })
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rustix::fs::OFlags;
 
-use super::index::{self, Index, IndexEntry};
+use super::index::{self, GitIndex, IndexEntry};
 use super::{Location, read_small};
 use crate::error::contained;
 use crate::fs::disk::Stamp;
@@ -31,7 +31,7 @@ pub(crate) fn stamp(location: &Location) -> Option<Stamp> {
 pub(crate) struct Tracked {
     /// The raw index, or `None` if there is no readable one.
     pub bytes: Option<Vec<u8>>,
-    index: Index,
+    index: GitIndex,
 }
 
 impl Tracked {

@@ -21,9 +21,9 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const LONGEST_ANSWER: usize = 1 << 20;
 
 /// Somebody who can be asked one question.
-pub(crate) struct Watcher(UnixStream);
+pub(crate) struct WatcherClient(UnixStream);
 
-impl Watcher {
+impl WatcherClient {
     /// Returns the watcher of a store; none where there is none. That takes one system call.
     pub fn find(store: &Path) -> Option<Self> {
         let socket = store.join(SOCKET);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::protocol::Places;
+use super::protocol::ChangedPlaces;
 
 /// So many places are remembered.
 const MOST_REMEMBERED: usize = 16_384;
@@ -12,7 +12,7 @@ const MOST_TOLD: usize = 4_096;
 
 /// The places where something may have changed, each with when it did last.
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct ChangeTimes {
     now: u64,
     /// What came until then is forgotten.
     forgotten: u64,
@@ -20,7 +20,7 @@ pub(super) struct Changes {
     trees: HashMap<Vec<u8>, u64>,
 }
 
-impl Changes {
+impl ChangeTimes {
     /// Returns the moment after all that was noted.
     pub fn now(&self) -> u64 {
         self.now
@@ -51,7 +51,7 @@ impl Changes {
     }
 
     /// Returns where something may have changed after a moment; none where that can be anywhere.
-    pub fn since(&self, moment: u64) -> Option<Places> {
+    pub fn since(&self, moment: u64) -> Option<ChangedPlaces> {
         if moment < self.forgotten || moment > self.now {
             return None;
         }
@@ -59,7 +59,7 @@ impl Changes {
             let later = places.iter().filter(|(_, when)| **when > moment);
             later.map(|(path, _)| path.clone()).collect()
         };
-        let places = Places {
+        let places = ChangedPlaces {
             directories: later(&self.directories),
             trees: later(&self.trees),
         };
@@ -73,10 +73,10 @@ mod tests {
 
     #[test]
     fn what_came_after_a_moment_is_told_and_nothing_else() {
-        let mut changes = Changes::default();
+        let mut changes = ChangeTimes::default();
         changes.in_directory(b"a");
         let moment = changes.now();
-        assert_eq!(changes.since(moment), Some(Places::default()));
+        assert_eq!(changes.since(moment), Some(ChangedPlaces::default()));
         changes.in_directory(b"b");
         changes.in_tree(b"t");
         changes.in_directory(b"a");
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_is_forgotten_or_still_to_come_counts_as_anything() {
-        let mut changes = Changes::default();
+        let mut changes = ChangeTimes::default();
         let begin = changes.now();
         (0..=MOST_REMEMBERED)
             .for_each(|number| changes.in_directory(number.to_string().as_bytes()));

@@ -21,20 +21,20 @@ mod serve;
 mod tree;
 
 #[cfg(target_os = "linux")]
-pub(crate) use ask::Watcher;
-pub(crate) use protocol::{Answer, Places, Question, Token};
+pub(crate) use ask::WatcherClient;
+pub(crate) use protocol::{Answer, ChangedPlaces, Question, WatchToken};
 #[cfg(target_os = "linux")]
-pub use serve::{Limits, serve};
+pub use serve::{WatchLimits, serve};
 
 /// The watcher's socket, in the store's directory.
 pub(crate) const SOCKET: &str = "watch.sock";
 
 /// There is a watcher on Linux alone.
 #[cfg(not(target_os = "linux"))]
-pub(crate) enum Watcher {}
+pub(crate) enum WatcherClient {}
 
 #[cfg(not(target_os = "linux"))]
-impl Watcher {
+impl WatcherClient {
     /// Finds none.
     pub fn find(_store: &std::path::Path) -> Option<Self> {
         None

@@ -10,14 +10,14 @@ const DIGITS: usize = 32;
 
 /// A moment of one watch of one directory: what came until then was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
+pub(crate) struct WatchToken {
     /// Names the watch, which ends with its process, and where it is in doubt.
     pub watch: String,
     /// Grows with what happens.
     pub sequence: u64,
 }
 
-impl Token {
+impl WatchToken {
     pub fn encode(&self) -> String {
         format!("{} {}", self.watch, self.sequence)
     }
@@ -34,7 +34,7 @@ impl Token {
 
 /// Where something may have changed, by paths from the workspace's root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Places {
+pub(crate) struct ChangedPlaces {
     /// Directories: their names, permissions and files.
     pub directories: BTreeSet<Vec<u8>>,
     /// Directories, and all that is below them.
@@ -47,14 +47,18 @@ pub(crate) struct Question<'a> {
     /// The device and the inode of the directory: a path may be another one by now.
     pub identity: (u64, u64),
     /// None where there was no answer before.
-    pub token: Option<Token>,
+    pub token: Option<WatchToken>,
     /// The directory's path.
     pub root: &'a [u8],
 }
 
 impl<'a> Question<'a> {
     pub fn encode(&self) -> Vec<u8> {
-        let token = self.token.as_ref().map(Token::encode).unwrap_or_default();
+        let token = self
+            .token
+            .as_ref()
+            .map(WatchToken::encode)
+            .unwrap_or_default();
         let (device, inode) = self.identity;
         let numbers = format!("{device}\0{inode}\0{token}\0");
         [MAGIC, b"\0", numbers.as_bytes(), self.root, b"\0"].concat()
@@ -79,14 +83,18 @@ impl<'a> Question<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// None where the directory is not watched yet, or cannot be.
-    pub token: Option<Token>,
+    pub token: Option<WatchToken>,
     /// None where anything may have changed.
-    pub places: Option<Places>,
+    pub places: Option<ChangedPlaces>,
 }
 
 impl Answer {
     pub fn encode(&self) -> Vec<u8> {
-        let token = self.token.as_ref().map(Token::encode).unwrap_or_default();
+        let token = self
+            .token
+            .as_ref()
+            .map(WatchToken::encode)
+            .unwrap_or_default();
         let mut bytes = [MAGIC, b"\0", token.as_bytes(), b"\0"].concat();
         let Some(places) = &self.places else {
             bytes.extend_from_slice(b"all\0end\0");
@@ -108,7 +116,7 @@ impl Answer {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut fields = fields(bytes)?;
         let token = token(fields.next()?)?;
-        let (is_some, mut places) = (fields.next()? == b"some", Places::default());
+        let (is_some, mut places) = (fields.next()? == b"some", ChangedPlaces::default());
         loop {
             match (fields.next()?, is_some) {
                 (b"end", _) => break,
@@ -136,10 +144,10 @@ fn text(bytes: &[u8]) -> Option<&str> {
 }
 
 /// None where it makes no sense; some none where it is empty.
-fn token(bytes: &[u8]) -> Option<Option<Token>> {
+fn token(bytes: &[u8]) -> Option<Option<WatchToken>> {
     match text(bytes)? {
         "" => Some(None),
-        token => Token::decode(token).map(Some),
+        token => WatchToken::decode(token).map(Some),
     }
 }
 
@@ -147,8 +155,8 @@ fn token(bytes: &[u8]) -> Option<Option<Token>> {
 mod tests {
     use super::*;
 
-    fn some_token() -> Token {
-        Token {
+    fn some_token() -> WatchToken {
+        WatchToken {
             watch: "0123456789abcdef0123456789abcdef".to_owned(),
             sequence: 7,
         }
@@ -159,7 +167,7 @@ mod tests {
     }
 
     fn answers() -> [Answer; 3] {
-        let places = Places {
+        let places = ChangedPlaces {
             directories: paths(&[b"", b"end", b"a/\xff b\n"]),
             trees: paths(&[b"t", b"all"]),
         };
@@ -167,7 +175,7 @@ mod tests {
             Answer::default(),
             Answer {
                 token: Some(some_token()),
-                places: Some(Places::default()),
+                places: Some(ChangedPlaces::default()),
             },
             Answer {
                 token: Some(some_token()),

@@ -13,7 +13,7 @@ use rustix::net::sockopt::socket_peercred;
 
 use super::SOCKET;
 use super::protocol::{Answer, Question};
-use super::tree::Tree;
+use super::tree::WatchTree;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::ownership::{prepare, user};
@@ -29,7 +29,7 @@ const MOST_REFUSED: usize = 64;
 
 /// What a watcher may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct WatchLimits {
     /// After so long without a question about it, a workspace is watched no more; where there is none any more, the watcher ends.
     pub idle: Duration,
     /// How many workspaces are watched.
@@ -38,7 +38,7 @@ pub struct Limits {
     pub directories: usize,
 }
 
-impl Default for Limits {
+impl Default for WatchLimits {
     fn default() -> Self {
         Self {
             idle: Duration::from_secs(30 * 60),
@@ -51,7 +51,7 @@ impl Default for Limits {
 /// Watches the workspaces of a store that are asked about, until nobody asks any more or `end` can be read.
 ///
 /// Fails where another process does it already.
-pub fn serve(store: &Path, limits: Limits, end: Option<BorrowedFd<'_>>) -> Result<()> {
+pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> Result<()> {
     let store = prepare(store)?;
     let _lock = layout::lock_watcher(&store).map_err(|_| {
         Error::failed(format!(
@@ -68,7 +68,7 @@ pub fn serve(store: &Path, limits: Limits, end: Option<BorrowedFd<'_>>) -> Resul
     }
     let listener = UnixListener::bind(&socket).context(what)?;
     listener.set_nonblocking(true).context(what)?;
-    let mut watcher = Watcher {
+    let mut watcher = WatcherServer {
         listener,
         limits,
         trees: Vec::new(),
@@ -81,10 +81,10 @@ pub fn serve(store: &Path, limits: Limits, end: Option<BorrowedFd<'_>>) -> Resul
     done
 }
 
-struct Watcher {
+struct WatcherServer {
     listener: UnixListener,
-    limits: Limits,
-    trees: Vec<(Tree, Instant)>,
+    limits: WatchLimits,
+    trees: Vec<(WatchTree, Instant)>,
     /// What was asked about and is not watched yet: nobody waits for that.
     wanted: Vec<(PathBuf, (u64, u64))>,
     /// What cannot be watched: to try it at each question would cost as much as a look.
@@ -93,7 +93,7 @@ struct Watcher {
     asked: Instant,
 }
 
-impl Watcher {
+impl WatcherServer {
     fn run(&mut self, end: Option<BorrowedFd<'_>>) -> std::io::Result<()> {
         while self.asked.elapsed() < self.limits.idle {
             if self.wait(end)? {
@@ -187,7 +187,7 @@ impl Watcher {
             let oldest = (0..self.trees.len()).min_by_key(|place| self.trees[*place].1);
             oldest.map(|place| self.trees.swap_remove(place));
         }
-        match Tree::watch(root, identity, self.limits.directories) {
+        match WatchTree::watch(root, identity, self.limits.directories) {
             Ok(tree) => self.trees.push((tree, Instant::now())),
             Err(_) => {
                 self.refused.truncate(MOST_REFUSED - 1);

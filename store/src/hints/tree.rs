@@ -15,8 +15,8 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 use uuid::Uuid;
 
-use super::changes::Changes;
-use super::protocol::{Answer, Places, Token};
+use super::changes::ChangeTimes;
+use super::protocol::{Answer, ChangedPlaces, WatchToken};
 use crate::fs::disk;
 use crate::model::path::join;
 
@@ -40,10 +40,10 @@ const OVERLAY: i64 = 0x794c_7630;
 
 /// Why a watch ends: something is not told of.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Doubt;
+pub(super) struct WatchEnd;
 
 /// The watch of a directory with all that is below it.
-pub(super) struct Tree {
+pub(super) struct WatchTree {
     root: PathBuf,
     identity: (u64, u64),
     /// Names it: another watch of the same directory has another name.
@@ -53,32 +53,32 @@ pub(super) struct Tree {
     numbers: BTreeMap<Vec<u8>, i32>,
     /// The directories with files that have several names.
     linked: BTreeSet<Vec<u8>>,
-    changes: Changes,
+    changes: ChangeTimes,
     most: usize,
 }
 
-impl Tree {
+impl WatchTree {
     /// Watches a directory of this identity and all that is below it, at most so many directories.
-    pub fn watch(root: &Path, identity: (u64, u64), most: usize) -> Result<Self, Doubt> {
+    pub fn watch(root: &Path, identity: (u64, u64), most: usize) -> Result<Self, WatchEnd> {
         if identity_of(root) != Some(identity) || is_told_in_part(root) {
-            return Err(Doubt);
+            return Err(WatchEnd);
         }
         let flags = CreateFlags::NONBLOCK | CreateFlags::CLOEXEC;
         let mut tree = Self {
             root: root.to_owned(),
             identity,
             name: Uuid::new_v4().simple().to_string(),
-            queue: inotify::init(flags).map_err(|_| Doubt)?,
+            queue: inotify::init(flags).map_err(|_| WatchEnd)?,
             paths: HashMap::new(),
             numbers: BTreeMap::new(),
             linked: BTreeSet::new(),
-            changes: Changes::default(),
+            changes: ChangeTimes::default(),
             most,
         };
         tree.add(b"")?;
         match tree.numbers.contains_key(&b""[..]) {
             true => Ok(tree),
-            false => Err(Doubt),
+            false => Err(WatchEnd),
         }
     }
 
@@ -98,19 +98,19 @@ impl Tree {
     }
 
     /// Returns what may have changed since a token. What was told until now is taken in before.
-    pub fn answer(&mut self, token: Option<&Token>) -> Result<Answer, Doubt> {
+    pub fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
         self.take_in()?;
         if identity_of(&self.root) != Some(self.identity) {
-            return Err(Doubt);
+            return Err(WatchEnd);
         }
         let moment = token.filter(|token| token.watch == self.name);
         let places = moment.and_then(|token| self.changes.since(token.sequence));
-        let with_linked = |places: Places| Places {
+        let with_linked = |places: ChangedPlaces| ChangedPlaces {
             directories: places.directories.union(&self.linked).cloned().collect(),
             ..places
         };
         Ok(Answer {
-            token: Some(Token {
+            token: Some(WatchToken {
                 watch: self.name.clone(),
                 sequence: self.changes.now(),
             }),
@@ -119,7 +119,7 @@ impl Tree {
     }
 
     /// Takes in what the kernel has told, to the end of its queue.
-    pub fn take_in(&mut self) -> Result<(), Doubt> {
+    pub fn take_in(&mut self) -> Result<(), WatchEnd> {
         loop {
             let told = self.told()?;
             if told.is_empty() {
@@ -132,20 +132,20 @@ impl Tree {
     }
 
     /// Returns the next events; none where there are no more for now.
-    fn told(&self) -> Result<Vec<Event>, Doubt> {
+    fn told(&self) -> Result<Vec<KernelEvent>, WatchEnd> {
         let mut room = [MaybeUninit::uninit(); 16 << 10];
         let mut reader = Reader::new(&self.queue, &mut room);
         let mut told = Vec::new();
         loop {
             match reader.next() {
-                Ok(event) => told.push(Event {
+                Ok(event) => told.push(KernelEvent {
                     number: event.wd(),
                     what: event.events(),
                     name: event.file_name().map(|name| name.to_bytes().to_vec()),
                 }),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(told),
-                Err(_) => return Err(Doubt),
+                Err(_) => return Err(WatchEnd),
             }
             if reader.is_buffer_empty() {
                 return Ok(told);
@@ -153,10 +153,10 @@ impl Tree {
         }
     }
 
-    fn consider(&mut self, event: &Event) -> Result<(), Doubt> {
+    fn consider(&mut self, event: &KernelEvent) -> Result<(), WatchEnd> {
         let what = event.what;
         if what.intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT) {
-            return Err(Doubt);
+            return Err(WatchEnd);
         }
         // Of a directory that is watched no more: it came, went or moved, which is told of the one above.
         let Some(path) = self.paths.get(&event.number).cloned() else {
@@ -164,11 +164,11 @@ impl Tree {
         };
         let is_root = path.is_empty();
         if is_root && what.intersects(ReadFlags::MOVE_SELF | ReadFlags::DELETE_SELF) {
-            return Err(Doubt);
+            return Err(WatchEnd);
         }
         if what.contains(ReadFlags::IGNORED) {
             self.forget_number(event.number, &path);
-            return if is_root { Err(Doubt) } else { Ok(()) };
+            return if is_root { Err(WatchEnd) } else { Ok(()) };
         }
         self.changes.in_directory(&path);
         match &event.name {
@@ -186,7 +186,7 @@ impl Tree {
         }
     }
 
-    fn consider_directory(&mut self, what: ReadFlags, path: &[u8]) -> Result<(), Doubt> {
+    fn consider_directory(&mut self, what: ReadFlags, path: &[u8]) -> Result<(), WatchEnd> {
         let comes = what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
         let goes = what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM);
         // One that could not be entered may be open now.
@@ -207,7 +207,7 @@ impl Tree {
 
     /// Watches a directory, reads it, and goes on with those in it. What is gone again, or cannot be entered, is left out: the one
     /// above is told when that changes.
-    fn add(&mut self, path: &[u8]) -> Result<(), Doubt> {
+    fn add(&mut self, path: &[u8]) -> Result<(), WatchEnd> {
         let mut open = vec![path.to_vec()];
         while let Some(path) = open.pop() {
             let at = self.at(&path);
@@ -215,7 +215,7 @@ impl Tree {
                 Ok(number) => number,
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => continue,
                 // The limit, most often.
-                Err(_) => return Err(Doubt),
+                Err(_) => return Err(WatchEnd),
             };
             if let Some(other) = self.paths.insert(number, path.clone()) {
                 // One directory has two names: it was moved, of which the end is still to be told, or is mounted twice.
@@ -224,28 +224,28 @@ impl Tree {
             }
             self.numbers.insert(path.clone(), number);
             if self.numbers.len() > self.most {
-                return Err(Doubt);
+                return Err(WatchEnd);
             }
             self.read(&at, &path, &mut open)?;
         }
         Ok(())
     }
 
-    fn read(&mut self, at: &Path, path: &[u8], open: &mut Vec<Vec<u8>>) -> Result<(), Doubt> {
+    fn read(&mut self, at: &Path, path: &[u8], open: &mut Vec<Vec<u8>>) -> Result<(), WatchEnd> {
         let Ok(entries) = at.read_dir() else {
             return Ok(());
         };
         let mut is_linked = false;
         for entry in entries {
             // What is not read may be a directory.
-            let entry = entry.map_err(|_| Doubt)?;
+            let entry = entry.map_err(|_| WatchEnd)?;
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
             if metadata.is_dir() {
                 // Another file system: what is mounted, or what stood in its place.
                 if metadata.dev() != self.identity.0 || metadata.ino() != entry.ino() {
-                    return Err(Doubt);
+                    return Err(WatchEnd);
                 }
                 if entry.file_name() != ".git" {
                     open.push(join(path, entry.file_name().as_bytes()));
@@ -260,11 +260,11 @@ impl Tree {
         Ok(())
     }
 
-    fn note_linked(&mut self, path: &[u8]) -> Result<(), Doubt> {
+    fn note_linked(&mut self, path: &[u8]) -> Result<(), WatchEnd> {
         self.linked.insert(path.to_vec());
         (self.linked.len() <= MOST_LINKED)
             .then_some(())
-            .ok_or(Doubt)
+            .ok_or(WatchEnd)
     }
 
     /// Ends the watch of a directory and of all that was below it.
@@ -303,7 +303,7 @@ impl Tree {
 }
 
 /// What the kernel told.
-struct Event {
+struct KernelEvent {
     number: i32,
     what: ReadFlags,
     name: Option<Vec<u8>>,

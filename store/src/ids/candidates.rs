@@ -227,9 +227,9 @@ impl SearchScope {
             candidates.extend(self.candidates(connection, *kind, id)?);
         }
         match choose(candidates) {
-            Choice::One(candidate) => Ok(candidate),
-            Choice::Many(candidates) => Err(errors::ambiguous(kind, id, &candidates)),
-            Choice::None => {
+            IdChoice::One(candidate) => Ok(candidate),
+            IdChoice::Many(candidates) => Err(errors::ambiguous(kind, id, &candidates)),
+            IdChoice::None => {
                 if let (Some(candidate), Some(kind)) = (&labelled, kind) {
                     return Err(errors::other_kind(kind, candidate));
                 }
@@ -361,23 +361,23 @@ fn fit(id: &str, ours: &str, theirs: Option<String>) -> (Fit, String) {
     }
 }
 
-enum Choice {
+enum IdChoice {
     None,
     One(Candidate),
     Many(Vec<Candidate>),
 }
 
 /// Chooses by the rules in the module's header. Within a kind, candidates come newest session first.
-fn choose(mut candidates: Vec<Candidate>) -> Choice {
+fn choose(mut candidates: Vec<Candidate>) -> IdChoice {
     let Some(best) = candidates.iter().map(|candidate| candidate.fit).min() else {
-        return Choice::None;
+        return IdChoice::None;
     };
     candidates.retain(|candidate| candidate.fit == best);
     if candidates
         .iter()
         .any(|candidate| candidate.name != candidates[0].name)
     {
-        return Choice::Many(candidates);
+        return IdChoice::Many(candidates);
     }
     candidates.sort_by_key(|candidate| candidate.kind);
     let (kind, session_id) = (candidates[0].kind, candidates[0].session_id.clone());
@@ -387,8 +387,8 @@ fn choose(mut candidates: Vec<Candidate>) -> Choice {
     }
     // The same tree or label again is a newer sight of the same thing, not another one.
     if candidates.len() == 1 || kind == IdKind::Snapshot {
-        Choice::One(candidates.swap_remove(0))
+        IdChoice::One(candidates.swap_remove(0))
     } else {
-        Choice::Many(candidates)
+        IdChoice::Many(candidates)
     }
 }

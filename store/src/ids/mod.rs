@@ -35,7 +35,7 @@ pub(crate) enum Any {
     /// A session.
     Session(SessionRow),
     /// An operation.
-    Operation(OperationRow),
+    Operation(OperationSummary),
     /// A snapshot.
     Snapshot(SnapshotRow),
 }
@@ -114,20 +114,20 @@ pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Resul
 
 /// What resolving an id needs of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OperationRow {
+pub(crate) struct OperationSummary {
     /// Our id.
     pub id: String,
     /// The state before it.
     pub before_snapshot_id: Option<i64>,
 }
 
-fn operation(connection: &Connection, id: &str) -> Result<Option<OperationRow>> {
+fn operation(connection: &Connection, id: &str) -> Result<Option<OperationSummary>> {
     connection
         .query_row(
             "SELECT id, before_snapshot_id FROM operations WHERE id = ?1",
             [id],
             |row| {
-                Ok(OperationRow {
+                Ok(OperationSummary {
                     id: row.get("id")?,
                     before_snapshot_id: row.get("before_snapshot_id")?,
                 })

@@ -11,12 +11,12 @@ pub struct Chosen {
     /// What was there when it was shown; nothing else is replaced or removed.
     pub seen: State,
     /// What is to be there.
-    pub content: Content,
+    pub content: ChosenContent,
 }
 
 /// What a file is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum ChosenContent {
     /// Something that the store holds, or nothing.
     State(State),
     /// A file with these bytes.
@@ -32,8 +32,8 @@ impl Chosen {
     /// Returns the bytes that the store does not hold yet.
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.content {
-            Content::State(_) => None,
-            Content::Text { bytes, .. } => Some(bytes),
+            ChosenContent::State(_) => None,
+            ChosenContent::Text { bytes, .. } => Some(bytes),
         }
     }
 }

@@ -29,9 +29,9 @@ pub struct Item {
 
 /// How it went with one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done {
-    /// `Done`, `Conflict` (it was not in the expected state any more, and was left alone) or `Failed` (left as it was).
+pub struct ItemOutcome {
+    /// `ItemOutcome`, `Conflict` (it was not in the expected state any more, and was left alone) or `Failed` (left as it was).
     pub result: FileResult,
-    /// The reason, where it is not `Done`.
+    /// The reason, where it is not `ItemOutcome`.
     pub reason: Option<ItemReason>,
 }

@@ -24,4 +24,4 @@ pub enum OperationProgress {
 }
 
 /// Is told, now and then and from any thread, how far an operation is.
-pub type Watcher = Box<dyn Fn(OperationProgress) + Send + Sync>;
+pub type ProgressCallback = Box<dyn Fn(OperationProgress) + Send + Sync>;

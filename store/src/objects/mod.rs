@@ -26,7 +26,7 @@ use crate::fs::threads;
 use crate::model::entry::ObjectId;
 use hash::ObjectKind;
 use pack::write::{Effort, PackWriter, create_temporary, pack_object};
-use reader::{Held, Reader};
+use reader::{ObjectReader, StoredBytes};
 
 const HEAD: &str = "ref: refs/heads/main\n";
 
@@ -156,7 +156,7 @@ fn is_whole(repository: &Path) -> Result<bool> {
 /// The objects of one workspace.
 pub(crate) struct Objects {
     repository: PathBuf,
-    reader: OnceLock<Arc<Reader>>,
+    reader: OnceLock<Arc<ObjectReader>>,
     borrows: AtomicBool,
 }
 
@@ -200,11 +200,11 @@ impl Objects {
     }
 
     /// Returns the reader, which knows at least the packs that were there when it was first asked for.
-    pub(crate) fn reader(&self) -> Result<Arc<Reader>> {
+    pub(crate) fn reader(&self) -> Result<Arc<ObjectReader>> {
         if let Some(reader) = self.reader.get() {
             return Ok(Arc::clone(reader));
         }
-        let reader = Arc::new(Reader::open(&self.repository)?);
+        let reader = Arc::new(ObjectReader::open(&self.repository)?);
         Ok(Arc::clone(self.reader.get_or_init(|| reader)))
     }
 
@@ -230,9 +230,11 @@ impl Objects {
         for bytes in contents {
             let id = hash::blob_id(bytes);
             let stored = match reader.holds(ObjectKind::Blob, id, bytes) {
-                Held::Yes => true,
-                Held::No => pack.add(pack_object(ObjectKind::Blob, id, bytes, Effort::More))?,
-                Held::Collision => false,
+                StoredBytes::Yes => true,
+                StoredBytes::No => {
+                    pack.add(pack_object(ObjectKind::Blob, id, bytes, Effort::More))?
+                }
+                StoredBytes::Collision => false,
             };
             if !stored {
                 return Err(Error::failed(format!(

@@ -20,7 +20,7 @@ use super::pack::copy::Copied;
 use super::pack::delta::delta;
 use super::pack::read::PackFile;
 use super::pack::write::{Effort, PackWriter, pack_delta, pack_object};
-use super::reader::Reader;
+use super::reader::ObjectReader;
 use super::{Objects, recent};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::sync;
@@ -113,7 +113,7 @@ pub(crate) fn write(
             }
         }
     }
-    let mut writer = Writer {
+    let mut writer = RepackWriter {
         reader: &reader,
         to,
         goes_on,
@@ -125,24 +125,24 @@ pub(crate) fn write(
     Ok((writer.to.finish()?, kept))
 }
 
-struct Writer<'a> {
-    reader: &'a Reader,
+struct RepackWriter<'a> {
+    reader: &'a ObjectReader,
     to: PackWriter,
     goes_on: &'a dyn Fn() -> bool,
 }
 
 /// An object that is in the new pack.
-struct Base {
+struct DeltaBase {
     kind: ObjectKind,
     bytes: Arc<Vec<u8>>,
     offset: u64,
     depth: u32,
 }
 
-impl Writer<'_> {
+impl RepackWriter<'_> {
     /// Writes objects that are most likely alike.
     fn write(&mut self, ids: &[ObjectId], window: usize) -> Result<()> {
-        let mut bases: Vec<Base> = Vec::new();
+        let mut bases: Vec<DeltaBase> = Vec::new();
         for id in ids {
             if !(self.goes_on)() {
                 return Err(stopped());
@@ -153,7 +153,7 @@ impl Writer<'_> {
                 .iter()
                 .rev()
                 .filter(|base| base.kind == kind && base.depth < DEEPEST)
-                .fold(None, |best: Option<(Vec<u8>, &Base)>, base| {
+                .fold(None, |best: Option<(Vec<u8>, &DeltaBase)>, base| {
                     let limit = best
                         .as_ref()
                         .map_or(bytes.len() / 2, |(delta, _)| delta.len());
@@ -173,7 +173,7 @@ impl Writer<'_> {
                 if bases.len() == window {
                     bases.remove(0);
                 }
-                bases.push(Base {
+                bases.push(DeltaBase {
                     kind,
                     bytes,
                     offset,
@@ -229,7 +229,7 @@ pub(crate) fn remove(objects: &Objects, packs: &[OldPack], but: &[PathBuf]) -> R
         freed += old.bytes;
     }
     sync(&directory)?;
-    let reader = Reader::open(objects.repository())?;
+    let reader = ObjectReader::open(objects.repository())?;
     reader.packs().note(&directory);
     Ok(freed)
 }

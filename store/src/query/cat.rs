@@ -18,14 +18,14 @@ use crate::timeline::{self, Place};
 
 /// A file in a captured state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contents {
+pub struct CapturedFile {
     /// What it is; without the content, which is in `bytes`.
     pub report: CatReport,
     /// Its bytes; of a link, its target.
     pub bytes: Vec<u8>,
 }
 
-impl Contents {
+impl CapturedFile {
     /// Returns the report with the content in it.
     pub fn document(&self) -> CatReport {
         let text = std::str::from_utf8(&self.bytes).ok().map(str::to_owned);
@@ -38,7 +38,7 @@ impl Contents {
 }
 
 /// Reads a path in the state that an id means to `restore`: a snapshot; just before a message, a step or an operation.
-pub(crate) fn cat(store: &Store, cwd: &Path, id: &str, named: &Path) -> Result<Contents> {
+pub(crate) fn cat(store: &Store, cwd: &Path, id: &str, named: &Path) -> Result<CapturedFile> {
     let place = Place::known(store, cwd)?;
     let path = one_path(&place, named)?;
     let snapshot_id = revert::snapshot_named(store, &place, id)?;
@@ -63,7 +63,7 @@ pub(crate) fn cat(store: &Store, cwd: &Path, id: &str, named: &Path) -> Result<C
         return Err(missing(store, snapshot_id, &path)?);
     };
     let bytes = snapshots.read_blob(blob)?;
-    Ok(Contents {
+    Ok(CapturedFile {
         report: CatReport {
             version: VERSION,
             path: path.to_report(),

@@ -34,7 +34,7 @@ pub(super) struct CapturedState {
 }
 
 /// What a request asks for.
-enum Question {
+enum DiffQuery {
     /// What one step changed, as it was recorded.
     Patch {
         from: Snapshot,
@@ -46,7 +46,7 @@ enum Question {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum DiffSide {
     Left,
     Right,
 }
@@ -57,7 +57,7 @@ pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Resu
     let only = place.paths_asked_for(&request.paths)?;
     let (names, question) = question(store.database.connection(), place.row.id, request)?;
     match question {
-        Question::Patch { from, to, changes } => {
+        DiffQuery::Patch { from, to, changes } => {
             let snapshots = place.snapshots()?;
             let changes: Vec<_> = changes
                 .iter()
@@ -66,7 +66,7 @@ pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Resu
             let files = threads::map(&changes, |row| compare::report_row(&snapshots, row));
             Ok(document(&snapshots, names, [from, to], files))
         }
-        Question::Difference { from, to } => {
+        DiffQuery::Difference { from, to } => {
             let (from, to) = capture(store, &place, from, to)?;
             let snapshots = place.snapshots()?;
             let mut changes = patched(&snapshots, &place.root, &from, &to)?;
@@ -79,8 +79,8 @@ pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Resu
 }
 
 impl CapturedState {
-    fn side(&self) -> snapshot::Side<'_> {
-        snapshot::Side {
+    fn side(&self) -> snapshot::PatchSide<'_> {
+        snapshot::PatchSide {
             snapshot: self.snapshot,
             gaps: &self.gaps,
         }
@@ -187,7 +187,7 @@ fn question(
     connection: &Connection,
     workspace_id: i64,
     request: &DiffRequest,
-) -> Result<(SideNames, Question)> {
+) -> Result<(SideNames, DiffQuery)> {
     let named = |id: &str| match id {
         CURRENT => Ok(None),
         _ => ids::any(connection, workspace_id, id).map(Some),
@@ -201,35 +201,35 @@ fn question(
     if let (Some(Any::Step(step)), None) = (&from, &request.to) {
         let question = patch(connection, step)?;
         let names = match question {
-            Question::Patch { .. } => SideNames {
+            DiffQuery::Patch { .. } => SideNames {
                 to: names.from.clone(),
                 ..names
             },
-            Question::Difference { .. } => names,
+            DiffQuery::Difference { .. } => names,
         };
         return Ok((names, question));
     }
     let (from, to) = (
-        state(connection, from, Side::Left)?,
-        state(connection, to, Side::Right)?,
+        state(connection, from, DiffSide::Left)?,
+        state(connection, to, DiffSide::Right)?,
     );
-    Ok((names, Question::Difference { from, to }))
+    Ok((names, DiffQuery::Difference { from, to }))
 }
 
 /// A step that is still open is compared with what is there now.
-fn patch(connection: &Connection, step: &StepRow) -> Result<Question> {
-    let from = step_snapshot(connection, step, Side::Left)?;
+fn patch(connection: &Connection, step: &StepRow) -> Result<DiffQuery> {
+    let from = step_snapshot(connection, step, DiffSide::Left)?;
     if step.finish_snapshot_id.is_none() && step.unprotected.is_none() {
-        return Ok(Question::Difference {
+        return Ok(DiffQuery::Difference {
             from: Endpoint::Captured(from),
             to: Endpoint::Current,
         });
     }
     let (from, to) = (
         from.snapshot,
-        step_snapshot(connection, step, Side::Right)?.snapshot,
+        step_snapshot(connection, step, DiffSide::Right)?.snapshot,
     );
-    Ok(Question::Patch {
+    Ok(DiffQuery::Patch {
         from,
         to,
         changes: sessions::changes_of_step(connection, &step.id)?,
@@ -237,7 +237,7 @@ fn patch(connection: &Connection, step: &StepRow) -> Result<Question> {
 }
 
 /// Returns the state of an id; `None` stands for [`CURRENT`].
-fn state(connection: &Connection, named: Option<Any>, side: Side) -> Result<Endpoint> {
+fn state(connection: &Connection, named: Option<Any>, side: DiffSide) -> Result<Endpoint> {
     let seen = match named {
         None => return Ok(Endpoint::Current),
         Some(Any::Message(message)) => message_snapshot(connection, &message)?,
@@ -266,10 +266,10 @@ fn message_snapshot(connection: &Connection, message: &MessageRow) -> Result<Cap
     seen(connection, message.snapshot_id.ok_or_else(missing)?)
 }
 
-fn step_snapshot(connection: &Connection, step: &StepRow, side: Side) -> Result<CapturedState> {
+fn step_snapshot(connection: &Connection, step: &StepRow, side: DiffSide) -> Result<CapturedState> {
     let snapshot_id = match side {
-        Side::Left => step.start_snapshot_id,
-        Side::Right => step.finish_snapshot_id,
+        DiffSide::Left => step.start_snapshot_id,
+        DiffSide::Right => step.finish_snapshot_id,
     };
     seen(
         connection,

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{history, status};
 use crate::error::{Context, Result};
 use crate::sessions;
-use crate::sessions::read::{FeedKind, StepState, Table, all, count, gaps, word};
+use crate::sessions::read::{FeedKind, StepState, WordTable, all, count, gaps, word};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -80,7 +80,7 @@ pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed
         |row| {
             Ok(FeedRow {
                 seq: row.get("seq")?,
-                kind: word(row, Table::Feed, "kind")?,
+                kind: word(row, WordTable::Feed, "kind")?,
                 subject: row.get("subject")?,
                 workspace: row.get("workspace")?,
             })
@@ -160,7 +160,7 @@ fn step(connection: &Connection, id: &str) -> Result<Option<StepSummary>> {
             id: row.get("id")?,
             session: row.get("session_id")?,
             message: row.get("message_id")?,
-            open: word::<StepState>(row, Table::Steps, "state")? == StepState::Open,
+            open: word::<StepState>(row, WordTable::Steps, "state")? == StepState::Open,
             recovered: row.get("recovered")?,
             unprotected: row.get("unprotected")?,
             started: row.get("started_at")?,

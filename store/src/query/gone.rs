@@ -17,7 +17,7 @@ use crate::timeline::{self, Place};
 
 /// A file that is gone, as it was last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Gone {
+pub(crate) struct GoneFile {
     pub path: WorkspacePath,
     pub state: State,
     pub report: GoneReport,
@@ -25,7 +25,7 @@ pub(crate) struct Gone {
 
 /// Returns the deleted files of a workspace, newest deletion first: those at or below a named path, or else those with
 /// that name anywhere.
-pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Vec<Gone>> {
+pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Vec<GoneFile>> {
     let only = place.paths_asked_for(named)?;
     let mut all = all(store, place)?;
     if only.is_empty() {
@@ -49,7 +49,7 @@ enum Went {
     SinceLastSnapshot,
 }
 
-impl Gone {
+impl GoneFile {
     fn went(&self) -> Went {
         self.report.time.map_or(Went::SinceLastSnapshot, Went::At)
     }
@@ -67,17 +67,17 @@ impl Gone {
     }
 }
 
-fn all(store: &Store, place: &Place) -> Result<Vec<Gone>> {
+fn all(store: &Store, place: &Place) -> Result<Vec<GoneFile>> {
     let connection = store.database.connection();
-    let mut found: BTreeMap<WorkspacePath, Gone> = BTreeMap::new();
-    let mut add = |gone: Gone| match found.get(&gone.path) {
+    let mut found: BTreeMap<WorkspacePath, GoneFile> = BTreeMap::new();
+    let mut add = |gone: GoneFile| match found.get(&gone.path) {
         Some(known) if gone.went() <= known.went() => {}
         _ => {
             found.insert(gone.path.clone(), gone);
         }
     };
     for (path, state) in last_seen(store, place)? {
-        add(Gone {
+        add(GoneFile {
             report: report(&path, state, TakenBy::Uncaptured, None),
             path,
             state,
@@ -97,7 +97,7 @@ fn all(store: &Store, place: &Place) -> Result<Vec<Gone>> {
             found.remove(path);
         }
     }
-    let mut all: Vec<Gone> = found.into_values().collect();
+    let mut all: Vec<GoneFile> = found.into_values().collect();
     all.retain(|gone| is_file(gone.state));
     for gone in &mut all {
         gone.without_pruned(&snapshots);
@@ -123,7 +123,7 @@ fn is_file(state: State) -> bool {
     state.is_some_and(|entry| entry.mode.kind() != EntryKind::Directory)
 }
 
-fn by_change(change: FileChange) -> Gone {
+fn by_change(change: FileChange) -> GoneFile {
     let by = match change.attribution {
         Attribution::Agent => TakenBy::Agent,
         Attribution::Shared => TakenBy::Shared,
@@ -132,7 +132,7 @@ fn by_change(change: FileChange) -> Gone {
     };
     let report = report(&change.path, change.old, by, Some(change.time));
     let author = change.author;
-    Gone {
+    GoneFile {
         report: GoneReport {
             agent: author.as_ref().map(|author| author.agent.clone()),
             message: author.as_ref().map(|author| author.message_id.clone()),
@@ -144,14 +144,14 @@ fn by_change(change: FileChange) -> Gone {
     }
 }
 
-fn by_operation(taken: TakenFile) -> Gone {
+fn by_operation(taken: TakenFile) -> GoneFile {
     let report = report(
         &taken.path,
         taken.state,
         TakenBy::Operation,
         Some(taken.time),
     );
-    Gone {
+    GoneFile {
         report: GoneReport {
             operation: Some(taken.operation),
             ..report

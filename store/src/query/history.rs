@@ -15,7 +15,7 @@ use crate::ids;
 use crate::model::Milliseconds;
 use crate::revert::chain::undone_alone;
 use crate::sessions;
-use crate::sessions::read::{OperationState, Table, all, count, optional_word, word};
+use crate::sessions::read::{OperationState, WordTable, all, count, optional_word, word};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -239,7 +239,7 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<ReadMessage> {
             labels: Vec::new(),
             prompt: row.get("prompt")?,
             time: row.get("created_at")?,
-            state: word(row, Table::Messages, "state")?,
+            state: word(row, WordTable::Messages, "state")?,
             steps: 0,
             files: 0,
             unclear: 0,
@@ -334,15 +334,15 @@ pub(super) fn read_operations(
 fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
     Ok(OperationEntry {
         id: row.get("id")?,
-        kind: word(row, Table::Operations, "kind")?,
+        kind: word(row, WordTable::Operations, "kind")?,
         session: row.get("session_id")?,
         message: row.get("message_id")?,
         alone: row.get("alone")?,
         time: row.get("started_at")?,
-        state: word::<OperationState>(row, Table::Operations, "state")?
+        state: word::<OperationState>(row, WordTable::Operations, "state")?
             .name()
             .to_owned(),
-        outcome: optional_word(row, Table::Operations, "outcome")?,
+        outcome: optional_word(row, WordTable::Operations, "outcome")?,
         before: row.get("before_tree")?,
         after: row.get("after_tree")?,
         files: count(row, "files")?,

@@ -31,13 +31,13 @@ use crate::model::Milliseconds;
 
 pub use blame::Blame;
 pub(crate) use blame::blame;
-pub use cat::Contents;
+pub use cat::CapturedFile;
 pub(crate) use cat::cat;
 pub(crate) use check::{check, row_counts};
 pub(crate) use diff::{blob, diff};
 pub use feed::Feed;
 pub(crate) use feed::{agents_at_work, feed, newest};
-pub(crate) use gone::{Gone, gone};
+pub(crate) use gone::{GoneFile, gone};
 pub(crate) use graph::{snapshots, timeline};
 pub(crate) use history::{log, operations, sessions};
 pub(crate) use label::{label, labels};

@@ -15,7 +15,7 @@ use crate::ids::{self, Any};
 use crate::model::Milliseconds;
 use crate::model::entry::Change;
 use crate::model::git_item::GitItem;
-use crate::sessions::read::{StepState, Table, all, gaps, operation_file, word};
+use crate::sessions::read::{StepState, WordTable, all, gaps, operation_file, word};
 use crate::sessions::{self, ChangeRow, SnapshotRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -217,12 +217,12 @@ fn show_snapshot(
 }
 
 /// A step with its rows, before the snapshots are asked about the files.
-struct Step {
+struct ShownStep {
     report: StepReport,
     changes: Vec<ChangeRow>,
 }
 
-impl Step {
+impl ShownStep {
     fn report(self, snapshots: &Snapshots) -> StepReport {
         let mut files = threads::map(&self.changes, |row| compare::report_row(snapshots, row));
         files.sort_by(|one, other| one.path.cmp(&other.path));
@@ -234,7 +234,7 @@ impl Step {
 }
 
 /// Reads the steps that have a value in a column, oldest first; those of sub-agents name the message of their root.
-fn read_steps(connection: &Connection, column: &'static str, id: &str) -> Result<Vec<Step>> {
+fn read_steps(connection: &Connection, column: &'static str, id: &str) -> Result<Vec<ShownStep>> {
     let sql = format!(
         "SELECT steps.*, start.tree AS start_tree, finish.tree AS finish_tree
            FROM steps
@@ -249,11 +249,11 @@ fn read_steps(connection: &Connection, column: &'static str, id: &str) -> Result
         .collect()
 }
 
-fn with_rows(connection: &Connection, report: StepReport) -> Result<Step> {
+fn with_rows(connection: &Connection, report: StepReport) -> Result<ShownStep> {
     let tools = "SELECT ifnull(name, 'unnamed') AS name FROM tools WHERE step_id = ?1 ORDER BY id";
     let tools = all(connection, tools, [&report.id], |row| row.get("name"))?;
     let changes = sessions::changes_of_step(connection, &report.id)?;
-    Ok(Step {
+    Ok(ShownStep {
         report: StepReport { tools, ..report },
         changes,
     })
@@ -265,7 +265,7 @@ fn read_step(row: &Row<'_>) -> rusqlite::Result<StepReport> {
         agent_id: row.get("agent_id")?,
         session: row.get("session_id")?,
         message: row.get("message_id")?,
-        open: word::<StepState>(row, Table::Steps, "state")? == StepState::Open,
+        open: word::<StepState>(row, WordTable::Steps, "state")? == StepState::Open,
         recovered: row.get("recovered")?,
         unprotected: row.get("unprotected")?,
         started: row.get("started_at")?,

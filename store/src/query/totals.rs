@@ -35,7 +35,7 @@ pub(super) struct Totals {
 
 /// A message while its rows are read.
 #[derive(Default)]
-struct Sum {
+struct MessageTotals {
     totals: Totals,
     last_step: Option<i64>,
     is_open: bool,
@@ -64,9 +64,9 @@ pub(super) fn totals(
     messages: &[&str],
 ) -> Result<HashMap<String, Totals>> {
     let read = || {
-        let mut sums: HashMap<String, Sum> = messages
+        let mut sums: HashMap<String, MessageTotals> = messages
             .iter()
-            .map(|id| ((*id).to_owned(), Sum::default()))
+            .map(|id| ((*id).to_owned(), MessageTotals::default()))
             .collect();
         let mut names = Names::default();
         let all: i64 =
@@ -95,7 +95,7 @@ pub(super) fn totals(
     Ok(sums.into_iter().map(|(id, sum)| (id, sum.end())).collect())
 }
 
-impl Sum {
+impl MessageTotals {
     fn add(&mut self, row: &Row<'_>, names: &mut Names) -> rusqlite::Result<()> {
         let totals = &mut self.totals;
         // The rows of one step follow each other.

@@ -15,11 +15,11 @@ use super::decide::{Action, Decision};
 use super::view::EventContext;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{OpenStep, ToolRow};
-use crate::timeline::evidence::Standing;
+use crate::timeline::evidence::StepStanding;
 
 /// Where to look for what changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum LookScope {
     /// Nowhere: the workspace counts as it was last seen.
     #[default]
     Nowhere,
@@ -29,7 +29,7 @@ pub(crate) enum Look {
     Everywhere,
 }
 
-impl Look {
+impl LookScope {
     /// Returns what the event's report says of it.
     pub fn told(&self) -> Option<Looked> {
         match self {
@@ -65,52 +65,52 @@ impl Look {
 }
 
 /// Returns where a decision needs the workspace looked at.
-pub(super) fn look(event: &Event, view: &EventContext, decision: &Decision) -> Look {
+pub(super) fn look(event: &Event, view: &EventContext, decision: &Decision) -> LookScope {
     let begins = match decision.action {
-        Action::Message => Look::Everywhere,
+        Action::Message => LookScope::Everywhere,
         Action::OpenStep | Action::MoveStart | Action::AddTool => start(event, view),
         Action::Close
         | Action::Note
         | Action::SteeredMessage
         | Action::WaitTool
-        | Action::EndTool => Look::Nowhere,
+        | Action::EndTool => LookScope::Nowhere,
     };
     let ends = decision.closing.iter().map(|closing| {
         let step = view.open.iter().find(|step| step.row.id == closing.step);
         // One that is only supposed is not among them.
-        step.map_or(Look::Everywhere, |step| end(step, closing.standing))
+        step.map_or(LookScope::Everywhere, |step| end(step, closing.standing))
     });
-    let look = ends.fold(begins, Look::and);
+    let look = ends.fold(begins, LookScope::and);
     let is_new = !view.was_looked_at || view.has_pending;
     if is_new && decision.is_boundary() {
-        Look::Everywhere
+        LookScope::Everywhere
     } else {
         look
     }
 }
 
 /// Where to look before a step, or a tool of it, begins.
-fn start(event: &Event, view: &EventContext) -> Look {
+fn start(event: &Event, view: &EventContext) -> LookScope {
     let is_tool = event.event == EventKind::ToolStart;
     if !is_tool {
         // If the agent reports tools, the first tool moves the step's start.
         let session = view.session.as_ref();
         let is_provisional = session.is_some_and(|session| session.tool_events);
         return if is_provisional || is_with_message(event, view) {
-            Look::Nowhere
+            LookScope::Nowhere
         } else {
-            Look::Everywhere
+            LookScope::Everywhere
         };
     }
     let own = view.own_step();
     // Everything was looked at before such a tool began, and the step's end does so again.
     if own.is_some_and(|step| step.tools.iter().any(reaches_anything)) {
-        return Look::Nowhere;
+        return LookScope::Nowhere;
     }
     match (event.tool_kind, &view.named) {
-        (Some(ToolKind::Read), _) => Look::Nowhere,
-        (_, Some(named)) if !named.is_empty() => Look::at(named.iter().cloned()),
-        _ => Look::Everywhere,
+        (Some(ToolKind::Read), _) => LookScope::Nowhere,
+        (_, Some(named)) if !named.is_empty() => LookScope::at(named.iter().cloned()),
+        _ => LookScope::Everywhere,
     }
 }
 
@@ -124,28 +124,31 @@ fn is_with_message(event: &Event, view: &EventContext) -> bool {
 }
 
 /// Where to look at the end of a step for what its tools can have done.
-fn end(step: &OpenStep, standing: Standing) -> Look {
+fn end(step: &OpenStep, standing: StepStanding) -> LookScope {
     let is_told = step.tool_events && step.row.unprotected.is_none() && !step.has_running;
     let goes_on = step.tools.iter().any(|tool| tool.is_in_background);
     match standing {
-        Standing::Finished | Standing::TurnEnded if is_told && !goes_on => {}
-        Standing::Finished | Standing::TurnEnded | Standing::Open | Standing::Cut => {
-            return Look::Everywhere;
+        StepStanding::Finished | StepStanding::TurnEnded if is_told && !goes_on => {}
+        StepStanding::Finished
+        | StepStanding::TurnEnded
+        | StepStanding::Open
+        | StepStanding::Cut => {
+            return LookScope::Everywhere;
         }
     }
     // If an agent goes on without having reported a tool, an unreported one may have run.
-    if step.tools.is_empty() && standing == Standing::Finished {
-        return Look::Everywhere;
+    if step.tools.is_empty() && standing == StepStanding::Finished {
+        return LookScope::Everywhere;
     }
     if step.tools.iter().any(reaches_anything) {
-        return Look::Everywhere;
+        return LookScope::Everywhere;
     }
     let named = step
         .tools
         .iter()
         .flat_map(|tool| tool.paths.iter().cloned());
     let hidden = step.paths.iter().map(|named| named.path.clone());
-    Look::at(named.chain(hidden))
+    LookScope::at(named.chain(hidden))
 }
 
 fn reaches_anything(tool: &ToolRow) -> bool {
@@ -242,7 +245,7 @@ mod tests {
         }
     }
 
-    fn looked(kind: EventKind, tool_kind: Option<ToolKind>, view: &EventContext) -> Look {
+    fn looked(kind: EventKind, tool_kind: Option<ToolKind>, view: &EventContext) -> LookScope {
         let event = Event {
             tool_kind,
             ..Event::new(kind, "generic", "s1")
@@ -250,16 +253,16 @@ mod tests {
         decide(&event, view, &Settings::default()).look
     }
 
-    fn around(names: &[&str]) -> Look {
-        Look::Around(names.iter().map(|name| path(name)).collect())
+    fn around(names: &[&str]) -> LookScope {
+        LookScope::Around(names.iter().map(|name| path(name)).collect())
     }
 
     #[test]
     fn a_tool_that_only_reads_costs_no_look() {
         let begins = looked(EventKind::ToolStart, Some(ToolKind::Read), &between_steps());
-        assert_eq!(begins, Look::Nowhere, "it changes nothing");
+        assert_eq!(begins, LookScope::Nowhere, "it changes nothing");
         let ends = looked(EventKind::StepFinish, None, &view(&[reading(), reading()]));
-        assert_eq!(ends, Look::Nowhere, "so there is nothing to see");
+        assert_eq!(ends, LookScope::Nowhere, "so there is nothing to see");
     }
 
     #[test]
@@ -279,13 +282,13 @@ mod tests {
         };
         assert_eq!(
             looked(EventKind::ToolStart, Some(ToolKind::Edit), &elsewhere),
-            Look::Everywhere,
+            LookScope::Everywhere,
             "a path outside may lead back by a link"
         );
         let rules = naming(between_steps(), &["deep/.gitignore"]);
         assert_eq!(
             looked(EventKind::ToolStart, Some(ToolKind::Edit), &rules),
-            Look::Everywhere,
+            LookScope::Everywhere,
             "it decides what else is in view"
         );
     }
@@ -295,19 +298,27 @@ mod tests {
         let between = naming(between_steps(), &[]);
         assert_eq!(
             looked(EventKind::ToolStart, None, &between),
-            Look::Everywhere,
+            LookScope::Everywhere,
             "it may change anything"
         );
         let beside = looked(EventKind::StepFinish, None, &view(&[edit("a"), shell()]));
-        assert_eq!(beside, Look::Everywhere, "also where another one is known");
+        assert_eq!(
+            beside,
+            LookScope::Everywhere,
+            "also where another one is known"
+        );
         let joins = looked(EventKind::ToolStart, None, &naming(view(&[edit("a")]), &[]));
         assert_eq!(
             joins,
-            Look::Everywhere,
+            LookScope::Everywhere,
             "only files were looked at until now"
         );
         let second = looked(EventKind::ToolStart, None, &naming(view(&[shell()]), &[]));
-        assert_eq!(second, Look::Nowhere, "tools beside each other share one");
+        assert_eq!(
+            second,
+            LookScope::Nowhere,
+            "tools beside each other share one"
+        );
     }
 
     #[test]
@@ -338,12 +349,12 @@ mod tests {
         ] {
             assert_eq!(
                 looked(EventKind::StepFinish, None, &view),
-                Look::Everywhere,
+                LookScope::Everywhere,
                 "{why}"
             );
         }
         let message = looked(EventKind::UserMessage, None, &view(&[reading()]));
-        assert_eq!(message, Look::Everywhere, "a revert goes back to it");
+        assert_eq!(message, LookScope::Everywhere, "a revert goes back to it");
     }
 
     #[test]
@@ -351,12 +362,12 @@ mod tests {
         let thinking = view(&[]);
         assert_eq!(
             looked(EventKind::StepStart, None, &thinking),
-            Look::Everywhere,
+            LookScope::Everywhere,
             "its agent called the model again, as it does after tools"
         );
         assert_eq!(
             looked(EventKind::TurnEnd, None, &thinking),
-            Look::Nowhere,
+            LookScope::Nowhere,
             "its agent only answered"
         );
     }
@@ -375,11 +386,11 @@ mod tests {
             ..session()
         };
         view.session = Some(session("tool_finish"));
-        assert_eq!(look(&view), Look::Everywhere, "a tool ran");
+        assert_eq!(look(&view), LookScope::Everywhere, "a tool ran");
         view.session = Some(session("user_message"));
         assert_eq!(
             look(&view),
-            Look::Everywhere,
+            LookScope::Everywhere,
             "the message was not captured"
         );
         view.message = Some(MessageRow {
@@ -396,7 +407,7 @@ mod tests {
         });
         assert_eq!(
             look(&view),
-            Look::Nowhere,
+            LookScope::Nowhere,
             "everything was looked at just now"
         );
     }

@@ -30,9 +30,9 @@ use crate::sessions::Diagnostic;
 use crate::sessions::LastRows;
 use crate::store::Store;
 use crate::timeline::life::is_gone;
-use crate::timeline::{Before, CaptureOptions, Looking, Observation, PATIENCE, Place};
+use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, PATIENCE, Place};
 use decide::Decision;
-use look::Look;
+use look::LookScope;
 use view::EventContext;
 
 /// What is left of the deadline for the rows, after a snapshot gave up.
@@ -47,11 +47,11 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     if !store.surroundings.settings.enabled {
         return Ok(empty_report(event));
     }
-    let Known {
+    let KnownEvent {
         place,
         view,
         has_open_operation,
-    } = Known::of_event(store, event)?;
+    } = KnownEvent::of_event(store, event)?;
     if !place.settings.enabled {
         return Ok(empty_report(event));
     }
@@ -105,14 +105,14 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
 }
 
 /// What is known of an event before its workspace is locked.
-struct Known {
+struct KnownEvent {
     place: Place,
     view: EventContext,
     /// Whether a killed operation is to be finished.
     has_open_operation: bool,
 }
 
-impl Known {
+impl KnownEvent {
     /// Reads it, in one transaction where the session is known: each statement takes the locks by itself otherwise.
     fn of_event(store: &mut Store, event: &Event) -> Result<Self> {
         let known = store.database.read(|_| {
@@ -226,7 +226,7 @@ impl Aftermath {
 fn decided(place: &Place, event: &Event, view: &EventContext) -> Result<Decision> {
     let mut decision = decide::decide(event, view, &place.settings);
     if decision.is_boundary() && view.is_in_background {
-        decision.look = Look::Everywhere;
+        decision.look = LookScope::Everywhere;
     }
     Ok(decision)
 }
@@ -301,7 +301,7 @@ fn look(
     let now = store.now();
     let (begun, before) = store.database.write(|connection| {
         let run = crate::sessions::begin_run(connection, event, now)?;
-        Ok((run, Before::of(connection, place.row.id)?))
+        Ok((run, Baseline::of(connection, place.row.id)?))
     })?;
     *run = Some(begun);
     let snapshots = place.snapshots()?;
@@ -322,8 +322,8 @@ fn look(
         known: None,
         how: CaptureOptions {
             only_around: match &decision.look {
-                Look::Around(paths) => Some(paths),
-                Look::Nowhere | Look::Everywhere => None,
+                LookScope::Around(paths) => Some(paths),
+                LookScope::Nowhere | LookScope::Everywhere => None,
             },
             takes_hints: may_take_hints(event, now),
             deadline: Some(deadline),
@@ -390,7 +390,7 @@ fn snapshot_under_lock(
     let snapshots = place.snapshots()?;
     let (open, before) = store.database.read(|connection| {
         let open = crate::sessions::open_steps(connection, place.row.id)?;
-        Ok((open, Before::of(connection, place.row.id)?))
+        Ok((open, Baseline::of(connection, place.row.id)?))
     })?;
     let observation = Observation::make(
         store,

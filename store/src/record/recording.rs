@@ -18,7 +18,7 @@ const LONGEST_COMMAND: usize = 1_000;
 
 /// What became of an event, for its report.
 #[derive(Default)]
-pub(super) struct Written {
+pub(super) struct EventOutcome {
     pub session: Option<String>,
     pub message: Option<String>,
     pub step: Option<String>,
@@ -66,7 +66,7 @@ pub(super) struct Recording<'a> {
     session: SessionRow,
     /// The session at the top of its line of parents.
     root: SessionRow,
-    written: Written,
+    written: EventOutcome,
 }
 
 impl<'a> Recording<'a> {
@@ -90,7 +90,7 @@ impl<'a> Recording<'a> {
             now,
             session,
             root,
-            written: Written::default(),
+            written: EventOutcome::default(),
         })
     }
 
@@ -305,7 +305,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Notes the time of the event, and what it says about its agent.
-    pub fn end(mut self) -> Result<Written> {
+    pub fn end(mut self) -> Result<EventOutcome> {
         if self.written.message.is_none() {
             let newest = sessions::newest_message(self.connection, &self.root.id, false)?;
             self.written.message = newest.map(|message| message.id);

@@ -5,7 +5,7 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, VERSION};
 
 use super::decide::{Action, Decision};
-use super::recording::{Recording, Seen, Written};
+use super::recording::{EventOutcome, Recording, Seen};
 use super::view::EventContext;
 use crate::error::Result;
 use crate::sessions::{self, StepPath};
@@ -126,7 +126,7 @@ fn named_paths(
 fn report(
     event: &Event,
     decision: &Decision,
-    written: Written,
+    written: EventOutcome,
     observation: Option<&Observation>,
 ) -> EventReport {
     EventReport {

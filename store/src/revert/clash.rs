@@ -12,7 +12,7 @@ use crate::model::path::WorkspacePath;
 
 /// A path that is to change.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
+pub struct PathChange<'a> {
     /// The path that changes.
     pub path: &'a WorkspacePath,
     /// The present state.
@@ -22,12 +22,12 @@ pub struct Step<'a> {
 }
 
 /// The paths that exist, with their entries.
-pub type Standing<'a> = BTreeMap<&'a WorkspacePath, Entry>;
+pub type EntriesByPath<'a> = BTreeMap<&'a WorkspacePath, Entry>;
 
 /// Returns the blocked steps, by index, each with the path that blocks it. `before` is the present state, and includes
 /// the steps' own paths.
 pub fn blocked(
-    steps: &[Step<'_>],
+    steps: &[PathChange<'_>],
     before: &BTreeMap<WorkspacePath, State>,
 ) -> Vec<(usize, WorkspacePath)> {
     if steps.is_empty() {
@@ -45,7 +45,7 @@ pub fn blocked(
 
 /// Returns the steps by which an empty directory comes or goes though something stands in it afterwards, by index: it is
 /// there whatever is done, and is no entry.
-pub fn implied(steps: &[Step<'_>], before: &BTreeMap<WorkspacePath, State>) -> Vec<usize> {
+pub fn implied(steps: &[PathChange<'_>], before: &BTreeMap<WorkspacePath, State>) -> Vec<usize> {
     if steps.is_empty() {
         return Vec::new();
     }
@@ -56,7 +56,10 @@ pub fn implied(steps: &[Step<'_>], before: &BTreeMap<WorkspacePath, State>) -> V
 }
 
 /// Returns the first path below another at which something stands.
-pub fn first_below<'a>(standing: &Standing<'a>, path: &WorkspacePath) -> Option<&'a WorkspacePath> {
+pub fn first_below<'a>(
+    standing: &EntriesByPath<'a>,
+    path: &WorkspacePath,
+) -> Option<&'a WorkspacePath> {
     // No name sorts before this one, so the next path is below if any is.
     let start = path.join(b"\x01").ok()?;
     let (first, _) = standing
@@ -66,8 +69,11 @@ pub fn first_below<'a>(standing: &Standing<'a>, path: &WorkspacePath) -> Option<
 }
 
 /// Returns the paths that exist once the steps are taken.
-fn standing<'a>(steps: &[Step<'a>], before: &'a BTreeMap<WorkspacePath, State>) -> Standing<'a> {
-    let mut standing: Standing<'a> = before
+fn standing<'a>(
+    steps: &[PathChange<'a>],
+    before: &'a BTreeMap<WorkspacePath, State>,
+) -> EntriesByPath<'a> {
+    let mut standing: EntriesByPath<'a> = before
         .iter()
         .filter_map(|(path, state)| state.map(|entry| (path, entry)))
         .collect();
@@ -82,8 +88,8 @@ fn standing<'a>(steps: &[Step<'a>], before: &'a BTreeMap<WorkspacePath, State>) 
 
 /// Returns the steps that meet something, by index, and what they meet.
 fn meet<'a>(
-    steps: &'a [Step<'_>],
-    meets: impl Fn(&Step<'_>) -> Option<WorkspacePath> + 'a,
+    steps: &'a [PathChange<'_>],
+    meets: impl Fn(&PathChange<'_>) -> Option<WorkspacePath> + 'a,
 ) -> impl Iterator<Item = (usize, WorkspacePath)> + 'a {
     steps
         .iter()
@@ -93,9 +99,9 @@ fn meet<'a>(
 
 /// Returns the file above a path to be made that is there before and after.
 fn file_above(
-    standing: &Standing<'_>,
+    standing: &EntriesByPath<'_>,
     before: &BTreeMap<WorkspacePath, State>,
-    step: &Step<'_>,
+    step: &PathChange<'_>,
 ) -> Option<WorkspacePath> {
     if step.after.is_none() || step.before.is_some() {
         return None;
@@ -112,14 +118,17 @@ fn file_above(
 }
 
 /// Returns an entry below a path at which a file is to replace a directory.
-fn entry_below_file(standing: &Standing<'_>, step: &Step<'_>) -> Option<WorkspacePath> {
+fn entry_below_file(standing: &EntriesByPath<'_>, step: &PathChange<'_>) -> Option<WorkspacePath> {
     let is_made = step.after.is_some_and(is_file) && !step.before.is_some_and(is_file);
     is_made
         .then(|| first_below(standing, step.path).cloned())
         .flatten()
 }
 
-fn entry_below_directory(standing: &Standing<'_>, step: &Step<'_>) -> Option<WorkspacePath> {
+fn entry_below_directory(
+    standing: &EntriesByPath<'_>,
+    step: &PathChange<'_>,
+) -> Option<WorkspacePath> {
     let comes_or_goes = match (step.before, step.after) {
         (Some(directory), None) | (None, Some(directory)) => !is_file(directory),
         _ => false,

@@ -20,7 +20,7 @@ const CONTEXT: u32 = 3;
 
 /// Adds to each file what it holds before and after. Files that come after the limit keep their sizes only.
 pub(super) fn add(snapshots: &Snapshots, plan: &Plan, files: &mut [FileReport]) {
-    let mut reader = Reader {
+    let mut reader = ContentReader {
         snapshots,
         plan,
         left: MAX_ALL,
@@ -40,14 +40,14 @@ pub(super) fn add(snapshots: &Snapshots, plan: &Plan, files: &mut [FileReport]) 
     }
 }
 
-struct Reader<'a> {
+struct ContentReader<'a> {
     snapshots: &'a Snapshots,
     plan: &'a Plan,
     /// How many bytes may still be given.
     left: u64,
 }
 
-impl Reader<'_> {
+impl ContentReader<'_> {
     /// Returns the bytes of a state; none where it has none, or they are not stored or damaged.
     fn read(&mut self, state: State) -> Option<Content> {
         let blob = state?.blob?;

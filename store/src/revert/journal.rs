@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::{Change, EntryKind, ObjectId};
 use crate::model::git_item::GitItem;
-use crate::model::item::{Done, Item};
+use crate::model::item::{Item, ItemOutcome};
 use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::model::progress::OperationProgress;
@@ -463,7 +463,7 @@ fn put_files<R>(
     row: &OperationRow,
     items: &[Item],
     rest: impl FnOnce() -> Result<R>,
-) -> (Vec<Done>, Result<R>) {
+) -> (Vec<ItemOutcome>, Result<R>) {
     let directories = chain::from_json(&row.directories);
     let made = chain::made_from_json(&row.directories);
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);

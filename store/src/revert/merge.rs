@@ -16,11 +16,11 @@ pub use crate::objects::hash::blob_id;
 const MAX_LINES: usize = 200_000;
 
 /// Reads a whole blob, or returns `None` if it is larger than the limit in bytes, so that memory stays bounded.
-pub type Read<'a> = dyn Fn(ObjectId, u64) -> Result<Option<Vec<u8>>> + 'a;
+pub type ReadBlob<'a> = dyn Fn(ObjectId, u64) -> Result<Option<Vec<u8>>> + 'a;
 
 /// The blobs of the store, and beside them those that merges made.
-pub struct Contents<'a> {
-    read: &'a Read<'a>,
+pub struct MergeBlobs<'a> {
+    read: &'a ReadBlob<'a>,
     made: BTreeMap<ObjectId, Vec<u8>>,
 }
 
@@ -37,16 +37,16 @@ pub enum Merge {
     TooLarge,
 }
 
-impl<'a> Contents<'a> {
+impl<'a> MergeBlobs<'a> {
     /// Wraps the reader of stored blobs.
-    pub fn new(read: &'a Read<'a>) -> Self {
+    pub fn new(read: &'a ReadBlob<'a>) -> Self {
         Self {
             read,
             made: BTreeMap::new(),
         }
     }
 
-    /// Merges two edits of one ancestor. The blob of a clean merge is kept here, for [`Contents::take_made`].
+    /// Merges two edits of one ancestor. The blob of a clean merge is kept here, for [`MergeBlobs::take_made`].
     pub fn merge(&mut self, ancestor: ObjectId, ours: ObjectId, theirs: ObjectId) -> Result<Merge> {
         let (Some(base), Some(left), Some(right)) =
             (self.text(ancestor)?, self.text(ours)?, self.text(theirs)?)
@@ -209,7 +209,7 @@ mod tests {
                 _ => None,
             })
         };
-        let mut contents = Contents::new(&read);
+        let mut contents = MergeBlobs::new(&read);
         for (other, expected) in [
             (2, Merge::Binary),
             (3, Merge::TooLarge),
@@ -232,7 +232,7 @@ mod tests {
         ];
         let read =
             |blob: ObjectId, _: u64| Ok(Some(texts[usize::from(blob.as_bytes()[0])].to_vec()));
-        let mut contents = Contents::new(&read);
+        let mut contents = MergeBlobs::new(&read);
         let Merge::Clean(first) = contents.merge(id(0), id(1), id(2)).expect("readable") else {
             panic!("lines 1 and 3")
         };

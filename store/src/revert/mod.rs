@@ -45,7 +45,7 @@ use ckpt_schema::report::{
 
 use crate::error::{Error, Result};
 use crate::fs::layout::Lock;
-use crate::model::chosen::{Chosen, Content};
+use crate::model::chosen::{Chosen, ChosenContent};
 use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
 use crate::model::request::{RedoRequest, RestoreRequest, RevertRequest};
@@ -57,10 +57,10 @@ use operate::Executed;
 use operation::Options;
 use plan::Plan;
 use recover::Recovered;
-use token::{PlanRequest, Token, absolute};
+use token::{PlanRequest, PlanToken, absolute};
 
 pub(crate) use chain::{make_permanent, went_back};
-pub(crate) use gather::States;
+pub(crate) use gather::PathStates;
 pub(crate) use put_back::Wanted;
 pub(crate) use recover::{finish_open_operations, interrupted, is_open};
 pub(crate) use report::short;
@@ -152,11 +152,11 @@ pub(crate) fn redo(
 
 /// Carries out a plan that a dry run made, and no other: where anything that it rests on is another, nothing is changed.
 pub(crate) fn apply(store: &mut Store, token: &str, force: bool) -> Result<OperationReport> {
-    let Token {
+    let PlanToken {
         workspace,
         asked,
         fingerprint,
-    } = Token::decode(token)?;
+    } = PlanToken::decode(token)?;
     let how = PlanOptions {
         dry_run: false,
         force,
@@ -167,9 +167,9 @@ pub(crate) fn apply(store: &mut Store, token: &str, force: bool) -> Result<Opera
 
 /// Returns the workspace of a dry run's token, and what would be done in it now.
 pub(crate) fn planned(store: &mut Store, token: &str) -> Result<(PathBuf, Plan)> {
-    let Token {
+    let PlanToken {
         workspace, asked, ..
-    } = Token::decode(token)?;
+    } = PlanToken::decode(token)?;
     // Whether an agent is at work is asked when it is carried out.
     let how = PlanOptions {
         dry_run: true,
@@ -227,7 +227,7 @@ fn with_token(executed: Executed, place: &Place, asked: PlanRequest) -> Executed
     let fingerprint = report.plan.as_deref().and_then(ObjectId::from_hex);
     let plan = fingerprint.map(|fingerprint| {
         let workspace = place.root.clone();
-        Token {
+        PlanToken {
             workspace,
             asked,
             fingerprint,
@@ -291,16 +291,16 @@ pub(crate) fn apply_parts(
     dry_run: bool,
     force: bool,
 ) -> Result<OperationReport> {
-    let mut seen = States::new();
-    let mut states = States::new();
+    let mut seen = PathStates::new();
+    let mut states = PathStates::new();
     let texts: Vec<&[u8]> = chosen.iter().filter_map(Chosen::bytes).collect();
     // Objects first, then the rows that name them.
     let snapshots = Place::known(store, cwd)?.snapshots()?;
     let mut blobs = snapshots.write_blobs(&texts)?.into_iter();
     for part in chosen {
         let state = match &part.content {
-            Content::State(state) => *state,
-            Content::Text { mode, .. } => blobs.next().map(|blob| Entry::stored(*mode, blob)),
+            ChosenContent::State(state) => *state,
+            ChosenContent::Text { mode, .. } => blobs.next().map(|blob| Entry::stored(*mode, blob)),
         };
         seen.insert(part.path.clone(), part.seen);
         states.insert(part.path.clone(), state);
@@ -314,7 +314,7 @@ pub(crate) fn apply_parts(
 
 /// What was so just before an operation: where the way back from it leads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Before {
+pub struct PriorState {
     /// Whether nothing was reverted: unrevert leads back there.
     pub is_unreverted: bool,
     /// The revert point.
@@ -324,9 +324,9 @@ pub struct Before {
 }
 
 /// Returns what was so just before an operation.
-pub(crate) fn before(store: &Store, operation: &str) -> Result<Before> {
+pub(crate) fn before(store: &Store, operation: &str) -> Result<PriorState> {
     let row = crate::sessions::operation(store.database.connection(), operation)?;
-    Ok(Before {
+    Ok(PriorState {
         is_unreverted: row.base_snapshot_id.is_some()
             && row.base_snapshot_id == row.before_snapshot_id,
         point: row.from_message_id,

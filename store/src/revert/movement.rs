@@ -64,16 +64,20 @@ pub(crate) enum Part {
 #[derive(Clone, Debug)]
 pub(crate) enum RevertScope {
     /// Everything from a message on.
-    From { seq: i64, paths: Paths },
+    From { seq: i64, paths: ScopePaths },
     /// One message, with its place in the order.
-    Message { id: String, seq: i64, paths: Paths },
+    Message {
+        id: String,
+        seq: i64,
+        paths: ScopePaths,
+    },
     /// One step.
-    Step { id: String, paths: Paths },
+    Step { id: String, paths: ScopePaths },
 }
 
 /// The paths that a scope is about.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Paths {
+pub(crate) struct ScopePaths {
     /// These paths and everything below them; all paths if empty.
     only: Vec<WorkspacePath>,
     /// Those that were put back since.
@@ -105,7 +109,7 @@ impl RevertScope {
     }
 
     pub(crate) fn of_part(part: &Part) -> Self {
-        let paths = |only: &[WorkspacePath]| Paths {
+        let paths = |only: &[WorkspacePath]| ScopePaths {
             only: only.to_vec(),
             except: BTreeSet::new(),
         };
@@ -305,7 +309,7 @@ impl Movement {
         first
             .map(|seq| RevertScope::From {
                 seq,
-                paths: Paths::default(),
+                paths: ScopePaths::default(),
             })
             .into_iter()
             .collect()
@@ -417,7 +421,7 @@ pub(crate) fn parts_of_chain(
     let mut scopes = Vec::new();
     for operation in reverts_that_hold(chain) {
         let only = super::chain::from_json(&operation.row.only_paths);
-        let paths = Paths {
+        let paths = ScopePaths {
             only,
             except: operation.taken_back.clone(),
         };

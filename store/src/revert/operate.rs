@@ -29,7 +29,7 @@ use crate::sessions::{self, ChainOperation, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::evidence;
-use crate::timeline::{Before, CaptureOptions, Looking, Observation, Place, snapshot_of};
+use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, Place, snapshot_of};
 
 /// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock and has finished every
 /// earlier operation: only a closed operation says where the point is.
@@ -55,7 +55,7 @@ pub(crate) fn carry_out(
     // Observe: one look at the workspace, with which the session's own steps end.
     let closing: Vec<_> = own
         .iter()
-        .map(|step| (*step, evidence::Standing::Cut))
+        .map(|step| (*step, evidence::StepStanding::Cut))
         .collect();
     let looking = Looking {
         open: &open,
@@ -65,7 +65,7 @@ pub(crate) fn carry_out(
     let seen = observe(store, place, &snapshots, before, looking)?;
 
     // Plan, and execute what was planned.
-    let scene = Scene {
+    let scene = PlanContext {
         store,
         place,
         snapshots: &snapshots,
@@ -107,7 +107,7 @@ impl Executed {
 }
 
 /// What a movement is planned with.
-struct Scene<'a, 'm> {
+struct PlanContext<'a, 'm> {
     store: &'a Store,
     place: &'a Place,
     snapshots: &'a Snapshots,
@@ -115,7 +115,7 @@ struct Scene<'a, 'm> {
     seen: &'a Observation,
 }
 
-impl<'a, 'm> Scene<'a, 'm> {
+impl<'a, 'm> PlanContext<'a, 'm> {
     /// Plans the movement, without the warnings that an operation of the same chain has told already.
     fn plan_once_told(&self, options: Options, warnings: Vec<Note>) -> Result<Operation<'m>> {
         let connection = self.store.database.connection();
@@ -286,10 +286,10 @@ impl<'a, 'm> Scene<'a, 'm> {
 
 /// Returns the open steps of a workspace, and what is known before it is looked at: in one transaction, since each question takes the
 /// locks by itself otherwise.
-pub(crate) fn known(store: &Store, place: &Place) -> Result<(Vec<OpenStep>, Before)> {
+pub(crate) fn known(store: &Store, place: &Place) -> Result<(Vec<OpenStep>, Baseline)> {
     store.database.read(|connection| {
         let open = sessions::open_steps(connection, place.row.id)?;
-        Ok((open, Before::of(connection, place.row.id)?))
+        Ok((open, Baseline::of(connection, place.row.id)?))
     })
 }
 
@@ -298,7 +298,7 @@ pub(crate) fn observe(
     store: &Store,
     place: &Place,
     snapshots: &Snapshots,
-    before: Before,
+    before: Baseline,
     looking: Looking<'_>,
 ) -> Result<Observation> {
     let watcher = store.watcher.as_deref();
@@ -363,7 +363,7 @@ struct Execution<'a> {
 }
 
 /// A plan that nothing known speaks against.
-struct Ready {
+struct ReadyPlan {
     root: Root,
     /// The directories that go if the plan leaves them empty.
     leaving: Vec<WorkspacePath>,
@@ -373,7 +373,7 @@ struct Ready {
 impl Execution<'_> {
     /// Finds everything that can be known to go wrong before anything is written, in a dry run as well. Databases
     /// come before the fingerprint, because keeping one whole changes the plan.
-    fn check(&self, store: &Store, operation: &mut Operation<'_>) -> Result<Ready> {
+    fn check(&self, store: &Store, operation: &mut Operation<'_>) -> Result<ReadyPlan> {
         let Self {
             place,
             snapshots,
@@ -409,7 +409,7 @@ impl Execution<'_> {
         operation.warnings.extend(surroundings::folders_that_stay(
             place, snapshots, seen, &leaving,
         )?);
-        Ok(Ready {
+        Ok(ReadyPlan {
             root,
             leaving,
             fingerprint,
@@ -421,7 +421,7 @@ impl Execution<'_> {
         &self,
         store: &mut Store,
         operation: &mut Operation<'_>,
-        ready: &Ready,
+        ready: &ReadyPlan,
     ) -> Result<OperationReport> {
         let Self {
             place,
@@ -464,7 +464,7 @@ impl Execution<'_> {
         &self,
         store: &mut Store,
         operation: &mut Operation<'_>,
-        ready: &Ready,
+        ready: &ReadyPlan,
     ) -> Result<OperationReport> {
         let Self {
             place,
@@ -473,7 +473,7 @@ impl Execution<'_> {
             closing,
             ..
         } = *self;
-        let Ready { root, leaving, .. } = ready;
+        let ReadyPlan { root, leaving, .. } = ready;
         let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
         snapshots.write_blobs(&merged)?;
         let id = crate::sessions::new_id();

@@ -22,11 +22,11 @@ use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::model::reason::ItemReason;
 use crate::model::request::OnConflict;
-use crate::revert::clash::{self, Standing, Step};
-use crate::revert::gather::{Material, States};
+use crate::revert::clash::{self, EntriesByPath, PathChange};
+use crate::revert::gather::{Material, PathStates};
 use crate::revert::history::{History, Missing, Reason};
-use crate::revert::merge::Contents;
-use crate::revert::rule::{Ruling, Sides, three_way};
+use crate::revert::merge::MergeBlobs;
+use crate::revert::rule::{Ruling, ThreeWay, three_way};
 use crate::revert::target::{Target, TargetReason, target};
 use crate::sessions::ChangeRow;
 use crate::snapshot::{Snapshots, is_below};
@@ -34,7 +34,7 @@ use crate::timeline::count_with;
 
 /// From where to where the workspace is moved.
 #[derive(Clone, Copy)]
-pub struct Move<'a> {
+pub struct StateMove<'a> {
     /// The goals of the operations so far, the newest of each path; the base of its target where a path has none.
     pub goals: &'a BTreeMap<WorkspacePath, State>,
     /// What the new revert point asks for. Other paths are left alone.
@@ -46,7 +46,7 @@ pub struct Move<'a> {
     pub history: &'a History<'a>,
 }
 
-impl Move<'_> {
+impl StateMove<'_> {
     /// Returns where a path of the targets is moved from.
     pub fn old_goal(&self, path: &WorkspacePath) -> State {
         self.goals
@@ -83,7 +83,11 @@ impl Plan {
 /// Plans a move. Fails where a blob that a merge needs cannot be read.
 ///
 /// `contents` is what the targets were worked out with: it holds what was merged for them.
-pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Plan> {
+pub fn plan(
+    step: StateMove<'_>,
+    contents: &mut MergeBlobs<'_>,
+    on_conflict: OnConflict,
+) -> Result<Plan> {
     let goals = step
         .targets
         .keys()
@@ -103,7 +107,7 @@ pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict
 }
 
 /// Turns what has no place into conflicts, and drops the empty directories that come and go with what is in them.
-fn settle(items: &mut [Item], step: Move<'_>) {
+fn settle(items: &mut [Item], step: StateMove<'_>) {
     // Clashes come first: what has no place stays, and an empty directory is implied only by what is really to stand in it.
     let (indices, steps) = planned(items);
     let blocked: Vec<_> = clash::blocked(&steps, step.current)
@@ -131,7 +135,7 @@ fn settle(items: &mut [Item], step: Move<'_>) {
 }
 
 /// Returns what is to change, with the items' indices.
-fn planned(items: &[Item]) -> (Vec<usize>, Vec<Step<'_>>) {
+fn planned(items: &[Item]) -> (Vec<usize>, Vec<PathChange<'_>>) {
     let planned = items
         .iter()
         .enumerate()
@@ -140,7 +144,7 @@ fn planned(items: &[Item]) -> (Vec<usize>, Vec<Step<'_>>) {
         .map(|(index, item)| {
             (
                 index,
-                Step {
+                PathChange {
                     path: &item.path,
                     before: item.expected,
                     after: item.target,
@@ -173,8 +177,8 @@ impl<'a> MovedPath<'a> {
     fn of(
         path: &'a WorkspacePath,
         target: &'a Target,
-        goals: &Standing<'a>,
-        step: Move<'a>,
+        goals: &EntriesByPath<'a>,
+        step: StateMove<'a>,
     ) -> Self {
         let current = step.current.get(path).copied().flatten();
         let old_goal = step.old_goal(path);
@@ -192,7 +196,7 @@ impl<'a> MovedPath<'a> {
     fn decide(
         &self,
         history: &History<'_>,
-        contents: &mut Contents<'_>,
+        contents: &mut MergeBlobs<'_>,
         on_conflict: OnConflict,
     ) -> Result<Option<Item>> {
         if self.expected == self.target.state {
@@ -202,7 +206,7 @@ impl<'a> MovedPath<'a> {
         if let Some(missing) = self.missing() {
             return Ok(Some(self.stay(&Reason::Missing(missing))));
         }
-        let sides = Sides {
+        let sides = ThreeWay {
             ancestor: self.expected,
             theirs: self.target.state,
             ours: self.current,
@@ -309,7 +313,7 @@ pub(super) fn plan_for(
     moving: OnConflict,
 ) -> Result<Plan> {
     let read = |blob: ObjectId, limit: u64| snapshots.read_blob_up_to(blob, limit);
-    let mut contents = Contents::new(&read);
+    let mut contents = MergeBlobs::new(&read);
     let history = History::new(&material.changes);
     let targets = target(&material.base, &history, &mut contents, undoing)?;
     let mut plan = plan_targets(
@@ -345,14 +349,14 @@ fn name_forgotten(items: &mut [Item], forgotten: &[Vec<u8>]) {
 
 fn plan_targets(
     targets: &BTreeMap<WorkspacePath, Target>,
-    goals: &States,
-    current: &States,
+    goals: &PathStates,
+    current: &PathStates,
     history: &History<'_>,
-    contents: &mut Contents<'_>,
+    contents: &mut MergeBlobs<'_>,
     on_conflict: OnConflict,
 ) -> Result<Plan> {
     plan(
-        Move {
+        StateMove {
             goals,
             targets,
             current,
@@ -366,11 +370,11 @@ fn plan_targets(
 /// Plans to make paths exactly what they were, whoever changed them since: `restore`.
 pub(crate) fn plan_exactly(
     snapshots: &Snapshots,
-    wanted: &States,
-    current: &States,
+    wanted: &PathStates,
+    current: &PathStates,
 ) -> Result<Plan> {
     let read = |blob: ObjectId, limit: u64| snapshots.read_blob_up_to(blob, limit);
-    let mut contents = Contents::new(&read);
+    let mut contents = MergeBlobs::new(&read);
     let state_now = |path: &WorkspacePath| current.get(path).copied().flatten();
     let targets: BTreeMap<_, _> = wanted
         .iter()
@@ -378,7 +382,7 @@ pub(crate) fn plan_exactly(
         .collect();
     plan_targets(
         &targets,
-        &States::new(),
+        &PathStates::new(),
         current,
         &History::default(),
         &mut contents,

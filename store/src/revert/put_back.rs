@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ckpt_schema::report::{OperationKind, OperationReport};
 
-use super::gather::States;
+use super::gather::PathStates;
 use super::gather::states::current_states;
 use super::operate;
 use super::operation::{Operation, Options};
@@ -20,9 +20,9 @@ use crate::timeline::{Looking, Place};
 /// What files are put to, and what they must be before.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
-    pub states: &'a States,
+    pub states: &'a PathStates,
     /// What somebody saw there who chose; a path without one may be anything.
-    pub seen: &'a States,
+    pub seen: &'a PathStates,
 }
 
 /// Puts paths to entries. Where one of them is not what was seen there, the error is of the kind `Stale` and nothing is changed.
@@ -38,7 +38,7 @@ pub(crate) fn put_back(
     under_lock(store, &place, wanted, options, recovered).map_err(|error| error.after(done))
 }
 
-fn refuse_stale(wanted: Wanted<'_>, current: &States) -> Result<()> {
+fn refuse_stale(wanted: Wanted<'_>, current: &PathStates) -> Result<()> {
     let state_now = |path| current.get(path).copied().flatten();
     let mut changed = wanted
         .seen

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 
-use super::gather::States;
+use super::gather::PathStates;
 use super::git::GitSide;
 use super::operate::{self, Executed};
 use super::operation::{Operation, Options};
@@ -20,7 +20,7 @@ use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, RestoreRequest, Unclear};
 use crate::sessions;
-use crate::snapshot::{Budget, Gap, Side, Snapshot, Snapshots};
+use crate::snapshot::{Budget, Gap, PatchSide, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{Looking, Observation, Place, snapshot_of};
 
@@ -151,7 +151,7 @@ impl WantedState<'_> {
     }
 
     /// Returns the warnings.
-    fn warnings(&self, wanted: &States, moves_git: bool) -> Result<Vec<Note>> {
+    fn warnings(&self, wanted: &PathStates, moves_git: bool) -> Result<Vec<Note>> {
         let Self {
             store,
             place,
@@ -184,7 +184,7 @@ impl WantedState<'_> {
 }
 
 /// Returns whether the state and what is there now differ at a path or below it.
-fn differs_below(wanted: &States, path: &WorkspacePath) -> bool {
+fn differs_below(wanted: &PathStates, path: &WorkspacePath) -> bool {
     wanted
         .keys()
         .any(|differing| differing.is_at_or_below(std::slice::from_ref(path)))
@@ -300,15 +300,15 @@ fn differing(
     written_by: Option<&str>,
     seen: &Observation,
     only: &[WorkspacePath],
-) -> Result<(States, States)> {
+) -> Result<(PathStates, PathStates)> {
     let connection = store.database.connection();
     let wanted = snapshot_of(&sessions::snapshot(connection, wanted_id)?);
     let old_gaps = sessions::gaps_of(connection, wanted_id)?;
-    let old = Side {
+    let old = PatchSide {
         snapshot: wanted,
         gaps: &old_gaps,
     };
-    let new = Side {
+    let new = PatchSide {
         snapshot: seen.snapshot,
         gaps: &seen.gaps,
     };
@@ -353,9 +353,9 @@ fn written_down(
     operation: Option<&str>,
     before: &Snapshot,
     gaps: &[Gap],
-) -> Result<States> {
+) -> Result<PathStates> {
     let Some(operation) = operation else {
-        return Ok(States::new());
+        return Ok(PathStates::new());
     };
     let gaps: Vec<&Gap> = gaps
         .iter()

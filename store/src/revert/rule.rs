@@ -4,11 +4,11 @@ use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
 use crate::model::request::OnConflict;
 use crate::revert::history::{ConflictKind, Missing};
-use crate::revert::merge::{Contents, Merge};
+use crate::revert::merge::{Merge, MergeBlobs};
 
 /// The three states of a path: the change `ancestor` → `theirs` is to be applied to `ours`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sides {
+pub struct ThreeWay {
     /// The state that the agent left.
     pub ancestor: State,
     /// The state before.
@@ -37,11 +37,11 @@ pub enum Ruling {
 /// States whose bytes are not stored count as equal where their modes are. So `ours` may be one only where undoing led to
 /// it: what is on disk and not stored is the caller's to leave alone.
 pub fn three_way(
-    sides: Sides,
-    contents: &mut Contents<'_>,
+    sides: ThreeWay,
+    contents: &mut MergeBlobs<'_>,
     on_conflict: OnConflict,
 ) -> Result<Ruling> {
-    let Sides {
+    let ThreeWay {
         ancestor,
         theirs,
         ours,
@@ -62,14 +62,14 @@ pub fn three_way(
     }
 }
 
-fn untouched(sides: Sides) -> Ruling {
+fn untouched(sides: ThreeWay) -> Ruling {
     match comparable(sides) {
         Ok(_) => Ruling::Conflict(ConflictKind::Edited),
         Err(ruling) => ruling,
     }
 }
 
-fn merge(sides: Sides, contents: &mut Contents<'_>) -> Result<Ruling> {
+fn merge(sides: ThreeWay, contents: &mut MergeBlobs<'_>) -> Result<Ruling> {
     let entries = match comparable(sides) {
         Ok(entries) => entries,
         Err(ruling) => return Ok(ruling),
@@ -91,7 +91,7 @@ fn merge(sides: Sides, contents: &mut Contents<'_>) -> Result<Ruling> {
 
 /// Returns the ancestor, theirs and ours if all three are stored files (or empty directories), else why they cannot be
 /// compared.
-fn comparable(sides: Sides) -> std::result::Result<[Entry; 3], Ruling> {
+fn comparable(sides: ThreeWay) -> std::result::Result<[Entry; 3], Ruling> {
     let is_missing = |state: State| state.is_some_and(|entry| !entry.is_stored());
     if is_missing(sides.theirs) {
         return Err(Ruling::Missing(Missing::Before));
@@ -138,7 +138,7 @@ type Blob = Option<ObjectId>;
 
 fn merge_blob(
     [ancestor, theirs, ours]: [Blob; 3],
-    contents: &mut Contents<'_>,
+    contents: &mut MergeBlobs<'_>,
 ) -> Result<std::result::Result<Blob, Ruling>> {
     if theirs == ancestor || ours == theirs {
         return Ok(Ok(ours));

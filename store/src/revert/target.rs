@@ -12,11 +12,11 @@ use crate::error::{Context, Result};
 use crate::model::entry::State;
 use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
-use crate::revert::clash::{self, Step};
+use crate::revert::clash::{self, PathChange};
 use crate::revert::history::{Claim, History, PastChange, Source};
 use crate::revert::history::{ConflictKind, Missing, Reason};
-use crate::revert::merge::Contents;
-use crate::revert::rule::{Ruling, Sides, three_way};
+use crate::revert::merge::MergeBlobs;
+use crate::revert::rule::{Ruling, ThreeWay, three_way};
 
 /// What a revert point asks for at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Target {
 pub fn target(
     base: &BTreeMap<WorkspacePath, State>,
     history: &History<'_>,
-    contents: &mut Contents<'_>,
+    contents: &mut MergeBlobs<'_>,
     on_conflict: OnConflict,
 ) -> Result<BTreeMap<WorkspacePath, Target>> {
     let mut targets = BTreeMap::new();
@@ -88,7 +88,7 @@ fn settle(targets: &mut BTreeMap<WorkspacePath, Target>, base: &BTreeMap<Workspa
         .iter()
         .filter(|(_, target)| target.state != target.base);
     let steps: Vec<_> = changed
-        .map(|(path, target)| Step {
+        .map(|(path, target)| PathChange {
             path,
             before: target.base,
             after: target.state,
@@ -115,13 +115,13 @@ fn target_of(
     path: &WorkspacePath,
     base: State,
     history: &History<'_>,
-    contents: &mut Contents<'_>,
+    contents: &mut MergeBlobs<'_>,
     on_conflict: OnConflict,
 ) -> Result<Target> {
     let runs: Vec<_> = history
         .of(path)
         .iter()
-        .filter_map(|past| Run::of(past))
+        .filter_map(|past| ChangeRun::of(past))
         .collect();
     if runs.is_empty() {
         return Ok(Target {
@@ -155,23 +155,23 @@ fn target_of(
 
 /// A change to undo, or several that follow on each other: the two sides, the newest, and what holds it.
 #[derive(Clone, Copy)]
-struct Run<'a> {
+struct ChangeRun<'a> {
     old: State,
     new: State,
     newest: &'a PastChange,
-    held: Option<Held<'a>>,
+    held: Option<ChangeHolder<'a>>,
 }
 
 /// What holds a change that could be undone.
 #[derive(Clone, Copy)]
-enum Held<'a> {
+enum ChangeHolder<'a> {
     /// Others may have made it, at the same time.
     Shared(&'a [Source]),
     /// Nobody knows who made it.
     Unclear(&'a str),
 }
 
-impl Held<'_> {
+impl ChangeHolder<'_> {
     fn reason(self) -> Reason {
         match self {
             Self::Shared(sources) => Reason::Shared(sources.to_vec()),
@@ -180,12 +180,12 @@ impl Held<'_> {
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> ChangeRun<'a> {
     fn of(past: &'a PastChange) -> Option<Self> {
         let held = match &past.claim {
             Claim::Undo => None,
-            Claim::Shared(sources) => Some(Held::Shared(sources)),
-            Claim::Unclear(known) => Some(Held::Unclear(known)),
+            Claim::Shared(sources) => Some(ChangeHolder::Shared(sources)),
+            Claim::Unclear(known) => Some(ChangeHolder::Unclear(known)),
             Claim::Keep => return None,
         };
         Some(Self {
@@ -208,14 +208,14 @@ struct Undone<'a> {
 enum Stop<'a> {
     Conflict(&'a PastChange, ConflictKind),
     Missing(Missing),
-    Held(Held<'a>),
+    Held(ChangeHolder<'a>),
 }
 
 /// Undoes changes, given newest first: one by one, else all as one, else as far as possible, or by force if asked to.
 fn undo<'a>(
     base: State,
-    runs: &[Run<'a>],
-    contents: &mut Contents<'_>,
+    runs: &[ChangeRun<'a>],
+    contents: &mut MergeBlobs<'_>,
     on_conflict: OnConflict,
 ) -> Result<Undone<'a>> {
     if is_missing(base) {
@@ -246,8 +246,8 @@ fn undo<'a>(
 }
 
 /// Joins the runs between which nothing happened.
-fn join<'a>(runs: &[Run<'a>]) -> Vec<Run<'a>> {
-    let mut joined: Vec<Run<'a>> = Vec::new();
+fn join<'a>(runs: &[ChangeRun<'a>]) -> Vec<ChangeRun<'a>> {
+    let mut joined: Vec<ChangeRun<'a>> = Vec::new();
     for run in runs {
         match joined.last_mut() {
             Some(newer) if newer.old == run.new => {
@@ -262,8 +262,8 @@ fn join<'a>(runs: &[Run<'a>]) -> Vec<Run<'a>> {
 
 fn undo_runs<'a>(
     base: State,
-    runs: &[Run<'a>],
-    contents: &mut Contents<'_>,
+    runs: &[ChangeRun<'a>],
+    contents: &mut MergeBlobs<'_>,
     on_conflict: OnConflict,
 ) -> Result<Undone<'a>> {
     let mut undone = Undone {
@@ -292,8 +292,8 @@ fn undo_runs<'a>(
 impl<'a> Undone<'a> {
     fn step(
         &mut self,
-        run: &Run<'a>,
-        contents: &mut Contents<'_>,
+        run: &ChangeRun<'a>,
+        contents: &mut MergeBlobs<'_>,
         on_conflict: OnConflict,
     ) -> Result<()> {
         if is_missing(run.old) && is_missing(run.new) && self.state != run.old {
@@ -301,7 +301,7 @@ impl<'a> Undone<'a> {
             self.stop = Some(Stop::Missing(Missing::Before));
             return Ok(());
         }
-        let sides = Sides {
+        let sides = ThreeWay {
             ancestor: run.new,
             theirs: run.old,
             ours: self.state,

@@ -31,7 +31,7 @@ pub(crate) enum PlanRequest {
 
 /// A token, read.
 #[derive(Clone, Debug)]
-pub(crate) struct Token {
+pub(crate) struct PlanToken {
     /// The workspace's directory.
     pub workspace: PathBuf,
     pub asked: PlanRequest,
@@ -39,7 +39,7 @@ pub(crate) struct Token {
     pub fingerprint: ObjectId,
 }
 
-impl Token {
+impl PlanToken {
     /// Returns the token as text: letters, digits, `-` and `_`.
     pub fn encode(&self) -> String {
         let asked = match &self.asked {
@@ -197,8 +197,8 @@ pub(crate) fn fingerprint(
 mod tests {
     use super::*;
 
-    fn token(asked: PlanRequest) -> Token {
-        Token {
+    fn token(asked: PlanRequest) -> PlanToken {
+        PlanToken {
             workspace: "/w/caf\u{e9}".into(),
             asked,
             fingerprint: ObjectId::new([7; 20]),
@@ -233,7 +233,7 @@ mod tests {
             PlanRequest::Restore(restore),
         ] {
             let token = token(asked);
-            let read = Token::decode(&token.encode()).expect("our own");
+            let read = PlanToken::decode(&token.encode()).expect("our own");
             assert_eq!(format!("{read:?}"), format!("{token:?}"));
         }
     }
@@ -249,7 +249,7 @@ mod tests {
             &bytes(b"{}"),
             &bytes(b"[1]"),
         ] {
-            assert!(Token::decode(text).is_err(), "{text:?}");
+            assert!(PlanToken::decode(text).is_err(), "{text:?}");
         }
     }
 }

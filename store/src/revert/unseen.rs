@@ -19,7 +19,7 @@ use crate::timeline::evidence::{self, Changed, Doubt, Evidence, Verdict};
 use crate::timeline::{Observation, Place, snapshot_of, step_afterwards};
 
 /// What the search needs.
-pub(super) struct Unseen<'a> {
+pub(super) struct UnseenSearch<'a> {
     pub connection: &'a Connection,
     pub place: &'a Place,
     pub snapshots: &'a Snapshots,
@@ -36,7 +36,7 @@ pub(super) struct Unseen<'a> {
     pub now: Milliseconds,
 }
 
-impl Unseen<'_> {
+impl UnseenSearch<'_> {
     /// Returns them, each as a change of the step that brought it about, from the messages after a place in their order on.
     /// `reference` is the snapshot that tells which folders were there before.
     pub fn changes(&self, first_seq: i64, reference: Option<i64>) -> Result<Vec<LiveChange>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, Row, params};
 
-use super::words::{Table, word};
+use super::words::{WordTable, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
@@ -49,7 +49,7 @@ impl ChangeRow {
         Ok(Self {
             id: row.get("id")?,
             step_id: row.get("step_id")?,
-            attribution: word(row, Table::Changes, "attribution")?,
+            attribution: word(row, WordTable::Changes, "attribution")?,
             reason: row.get("reason")?,
             from_snapshot_id: row.get("from_snapshot_id")?,
             to_snapshot_id: row.get("to_snapshot_id")?,

@@ -11,7 +11,7 @@ use crate::model::entry::ObjectId;
 const WHAT: &str = "cannot forget rows";
 
 /// Whether a path with a certain blob is forgotten.
-pub(crate) type IsForgotten<'a> = dyn Fn(&[u8], ObjectId) -> bool + 'a;
+pub(crate) type IsBlobForgotten<'a> = dyn Fn(&[u8], ObjectId) -> bool + 'a;
 
 /// What belongs to a session or a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -202,7 +202,7 @@ const COLUMNS: [Column; 6] = [
 pub(crate) fn blobs(
     connection: &Connection,
     workspace_id: i64,
-    is_forgotten: &IsForgotten<'_>,
+    is_forgotten: &IsBlobForgotten<'_>,
     write: bool,
 ) -> Result<HashMap<Vec<u8>, HashSet<ObjectId>>> {
     let mut found: HashMap<Vec<u8>, HashSet<ObjectId>> = HashMap::new();

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::words::{Table, word};
+use super::words::{WordTable, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::git_item::GitItem;
@@ -170,11 +170,11 @@ pub(crate) fn git_items(connection: &Connection, operation: &str) -> Result<Vec<
     let rows = statement
         .query_map([operation], |row| {
             Ok(GitItem {
-                part: word(row, Table::OperationGit, "part")?,
+                part: word(row, WordTable::OperationGit, "part")?,
                 name: row.get("name")?,
                 expected: row.get("expected")?,
                 target: row.get("target")?,
-                result: word(row, Table::OperationGit, "result")?,
+                result: word(row, WordTable::OperationGit, "result")?,
                 reason: row.get("reason")?,
             })
         })

@@ -4,7 +4,7 @@ use ckpt_schema::report::{FileResult, MessageState, OperationKind};
 use rusqlite::{Connection, Row, params};
 
 use super::read::all;
-use super::words::{Table, optional_word, word};
+use super::words::{WordTable, optional_word, word};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
@@ -13,7 +13,7 @@ use crate::model::path::WorkspacePath;
 
 /// A step that changed, or may have changed, a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Author {
+pub(crate) struct ChangingStep {
     pub step_id: String,
     pub message_id: String,
     pub session_id: String,
@@ -40,7 +40,7 @@ pub(crate) struct FileChange {
     pub is_undone: bool,
     pub time: Milliseconds,
     /// None for a change from outside.
-    pub author: Option<Author>,
+    pub author: Option<ChangingStep>,
 }
 
 /// What an operation did to a path.
@@ -75,9 +75,9 @@ const CHANGES: &str = "SELECT changes.id, changes.path, changes.path_raw, change
 impl FileChange {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let step_id: Option<String> = row.get("step_id")?;
-        let state = optional_word(row, Table::Messages, "state")?;
+        let state = optional_word(row, WordTable::Messages, "state")?;
         let author = match (step_id, state) {
-            (Some(step_id), Some(state)) => Some(Author {
+            (Some(step_id), Some(state)) => Some(ChangingStep {
                 step_id,
                 message_id: row.get("message_id")?,
                 session_id: row.get("session_id")?,
@@ -92,7 +92,7 @@ impl FileChange {
         Ok(Self {
             id: row.get("id")?,
             path: super::path(row)?,
-            attribution: word(row, Table::Changes, "attribution")?,
+            attribution: word(row, WordTable::Changes, "attribution")?,
             reason: row.get("reason")?,
             from_snapshot_id: row.get("from_snapshot_id")?,
             to_snapshot_id: row.get("to_snapshot_id")?,
@@ -211,7 +211,7 @@ pub(crate) fn operations_on_path(
             Ok(FileOperation {
                 id: row.get("id")?,
                 seq: row.get("seq")?,
-                kind: word(row, Table::Operations, "kind")?,
+                kind: word(row, WordTable::Operations, "kind")?,
                 session_id: row.get("session_id")?,
                 reverted_from: row.get("reverted_from")?,
                 alone: row.get("alone")?,

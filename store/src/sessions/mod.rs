@@ -51,8 +51,8 @@ pub(crate) use operations::{
     open_operations, operation, operation_items, operation_outcome,
 };
 pub(crate) use retention::{
-    Measured, Presence, Pruning, SessionUse, delete_workspace, mark_pruned, note_gone, note_sizes,
-    note_unswept, presences, prunable, session_uses, snapshots_to_measure, trees_of,
+    Measured, Pruning, SessionUse, WorkspacePresence, delete_workspace, mark_pruned, note_gone,
+    note_sizes, note_unswept, presences, prunable, session_uses, snapshots_to_measure, trees_of,
 };
 pub(crate) use roots::{Named, named, path_of_blob, roots, workspaces};
 pub(crate) use rows::{

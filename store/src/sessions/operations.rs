@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::feed;
 use super::read::{by_json, item_reason};
-use super::words::{Table, optional_word, word};
+use super::words::{WordTable, optional_word, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::State;
@@ -100,7 +100,7 @@ impl OperationRow {
         Ok(Self {
             id: row.get("id")?,
             session_id: row.get("session_id")?,
-            kind: word(row, Table::Operations, "kind")?,
+            kind: word(row, WordTable::Operations, "kind")?,
             from_message_id: row.get("from_message_id")?,
             message_id: row.get("message_id")?,
             asked_message_id: row.get("asked_message_id")?,
@@ -115,7 +115,7 @@ impl OperationRow {
             notes: row.get("notes")?,
             remarks: row.get("remarks")?,
             directories: row.get("directories")?,
-            unclear: word(row, Table::Operations, "unclear")?,
+            unclear: word(row, WordTable::Operations, "unclear")?,
         })
     }
 }
@@ -308,7 +308,7 @@ pub(crate) fn operation_outcome(connection: &Connection, id: &str) -> Result<Opt
         .query_row(
             "SELECT outcome FROM operations WHERE id = ?1",
             [id],
-            |row| optional_word(row, Table::Operations, "outcome"),
+            |row| optional_word(row, WordTable::Operations, "outcome"),
         )
         .context(|| "cannot read an operation")
 }
@@ -331,8 +331,8 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
                 expected: super::state(row, "expected_mode", "expected_blob")?,
                 target: super::state(row, "target_mode", "target_blob")?,
                 goal: super::state(row, "goal_mode", "goal_blob")?,
-                action: word(row, Table::OperationFiles, "action")?,
-                result: word(row, Table::OperationFiles, "result")?,
+                action: word(row, WordTable::OperationFiles, "action")?,
+                result: word(row, WordTable::OperationFiles, "result")?,
                 reason: item_reason(row)?,
                 lines: additions
                     .zip(deletions)
@@ -365,10 +365,10 @@ pub(crate) fn moves_since(
         .query_map(params![session, base_snapshot_id], |row| {
             Ok(ChainOperation {
                 row: OperationRow::read(row)?,
-                on_conflict: word(row, Table::Operations, "on_conflict")?,
+                on_conflict: word(row, WordTable::Operations, "on_conflict")?,
                 items: Vec::new(),
                 taken_back: BTreeSet::new(),
-                outcome: optional_word(row, Table::Operations, "outcome")?,
+                outcome: optional_word(row, WordTable::Operations, "outcome")?,
                 has_failed: row.get("has_failed")?,
                 is_permanent: row.get("permanent")?,
                 seq: row.get("seq")?,

@@ -4,7 +4,7 @@ use ckpt_schema::report::{FileReport, GapReport, PathText};
 use rusqlite::{Connection, Row};
 
 pub(crate) use super::words::{
-    FeedKind, OperationState, StepState, Table, optional_word, unknown_words, word,
+    FeedKind, OperationState, StepState, WordTable, optional_word, unknown_words, word,
 };
 use crate::error::{Context, Result};
 use crate::model::attribution::is_unclear;
@@ -90,8 +90,8 @@ pub(crate) fn operation_file(row: &Row<'_>) -> rusqlite::Result<FileReport> {
     );
     Ok(FileReport {
         path: path(row)?,
-        action: word(row, Table::OperationFiles, "action")?,
-        result: word(row, Table::OperationFiles, "result")?,
+        action: word(row, WordTable::OperationFiles, "action")?,
+        result: word(row, WordTable::OperationFiles, "result")?,
         unclear: is_unclear(reason.as_deref()),
         reason_code: reason.as_ref().and_then(|reason| reason.code),
         by: reason
@@ -128,7 +128,7 @@ pub(crate) fn item_reason(row: &Row<'_>) -> rusqlite::Result<Option<ItemReason>>
     let by: Option<String> = row.get("reason_by")?;
     Ok(Some(ItemReason {
         text,
-        code: optional_word(row, Table::OperationFiles, "reason_code")?,
+        code: optional_word(row, WordTable::OperationFiles, "reason_code")?,
         // What is not an array of authors names nobody: the sentence does.
         by: by
             .and_then(|json| serde_json::from_str(&json).ok())

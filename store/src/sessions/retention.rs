@@ -246,7 +246,7 @@ pub(crate) fn note_sizes(connection: &Connection, sizes: &[(i64, u64)]) -> Resul
 
 /// A workspace that may be gone.
 #[derive(Clone, Debug)]
-pub(crate) struct Presence {
+pub(crate) struct WorkspacePresence {
     pub id: i64,
     /// When it was first found to be gone, or replaced.
     pub gone_at: Option<Milliseconds>,
@@ -258,7 +258,7 @@ pub(crate) struct Presence {
 }
 
 /// Returns of every workspace whether it was found to be gone before.
-pub(crate) fn presences(connection: &Connection) -> Result<Vec<Presence>> {
+pub(crate) fn presences(connection: &Connection) -> Result<Vec<WorkspacePresence>> {
     let sql = "
         SELECT id, ifnull(replaced_at, gone_at) AS gone_at, replaced_at IS NOT NULL AS is_replaced, unswept,
                EXISTS (SELECT 1 FROM labels WHERE labels.workspace_id = workspaces.id)
@@ -268,7 +268,7 @@ pub(crate) fn presences(connection: &Connection) -> Result<Vec<Presence>> {
                              AND state = 'open') AS is_pinned
           FROM workspaces ORDER BY used_at DESC, id DESC";
     all(connection, sql, [], |row| {
-        Ok(Presence {
+        Ok(WorkspacePresence {
             id: row.get("id")?,
             gone_at: row.get("gone_at")?,
             is_replaced: row.get("is_replaced")?,

@@ -5,7 +5,7 @@ use ckpt_schema::report::{MessageState, RevertedSession};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::feed;
-use super::words::{Table, word};
+use super::words::{WordTable, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 
@@ -86,7 +86,7 @@ impl MessageRow {
             agent_id: row.get("agent_id")?,
             turn_id: row.get("turn_id")?,
             prompt: row.get("prompt")?,
-            state: word(row, Table::Messages, "state")?,
+            state: word(row, WordTable::Messages, "state")?,
             snapshot_id: row.get("snapshot_id")?,
             pending: row.get("pending")?,
             unprotected: row.get("unprotected")?,

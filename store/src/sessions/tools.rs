@@ -10,7 +10,7 @@ use ckpt_schema::event::Event;
 use rusqlite::{Connection, params};
 
 use super::WorkspaceRow;
-use super::words::{Table, optional_word};
+use super::words::{WordTable, optional_word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::State;
@@ -54,7 +54,7 @@ pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>>
         .query_map([step], |row| {
             let paths: String = row.get("paths")?;
             Ok(ToolRow {
-                kind: optional_word(row, Table::Tools, "kind")?,
+                kind: optional_word(row, WordTable::Tools, "kind")?,
                 paths: path_list::from_json(&paths),
                 started_at: row.get("started_at")?,
                 finished_at: row.get("finished_at")?,

@@ -122,7 +122,7 @@ impl FeedKind {
 
 /// A table that has words in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Table {
+pub(crate) enum WordTable {
     Messages,
     Steps,
     Changes,
@@ -134,7 +134,7 @@ pub(crate) enum Table {
     Gaps,
 }
 
-impl Table {
+impl WordTable {
     /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -202,14 +202,14 @@ impl fmt::Display for UnknownWord {
 impl std::error::Error for UnknownWord {}
 
 /// Reads a column of words. One that is not known is an error that names the row.
-pub(crate) fn word<T: Word>(row: &Row<'_>, table: Table, column: &str) -> rusqlite::Result<T> {
+pub(crate) fn word<T: Word>(row: &Row<'_>, table: WordTable, column: &str) -> rusqlite::Result<T> {
     optional_word(row, table, column)?.ok_or_else(|| unknown(row, table, column, None))
 }
 
 /// Like [`word`], for a column that may be NULL.
 pub(crate) fn optional_word<T: Word>(
     row: &Row<'_>,
-    table: Table,
+    table: WordTable,
     column: &str,
 ) -> rusqlite::Result<Option<T>> {
     let value = row.get_ref(column)?;
@@ -231,11 +231,11 @@ pub(super) fn gap_reason(row: &Row<'_>) -> rusqlite::Result<GapReason> {
     let text = shown(value);
     GapReason::parse(&text).ok_or_else(|| {
         let word = (value != ValueRef::Null).then_some(text);
-        unknown(row, Table::Gaps, "reason", word)
+        unknown(row, WordTable::Gaps, "reason", word)
     })
 }
 
-fn unknown(row: &Row<'_>, table: Table, column: &str, word: Option<String>) -> rusqlite::Error {
+fn unknown(row: &Row<'_>, table: WordTable, column: &str, word: Option<String>) -> rusqlite::Error {
     let problem = UnknownWord {
         table: table.name(),
         row: table.row_of(row),
@@ -250,21 +250,21 @@ fn unknown(row: &Row<'_>, table: Table, column: &str, word: Option<String>) -> r
 type Words = fn() -> Vec<&'static str>;
 
 /// The columns of words, with the words of each.
-const COLUMNS: [(Table, &str, Words); 14] = [
-    (Table::Operations, "kind", texts::<OperationKind>),
-    (Table::Operations, "state", texts::<OperationState>),
-    (Table::Operations, "outcome", texts::<Outcome>),
-    (Table::Operations, "on_conflict", texts::<OnConflict>),
-    (Table::Operations, "unclear", texts::<Unclear>),
-    (Table::OperationFiles, "action", texts::<FileAction>),
-    (Table::OperationFiles, "result", texts::<FileResult>),
-    (Table::OperationGit, "part", texts::<GitPart>),
-    (Table::OperationGit, "result", texts::<FileResult>),
-    (Table::Changes, "attribution", texts::<Attribution>),
-    (Table::Messages, "state", texts::<MessageState>),
-    (Table::Steps, "state", texts::<StepState>),
-    (Table::Feed, "kind", texts::<FeedKind>),
-    (Table::Tools, "kind", texts::<ToolKind>),
+const COLUMNS: [(WordTable, &str, Words); 14] = [
+    (WordTable::Operations, "kind", texts::<OperationKind>),
+    (WordTable::Operations, "state", texts::<OperationState>),
+    (WordTable::Operations, "outcome", texts::<Outcome>),
+    (WordTable::Operations, "on_conflict", texts::<OnConflict>),
+    (WordTable::Operations, "unclear", texts::<Unclear>),
+    (WordTable::OperationFiles, "action", texts::<FileAction>),
+    (WordTable::OperationFiles, "result", texts::<FileResult>),
+    (WordTable::OperationGit, "part", texts::<GitPart>),
+    (WordTable::OperationGit, "result", texts::<FileResult>),
+    (WordTable::Changes, "attribution", texts::<Attribution>),
+    (WordTable::Messages, "state", texts::<MessageState>),
+    (WordTable::Steps, "state", texts::<StepState>),
+    (WordTable::Feed, "kind", texts::<FeedKind>),
+    (WordTable::Tools, "kind", texts::<ToolKind>),
 ];
 
 fn texts<T: Word>() -> Vec<&'static str> {
@@ -281,7 +281,7 @@ pub(crate) fn unknown_words(connection: &Connection) -> Result<Vec<UnknownWord>>
         let known = format!("{column} IN ('{}')", words().join("', '"));
         (table, column, known)
     });
-    let reasons = (Table::Gaps, "reason", known_gap_reasons());
+    let reasons = (WordTable::Gaps, "reason", known_gap_reasons());
     for (table, column, known) in words.into_iter().chain([reasons]) {
         let sql = format!(
             "SELECT {}, {column} FROM {} WHERE NOT ({known}) LIMIT {NAMED}",
@@ -330,7 +330,7 @@ mod tests {
     use crate::settings::Durability;
 
     /// Checks the words of a column against those that the schema allows, and reads each, an unknown one, and NULL.
-    fn check<T: Word + Debug + PartialEq>(connection: &Connection, table: Table, column: &str) {
+    fn check<T: Word + Debug + PartialEq>(connection: &Connection, table: WordTable, column: &str) {
         let schema: String = connection
             .query_row(
                 "SELECT sql FROM sqlite_schema WHERE name = ?1",
@@ -391,20 +391,20 @@ mod tests {
         let database =
             Database::open(directory.path(), Durability::Objects).expect("a fresh directory");
         let connection = database.connection();
-        check::<OperationKind>(connection, Table::Operations, "kind");
-        check::<OperationState>(connection, Table::Operations, "state");
-        check::<Outcome>(connection, Table::Operations, "outcome");
-        check::<OnConflict>(connection, Table::Operations, "on_conflict");
-        check::<Unclear>(connection, Table::Operations, "unclear");
-        check::<FileAction>(connection, Table::OperationFiles, "action");
-        check::<FileResult>(connection, Table::OperationFiles, "result");
-        check::<GitPart>(connection, Table::OperationGit, "part");
-        check::<FileResult>(connection, Table::OperationGit, "result");
-        check::<Attribution>(connection, Table::Changes, "attribution");
-        check::<MessageState>(connection, Table::Messages, "state");
-        check::<StepState>(connection, Table::Steps, "state");
-        check::<FeedKind>(connection, Table::Feed, "kind");
-        check::<ToolKind>(connection, Table::Tools, "kind");
+        check::<OperationKind>(connection, WordTable::Operations, "kind");
+        check::<OperationState>(connection, WordTable::Operations, "state");
+        check::<Outcome>(connection, WordTable::Operations, "outcome");
+        check::<OnConflict>(connection, WordTable::Operations, "on_conflict");
+        check::<Unclear>(connection, WordTable::Operations, "unclear");
+        check::<FileAction>(connection, WordTable::OperationFiles, "action");
+        check::<FileResult>(connection, WordTable::OperationFiles, "result");
+        check::<GitPart>(connection, WordTable::OperationGit, "part");
+        check::<FileResult>(connection, WordTable::OperationGit, "result");
+        check::<Attribution>(connection, WordTable::Changes, "attribution");
+        check::<MessageState>(connection, WordTable::Messages, "state");
+        check::<StepState>(connection, WordTable::Steps, "state");
+        check::<FeedKind>(connection, WordTable::Feed, "kind");
+        check::<ToolKind>(connection, WordTable::Tools, "kind");
         assert_eq!(COLUMNS.len(), 14, "every column of words is checked above");
     }
 
@@ -464,7 +464,7 @@ mod tests {
         let connection = Connection::open_in_memory().expect("a database");
         let read = |sql: &str| {
             connection.query_row(sql, [], |row| {
-                optional_word::<Outcome>(row, Table::Operations, "outcome")
+                optional_word::<Outcome>(row, WordTable::Operations, "outcome")
             })
         };
         assert_eq!(read("SELECT NULL AS outcome").ok(), Some(None));

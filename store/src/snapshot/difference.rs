@@ -8,11 +8,15 @@ use super::view::{SnapshotView, check_bounds, join};
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, ObjectId};
 use crate::model::path::WorkspacePath;
-use crate::objects::reader::Reader;
+use crate::objects::reader::ObjectReader;
 use crate::objects::tree::{TreeEntry, TreeMode};
 
 /// Returns every path that differs, by path.
-pub(crate) fn difference(reader: &Reader, old: &Snapshot, new: &Snapshot) -> Result<Vec<Change>> {
+pub(crate) fn difference(
+    reader: &ObjectReader,
+    old: &Snapshot,
+    new: &Snapshot,
+) -> Result<Vec<Change>> {
     if (old.tree, old.attributes) == (new.tree, new.attributes) {
         return Ok(Vec::new());
     }
@@ -25,8 +29,8 @@ pub(crate) fn difference(reader: &Reader, old: &Snapshot, new: &Snapshot) -> Res
 /// The same of opened snapshots.
 pub(crate) fn between(old: &SnapshotView<'_>, new: &SnapshotView<'_>) -> Result<Vec<Change>> {
     let mut differing = Differing {
-        old: Side::new(old),
-        new: Side::new(new),
+        old: TreeSide::new(old),
+        new: TreeSide::new(new),
         seen: 0,
     };
     differing.compare_trees(!old.attributes.shares_defaults(&new.attributes))?;
@@ -39,7 +43,7 @@ pub(crate) fn between(old: &SnapshotView<'_>, new: &SnapshotView<'_>) -> Result<
 
 /// Returns the directories with captured entries in both whose permissions differ, by path, with both.
 pub(crate) fn directories(
-    reader: &Reader,
+    reader: &ObjectReader,
     old: &Snapshot,
     new: &Snapshot,
 ) -> Result<Vec<(WorkspacePath, u32, u32)>> {
@@ -96,12 +100,12 @@ fn noted_otherwise(old: &SnapshotView<'_>, new: &SnapshotView<'_>) -> Vec<Worksp
 
 /// The entries of either side at paths that may differ.
 struct Differing<'a> {
-    old: Side<'a>,
-    new: Side<'a>,
+    old: TreeSide<'a>,
+    new: TreeSide<'a>,
     seen: usize,
 }
 
-struct Side<'a> {
+struct TreeSide<'a> {
     view: &'a SnapshotView<'a>,
     entries: Vec<(WorkspacePath, Entry)>,
 }
@@ -148,7 +152,7 @@ impl<'a> Differing<'a> {
     }
 }
 
-impl<'a> Side<'a> {
+impl<'a> TreeSide<'a> {
     fn new(view: &'a SnapshotView<'a>) -> Self {
         Self {
             view,

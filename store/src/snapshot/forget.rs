@@ -12,12 +12,12 @@ use crate::model::entry::ObjectId;
 use crate::model::path::join;
 use crate::objects::hash::{ObjectKind, blob_id, hash};
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
-use crate::objects::reader::Reader;
+use crate::objects::reader::ObjectReader;
 use crate::objects::tree::{TreeMode, encode};
 
 /// A path that is forgotten in a tree. For a directory, the paths below it are not listed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Gone {
+pub(crate) struct ForgottenPath {
     /// From the tree's root.
     pub path: Vec<u8>,
     pub is_directory: bool,
@@ -29,11 +29,11 @@ pub(crate) struct Rewritten {
     pub old: ObjectId,
     /// The one that replaces it.
     pub new: ObjectId,
-    pub gone: Rc<Vec<Gone>>,
+    pub gone: Rc<Vec<ForgottenPath>>,
 }
 
 /// Says of a path and its object, and whether that is a directory, whether it is forgotten.
-pub(crate) type IsForgotten<'a> = dyn Fn(&[u8], ObjectId, bool) -> bool + 'a;
+pub(crate) type IsPathForgotten<'a> = dyn Fn(&[u8], ObjectId, bool) -> bool + 'a;
 
 impl Snapshots {
     /// Returns those of these trees that hold something that is forgotten, and what replaces each. With `write` the new trees are
@@ -41,7 +41,7 @@ impl Snapshots {
     pub(crate) fn without(
         &self,
         trees: &[ObjectId],
-        is_forgotten: &IsForgotten<'_>,
+        is_forgotten: &IsPathForgotten<'_>,
         write: bool,
     ) -> Result<Vec<Rewritten>> {
         let reader = self.objects.reader()?;
@@ -120,17 +120,17 @@ impl Snapshots {
 }
 
 /// A new tree, and what it lacks.
-type Done = (ObjectId, Rc<Vec<Gone>>);
+type RewrittenTree = (ObjectId, Rc<Vec<ForgottenPath>>);
 
 struct Rewriting<'a> {
-    reader: &'a Reader,
-    is_forgotten: &'a IsForgotten<'a>,
-    done: HashMap<(ObjectId, Vec<u8>), Done>,
+    reader: &'a ObjectReader,
+    is_forgotten: &'a IsPathForgotten<'a>,
+    done: HashMap<(ObjectId, Vec<u8>), RewrittenTree>,
     to: Option<PackWriter>,
 }
 
 impl Rewriting<'_> {
-    fn tree(&mut self, id: ObjectId, path: &[u8]) -> Result<Done> {
+    fn tree(&mut self, id: ObjectId, path: &[u8]) -> Result<RewrittenTree> {
         let key = (id, path.to_vec());
         if let Some(done) = self.done.get(&key) {
             return Ok(done.clone());
@@ -141,7 +141,7 @@ impl Rewriting<'_> {
             let below = join(path, &entry.name);
             let is_directory = entry.mode == TreeMode::Tree;
             if (self.is_forgotten)(&below, entry.id, is_directory) {
-                gone.push(Gone {
+                gone.push(ForgottenPath {
                     path: below,
                     is_directory,
                 });

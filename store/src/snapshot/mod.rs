@@ -38,7 +38,7 @@ use crate::model::roots::Roots;
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
 pub(crate) use check::{Broken, Checked};
-pub(crate) use forget::{Gone, Rewritten};
+pub(crate) use forget::{ForgottenPath, Rewritten};
 pub use now::Now;
 pub(crate) use patch::Budget;
 pub(crate) use rules::{PathPattern, is_below};
@@ -140,7 +140,7 @@ pub struct Taken {
 
 /// One side of a patch: a snapshot and what it could not hold.
 #[derive(Clone, Copy, Debug)]
-pub struct Side<'a> {
+pub struct PatchSide<'a> {
     /// The snapshot.
     pub snapshot: Snapshot,
     /// Its gaps.
@@ -352,7 +352,12 @@ impl Snapshots {
 
     /// Returns what somebody changed from one snapshot to the next: the difference without what came into view or went
     /// out of it only because ignore rules changed, and with paths in a gap given as entries whose bytes are not stored.
-    pub fn patch(&self, root: &Path, old: Side<'_>, new: Side<'_>) -> Result<Vec<Change>> {
+    pub fn patch(
+        &self,
+        root: &Path,
+        old: PatchSide<'_>,
+        new: PatchSide<'_>,
+    ) -> Result<Vec<Change>> {
         let reader = self.objects.reader()?;
         patch::patch(&reader, root, old, new)
     }
@@ -362,8 +367,8 @@ impl Snapshots {
     pub(crate) fn patch_with_hidden(
         &self,
         root: &Path,
-        old: Side<'_>,
-        new: Side<'_>,
+        old: PatchSide<'_>,
+        new: PatchSide<'_>,
         budget: Budget,
     ) -> Result<Vec<Change>> {
         let reader = self.objects.reader()?;

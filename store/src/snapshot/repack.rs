@@ -126,7 +126,7 @@ impl Snapshots {
 
     /// Joins small packs if there are many. Returns the joined ones with the name of the new pack;
     /// [`Snapshots::end_join`] removes them under the workspace's lock.
-    pub(crate) fn begin_join(&self, goes_on: &dyn Fn() -> bool) -> Result<Option<Joined>> {
+    pub(crate) fn begin_join(&self, goes_on: &dyn Fn() -> bool) -> Result<Option<JoinedPacks>> {
         let mut small = repack::list(&self.objects)?;
         small.retain(|pack| pack.bytes < LARGE);
         if small.len() <= MANY {
@@ -134,11 +134,11 @@ impl Snapshots {
         }
         self.check_room(small.iter().map(|pack| pack.bytes).sum())?;
         let new = repack::join(&self.objects, &small, goes_on)?;
-        Ok(new.map(|new| Joined { small, new }))
+        Ok(new.map(|new| JoinedPacks { small, new }))
     }
 
     /// See [`Snapshots::begin_join`].
-    pub(crate) fn end_join(&self, joined: &Joined) -> Result<()> {
+    pub(crate) fn end_join(&self, joined: &JoinedPacks) -> Result<()> {
         repack::remove(
             &self.objects,
             &joined.small,
@@ -216,7 +216,7 @@ fn names_of(packs: &[OldPack]) -> HashSet<&std::path::Path> {
 }
 
 /// Packs that one replaces.
-pub(crate) struct Joined {
+pub(crate) struct JoinedPacks {
     small: Vec<OldPack>,
     new: PathBuf,
 }

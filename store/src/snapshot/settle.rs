@@ -25,7 +25,7 @@ use crate::model::roots::Roots;
 use crate::objects::hash::{ObjectKind, blob_id};
 use crate::objects::pack::copy::Copied;
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
-use crate::objects::reader::Reader;
+use crate::objects::reader::ObjectReader;
 use crate::objects::tree::TreeMode;
 use crate::objects::{Objects, borrowed};
 
@@ -86,7 +86,12 @@ impl Reached {
     }
 
     /// Walks from the roots. Returns false where `goes_on` said so before the end.
-    pub fn walk(&mut self, reader: &Reader, roots: &Roots, goes_on: &dyn Fn() -> bool) -> bool {
+    pub fn walk(
+        &mut self,
+        reader: &ObjectReader,
+        roots: &Roots,
+        goes_on: &dyn Fn() -> bool,
+    ) -> bool {
         for root in &roots.trees {
             let mut rest = vec![(*root, Vec::new())];
             while let Some((id, path)) = rest.pop() {
@@ -185,7 +190,7 @@ pub(super) fn settle(
 
 /// Stores an object that no pack could be copied from: read singly, else made again of the file in the workspace.
 fn store_singly(
-    reader: &Reader,
+    reader: &ObjectReader,
     root: Option<&OwnedFd>,
     (id, path): (ObjectId, Option<Vec<u8>>),
     pack: &mut PackWriter,

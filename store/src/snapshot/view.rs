@@ -9,7 +9,7 @@ use crate::error::{Context, Error, Result};
 use crate::fs::threads;
 use crate::model::entry::{Entry, Mode, ObjectId, State};
 use crate::model::path::WorkspacePath;
-use crate::objects::reader::Reader;
+use crate::objects::reader::ObjectReader;
 use crate::objects::tree::{TreeEntry, TreeMode, lookup};
 
 /// More entries than any workspace has, and fewer than fill the memory: a small tree can name itself out of all bounds.
@@ -19,7 +19,7 @@ const DEEPEST: usize = 4096;
 
 /// A snapshot that is looked at.
 pub(crate) struct SnapshotView<'a> {
-    reader: &'a Reader,
+    reader: &'a ObjectReader,
     /// Its tree.
     pub tree: ObjectId,
     /// Its attributes.
@@ -29,7 +29,7 @@ pub(crate) struct SnapshotView<'a> {
 
 impl<'a> SnapshotView<'a> {
     /// Opens a snapshot.
-    pub(crate) fn open(reader: &'a Reader, snapshot: &Snapshot) -> Result<Self> {
+    pub(crate) fn open(reader: &'a ObjectReader, snapshot: &Snapshot) -> Result<Self> {
         let attributes = match snapshot.attributes {
             Some(id) => {
                 let decoded = Attributes::decode(&reader.blob(id)?);

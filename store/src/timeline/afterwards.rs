@@ -3,7 +3,7 @@
 //! Closing a step ends its tools with it. A tool of a recovered step that ended in that very moment was never told to have ended.
 
 use super::attribute::{Acting, step_of};
-use super::evidence::{Reach, Signs, Standing, Step};
+use super::evidence::{Reach, Signs, Step, StepStanding};
 use super::life;
 use crate::model::Milliseconds;
 use crate::sessions::{OpenStep, ToolRow};
@@ -17,14 +17,14 @@ pub(crate) fn step_afterwards(
 ) -> Step {
     let mut step = step.clone();
     let (standing, signs) = match finished_at {
-        None => (Standing::Cut, life::signs(&step, now)),
+        None => (StepStanding::Cut, life::signs(&step, now)),
         Some(end) if step.row.recovered => {
             for tool in &mut step.tools {
                 tool.finished_at = tool.finished_at.filter(|finished| *finished != end);
             }
-            (Standing::Cut, signs_until(&step, end))
+            (StepStanding::Cut, signs_until(&step, end))
         }
-        Some(_) => (Standing::Finished, life::told(&step)),
+        Some(_) => (StepStanding::Finished, life::told(&step)),
     };
     let mut known = step_of(&Acting {
         step: &step,
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_tool_that_the_end_of_its_step_ended_was_never_told_to_have_ended() {
         let known = step_afterwards(&step(true), Some(5_000), 10_000);
-        assert_eq!(known.standing, Standing::Cut);
+        assert_eq!(known.standing, StepStanding::Cut);
         let ends: Vec<_> = known.tools.iter().map(|tool| tool.ended_at).collect();
         assert_eq!(ends, [Some(30), None]);
         assert_eq!(known.signs.last, 40, "the later events are of later steps");
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_step_that_ended_by_itself_is_as_wide_as_its_tools() {
         let known = step_afterwards(&step(false), Some(5_000), 10_000);
-        assert_eq!(known.standing, Standing::Finished);
+        assert_eq!(known.standing, StepStanding::Finished);
         assert_eq!(known.tools[1].ended_at, Some(5_000));
     }
 }

@@ -13,7 +13,7 @@
 
 use ckpt_schema::ToolKind;
 
-use super::evidence::{self, Changed, Doubt, Evidence, Reach, Signs, Standing, Verdict};
+use super::evidence::{self, Changed, Doubt, Evidence, Reach, Signs, StepStanding, Verdict};
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
@@ -25,7 +25,7 @@ use crate::sessions::{ChangeRow, OpenStep, OuterTool, ToolRow};
 pub(crate) struct Acting<'a> {
     pub step: &'a OpenStep,
     /// Whether it is open, and if not, how it ended.
-    pub standing: Standing,
+    pub standing: StepStanding,
     /// What was last heard of its agent.
     pub signs: Signs,
     /// Whether it has ended before, and only a command of it goes on in the background.
@@ -98,7 +98,7 @@ fn step_of_outer(outer: &OuterTool) -> evidence::Step {
         started_at: outer.tool.started_at,
         tells_of_tools: true,
         tools: vec![tool_of(&outer.tool)],
-        standing: Standing::Finished,
+        standing: StepStanding::Finished,
         signs: Signs::default(),
         background_since: None,
         died_at: None,
@@ -285,7 +285,7 @@ mod tests {
             .iter()
             .map(|step| Acting {
                 step,
-                standing: Standing::Open,
+                standing: StepStanding::Open,
                 signs: Signs::default(),
                 is_over: false,
             })
@@ -306,7 +306,7 @@ mod tests {
         let inner = step("a", "r");
         let acting = [Acting {
             step: &inner,
-            standing: Standing::Open,
+            standing: StepStanding::Open,
             signs: Signs::default(),
             is_over: false,
         }];

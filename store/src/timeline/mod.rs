@@ -17,7 +17,7 @@ mod workspace;
 pub(crate) use adopt::{adopt, list as list_workspaces, offered};
 pub(crate) use afterwards::step_afterwards;
 pub(crate) use losses::{has_lost_rows, note, notice};
-pub(crate) use observe::{Before, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
+pub(crate) use observe::{Baseline, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
 pub(crate) use workspace::{CaptureOptions, PATIENCE, Place, parent_of};
 
 use crate::error::Result;

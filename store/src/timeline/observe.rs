@@ -4,7 +4,7 @@
 use rusqlite::Connection;
 
 use super::attribute::{Acting, Patch, attribute, consolidate};
-use super::evidence::Standing;
+use super::evidence::StepStanding;
 use super::life;
 use super::workspace::{CaptureOptions, Place};
 use crate::error::{ErrorKind, Result};
@@ -17,7 +17,7 @@ use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, SnapshotRow};
-use crate::snapshot::{Budget, Gap, GitState, Side, Snapshot, Snapshots, Taken};
+use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken};
 use crate::store::Store;
 
 /// A larger file's lines are not counted, in bytes.
@@ -31,7 +31,7 @@ pub(crate) struct Looking<'a> {
     /// The open steps of the workspace.
     pub open: &'a [OpenStep],
     /// Those that end with it, each with how.
-    pub closing: &'a [(&'a OpenStep, Standing)],
+    pub closing: &'a [(&'a OpenStep, StepStanding)],
     /// Says of which changes it is known whose they are: they stand elsewhere.
     pub known: Option<&'a dyn Fn(&Change) -> bool>,
     /// The options, the deadline and the progress callback.
@@ -71,7 +71,7 @@ impl Observation {
         store: &Store,
         place: &Place,
         snapshots: &Snapshots,
-        before: Before,
+        before: Baseline,
         looking: Looking<'_>,
     ) -> Result<Self> {
         let Looking {
@@ -81,7 +81,7 @@ impl Observation {
             ..
         } = looking;
         let connection = store.database.connection();
-        let Before { named, last } = before;
+        let Baseline { named, last } = before;
         let mut taken = place.take_with(store, snapshots, &named, how)?;
         let previous = last.as_ref().map(|last| last.id);
         let (mut patch, lost) = match patch_since(last.as_ref(), place, snapshots, &taken) {
@@ -238,13 +238,13 @@ pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
 }
 
 /// What is known before the workspace is looked at, read under its lock: nobody else looks meanwhile.
-pub(crate) struct Before {
+pub(crate) struct Baseline {
     /// The paths that tools named: they are captured although ignored.
     named: Vec<WorkspacePath>,
     last: Option<Last>,
 }
 
-impl Before {
+impl Baseline {
     /// Reads it. To be called in a transaction, since each statement takes the locks by itself otherwise.
     pub fn of(connection: &Connection, workspace_id: i64) -> Result<Self> {
         Ok(Self {
@@ -305,10 +305,10 @@ fn attributed(
                 .closing
                 .iter()
                 .find(|(closing, _)| closing.row.id == step.row.id);
-            let standing = closing.map_or(Standing::Open, |(_, standing)| *standing);
+            let standing = closing.map_or(StepStanding::Open, |(_, standing)| *standing);
             // The sender of this event is alive, and events report what it did unless they were cut off.
             let is_heard = Some(step.row.session_id.as_str()) == looking.session;
-            let signs = if is_heard && standing != Standing::Cut {
+            let signs = if is_heard && standing != StepStanding::Cut {
                 life::told(step)
             } else {
                 life::signs(step, now)
@@ -349,11 +349,11 @@ fn patch_since(
     if last.snapshot == taken.snapshot && last.gaps == taken.gaps {
         return Ok(Vec::new());
     }
-    let old = Side {
+    let old = PatchSide {
         snapshot: last.snapshot,
         gaps: &last.gaps,
     };
-    let new = Side {
+    let new = PatchSide {
         snapshot: taken.snapshot,
         gaps: &taken.gaps,
     };

@@ -28,7 +28,7 @@ pub(super) struct Transcript {
 }
 
 /// What an entry is about.
-enum Entry {
+enum TranscriptEntry {
     Work,
     Interruption,
 }
@@ -50,8 +50,8 @@ impl Transcript {
                 continue;
             };
             let time = match kind_of(&entry) {
-                Some(Entry::Work) => &mut transcript.worked_at,
-                Some(Entry::Interruption) => &mut transcript.interrupted_at,
+                Some(TranscriptEntry::Work) => &mut transcript.worked_at,
+                Some(TranscriptEntry::Interruption) => &mut transcript.interrupted_at,
                 None => continue,
             };
             *time = (*time).max(Some(at));
@@ -61,33 +61,38 @@ impl Transcript {
 }
 
 /// Returns what an entry is about. Only its structure counts: a model, a file or a command may say anything about interruptions.
-fn kind_of(entry: &Value) -> Option<Entry> {
+fn kind_of(entry: &Value) -> Option<TranscriptEntry> {
     let kind = entry["type"].as_str()?;
     match kind {
         // Codex wraps its entries. One that was aborted was interrupted, or replaced by the next message.
         "event_msg" | "response_item" => of_payload(&entry["payload"]),
         // Copilot CLI
-        "abort" => Some(Entry::Interruption),
+        "abort" => Some(TranscriptEntry::Interruption),
         // Gemini CLI
-        "info" => (entry["content"] == "Request cancelled.").then_some(Entry::Interruption),
+        "info" => {
+            (entry["content"] == "Request cancelled.").then_some(TranscriptEntry::Interruption)
+        }
         // Claude Code writes the mark and the results of tools in the user's name, and Gemini CLI the results.
-        "user" if is_mark(&entry["message"]["content"]) => Some(Entry::Interruption),
-        "user" => is_result(entry).then_some(Entry::Work),
-        "assistant" | "progress" | "tool_result" | "gemini" => Some(Entry::Work),
-        _ => (kind.starts_with("assistant.") || kind.starts_with("tool.")).then_some(Entry::Work),
+        "user" if is_mark(&entry["message"]["content"]) => Some(TranscriptEntry::Interruption),
+        "user" => is_result(entry).then_some(TranscriptEntry::Work),
+        "assistant" | "progress" | "tool_result" | "gemini" => Some(TranscriptEntry::Work),
+        _ => (kind.starts_with("assistant.") || kind.starts_with("tool."))
+            .then_some(TranscriptEntry::Work),
     }
 }
 
 /// What is in an entry of Codex.
-fn of_payload(payload: &Value) -> Option<Entry> {
+fn of_payload(payload: &Value) -> Option<TranscriptEntry> {
     match payload["type"].as_str()? {
-        "turn_aborted" => Some(Entry::Interruption),
+        "turn_aborted" => Some(TranscriptEntry::Interruption),
         "function_call"
         | "custom_tool_call"
         | "function_call_output"
-        | "custom_tool_call_output" => Some(Entry::Work),
-        "message" => (payload["role"] == "assistant").then_some(Entry::Work),
-        "item_completed" => (payload["item"]["type"] != "UserMessage").then_some(Entry::Work),
+        | "custom_tool_call_output" => Some(TranscriptEntry::Work),
+        "message" => (payload["role"] == "assistant").then_some(TranscriptEntry::Work),
+        "item_completed" => {
+            (payload["item"]["type"] != "UserMessage").then_some(TranscriptEntry::Work)
+        }
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use crate::timeline::Place;
 
 /// How the bytes are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum By {
+pub enum Grouping {
     /// By workspace.
     #[default]
     Workspace,
@@ -25,7 +25,7 @@ pub enum By {
     Age,
 }
 
-impl By {
+impl Grouping {
     const fn name(self) -> &'static str {
         match self {
             Self::Workspace => "workspace",
@@ -47,7 +47,7 @@ const AGES: [(Milliseconds, &str); 5] = [
 ];
 
 /// Measures the store, and notes the sizes of its snapshots.
-pub(crate) fn du(store: &mut Store, by: By) -> Result<DuReport> {
+pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
     let sizes = sizes::of_store(store)?;
     let now = store.now();
     let mut rows: BTreeMap<(usize, Option<String>), (u64, u64)> = BTreeMap::new();
@@ -68,7 +68,7 @@ pub(crate) fn du(store: &mut Store, by: By) -> Result<DuReport> {
     }
     reclaimable += gc::prunable_bytes(store, now)?;
     let mut rows: Vec<_> = rows.into_iter().collect();
-    if by != By::Age {
+    if by != Grouping::Age {
         rows.sort_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
     }
     Ok(DuReport {
@@ -94,12 +94,17 @@ pub(crate) fn du(store: &mut Store, by: By) -> Result<DuReport> {
 }
 
 /// Returns the row of a snapshot: its place in the order, and its name.
-fn key(by: By, place: &Place, snapshot: &Measured, now: Milliseconds) -> (usize, Option<String>) {
+fn key(
+    by: Grouping,
+    place: &Place,
+    snapshot: &Measured,
+    now: Milliseconds,
+) -> (usize, Option<String>) {
     match by {
-        By::Workspace => (0, Some(place.root.to_string_lossy().into_owned())),
-        By::Session => (0, snapshot.session.clone()),
-        By::Message => (0, snapshot.message.clone()),
-        By::Age => {
+        Grouping::Workspace => (0, Some(place.root.to_string_lossy().into_owned())),
+        Grouping::Session => (0, snapshot.session.clone()),
+        Grouping::Message => (0, snapshot.message.clone()),
+        Grouping::Age => {
             let age = now.saturating_sub(snapshot.taken_at);
             let at = AGES
                 .iter()

@@ -27,7 +27,7 @@ use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::sessions::forget::{self, Belongings};
 use crate::sessions::{self, OpenStep};
-use crate::snapshot::{Gone, PathPattern, Rewritten};
+use crate::snapshot::{ForgottenPath, PathPattern, Rewritten};
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place, life};
 
@@ -47,12 +47,12 @@ pub enum What {
 }
 
 /// What is forgotten of a workspace that stays.
-enum Part {
+enum ForgetPart {
     Paths(PathPattern),
     Of(Belongings),
 }
 
-impl Part {
+impl ForgetPart {
     fn has_file(&self, path: &[u8], id: ObjectId) -> bool {
         match self {
             Self::Paths(pattern) => pattern.is_at_or_above(path),
@@ -237,7 +237,7 @@ fn check_idle(store: &Store, place: &Place) -> Result<()> {
     Ok(())
 }
 
-fn part(store: &Store, place: &Place, what: &What) -> Result<Part> {
+fn part(store: &Store, place: &Place, what: &What) -> Result<ForgetPart> {
     let connection = store.database.connection();
     Ok(match what {
         What::Path(pattern) => {
@@ -250,11 +250,11 @@ fn part(store: &Store, place: &Place, what: &What) -> Result<Part> {
                 Error::failed(format!("`{pattern}` is no pattern of what to forget"))
                     .hint("it is as in an ignore file, without `!`: `*.env`, `/config/keys/`")
             })?;
-            Part::Paths(parsed)
+            ForgetPart::Paths(parsed)
         }
-        What::Message(id) => Part::Of(forget::belongings_of_message(connection, id)?),
-        What::Session(id) => Part::Of(forget::belongings_of_session(connection, id)?),
-        What::Workspace | What::All => Part::Of(Belongings::default()),
+        What::Message(id) => ForgetPart::Of(forget::belongings_of_message(connection, id)?),
+        What::Session(id) => ForgetPart::Of(forget::belongings_of_session(connection, id)?),
+        What::Workspace | What::All => ForgetPart::Of(Belongings::default()),
     })
 }
 
@@ -280,7 +280,7 @@ fn whole(store: &mut Store, place: &Place, dry_run: bool) -> Result<ForgetWorksp
 fn forget_part(
     store: &mut Store,
     place: &Place,
-    part: &Part,
+    part: &ForgetPart,
     dry_run: bool,
 ) -> Result<ForgetWorkspace> {
     let has_objects = place.folder.join("repository.git").is_dir();
@@ -369,8 +369,8 @@ fn sweep(store: &mut Store, place: &Place) -> Result<()> {
         .write(|connection| sessions::note_unswept(connection, place.row.id, false))
 }
 
-fn gaps(gone: &[Gone]) -> Vec<Gap> {
-    let gap = |gone: &Gone| Gap {
+fn gaps(gone: &[ForgottenPath]) -> Vec<Gap> {
+    let gap = |gone: &ForgottenPath| Gap {
         path: gone.path.clone(),
         reason: if gone.is_directory {
             GapReason::ForgottenDirectory

@@ -11,20 +11,20 @@ use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
-use crate::agents::settings::target::{Target, enables_package, names_package};
-use crate::agents::settings::version::{Version, Versions};
+use crate::agents::settings::target::{AgentTarget, enables_package, names_package};
+use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
 /// Claude Code.
-pub const TARGET: Target = Target {
+pub const TARGET: AgentTarget = AgentTarget {
     agent: "claude-code",
     programs: &["claude"],
-    versions: &Versions {
+    versions: &AgentVersions {
         agent: "Claude Code",
         package: "@anthropic-ai/claude-code",
-        lowest: Version(2, 0, 0),
+        lowest: AgentVersion(2, 0, 0),
         lower_were_tried: false,
         lacks: &[(
-            Version(2, 1, 118),
+            AgentVersion(2, 1, 118),
             "does not report where a step ends: everything that it does for a message is one step",
         )],
     },
@@ -69,14 +69,14 @@ pub const EVENTS: &[HookEvent] = &[
 ];
 
 /// The first version that passes over an event that it does not know.
-const PASSES_OVER_EVENTS: Version = Version(2, 1, 101);
+const PASSES_OVER_EVENTS: AgentVersion = AgentVersion(2, 1, 101);
 
 /// Returns a version that is known to take an event well.
-fn since(event: &str) -> Version {
+fn since(event: &str) -> AgentVersion {
     match event {
-        "PermissionRequest" | "PostToolUseFailure" | "SubagentStart" => Version(2, 1, 100),
+        "PermissionRequest" | "PostToolUseFailure" | "SubagentStart" => AgentVersion(2, 1, 100),
         "PostToolBatch" => PASSES_OVER_EVENTS,
-        _ => Version(0, 0, 0),
+        _ => AgentVersion(0, 0, 0),
     }
 }
 

@@ -6,17 +6,17 @@ use crate::agents::settings::command;
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
-use crate::agents::settings::target::Target;
-use crate::agents::settings::version::{Version, Versions};
+use crate::agents::settings::target::AgentTarget;
+use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
 /// Cline.
-pub const TARGET: Target = Target {
+pub const TARGET: AgentTarget = AgentTarget {
     agent: "cline",
     programs: &["cline"],
-    versions: &Versions {
+    versions: &AgentVersions {
         agent: "Cline",
         package: "cline",
-        lowest: Version(3, 0, 57),
+        lowest: AgentVersion(3, 0, 57),
         lower_were_tried: false,
         lacks: &[],
     },

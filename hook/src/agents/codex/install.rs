@@ -14,17 +14,17 @@ use crate::agents::settings::edit::Edit;
 use crate::agents::settings::file;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable, positions};
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
-use crate::agents::settings::target::Target;
-use crate::agents::settings::version::{Version, Versions};
+use crate::agents::settings::target::AgentTarget;
+use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
 /// Codex.
-pub const TARGET: Target = Target {
+pub const TARGET: AgentTarget = AgentTarget {
     agent: "codex",
     programs: &["codex"],
-    versions: &Versions {
+    versions: &AgentVersions {
         agent: "Codex",
         package: "@openai/codex",
-        lowest: Version(0, 124, 0),
+        lowest: AgentVersion(0, 124, 0),
         lower_were_tried: true,
         lacks: &[],
     },

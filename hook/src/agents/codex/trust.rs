@@ -9,8 +9,8 @@ use ckpt_store::error::{Context, Error, Result};
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
-use crate::agents::settings::content::{Content, OwnHandlers};
-use crate::agents::settings::hook_table::Position;
+use crate::agents::settings::content::{OwnHandlers, SettingsContent};
+use crate::agents::settings::hook_table::HandlerPosition;
 use crate::agents::settings::target::is_package;
 use ckpt_store::model::hex::Hex;
 
@@ -19,7 +19,7 @@ pub struct Trust(Vec<(String, String)>);
 
 impl Trust {
     /// Returns the trust in handlers that are at these places of a `hooks.json`.
-    pub fn in_handlers(hooks_json: &Path, positions: &[Position]) -> Self {
+    pub fn in_handlers(hooks_json: &Path, positions: &[HandlerPosition]) -> Self {
         Self(
             positions
                 .iter()
@@ -52,7 +52,7 @@ impl Trust {
     }
 }
 
-impl Content for Trust {
+impl SettingsContent for Trust {
     /// Returns the settings with the hashes in them, all other bytes as they were.
     ///
     /// # Errors
@@ -140,8 +140,8 @@ pub fn trusts_project(config: &str, project: &Path) -> bool {
 }
 
 /// Codex names a hook by its file, the event in snake case, and its place in the event's list.
-fn key(hooks_json: &Path, position: &Position) -> String {
-    let Position {
+fn key(hooks_json: &Path, position: &HandlerPosition) -> String {
+    let HandlerPosition {
         event,
         group,
         handler,
@@ -155,7 +155,7 @@ fn key(hooks_json: &Path, position: &Position) -> String {
 }
 
 /// The hash of the handler as compact JSON with sorted names, as Codex 0.169.0 computes it.
-fn hash(position: &Position) -> Option<String> {
+fn hash(position: &HandlerPosition) -> Option<String> {
     let command = position.handler_json.get("command")?;
     let timeout = position.handler_json.get("timeout")?;
     let event = snake_case(&position.event);

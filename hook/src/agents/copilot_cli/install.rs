@@ -12,21 +12,21 @@ use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, positions};
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
-use crate::agents::settings::target::{Target, enables_package, names_package};
-use crate::agents::settings::version::{Version, Versions};
+use crate::agents::settings::target::{AgentTarget, enables_package, names_package};
+use crate::agents::settings::version::{AgentVersion, AgentVersions};
 use crate::agents::settings::{command, file};
 
 /// Copilot CLI.
-pub const TARGET: Target = Target {
+pub const TARGET: AgentTarget = AgentTarget {
     agent: "copilot-cli",
     programs: &["copilot"],
-    versions: &Versions {
+    versions: &AgentVersions {
         agent: "Copilot CLI",
         package: "@github/copilot",
-        lowest: Version(1, 0, 34),
+        lowest: AgentVersion(1, 0, 34),
         lower_were_tried: false,
         lacks: &[(
-            Version(1, 0, 102),
+            AgentVersion(1, 0, 102),
             "may list the task of a sub-agent as a message of a session of its own",
         )],
     },

@@ -10,17 +10,17 @@ use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
-use crate::agents::settings::target::Target;
-use crate::agents::settings::version::{Version, Versions};
+use crate::agents::settings::target::AgentTarget;
+use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
 /// Gemini CLI.
-pub const TARGET: Target = Target {
+pub const TARGET: AgentTarget = AgentTarget {
     agent: "gemini-cli",
     programs: &["gemini"],
-    versions: &Versions {
+    versions: &AgentVersions {
         agent: "Gemini CLI",
         package: "@google/gemini-cli",
-        lowest: Version(0, 26, 0),
+        lowest: AgentVersion(0, 26, 0),
         lower_were_tried: true,
         lacks: &[],
     },

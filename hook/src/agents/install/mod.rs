@@ -16,7 +16,7 @@ use super::settings::change::change;
 use super::settings::edit::EditKind;
 use super::settings::file;
 use super::settings::memory::Memory;
-use super::settings::target::Target;
+use super::settings::target::AgentTarget;
 use crate::agents::{
     self, claude_code, cline, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code,
 };
@@ -24,7 +24,7 @@ use crate::agents::{
 pub use super::settings::advice::Advice;
 pub use super::settings::installed::{AgentState, Installation, Installed};
 pub use super::settings::place::{SettingsPlace, SettingsScope};
-pub use super::settings::target::Presence;
+pub use super::settings::target::AgentPresence;
 
 /// How long agents are configured to wait for the hook: far longer than its own default deadline.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -67,7 +67,7 @@ pub fn check_known(agents: &[String]) -> Result<()> {
 }
 
 /// Returns the agents into whose settings the hook can be put, and whether each is on this machine.
-pub fn look_around(place: &SettingsPlace<'_>) -> Vec<(&'static str, Presence)> {
+pub fn look_around(place: &SettingsPlace<'_>) -> Vec<(&'static str, AgentPresence)> {
     TARGETS
         .iter()
         .map(|target| (target.agent, target.presence(place)))
@@ -137,7 +137,7 @@ fn once([user, mut project]: [Installed; 2]) -> Vec<Installed> {
 }
 
 /// The agents into whose settings we can put our hook.
-const TARGETS: &[Target] = &[
+const TARGETS: &[AgentTarget] = &[
     claude_code::install::TARGET,
     codex::install::TARGET,
     gemini_cli::install::TARGET,
@@ -149,7 +149,7 @@ const TARGETS: &[Target] = &[
     pi::install::TARGET,
 ];
 
-fn target(agent: &str) -> Result<&'static Target> {
+fn target(agent: &str) -> Result<&'static AgentTarget> {
     TARGETS
         .iter()
         .find(|target| target.agent == agent)

@@ -11,17 +11,17 @@ use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
-use crate::agents::settings::target::{Target, names_package};
-use crate::agents::settings::version::{Version, Versions};
+use crate::agents::settings::target::{AgentTarget, names_package};
+use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
 /// opencode.
-pub const OPENCODE: Target = Target {
+pub const OPENCODE: AgentTarget = AgentTarget {
     agent: "opencode",
     programs: &["opencode"],
-    versions: &Versions {
+    versions: &AgentVersions {
         agent: "opencode",
         package: "opencode-ai",
-        lowest: Version(1, 0, 152),
+        lowest: AgentVersion(1, 0, 152),
         lower_were_tried: false,
         lacks: &[],
     },
@@ -35,13 +35,13 @@ pub const OPENCODE: Target = Target {
 };
 
 /// Kilo.
-pub const KILO: Target = Target {
+pub const KILO: AgentTarget = AgentTarget {
     agent: "kilo",
     programs: &["kilo", "kilocode"],
-    versions: &Versions {
+    versions: &AgentVersions {
         agent: "Kilo",
         package: "@kilocode/cli",
-        lowest: Version(7, 7, 7),
+        lowest: AgentVersion(7, 7, 7),
         lower_were_tried: false,
         lacks: &[],
     },

@@ -150,14 +150,14 @@ fn decode(raw: &str) -> Option<String> {
     let mut deserializer = serde_json::Deserializer::from_str(raw);
     // As bytes, because a lone surrogate is an error in a string.
     (&mut deserializer)
-        .deserialize_bytes(Text)
+        .deserialize_bytes(JsonText)
         .ok()
         .map(Cow::into_owned)
 }
 
-struct Text;
+struct JsonText;
 
-impl<'de> Visitor<'de> for Text {
+impl<'de> Visitor<'de> for JsonText {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,7 +173,7 @@ impl<'de> Visitor<'de> for Text {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Text {
+impl<'de> DeserializeSeed<'de> for JsonText {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -200,7 +200,7 @@ impl<'a> Visitor<'a> for Fields<'_, 'a> {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key_seed(Text)? {
+        while let Some(name) = map.next_key_seed(JsonText)? {
             let value = map.next_value()?;
             if self.0.len() < MAX_FIELDS {
                 self.0.push((name, value));

@@ -3,23 +3,23 @@
 use ckpt_store::error::Result;
 use serde_json::{Value, json};
 
-use crate::agents::own_command::{COMMANDS, Command};
+use crate::agents::own_command::{COMMANDS, OwnCommand};
 use crate::agents::settings::command;
 use crate::agents::settings::commands::words;
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
-use crate::agents::settings::target::Target;
-use crate::agents::settings::version::{Version, Versions};
+use crate::agents::settings::target::AgentTarget;
+use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
 /// Pi.
-pub const TARGET: Target = Target {
+pub const TARGET: AgentTarget = AgentTarget {
     agent: "pi",
     programs: &["pi"],
-    versions: &Versions {
+    versions: &AgentVersions {
         agent: "Pi",
         package: "@mariozechner/pi-coding-agent",
-        lowest: Version(0, 52, 8),
+        lowest: AgentVersion(0, 52, 8),
         lower_were_tried: false,
         lacks: &[],
     },
@@ -56,7 +56,7 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
 
 /// Returns the words of our command line, and what they do, for each command inside Pi.
 fn commands() -> Value {
-    let command = |command: &Command| json!({"words": words(command), "about": command.about});
+    let command = |command: &OwnCommand| json!({"words": words(command), "about": command.about});
     COMMANDS
         .iter()
         .map(|each| (each.name.to_owned(), command(each)))

@@ -10,17 +10,17 @@ use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
-use crate::agents::settings::target::Target;
-use crate::agents::settings::version::{Version, Versions};
+use crate::agents::settings::target::AgentTarget;
+use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
 /// Qwen Code.
-pub const TARGET: Target = Target {
+pub const TARGET: AgentTarget = AgentTarget {
     agent: "qwen-code",
     programs: &["qwen"],
-    versions: &Versions {
+    versions: &AgentVersions {
         agent: "Qwen Code",
         package: "@qwen-code/qwen-code",
-        lowest: Version(0, 15, 10),
+        lowest: AgentVersion(0, 15, 10),
         lower_were_tried: false,
         lacks: &[],
     },

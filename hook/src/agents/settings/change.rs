@@ -10,7 +10,7 @@ use super::edit::{Edit, EditKind};
 use super::file;
 use super::memory::{Memory, missing_folders};
 use super::place::{SettingsPlace, SettingsScope};
-use super::target::Target;
+use super::target::AgentTarget;
 
 /// Plans the change of all files of an agent, and carries it out if none was refused.
 ///
@@ -18,7 +18,7 @@ use super::target::Target;
 ///
 /// A settings file that cannot be read, understood or written; it is left as it was.
 pub fn change(
-    target: &Target,
+    target: &AgentTarget,
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
     dry_run: bool,
@@ -94,7 +94,7 @@ fn carry_out(
 
 /// What there is to say of the whole installation.
 fn notes(
-    target: &Target,
+    target: &AgentTarget,
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
     file: &Path,

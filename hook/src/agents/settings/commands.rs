@@ -13,7 +13,7 @@ use super::content::SettingsFile;
 use super::hook_table::HookTable;
 use super::own_file::OwnFile;
 use super::place::{SettingsPlace, SettingsScope};
-use crate::agents::own_command::{COMMANDS, Command, SENTENCE};
+use crate::agents::own_command::{COMMANDS, OwnCommand, SENTENCE};
 
 /// How an agent wants to have its commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub fn files(
     place: &SettingsPlace<'_>,
 ) -> Result<Vec<SettingsFile>> {
     let binary = command::text(place.binary)?;
-    let file = |command: &Command| {
+    let file = |command: &OwnCommand| {
         let content = |text: String| {
             let marker = SENTENCE.to_owned();
             Box::new(OwnFile {
@@ -83,8 +83,8 @@ pub fn files_beside(
 }
 
 /// Returns the names and texts of a command's files; `program` is what a shell calls us by.
-pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, String)> {
-    let Command {
+pub fn texts(form: Form, command: &OwnCommand, program: &str) -> Vec<(String, String)> {
+    let OwnCommand {
         name, line, about, ..
     } = *command;
     let runs = |before: &str, arguments: &str, after: &str| {
@@ -133,8 +133,8 @@ pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, Strin
 }
 
 /// Claude Code asks before it runs a line, unless the file says that it may.
-fn with_permission(command: &Command, program: &str, text: &str) -> (String, String) {
-    let Command {
+fn with_permission(command: &OwnCommand, program: &str, text: &str) -> (String, String) {
+    let OwnCommand {
         name,
         line,
         about,
@@ -158,7 +158,7 @@ const ADVICE: &str = "Tell the user in a sentence or two what it says, and do no
                       What you remember of files that it names is out of date.";
 
 /// Returns the words of a command's line, as a list for a plugin that runs it.
-pub fn words(command: &Command) -> Value {
+pub fn words(command: &OwnCommand) -> Value {
     command.line.split(' ').map(Value::from).collect()
 }
 
@@ -172,8 +172,8 @@ fn of_session(variable: &str, arguments: &str) -> String {
 }
 
 /// The tool that runs it belongs to the session, which therefore counts as busy: hence `--force`.
-fn skill(command: &Command, program: &str) -> Vec<(String, String)> {
-    let Command {
+fn skill(command: &OwnCommand, program: &str) -> Vec<(String, String)> {
+    let OwnCommand {
         name, line, about, ..
     } = *command;
     let force = if line == "inside status" {

@@ -11,7 +11,7 @@ pub struct SettingsFile {
     /// The mode where the file is new.
     pub mode: u32,
     /// The content that we want in it.
-    pub content: Box<dyn Content>,
+    pub content: Box<dyn SettingsContent>,
 }
 
 /// Our handlers in a table.
@@ -28,7 +28,7 @@ pub struct OwnHandlers {
 }
 
 /// What we want in a settings file.
-pub trait Content {
+pub trait SettingsContent {
     /// Returns a text with what we want in it, all other bytes as they were.
     ///
     /// # Errors
@@ -40,14 +40,14 @@ pub trait Content {
     ///
     /// # Errors
     ///
-    /// As for [`Content::insert`].
+    /// As for [`SettingsContent::insert`].
     fn remove(&self, text: &str) -> Result<Option<String>>;
 
     /// Returns our handlers in a text.
     ///
     /// # Errors
     ///
-    /// As for [`Content::insert`].
+    /// As for [`SettingsContent::insert`].
     fn find(&self, text: &str) -> Result<OwnHandlers>;
 
     /// Returns whether a text is somebody else's, and stays: what we want in the file is not needed.

@@ -10,10 +10,10 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstObjectProp, CstRo
 use serde_json::{Value, json};
 
 use super::command;
-use super::content::{Content, OwnHandlers, SettingsFile};
+use super::content::{OwnHandlers, SettingsContent, SettingsFile};
 use super::jsonc::{append_element, append_property, input, is_empty_object, parse, replace};
 use super::place::{SettingsPlace, SettingsScope};
-use super::version::Version;
+use super::version::AgentVersion;
 
 /// What we want in the table: a handler an event, in the order in which they are written.
 pub struct HookTable {
@@ -29,7 +29,7 @@ pub struct Handler(pub Vec<(&'static str, Value)>);
 
 /// Where one of our handlers stands.
 #[derive(Debug)]
-pub struct Position {
+pub struct HandlerPosition {
     /// The event.
     pub event: String,
     /// The place of its group in the event's list.
@@ -66,8 +66,12 @@ impl HookTable {
 
     /// Returns the table with only those events that an agent knows, for agents that reject unknown ones. If the
     /// version is not known, existing handlers of newer events stay.
-    pub fn known_to(self, version: Option<Version>, since: impl Fn(&str) -> Version) -> Self {
-        let lowest = Version(0, 0, 0);
+    pub fn known_to(
+        self,
+        version: Option<AgentVersion>,
+        since: impl Fn(&str) -> AgentVersion,
+    ) -> Self {
+        let lowest = AgentVersion(0, 0, 0);
         let (handlers, others) = self
             .handlers
             .into_iter()
@@ -83,7 +87,7 @@ impl HookTable {
     }
 }
 
-impl Content for HookTable {
+impl SettingsContent for HookTable {
     /// Returns the text with our handlers in it, all other bytes as they were.
     ///
     /// # Errors
@@ -272,12 +276,12 @@ pub fn settings(text: &str) -> Result<Value> {
 /// # Errors
 ///
 /// As for [`HookTable::insert`].
-pub fn positions(text: &str) -> Result<Vec<Position>> {
+pub fn positions(text: &str) -> Result<Vec<HandlerPosition>> {
     let mut positions = Vec::new();
     for event in hooks(&parse(text)?)?.iter().flat_map(events) {
         for own in own_handlers(&groups(&event)?) {
             let handler_json = own.node.to_serde_value().unwrap_or_default();
-            positions.push(Position {
+            positions.push(HandlerPosition {
                 event: name(&event),
                 group: own.group,
                 handler: own.handler,

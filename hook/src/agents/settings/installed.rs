@@ -8,8 +8,8 @@ use super::advice::Advice;
 use super::content::{OwnHandlers, SettingsFile};
 use super::file;
 use super::place::{SettingsPlace, SettingsScope};
-use super::target::{Presence, Target};
-use super::version::Version;
+use super::target::{AgentPresence, AgentTarget};
+use super::version::AgentVersion;
 
 /// How much of our hook is in a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,13 +69,13 @@ pub struct AgentState {
     /// Versions of the agent that were seen at work with the hook; none: written from documentation.
     pub proven_on: &'static [&'static str],
     /// The version on this machine, if known.
-    pub version: Option<Version>,
+    pub version: Option<AgentVersion>,
     /// The lowest in which something is recorded.
-    pub lowest: Option<Version>,
+    pub lowest: Option<AgentVersion>,
     /// What a user of the version should know.
     pub advice: Vec<Advice>,
     /// Whether the agent is on this machine, or `None` for an agent whose settings we do not know.
-    pub presence: Option<Presence>,
+    pub presence: Option<AgentPresence>,
     /// The file that says that our package is installed in the agent.
     pub package: Option<PathBuf>,
     /// The user's settings and the project's; empty for an agent whose settings we do not know.
@@ -91,7 +91,7 @@ impl AgentState {
     }
 }
 
-impl Target {
+impl AgentTarget {
     /// Returns what is installed in the settings of a scope.
     pub fn look(&self, scope: SettingsScope, place: &SettingsPlace<'_>) -> Installed {
         let files = (self.files)(scope, place);

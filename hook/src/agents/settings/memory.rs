@@ -25,7 +25,7 @@ struct RememberedFile {
     /// The hash of the text with the hook in it, as it was written.
     after: String,
     /// The file before.
-    before: Before,
+    before: Original,
     /// The folders that were made for it.
     folders: BTreeSet<PathBuf>,
 }
@@ -33,7 +33,7 @@ struct RememberedFile {
 /// What was there before the hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Before {
+enum Original {
     /// What is left when the hook is taken out.
     Rest,
     /// No file.
@@ -69,14 +69,14 @@ impl Memory {
         let rest = edit.file.content.remove(text)?;
         Ok(match self.kept.get(&edit.file.path) {
             Some(kept) if kept.after == hash(text) => match &kept.before {
-                Before::Rest => rest,
-                Before::Absent => None,
-                Before::Text(before) => Some(before.clone()),
+                Original::Rest => rest,
+                Original::Absent => None,
+                Original::Text(before) => Some(before.clone()),
             },
             // Somebody has edited it since, and nothing is left of that: what was there first is there again.
             Some(kept) if rest.is_none() => match &kept.before {
-                Before::Text(before) => Some(before.clone()),
-                Before::Rest | Before::Absent => None,
+                Original::Text(before) => Some(before.clone()),
+                Original::Rest | Original::Absent => None,
             },
             _ => rest,
         })
@@ -93,9 +93,9 @@ impl Memory {
         };
         let original = self.original(edit)?;
         let before = match original {
-            original if original == edit.file.content.remove(after)? => Before::Rest,
-            None => Before::Absent,
-            Some(text) => Before::Text(text),
+            original if original == edit.file.content.remove(after)? => Original::Rest,
+            None => Original::Absent,
+            Some(text) => Original::Text(text),
         };
         let path = &edit.file.path;
         let mut folders = missing_folders(path);

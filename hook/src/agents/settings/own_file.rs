@@ -3,7 +3,7 @@
 use ckpt_store::error::{Error, Result};
 
 use super::command;
-use super::content::{Content, OwnHandlers};
+use super::content::{OwnHandlers, SettingsContent};
 
 /// What we want in a file of our own.
 pub struct OwnFile {
@@ -34,7 +34,7 @@ impl OwnFile {
     }
 }
 
-impl Content for OwnFile {
+impl SettingsContent for OwnFile {
     /// Returns the text that the file is to have.
     ///
     /// # Errors

@@ -9,23 +9,23 @@ use super::advice::Advice;
 use super::content::SettingsFile;
 use super::edit::Edit;
 use super::place::{SettingsPlace, SettingsScope};
-use super::version::{Version, Versions};
+use super::version::{AgentVersion, AgentVersions};
 use super::{file, hook_table};
 
 /// Returns a settings file that depends on what becomes of another one.
 pub type Follow = fn(&SettingsPlace<'_>, &Edit) -> Result<Option<SettingsFile>>;
 
 /// Returns why a hook that is installed may still not be called, from its settings file and that file's text.
-pub type Check = fn(SettingsScope, &SettingsPlace<'_>, &Path, &str) -> Result<Vec<Advice>>;
+pub type HookCheck = fn(SettingsScope, &SettingsPlace<'_>, &Path, &str) -> Result<Vec<Advice>>;
 
 /// An agent's settings.
-pub struct Target {
+pub struct AgentTarget {
     /// The agent's name.
     pub agent: &'static str,
     /// The programs by which the agent is found on this machine.
     pub programs: &'static [&'static str],
     /// What is known of its versions.
-    pub versions: &'static Versions,
+    pub versions: &'static AgentVersions,
     /// Returns the directory that the agent keeps for its user.
     pub home: fn(&SettingsPlace<'_>) -> PathBuf,
     /// Returns the file that says that our package is installed in the agent, by the agent's own command.
@@ -35,7 +35,7 @@ pub struct Target {
     /// Returns a file that depends on what becomes of the first one.
     pub follow: Option<Follow>,
     /// Returns why an installation that is there may not work.
-    pub check: Option<Check>,
+    pub check: Option<HookCheck>,
     /// What the user should know once it is installed.
     pub notes: &'static [&'static str],
     /// What the user should know, too, once it is installed in a project.
@@ -48,14 +48,14 @@ const PROJECT_NOTE: &str =
 
 /// Whether an agent is on this machine, and by what that was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Presence {
+pub struct AgentPresence {
     /// Whether it is.
     pub found: bool,
     /// What there is of it, or what there is not.
     pub reason: String,
 }
 
-impl Target {
+impl AgentTarget {
     /// Returns what the user should know once it is installed.
     pub fn notes_for(&self, scope: SettingsScope) -> Vec<String> {
         let project = match scope {
@@ -98,14 +98,14 @@ impl Target {
     }
 
     /// Returns the version of the agent on this machine, if known.
-    pub fn version(&self, place: &SettingsPlace<'_>) -> Option<Version> {
+    pub fn version(&self, place: &SettingsPlace<'_>) -> Option<AgentVersion> {
         self.versions.of(&self.program(place)?)
     }
 
     /// Looks for the agent: its program, else the directory that it keeps for its user.
-    pub fn presence(&self, place: &SettingsPlace<'_>) -> Presence {
+    pub fn presence(&self, place: &SettingsPlace<'_>) -> AgentPresence {
         if let Some(program) = self.program(place) {
-            return Presence {
+            return AgentPresence {
                 found: true,
                 reason: format!("`{}`", program.display()),
             };
@@ -118,12 +118,12 @@ impl Target {
             .collect::<Vec<_>>()
             .join(" or ");
         if home.is_dir() {
-            return Presence {
+            return AgentPresence {
                 found: true,
                 reason: format!("`{}`", home.display()),
             };
         }
-        Presence {
+        AgentPresence {
             found: false,
             reason: format!("no program {programs}, no directory `{}`", home.display()),
         }

@@ -18,21 +18,21 @@ use super::file;
 
 /// A version: three numbers, without what may follow them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(pub u32, pub u32, pub u32);
+pub struct AgentVersion(pub u32, pub u32, pub u32);
 
 /// What is known of an agent's versions.
 #[derive(Debug)]
-pub struct Versions {
+pub struct AgentVersions {
     /// What people call the agent.
     pub agent: &'static str,
     /// The npm package that it comes in.
     pub package: &'static str,
     /// The lowest in which something is recorded.
-    pub lowest: Version,
+    pub lowest: AgentVersion,
     /// Whether lower ones were tried and record nothing; if not, nobody tried them.
     pub lower_were_tried: bool,
     /// What older versions do not report, each with the first version that does.
-    pub lacks: &'static [(Version, &'static str)],
+    pub lacks: &'static [(AgentVersion, &'static str)],
 }
 
 /// So long a program may take to say its version.
@@ -41,13 +41,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many bytes of its output are read.
 const MOST_READ: u64 = 4096;
 
-impl fmt::Display for Version {
+impl fmt::Display for AgentVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}.{}.{}", self.0, self.1, self.2)
     }
 }
 
-impl Version {
+impl AgentVersion {
     /// Returns the first version in a text: `2.1.100 (Claude Code)`, `codex-cli 0.129.0`.
     fn first_in(text: &str) -> Option<Self> {
         text.split_whitespace().find_map(Self::parse)
@@ -65,9 +65,9 @@ impl Version {
     }
 }
 
-impl Versions {
+impl AgentVersions {
     /// Returns what a user of a version should know: what is not recorded, and from which version on it is.
-    pub fn advice(&self, version: Version) -> Vec<Advice> {
+    pub fn advice(&self, version: AgentVersion) -> Vec<Advice> {
         let Self { agent, lowest, .. } = self;
         if version < *lowest && !self.lower_were_tried {
             return vec![Advice {
@@ -93,8 +93,8 @@ impl Versions {
     }
 
     /// Returns the version of a program.
-    pub fn of(&self, program: &Path) -> Option<Version> {
-        static KNOWN: Mutex<BTreeMap<PathBuf, Option<Version>>> = Mutex::new(BTreeMap::new());
+    pub fn of(&self, program: &Path) -> Option<AgentVersion> {
+        static KNOWN: Mutex<BTreeMap<PathBuf, Option<AgentVersion>>> = Mutex::new(BTreeMap::new());
         let program = file::real(program);
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(version) = known().get(&program) {
@@ -109,7 +109,7 @@ impl Versions {
 }
 
 /// Returns the version in the `package.json` above a program, if it is the agent's.
-fn in_package(program: &Path, package: &str) -> Option<Version> {
+fn in_package(program: &Path, package: &str) -> Option<AgentVersion> {
     let manifest = |folder: &Path| {
         let text = file::read(&folder.join("package.json")).ok().flatten()?;
         serde_json::from_str::<Value>(&text).ok()
@@ -119,16 +119,16 @@ fn in_package(program: &Path, package: &str) -> Option<Version> {
         let name = manifest.get("name").and_then(Value::as_str);
         name.is_some_and(|name| name.starts_with(package))
     });
-    Version::parse(ours.next()?.get("version")?.as_str()?)
+    AgentVersion::parse(ours.next()?.get("version")?.as_str()?)
 }
 
 /// Returns the version that is the program's own name, as in `~/.local/share/claude/versions/2.1.100`.
-fn in_name(program: &Path) -> Option<Version> {
-    Version::parse(program.file_name()?.to_str()?)
+fn in_name(program: &Path) -> Option<AgentVersion> {
+    AgentVersion::parse(program.file_name()?.to_str()?)
 }
 
 /// Returns what a program says that it is; one that does not end in time is ended.
-fn asked(program: &Path) -> Option<Version> {
+fn asked(program: &Path) -> Option<AgentVersion> {
     let mut child = Command::new(program)
         .arg("--version")
         .env("DISABLE_AUTOUPDATER", "1")
@@ -149,7 +149,7 @@ fn asked(program: &Path) -> Option<Version> {
     // Both fail only where it has ended by itself.
     let _ = child.kill();
     let _ = child.wait();
-    Version::first_in(&text?)
+    AgentVersion::first_in(&text?)
 }
 
 #[cfg(test)]
@@ -159,12 +159,12 @@ mod tests {
 
     use super::*;
 
-    const VERSIONS: Versions = Versions {
+    const VERSIONS: AgentVersions = AgentVersions {
         agent: "Agent",
         package: "@maker/agent",
-        lowest: Version(1, 2, 0),
+        lowest: AgentVersion(1, 2, 0),
         lower_were_tried: true,
-        lacks: &[(Version(1, 10, 0), "does not tell of steps")],
+        lacks: &[(AgentVersion(1, 10, 0), "does not tell of steps")],
     };
 
     /// Makes a program that prints a text, and returns its path.
@@ -185,18 +185,30 @@ mod tests {
         fs::write(folder.join("package.json"), manifest).expect("writable");
         let link = scratch.path().join("agent");
         symlink(real, &link).expect("writable");
-        assert_eq!(VERSIONS.of(&link), Some(Version(2, 1, 100)), "by its file");
+        assert_eq!(
+            VERSIONS.of(&link),
+            Some(AgentVersion(2, 1, 100)),
+            "by its file"
+        );
     }
 
     #[test]
     fn another_program_is_known_by_its_name_or_asked() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let named = program(scratch.path(), "versions/2.1.7", "9.9.9");
-        assert_eq!(VERSIONS.of(&named), Some(Version(2, 1, 7)), "by its name");
+        assert_eq!(
+            VERSIONS.of(&named),
+            Some(AgentVersion(2, 1, 7)),
+            "by its name"
+        );
         for (name, says, version) in [
-            ("one", "codex-cli 0.129.0", Some(Version(0, 129, 0))),
-            ("two", "2.1.100 (Claude Code)", Some(Version(2, 1, 100))),
-            ("three", "v1.2.3-beta.4", Some(Version(1, 2, 3))),
+            ("one", "codex-cli 0.129.0", Some(AgentVersion(0, 129, 0))),
+            (
+                "two",
+                "2.1.100 (Claude Code)",
+                Some(AgentVersion(2, 1, 100)),
+            ),
+            ("three", "v1.2.3-beta.4", Some(AgentVersion(1, 2, 3))),
             ("four", "an agent", None),
         ] {
             let program = program(scratch.path(), name, says);
@@ -208,26 +220,26 @@ mod tests {
 
     #[test]
     fn what_a_version_does_not_record_is_said_with_the_one_that_does() {
-        let messages = |version: Version| {
+        let messages = |version: AgentVersion| {
             let advice = VERSIONS.advice(version).into_iter();
             advice.map(|advice| advice.message).collect::<Vec<_>>()
         };
         assert_eq!(
-            messages(Version(1, 1, 9)),
+            messages(AgentVersion(1, 1, 9)),
             ["Agent 1.1.9 records nothing: it does not call our hooks"],
             "numbers are compared, and nothing else is to be said"
         );
         assert_eq!(
-            messages(Version(1, 2, 0)),
+            messages(AgentVersion(1, 2, 0)),
             ["Agent 1.2.0 does not tell of steps"]
         );
-        assert!(messages(Version(1, 10, 0)).is_empty(), "all is well");
-        let untried = Versions {
+        assert!(messages(AgentVersion(1, 10, 0)).is_empty(), "all is well");
+        let untried = AgentVersions {
             lower_were_tried: false,
             ..VERSIONS
         };
         assert_eq!(
-            untried.advice(Version(1, 1, 9))[0].message,
+            untried.advice(AgentVersion(1, 1, 9))[0].message,
             "Agent 1.1.9 was not tried with this hook",
             "what nobody knows is not said"
         );

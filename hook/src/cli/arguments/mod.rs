@@ -41,15 +41,15 @@ pub use install::{InstallArguments, UninstallArguments};
 pub use label::LabelArguments;
 pub use mcp::McpArguments;
 pub use operation::{
-    OnConflict, RedoArguments, RestoreArguments, RevertArguments, Unclear, UndoArguments,
-    UnrevertArguments,
+    OnConflictArgument, RedoArguments, RestoreArguments, RevertArguments, UnclearArgument,
+    UndoArguments, UnrevertArguments,
 };
 pub use page::PageArguments;
 pub use record::{EventArguments, FlagArguments};
 pub use run::RunArguments;
 pub use serve::{ServeArguments, WatchArguments};
 pub use ui::UiArguments;
-pub use upkeep::{By, DuArguments, ForgetArguments, GcArguments};
+pub use upkeep::{DuArguments, ForgetArguments, GcArguments, GroupingArgument};
 pub use workspace::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
 
 /// Put my workspace back to how it was just before I sent that message.

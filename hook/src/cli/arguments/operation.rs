@@ -42,10 +42,10 @@ pub struct RevertArguments {
         default_value_t,
         conflicts_with = "plan"
     )]
-    pub on_conflict: OnConflict,
+    pub on_conflict: OnConflictArgument,
     /// What to do with changes that may be the agent's or somebody else's [default: from the settings]
     #[arg(long, value_name = "HOW", value_enum, conflicts_with = "plan")]
-    pub unclear: Option<Unclear>,
+    pub unclear: Option<UnclearArgument>,
     /// Also move HEAD, its branch and the index back; without it they stay as they are
     #[arg(long, conflicts_with_all = ["only", "step", "plan"])]
     pub git: bool,
@@ -85,7 +85,7 @@ pub struct Planning {
 
 /// What to do with a change that may or may not be the agent's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Unclear {
+pub enum UnclearArgument {
     /// Keep it, and name it.
     Keep,
     /// Undo it like the agent's own.
@@ -94,7 +94,7 @@ pub enum Unclear {
 
 /// What to do with a file that has changed since the agent left it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum OnConflict {
+pub enum OnConflictArgument {
     /// Merge if the edits do not overlap; otherwise keep the file as it is.
     #[default]
     Merge,
@@ -146,7 +146,7 @@ pub struct UnrevertArguments {
     pub session: Option<String>,
     /// What to do with files that were changed while reverted [default: merge]
     #[arg(long, value_name = "HOW", value_enum, conflicts_with = "plan")]
-    pub on_conflict: Option<OnConflict>,
+    pub on_conflict: Option<OnConflictArgument>,
     /// Choose what to bring back hunk by hunk, as `git checkout -p` asks
     #[arg(short, long, conflicts_with_all = ["git", "plan"])]
     pub patch: bool,

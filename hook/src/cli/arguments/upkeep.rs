@@ -29,7 +29,7 @@ Examples:
 pub struct DuArguments {
     /// How to group the bytes
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
-    pub by: By,
+    pub by: GroupingArgument,
 }
 
 const DU_HELP: &str = "\
@@ -41,7 +41,7 @@ Examples:
 
 /// The grouping of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum By {
+pub enum GroupingArgument {
     /// The workspace
     #[default]
     Workspace,

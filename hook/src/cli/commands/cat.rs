@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ckpt_store::ErrorKind;
-use ckpt_store::query::Contents;
+use ckpt_store::query::CapturedFile;
 
 use crate::cli::arguments::CatArguments;
 use crate::cli::invocation::Invocation;
@@ -34,7 +34,7 @@ pub fn run(invocation: &Invocation, arguments: &CatArguments) -> Result<u8, Fail
 }
 
 /// A label and a path may both contain colons. The first colon with an id before it separates the two.
-fn find(invocation: &Invocation, file: &OsStr) -> Result<Contents, Failure> {
+fn find(invocation: &Invocation, file: &OsStr) -> Result<CapturedFile, Failure> {
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;
     let bytes = file.as_bytes();

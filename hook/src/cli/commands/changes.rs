@@ -11,9 +11,9 @@ use crate::cli::invocation::Invocation;
 use crate::cli::pager::Pages;
 use crate::failure::Failure;
 use crate::output::html::{self, Top};
-use crate::output::lines::{self, DiffOptions, Moved};
+use crate::output::lines::{self, DiffOptions, MovedLines};
 use crate::output::paint::Paint;
-use crate::output::patch::{self, Sides};
+use crate::output::patch::{self, FileSides};
 use crate::output::{View, columns, diff};
 
 /// No side larger than this, in bytes, is shown line by line.
@@ -23,14 +23,14 @@ const LARGEST_SIDE: usize = 16 << 20;
 const MOVES: usize = 200;
 
 /// Shows changes.
-pub struct Changes<'a> {
+pub struct ChangesView<'a> {
     pub invocation: &'a Invocation,
     pub store: &'a mut Store,
     pub directory: &'a Path,
     pub arguments: &'a ChangesArguments,
 }
 
-impl Changes<'_> {
+impl ChangesView<'_> {
     /// Returns whether names are asked for, with nothing around them.
     pub fn are_names(&self) -> bool {
         self.arguments.name_only || self.arguments.name_status
@@ -58,7 +58,7 @@ impl Changes<'_> {
             let change = patch::rename(change, files).unwrap_or_else(|| change.clone());
             let sides = self.sides(&change)?;
             match &sides {
-                Sides::Text { old, new } if look.columns => {
+                FileSides::Text { old, new } if look.columns => {
                     let mut head = diff::listing(std::slice::from_ref(&change), view).into_bytes();
                     head.extend(columns::render(old, new, &style, view.width));
                     pages.bytes(&head)?;
@@ -66,9 +66,11 @@ impl Changes<'_> {
                 _ if look.columns => {
                     let line = diff::listing(std::slice::from_ref(&change), view);
                     let why = match &sides {
-                        Sides::Bytes { why, .. } => format!("  {why}\n"),
-                        Sides::Missing => "  No snapshot holds all of its contents\n".to_owned(),
-                        Sides::Equal | Sides::Text { .. } => String::new(),
+                        FileSides::Bytes { why, .. } => format!("  {why}\n"),
+                        FileSides::Missing => {
+                            "  No snapshot holds all of its contents\n".to_owned()
+                        }
+                        FileSides::Equal | FileSides::Text { .. } => String::new(),
                     };
                     pages.text(&(line + &why))?;
                 }
@@ -84,7 +86,7 @@ impl Changes<'_> {
         files: &[ChangeReport],
         most: usize,
     ) -> Result<Option<Vec<u8>>, Failure> {
-        let moved = Moved::default();
+        let moved = MovedLines::default();
         let view = View {
             paint: Paint::new(false),
             width: None,
@@ -118,14 +120,14 @@ impl Changes<'_> {
     }
 
     /// Only colours tell what moved.
-    fn moved(&mut self, files: &[ChangeReport], look: &DiffOptions) -> Result<Moved, Failure> {
-        let mut moved = Moved::default();
+    fn moved(&mut self, files: &[ChangeReport], look: &DiffOptions) -> Result<MovedLines, Failure> {
+        let mut moved = MovedLines::default();
         if !self.invocation.output.view().paint.is_on() || files.len() > MOVES {
             return Ok(moved);
         }
         for change in diff::shown(files) {
             let change = patch::rename(change, files).unwrap_or_else(|| change.clone());
-            if let Sides::Text { old, new } = self.sides(&change)? {
+            if let FileSides::Text { old, new } = self.sides(&change)? {
                 moved.add(&lines::difference(&old, &new, look));
             }
         }
@@ -133,17 +135,17 @@ impl Changes<'_> {
     }
 
     /// Reads both sides of a change.
-    pub fn sides(&mut self, change: &ChangeReport) -> Result<Sides, Failure> {
+    pub fn sides(&mut self, change: &ChangeReport) -> Result<FileSides, Failure> {
         let is_missing = |blob: &Option<String>, mode: &Option<String>| {
             blob.is_none() && mode.is_some() && !patch::is_directory(mode.as_deref())
         };
         if is_missing(&change.old_blob, &change.old_mode)
             || is_missing(&change.new_blob, &change.new_mode)
         {
-            return Ok(Sides::Missing);
+            return Ok(FileSides::Missing);
         }
         if change.old_blob == change.new_blob && patch::is_of_one_kind(change) {
-            return Ok(Sides::Equal);
+            return Ok(FileSides::Equal);
         }
         let mut side = |blob: &Option<String>, mode: &Option<String>| match blob {
             Some(blob) if !patch::is_directory(mode.as_deref()) => {
@@ -161,9 +163,9 @@ impl Changes<'_> {
             None
         };
         if let Some(why) = why {
-            return Ok(Sides::Bytes { old, new, why });
+            return Ok(FileSides::Bytes { old, new, why });
         }
-        Ok(Sides::Text { old, new })
+        Ok(FileSides::Text { old, new })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::agents::settings::file;
 use crate::cli::arguments::{ConfigArguments, ConfigCommand};
 use crate::cli::invocation::Invocation;
 use crate::config::edit::{self, SettingTarget};
-use crate::config::keys::{self, KEYS, Key};
+use crate::config::keys::{self, KEYS, SettingKey};
 use crate::config::of_directory;
 use crate::failure::{DONE, Failure};
 use crate::output::config;
@@ -46,7 +46,7 @@ pub fn run(invocation: &Invocation, arguments: &ConfigArguments) -> Result<u8, F
     Ok(DONE)
 }
 
-fn find(name: &str) -> Result<&'static Key, Failure> {
+fn find(name: &str) -> Result<&'static SettingKey, Failure> {
     keys::find(name).ok_or_else(|| {
         let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
         Failure::usage(
@@ -56,7 +56,7 @@ fn find(name: &str) -> Result<&'static Key, Failure> {
     })
 }
 
-fn refused(key: &Key, value: &str) -> Failure {
+fn refused(key: &SettingKey, value: &str) -> Failure {
     Failure::usage(
         format!(
             "`{}` is not a value of `{}`",
@@ -70,7 +70,7 @@ fn refused(key: &Key, value: &str) -> Failure {
 /// Writes another text in the file's place, where the change makes one.
 fn change(
     invocation: &Invocation,
-    key: &'static Key,
+    key: &'static SettingKey,
     edit: impl FnOnce(&str, SettingTarget<'_>) -> ckpt_store::error::Result<String>,
 ) -> Result<(), Failure> {
     let path = invocation.surroundings.config_file().ok_or_else(|| {
@@ -110,7 +110,10 @@ fn canonical(path: PathBuf) -> PathBuf {
 }
 
 /// The effective settings for a directory, each with its source.
-fn settings(invocation: &Invocation, only: Option<&'static Key>) -> Result<ConfigReport, Failure> {
+fn settings(
+    invocation: &Invocation,
+    only: Option<&'static SettingKey>,
+) -> Result<ConfigReport, Failure> {
     let directory = canonical(invocation.directory()?);
     let read = &invocation.config;
     let file = invocation.surroundings.config_file();
@@ -131,12 +134,12 @@ fn settings(invocation: &Invocation, only: Option<&'static Key>) -> Result<Confi
 fn of_keys(
     invocation: &Invocation,
     directory: &Path,
-    only: Option<&'static Key>,
+    only: Option<&'static SettingKey>,
 ) -> Vec<SettingReport> {
     let config = &invocation.config;
     let (section, here) = of_directory(&config.settings, directory);
     let defaults = Settings::default();
-    let asked = |key: &&Key| only.is_none_or(|only| only.name == key.name);
+    let asked = |key: &&SettingKey| only.is_none_or(|only| only.name == key.name);
     KEYS.iter()
         .filter(asked)
         .map(|key| {

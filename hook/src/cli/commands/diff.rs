@@ -9,13 +9,13 @@ use ckpt_store::error::Context;
 use ckpt_store::query::DiffRequest;
 use ckpt_store::{Error, Store};
 
-use super::changes::Changes;
+use super::changes::ChangesView;
 use crate::cli::arguments::DiffArguments;
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, git_value};
 use crate::failure::{DONE, Failure};
 use crate::output::html::Top;
-use crate::output::patch::{self, Sides};
+use crate::output::patch::{self, FileSides};
 use crate::output::{diff, text};
 use crate::surroundings;
 
@@ -50,7 +50,7 @@ fn show(
     report: &DiffReport,
 ) -> Result<(), Failure> {
     let (files, view) = (&report.files, invocation.output.view());
-    let mut changes = Changes {
+    let mut changes = ChangesView {
         invocation,
         store,
         directory,
@@ -93,7 +93,7 @@ fn show(
 }
 
 /// Shows both sides to the user's program for it, in temporary directories that are removed then.
-fn tool(changes: &mut Changes<'_>, files: &[ChangeReport]) -> Result<(), Failure> {
+fn tool(changes: &mut ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Failure> {
     let folder = tempfile::tempdir().context(|| "cannot make a temporary directory")?;
     let (old, new) = (folder.path().join("before"), folder.path().join("after"));
     for side in [&old, &new] {
@@ -103,8 +103,8 @@ fn tool(changes: &mut Changes<'_>, files: &[ChangeReport]) -> Result<(), Failure
     for change in diff::shown(files) {
         let whole = patch::rename(change, files).unwrap_or_else(|| change.clone());
         let (before, after) = match changes.sides(&whole)? {
-            Sides::Text { old, new } | Sides::Bytes { old, new, .. } => (old, new),
-            Sides::Equal | Sides::Missing => continue,
+            FileSides::Text { old, new } | FileSides::Bytes { old, new, .. } => (old, new),
+            FileSides::Equal | FileSides::Missing => continue,
         };
         number += 1;
         let name = text::bytes(&whole.path);

@@ -1,13 +1,14 @@
 //! What an empty answer says: what is true here, and what to do next.
 
 use crate::agents::install;
-use crate::cli::commands::install::Paths;
+use crate::cli::commands::install::InstallPaths;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 
 /// Says that there is nothing, and why that may be so.
 pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
-    let agents = Paths::of(invocation).map(|paths| install::list(&paths.place(invocation, false)));
+    let agents =
+        InstallPaths::of(invocation).map(|paths| install::list(&paths.place(invocation, false)));
     let names = |is_it: fn(&install::AgentState) -> bool| -> Vec<&str> {
         let agents = agents.iter().flatten().filter(|agent| is_it(agent));
         agents.map(|agent| agent.agent).collect()

@@ -23,7 +23,7 @@ use crate::log_file::{Level, LogFile};
 use crate::process::fault;
 use crate::process::{Watchdog, detached};
 use crate::stdin;
-use crate::surroundings::{self, Surroundings};
+use crate::surroundings::{self, Environment};
 
 /// What became of a hook call.
 pub struct Recorded {
@@ -49,7 +49,7 @@ impl Recorded {
 /// Records what the command line, and perhaps stdin, says.
 pub fn run(
     words: &[OsString],
-    surroundings: &Surroundings,
+    surroundings: &Environment,
     store: &Path,
     log: &LogFile,
     watchdog: &Watchdog,
@@ -114,7 +114,7 @@ fn is_strict(command: &Command) -> bool {
 }
 
 /// Returns the events of a command line.
-fn understand(arguments: &Arguments, surroundings: &Surroundings) -> Result<Parsed> {
+fn understand(arguments: &Arguments, surroundings: &Environment) -> Result<Parsed> {
     let cwd = directory(&arguments.common, surroundings)?;
     match &arguments.command {
         Command::Event(event) => read(event, &cwd),
@@ -126,7 +126,7 @@ fn understand(arguments: &Arguments, surroundings: &Surroundings) -> Result<Pars
 }
 
 /// A directory that is gone is no workspace, and the root of the file system is refused with a reason.
-fn directory(common: &Common, surroundings: &Surroundings) -> Result<PathBuf> {
+fn directory(common: &Common, surroundings: &Environment) -> Result<PathBuf> {
     match &common.workspace {
         Some(path) => surroundings.absolute(path),
         None => Ok(surroundings
@@ -181,7 +181,7 @@ struct Subject<'a> {
 
 /// Records events and notes what goes wrong. The store is opened when the first of them needs it.
 struct Recorder<'a> {
-    surroundings: &'a Surroundings,
+    surroundings: &'a Environment,
     directory: &'a Path,
     config: &'a Config,
     log: &'a LogFile,

@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::ShowReport;
 
-use super::changes::Changes;
+use super::changes::ChangesView;
 use super::empty;
 use crate::cli::arguments::{SessionsArguments, ShowArguments};
 use crate::cli::invocation::Invocation;
@@ -10,7 +10,7 @@ use crate::cli::pager::{Pages, paged};
 use crate::failure::{DONE, Failure};
 use crate::output::history;
 use crate::output::html::Top;
-use crate::output::show::{self, Parts};
+use crate::output::show::{self, ShownParts};
 use crate::output::{View, diff};
 
 /// Shows whatever an id is of, and what it did.
@@ -22,7 +22,7 @@ pub fn show(invocation: &Invocation, arguments: &ShowArguments) -> Result<u8, Fa
         invocation.output.report(&report, |_| String::new())?;
         return Ok(DONE);
     }
-    let mut changes = Changes {
+    let mut changes = ChangesView {
         invocation,
         store: &mut store,
         directory: &directory,
@@ -33,7 +33,7 @@ pub fn show(invocation: &Invocation, arguments: &ShowArguments) -> Result<u8, Fa
 }
 
 fn show_text(
-    changes: &mut Changes<'_>,
+    changes: &mut ChangesView<'_>,
     arguments: &ShowArguments,
     report: &ShowReport,
 ) -> Result<(), Failure> {
@@ -60,7 +60,7 @@ fn show_text(
         changes.names(files, &mut pages)?;
         return pages.end();
     }
-    let parts = Parts {
+    let parts = ShownParts {
         steps: arguments.steps,
         no_files: shape.wants_lines(),
     };

@@ -92,7 +92,7 @@ pub fn uninstall(
 
 /// Returns the projects in whose settings the hook may be: the workspaces that are there, and whatever `install` edited.
 fn projects(invocation: &Invocation) -> std::result::Result<BTreeSet<PathBuf>, Failure> {
-    let paths = Paths::of(invocation)?;
+    let paths = InstallPaths::of(invocation)?;
     let mut projects = install::projects(&paths.place(invocation, false));
     let workspaces = invocation.open()?.workspaces()?.workspaces;
     projects.extend(workspaces.into_iter().map(|row| PathBuf::from(row.path)));
@@ -108,7 +108,7 @@ fn run(
     verb: Verb,
     also: &BTreeSet<PathBuf>,
 ) -> std::result::Result<u8, Failure> {
-    let paths = Paths::of(invocation)?;
+    let paths = InstallPaths::of(invocation)?;
     let place = paths.place(invocation, arguments.trust);
     if arguments.list {
         return list(invocation, &place);
@@ -299,14 +299,14 @@ fn notes(advice: &[Advice]) -> Vec<String> {
 }
 
 /// Where settings are, and what they are to call.
-pub struct Paths {
+pub struct InstallPaths {
     home: PathBuf,
     project: PathBuf,
     binary: PathBuf,
     memory: PathBuf,
 }
 
-impl Paths {
+impl InstallPaths {
     /// Looks for them.
     pub fn of(invocation: &Invocation) -> std::result::Result<Self, Failure> {
         let home = invocation.surroundings.home.clone().ok_or_else(|| {

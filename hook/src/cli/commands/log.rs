@@ -7,7 +7,7 @@ use ckpt_store::query::LogFilter;
 use ckpt_store::{Milliseconds, Store};
 use serde::Serialize;
 
-use super::changes::Changes;
+use super::changes::ChangesView;
 use super::empty;
 use crate::cli::arguments::{ChangesArguments, Format, LogArguments, StateArgument};
 use crate::cli::invocation::Invocation;
@@ -199,7 +199,7 @@ fn with_files<'a>(
         if arguments.stat && !files.is_empty() {
             pages.text(&diff::stat(files, invocation.output.view()))?;
         }
-        let mut changes = Changes {
+        let mut changes = ChangesView {
             invocation,
             store,
             directory: &directory,

@@ -86,7 +86,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
 fn is_plain(arguments: &RevertArguments) -> bool {
     arguments.session.is_none()
         && arguments.only.is_empty()
-        && arguments.on_conflict == arguments::OnConflict::default()
+        && arguments.on_conflict == arguments::OnConflictArgument::default()
         && arguments.unclear.is_none()
         && !arguments.alone
         && !arguments.patch
@@ -162,17 +162,17 @@ fn absolute(invocation: &Invocation, paths: &[PathBuf]) -> Result<Vec<PathBuf>, 
     Ok(paths.iter().map(|path| base.join(path)).collect())
 }
 
-fn unclear(word: arguments::Unclear) -> Unclear {
+fn unclear(word: arguments::UnclearArgument) -> Unclear {
     match word {
-        arguments::Unclear::Keep => Unclear::Keep,
-        arguments::Unclear::Take => Unclear::Take,
+        arguments::UnclearArgument::Keep => Unclear::Keep,
+        arguments::UnclearArgument::Take => Unclear::Take,
     }
 }
 
-fn on_conflict(word: arguments::OnConflict) -> OnConflict {
+fn on_conflict(word: arguments::OnConflictArgument) -> OnConflict {
     match word {
-        arguments::OnConflict::Merge => OnConflict::Merge,
-        arguments::OnConflict::Keep => OnConflict::Keep,
-        arguments::OnConflict::Overwrite => OnConflict::Overwrite,
+        arguments::OnConflictArgument::Merge => OnConflict::Merge,
+        arguments::OnConflictArgument::Keep => OnConflict::Keep,
+        arguments::OnConflictArgument::Overwrite => OnConflict::Overwrite,
     }
 }

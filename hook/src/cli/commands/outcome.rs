@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::{OperationReport, Outcome};
 use ckpt_store::Store;
-use ckpt_store::revert::Before;
+use ckpt_store::revert::PriorState;
 
 use crate::cli::invocation::Invocation;
 use crate::failure::{BUSY, DONE, Failure, PARTIAL, UNAVAILABLE};
@@ -51,9 +51,9 @@ pub fn finish(
             .as_deref()
             // It is done by now: not to know the way back is nothing to fail for.
             .and_then(|operation| store.before(operation).ok());
-        let before = before.unwrap_or_else(|| Before {
+        let before = before.unwrap_or_else(|| PriorState {
             is_part,
-            ..Before::default()
+            ..PriorState::default()
         });
         let around = Around {
             prompt: prompt(invocation, store, report),

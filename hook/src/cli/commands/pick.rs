@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ckpt_schema::report::{MessageReport, MessageState, OperationReport, Outcome};
 use ckpt_store::query::LogFilter;
-use ckpt_store::revert::Before;
+use ckpt_store::revert::PriorState;
 use ckpt_store::{Error, RevertRequest, Store, Unclear};
 
 use super::ask;
@@ -55,21 +55,21 @@ pub fn revert(
     }
     let around = Around {
         prompt: message.prompt.clone(),
-        before: Before {
+        before: PriorState {
             is_part,
-            ..Before::default()
+            ..PriorState::default()
         },
     };
     invocation
         .output
         .text(&operation::render(&plan, &around, invocation.output.view()))?;
     let request = match answer(&plan)? {
-        Answer::Yes => request,
-        Answer::TakeUnclear => RevertRequest {
+        PlanAnswer::Yes => request,
+        PlanAnswer::TakeUnclear => RevertRequest {
             unclear: Some(Unclear::Take),
             ..request
         },
-        Answer::No => {
+        PlanAnswer::No => {
             invocation.output.text("Nothing was changed.\n")?;
             return Ok(DONE);
         }
@@ -123,7 +123,7 @@ fn choose<'a>(
 }
 
 /// What somebody says to a plan.
-enum Answer {
+enum PlanAnswer {
     Yes,
     /// Yes, and what is unclear as well.
     TakeUnclear,
@@ -131,7 +131,7 @@ enum Answer {
 }
 
 /// Asks whether to do what was planned; with one key more where something of it is unclear.
-fn answer(plan: &OperationReport) -> Result<Answer, Failure> {
+fn answer(plan: &OperationReport) -> Result<PlanAnswer, Failure> {
     let (question, keys): (_, &[char]) = if plan.files.iter().any(|file| file.unclear) {
         (
             "Do this? [y: yes, u: yes, and take what is unclear, n: no]",
@@ -141,9 +141,9 @@ fn answer(plan: &OperationReport) -> Result<Answer, Failure> {
         ("Do this? [y/n]", &['y', 'n'])
     };
     Ok(match ask::key(question, keys).map_err(unanswered)? {
-        Some('y') => Answer::Yes,
-        Some('u') => Answer::TakeUnclear,
-        _ => Answer::No,
+        Some('y') => PlanAnswer::Yes,
+        Some('u') => PlanAnswer::TakeUnclear,
+        _ => PlanAnswer::No,
     })
 }
 

@@ -11,7 +11,7 @@ use ckpt_schema::report::{
     OperationReport, Outcome, PathText, ReasonCode, ShowReport,
 };
 use ckpt_store::query::{DiffRequest, LogFilter};
-use ckpt_store::revert::Before;
+use ckpt_store::revert::PriorState;
 use ckpt_store::{Error, RedoRequest, RestoreRequest, RevertRequest, Store};
 
 use super::operation;
@@ -129,7 +129,7 @@ pub fn last(store: &mut Store, directory: &Path) -> Result<OperationEntry, Failu
 }
 
 /// Decides how an operation is taken back.
-fn way(last: &OperationEntry, before: &Before) -> Reversal {
+fn way(last: &OperationEntry, before: &PriorState) -> Reversal {
     match (last.kind, &before.point) {
         (OperationKind::Revert, _) if before.is_unreverted => Reversal::Forward,
         (OperationKind::Restore, _) => Reversal::Files,
@@ -269,15 +269,15 @@ mod tests {
 
     #[test]
     fn an_operation_is_taken_back_to_where_it_began() {
-        let first = Before {
+        let first = PriorState {
             is_unreverted: true,
-            ..Before::default()
+            ..PriorState::default()
         };
-        let from_m2 = Before {
+        let from_m2 = PriorState {
             point: Some("m2".to_owned()),
-            ..Before::default()
+            ..PriorState::default()
         };
-        let part = Before {
+        let part = PriorState {
             is_part: true,
             ..from_m2.clone()
         };

@@ -1,7 +1,7 @@
 //! `gc`, `du` and `forget`: what the store takes of the disk, making it less, and what is not to be in it.
 
 use ckpt_schema::report::ForgetReport;
-use ckpt_store::{By, Forget};
+use ckpt_store::{Forget, Grouping};
 
 use super::ask;
 use crate::cli::arguments::{self, DuArguments, ForgetArguments, GcArguments};
@@ -22,10 +22,10 @@ pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failur
 /// Says what the store takes.
 pub fn du(invocation: &Invocation, arguments: &DuArguments) -> Result<u8, Failure> {
     let by = match arguments.by {
-        arguments::By::Workspace => By::Workspace,
-        arguments::By::Session => By::Session,
-        arguments::By::Message => By::Message,
-        arguments::By::Age => By::Age,
+        arguments::GroupingArgument::Workspace => Grouping::Workspace,
+        arguments::GroupingArgument::Session => Grouping::Session,
+        arguments::GroupingArgument::Message => Grouping::Message,
+        arguments::GroupingArgument::Age => Grouping::Age,
     };
     let report = invocation.open()?.du(by)?;
     invocation

@@ -40,7 +40,7 @@ pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
     if packs.alone().len() <= few {
         return Ok(false);
     }
-    let alone = Joined::read(packs.alone().iter());
+    let alone = LoneIndex::read(packs.alone().iter());
     if alone.len() <= few {
         return Ok(false);
     }
@@ -51,7 +51,7 @@ pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
         Some(joint) => (Some(joint), alone),
         None => (
             None,
-            Joined::read(packs.alone().iter().chain(packs.each_joint())),
+            LoneIndex::read(packs.alone().iter().chain(packs.each_joint())),
         ),
     };
     write(directory, &join(last, joined)?)?;
@@ -59,13 +59,13 @@ pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
 }
 
 /// The index of a pack that stands alone.
-struct Joined {
+struct LoneIndex {
     name: Vec<u8>,
     written: (i64, i64),
     index: PackIndex,
 }
 
-impl Joined {
+impl LoneIndex {
     /// Reads the short indexes among these, newest first. An index that cannot be read leaves its pack outside.
     fn read<'p>(packs: impl Iterator<Item = &'p Arc<PackFile>>) -> Vec<Self> {
         let read = |pack: &Arc<PackFile>| {
@@ -93,7 +93,7 @@ impl Joined {
 
 /// Returns the bytes of the last multi-pack-index with the joined ones. Of an object that stands in several packs the last
 /// written counts: it may have been stored again because another copy is damaged.
-fn join(last: Option<&MultiPackIndex>, joined: Vec<Joined>) -> Result<Vec<u8>> {
+fn join(last: Option<&MultiPackIndex>, joined: Vec<LoneIndex>) -> Result<Vec<u8>> {
     let old = last.map_or(0, MultiPackIndex::packs);
     let old_names = (0..old).filter_map(|number| last?.name(number));
     let names = old_names.chain(joined.iter().map(|joined| joined.name.clone()));

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Read;
 
 use super::data::Data;
-use super::entry::{Content, FileRange, encode_delta_header, read_header};
+use super::entry::{EntryContent, FileRange, encode_delta_header, read_header};
 use super::index::PackIndex;
 use super::read::PackFile;
 use super::write::PackWriter;
@@ -40,7 +40,7 @@ impl PackFile {
         let index = PackIndex::open(self.open_index()?)?;
         let layout = index.layout()?;
         self.with_data(|data| {
-            let source = Source {
+            let source = SourcePack {
                 index: &index,
                 layout: &layout,
                 data,
@@ -71,7 +71,7 @@ impl PackFile {
         let index = PackIndex::open(self.open_index()?)?;
         let layout = index.layout()?;
         self.with_data(|data| {
-            let source = Source {
+            let source = SourcePack {
                 index: &index,
                 layout: &layout,
                 data,
@@ -111,20 +111,20 @@ impl PackFile {
 }
 
 /// A pack that entries are taken from.
-struct Source<'a> {
+struct SourcePack<'a> {
     index: &'a PackIndex,
     layout: &'a [(u64, u32)],
     data: Data<'a>,
 }
 
-impl Source<'_> {
+impl SourcePack<'_> {
     /// Returns the offsets of the objects and of the bases of those that are deltas, in the order of the pack.
     fn with_bases(&self, wanted: Vec<(ObjectId, u64)>) -> BTreeSet<u64> {
         let mut offsets = BTreeSet::new();
         let mut rest: Vec<u64> = wanted.into_iter().map(|(_, offset)| offset).collect();
         while let Some(offset) = rest.pop() {
             if offsets.insert(offset)
-                && let Some((Content::ToOffset(base), ..)) = self.header(offset)
+                && let Some((EntryContent::ToOffset(base), ..)) = self.header(offset)
             {
                 rest.push(base);
             }
@@ -140,13 +140,13 @@ impl Source<'_> {
         let mut settled = BTreeSet::new();
         for offset in wanted {
             match self.header(offset) {
-                Some((Content::Whole(_), size, _)) => {
+                Some((EntryContent::Whole(_), size, _)) => {
                     bases.insert(offset, None);
                     if size > large {
                         settled.insert(offset);
                     }
                 }
-                Some((Content::ToOffset(base), ..)) if bases.contains_key(&base) => {
+                Some((EntryContent::ToOffset(base), ..)) if bases.contains_key(&base) => {
                     bases.insert(offset, Some(base));
                     let mut next = Some(offset);
                     while let Some(at) = next.filter(|at| settled.insert(*at)) {
@@ -160,7 +160,7 @@ impl Source<'_> {
     }
 
     /// Returns an entry's type, its size, and the bytes that encode the size, or `None` if they are invalid.
-    fn header(&self, offset: u64) -> Option<(Content, u64, Vec<u8>)> {
+    fn header(&self, offset: u64) -> Option<(EntryContent, u64, Vec<u8>)> {
         let mut buffer = [0; LONGEST_HEADER];
         let front = self.data.front(offset, &mut buffer).ok()?;
         let mut rest = front;
@@ -191,12 +191,12 @@ impl Source<'_> {
             return Ok(());
         };
         let header = match content {
-            Content::Whole(_) => old_header.clone(),
-            Content::ToOffset(base) => match moved.get(&base) {
+            EntryContent::Whole(_) => old_header.clone(),
+            EntryContent::ToOffset(base) => match moved.get(&base) {
                 Some(base) => encode_delta_header(size, to.position()? - base),
                 None => return Ok(()),
             },
-            Content::ToObject(_) => return Ok(()),
+            EntryContent::ToObject(_) => return Ok(()),
         };
         let end = self
             .layout

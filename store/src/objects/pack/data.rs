@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 
 use super::entry::{
-    Content, FileRange, Header, apply_delta, inflate, inflate_at_once, read_header,
+    EntryContent, EntryHeader, FileRange, apply_delta, inflate, inflate_at_once, read_header,
 };
 use crate::error::{Context, Error, Result};
 use crate::model::hex::Hex;
@@ -79,7 +79,7 @@ pub(crate) struct PackEntry<'a, const N: usize = SHA1> {
     data: Data<'a, N>,
     offset: u64,
     /// Its header.
-    pub header: Header<N>,
+    pub header: EntryHeader<N>,
     /// Its first bytes.
     front: Vec<u8>,
     /// Where in them the compressed bytes begin.
@@ -107,11 +107,11 @@ impl<'a, const N: usize> PackEntry<'a, N> {
             work = held;
             let bytes = self.inflate()?;
             let base = match header.content {
-                Content::Whole(kind) => {
+                EntryContent::Whole(kind) => {
                     return Ok((kind, apply_deltas(bytes, deltas, work, largest)?));
                 }
-                Content::ToOffset(base) => base,
-                Content::ToObject(base) => find(&base).ok_or_else(|| missing_base(&base))?,
+                EntryContent::ToOffset(base) => base,
+                EntryContent::ToObject(base) => find(&base).ok_or_else(|| missing_base(&base))?,
             };
             deltas.push(bytes);
             self = self.data.entry(base)?;

@@ -16,7 +16,7 @@ use crate::objects::hash::{ObjectKind, SHA1};
 
 /// What stands in an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content<const N: usize = SHA1> {
+pub(crate) enum EntryContent<const N: usize = SHA1> {
     /// The object.
     Whole(ObjectKind),
     /// A delta to the object at this offset of the pack.
@@ -27,9 +27,9 @@ pub(crate) enum Content<const N: usize = SHA1> {
 
 /// The front of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header<const N: usize = SHA1> {
+pub(crate) struct EntryHeader<const N: usize = SHA1> {
     /// Its content.
-    pub content: Content<N>,
+    pub content: EntryContent<N>,
     /// The size of its content, uncompressed.
     pub size: u64,
 }
@@ -67,7 +67,7 @@ fn encode_number(kind: u8, size: u64) -> Vec<u8> {
 pub(crate) fn read_header<const N: usize>(
     reader: &mut impl Read,
     offset: u64,
-) -> Result<Header<N>> {
+) -> Result<EntryHeader<N>> {
     let first = read_byte(reader)?;
     let mut size = u64::from(first & 0x0f);
     let (mut byte, mut shift) = (first, 4);
@@ -81,18 +81,18 @@ pub(crate) fn read_header<const N: usize>(
         shift += 7;
     }
     let content = match first >> 4 & 7 {
-        COMMIT => Content::Whole(ObjectKind::Commit),
-        TREE => Content::Whole(ObjectKind::Tree),
-        BLOB => Content::Whole(ObjectKind::Blob),
-        TO_OFFSET => Content::ToOffset(read_base_offset(reader, offset)?),
-        TO_OBJECT => Content::ToObject(read_base_id(reader)?),
+        COMMIT => EntryContent::Whole(ObjectKind::Commit),
+        TREE => EntryContent::Whole(ObjectKind::Tree),
+        BLOB => EntryContent::Whole(ObjectKind::Blob),
+        TO_OFFSET => EntryContent::ToOffset(read_base_offset(reader, offset)?),
+        TO_OBJECT => EntryContent::ToObject(read_base_id(reader)?),
         other => {
             return Err(Error::failed(format!(
                 "the entry is of the kind {other}: no file, no directory and no commit"
             )));
         }
     };
-    Ok(Header { content, size })
+    Ok(EntryHeader { content, size })
 }
 
 /// Returns the header of an entry with a delta of this size to the object that begins `distance` bytes before it.
@@ -351,8 +351,8 @@ mod tests {
             let header = read_header::<SHA1>(&mut bytes.as_slice(), 12).expect("our own");
             assert_eq!(
                 header,
-                Header {
-                    content: Content::Whole(ObjectKind::Blob),
+                EntryHeader {
+                    content: EntryContent::Whole(ObjectKind::Blob),
                     size
                 },
                 "{size}"
@@ -368,8 +368,8 @@ mod tests {
                 read_header::<SHA1>(&mut bytes.as_slice(), distance + 12).expect("our own");
             assert_eq!(
                 header,
-                Header {
-                    content: Content::ToOffset(12),
+                EntryHeader {
+                    content: EntryContent::ToOffset(12),
                     size: 300
                 },
                 "{distance}"

@@ -371,19 +371,19 @@ pub(crate) enum IndexBytes {
     /// All of it.
     Whole(Vec<u8>),
     /// A part at a time.
-    File(Parts),
+    File(PartialIndex),
 }
 
 /// An index that is read where it is asked. Once it was asked as often as it has pages, reading on in parts costs more than
 /// reading all of it would have.
-pub(crate) struct Parts {
+pub(crate) struct PartialIndex {
     file: File,
     length: u64,
     asked: AtomicU64,
     whole: OnceLock<Vec<u8>>,
 }
 
-impl Parts {
+impl PartialIndex {
     fn read(&self, at: u64, buffer: &mut [u8]) -> Result<()> {
         if let Some(whole) = self.whole.get() {
             return copy(whole, at, buffer);
@@ -424,7 +424,7 @@ impl IndexBytes {
         if length <= whole {
             return Ok(Self::Whole(read_whole(&file, length)?));
         }
-        Ok(Self::File(Parts {
+        Ok(Self::File(PartialIndex {
             file,
             length,
             asked: AtomicU64::new(0),

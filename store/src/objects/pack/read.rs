@@ -12,7 +12,7 @@ use flate2::bufread::ZlibDecoder;
 use rustix::fs::OFlags;
 
 use super::data::{Data, PackEntry};
-use super::entry::{Content, FileRange, Header, at_end, read_header, size_from_delta};
+use super::entry::{EntryContent, EntryHeader, FileRange, at_end, read_header, size_from_delta};
 use super::index::PackIndex;
 use super::write::checksum as checksum_of;
 use crate::error::{Context, Error, Result};
@@ -147,7 +147,7 @@ impl PackFile {
     ) -> Result<Option<Vec<u8>>> {
         self.with_data(|data| {
             let entry = data.entry(offset)?;
-            if matches!(entry.header.content, Content::Whole(_)) && entry.header.size > limit {
+            if matches!(entry.header.content, EntryContent::Whole(_)) && entry.header.size > limit {
                 return Ok(None);
             }
             let (kind, bytes) = self.resolve(entry)?;
@@ -163,8 +163,8 @@ impl PackFile {
             let mut front = [0; 64];
             let mut front = data.front(offset, &mut front)?;
             match read_header::<SHA1>(&mut front, offset)? {
-                Header {
-                    content: Content::Whole(kind),
+                EntryHeader {
+                    content: EntryContent::Whole(kind),
                     size,
                 } => check_blob_kind(kind).map(|()| size),
                 _ => size_from_delta(front),
@@ -183,8 +183,8 @@ impl PackFile {
         self.with_data(|data| match data.entry(offset)? {
             entry @ PackEntry {
                 header:
-                    Header {
-                        content: Content::Whole(kind),
+                    EntryHeader {
+                        content: EntryContent::Whole(kind),
                         size,
                     },
                 ..

@@ -15,7 +15,7 @@ use libdeflater::Crc;
 use sha1::{Digest, Sha1};
 
 use super::data::{Data, PackEntry};
-use super::entry::{Content, FileRange, at_end};
+use super::entry::{EntryContent, FileRange, at_end};
 use super::index::{self, Indexed};
 use super::read::{LARGEST, open_regular};
 use super::write::{checksum, create_temporary, seal};
@@ -135,7 +135,7 @@ fn measure(entry: PackEntry<'_>, before: &HashMap<ObjectId, Indexed>) -> Result<
     let size = entry.header.size;
     let mut decoder = ZlibDecoder::new(entry.compressed());
     let id = match entry.header.content {
-        Content::Whole(kind) => {
+        EntryContent::Whole(kind) => {
             let mut hasher = Hasher::new(kind, size);
             let mut buffer = vec![0; 64 << 10];
             let mut left = size;
@@ -154,7 +154,7 @@ fn measure(entry: PackEntry<'_>, before: &HashMap<ObjectId, Indexed>) -> Result<
             }
             Some(hasher.finish())
         }
-        Content::ToOffset(_) | Content::ToObject(_) => {
+        EntryContent::ToOffset(_) | EntryContent::ToObject(_) => {
             let delta = std::io::copy(&mut (&mut decoder).take(size), &mut std::io::sink());
             delta.context(|| "the delta cannot be decompressed")?;
             None

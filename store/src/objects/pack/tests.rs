@@ -12,7 +12,7 @@ use super::write::{Effort, PackWriter, pack_object};
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{ObjectKind, blob_id};
 use crate::objects::prepare;
-use crate::objects::reader::{Held, Packs, Reader};
+use crate::objects::reader::{ObjectReader, Packs, StoredBytes};
 
 fn repository() -> TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -71,7 +71,7 @@ fn a_stream_is_stored_as_its_bytes_are() {
     }
     writer.finish().expect("finished");
     verify(repository.path());
-    let reader = Reader::open(repository.path()).expect("opened");
+    let reader = ObjectReader::open(repository.path()).expect("opened");
     assert_eq!(
         reader.blob(blob_id(&large)).expect("stored"),
         large,
@@ -105,7 +105,7 @@ fn a_stream_that_ends_early_leaves_no_trace() {
     let after = add(&mut writer, b"after");
     writer.finish().expect("finished");
     verify(repository.path());
-    let reader = Reader::open(repository.path()).expect("opened");
+    let reader = ObjectReader::open(repository.path()).expect("opened");
     assert_eq!(
         reader.blob(before).expect("stored"),
         b"before",
@@ -155,7 +155,7 @@ fn a_stream_that_is_stored_is_left_out_of_the_next_pack() {
     let id = first.add_stream(300_000, &mut &bytes[..]).expect("written");
     first.finish().expect("finished");
     let packs = names(repository.path());
-    let reader = Arc::new(Reader::open(repository.path()).expect("opened"));
+    let reader = Arc::new(ObjectReader::open(repository.path()).expect("opened"));
     let mut second = PackWriter::begin(repository.path())
         .expect("begun")
         .knowing(reader);
@@ -191,26 +191,26 @@ fn another_object_of_the_same_id_is_told_apart() {
         "the first is there"
     );
     writer.finish().expect("finished");
-    let reader = Reader::open(repository.path()).expect("opened");
+    let reader = ObjectReader::open(repository.path()).expect("opened");
     assert_eq!(
         reader.holds(ObjectKind::Blob, id, b"first"),
-        Held::Yes,
+        StoredBytes::Yes,
         "stored"
     );
     assert_eq!(
         reader.holds(ObjectKind::Blob, id, b"other"),
-        Held::Collision,
+        StoredBytes::Collision,
         "other bytes, the same id"
     );
     assert_eq!(
         reader.holds(ObjectKind::Blob, blob_id(b"x"), b"x"),
-        Held::No,
+        StoredBytes::No,
         "never stored"
     );
     for (bytes, held) in [
-        (&b"first"[..], Held::Yes),
-        (b"fir", Held::Collision),
-        (b"first and more", Held::Collision),
+        (&b"first"[..], StoredBytes::Yes),
+        (b"fir", StoredBytes::Collision),
+        (b"first and more", StoredBytes::Collision),
     ] {
         assert_eq!(
             reader.holds_stream(id, &mut &*bytes).expect("readable"),
@@ -324,7 +324,7 @@ fn what_is_there_is_told_for_all_ids_at_once() {
                 .expect("something was added"),
         )
     };
-    let reader = Reader::open(repository.path()).expect("opened");
+    let reader = ObjectReader::open(repository.path()).expect("opened");
     let mut ids: Vec<ObjectId> = Vec::new();
     for number in 0..150 {
         let (id, name) = store(number);
@@ -358,7 +358,7 @@ fn what_it_takes_to_ask_a_store_does_not_grow_with_its_packs() {
         ids.push(add(&mut writer, &number.to_be_bytes()));
         let name = writer.finish().expect("finished").expect("it has one");
         // In a separate process, like every step.
-        let reader = Reader::open(repository.path()).expect("opened");
+        let reader = ObjectReader::open(repository.path()).expect("opened");
         reader.note_new_pack(&name).expect("noted");
     }
     let packs = repository.path().join("objects/pack");
@@ -390,7 +390,7 @@ fn a_pack_of_which_no_note_was_taken_is_found_all_the_same() {
         let id = add(&mut writer, bytes);
         let name = writer.finish().expect("finished").expect("it has one");
         if is_noted {
-            let reader = Reader::open(repository.path()).expect("opened");
+            let reader = ObjectReader::open(repository.path()).expect("opened");
             reader.note_new_pack(&name).expect("noted");
         }
         id
@@ -406,7 +406,7 @@ fn a_pack_of_which_no_note_was_taken_is_found_all_the_same() {
     // As a process leaves it that wrote its note later than it should have.
     std::fs::write(&note, &old).expect("writable");
     for id in [killed, newest] {
-        let reader = Reader::open(repository.path()).expect("opened");
+        let reader = ObjectReader::open(repository.path()).expect("opened");
         assert!(reader.blob(id).is_ok(), "the directory is listed then");
     }
     for damage in [&b""[..], b"no note at all", &old[..old.len() - 1]] {
@@ -415,7 +415,7 @@ fn a_pack_of_which_no_note_was_taken_is_found_all_the_same() {
             Packs::noted(&repository.path().join("objects/pack")).is_none(),
             "a torn one"
         );
-        let reader = Reader::open(repository.path()).expect("opened");
+        let reader = ObjectReader::open(repository.path()).expect("opened");
         assert!(reader.blob(newest).is_ok(), "is none");
     }
 }
@@ -440,7 +440,7 @@ proptest! {
         }
         writer.finish().expect("finished");
         verify(repository.path());
-        let reader = Reader::open(repository.path()).expect("opened");
+        let reader = ObjectReader::open(repository.path()).expect("opened");
         for (id, (bytes, _)) in ids.iter().zip(&contents) {
             prop_assert_eq!(&reader.blob(*id).expect("stored"), bytes);
         }

@@ -25,7 +25,7 @@ use crate::fs::layout::sync;
 use crate::fs::leftover::TEMPORARY_PACK;
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{Hasher, ObjectKind};
-use crate::objects::reader::{Held, Reader};
+use crate::objects::reader::{ObjectReader, StoredBytes};
 use crate::objects::recent;
 
 /// An object as it stands in a pack.
@@ -124,7 +124,7 @@ fn with_compressor<T>(level: i32, work: impl FnOnce(&mut Compressor) -> T) -> T 
 /// Writes one pack.
 pub(crate) struct PackWriter {
     directory: PathBuf,
-    stored: Option<Arc<Reader>>,
+    stored: Option<Arc<ObjectReader>>,
     open: Option<OpenPack>,
 }
 
@@ -163,7 +163,7 @@ impl PackWriter {
     }
 
     /// Leaves out streams that are stored already: their ids are known only when they were read.
-    pub(crate) fn knowing(self, stored: Arc<Reader>) -> Self {
+    pub(crate) fn knowing(self, stored: Arc<ObjectReader>) -> Self {
         Self {
             stored: Some(stored),
             ..self
@@ -209,14 +209,14 @@ impl PackWriter {
                 None => Ok(None),
             });
         match kept {
-            Ok(Some((id, latest, Held::No))) => {
+            Ok(Some((id, latest, StoredBytes::No))) => {
                 pack.note(id, latest.length, latest.crc);
                 Ok(Some(id))
             }
             kept => {
                 pack.roll_back(begin)?;
                 Ok(kept?
-                    .filter(|(_, _, held)| *held == Held::Yes)
+                    .filter(|(_, _, held)| *held == StoredBytes::Yes)
                     .map(|(id, _, _)| id))
             }
         }
@@ -312,16 +312,25 @@ impl OpenPack {
     }
 
     /// Returns whether the latest entry is in this pack already, or stored.
-    fn holds(&mut self, id: ObjectId, latest: Indexed, stored: Option<&Reader>) -> Result<Held> {
+    fn holds(
+        &mut self,
+        id: ObjectId,
+        latest: Indexed,
+        stored: Option<&ObjectReader>,
+    ) -> Result<StoredBytes> {
         self.flush()?;
         match (self.objects.get(&id), stored) {
             (Some(earlier), _) => {
                 let same = same_contents(self.entry(*earlier), self.entry(latest));
                 let same = same.context(|| "cannot read the pack that is written")?;
-                Ok(if same { Held::Yes } else { Held::Collision })
+                Ok(if same {
+                    StoredBytes::Yes
+                } else {
+                    StoredBytes::Collision
+                })
             }
             (None, Some(stored)) => stored.holds_stream(id, &mut whole(self.entry(latest))?),
-            (None, None) => Ok(Held::No),
+            (None, None) => Ok(StoredBytes::No),
         }
     }
 

@@ -13,22 +13,22 @@ const MOST: usize = 32 << 20;
 pub(super) const LARGEST: u64 = 1 << 20;
 
 /// An object's bytes.
-pub(super) type Bytes = Arc<Vec<u8>>;
+pub(super) type ObjectBytes = Arc<Vec<u8>>;
 
 /// Objects by id. When it is full, it keeps what it has: a caller that goes over many objects starts again with the
 /// first.
 #[derive(Default)]
-pub(super) struct ObjectCache(Mutex<Objects>);
+pub(super) struct ObjectCache(Mutex<CachedObjects>);
 
 #[derive(Default)]
-struct Objects {
-    by_id: HashMap<ObjectId, (ObjectKind, Bytes)>,
+struct CachedObjects {
+    by_id: HashMap<ObjectId, (ObjectKind, ObjectBytes)>,
     bytes: usize,
 }
 
 impl ObjectCache {
     /// Returns an object.
-    pub fn get(&self, id: ObjectId) -> Option<(ObjectKind, Bytes)> {
+    pub fn get(&self, id: ObjectId) -> Option<(ObjectKind, ObjectBytes)> {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -38,7 +38,7 @@ impl ObjectCache {
     }
 
     /// Keeps an object that was hashed, if there is room.
-    pub fn keep(&self, kind: ObjectKind, id: ObjectId, bytes: Vec<u8>) -> Bytes {
+    pub fn keep(&self, kind: ObjectKind, id: ObjectId, bytes: Vec<u8>) -> ObjectBytes {
         let bytes = Arc::new(bytes);
         let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let has_room = bytes.len() as u64 <= LARGEST && objects.bytes + bytes.len() <= MOST;

@@ -26,7 +26,7 @@ pub(crate) use packs::Packs;
 
 /// Whether bytes are stored under their id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum StoredBytes {
     /// They are, and readable.
     Yes,
     /// They are not, or damaged: store them (again).
@@ -36,7 +36,7 @@ pub(crate) enum Held {
 }
 
 /// Reads the objects of one repository; shared by threads.
-pub(crate) struct Reader {
+pub(crate) struct ObjectReader {
     directory: PathBuf,
     packs: RwLock<Arc<Packs>>,
     kept: ObjectCache,
@@ -46,7 +46,7 @@ pub(crate) struct Reader {
 /// Up to this size a blob is decoded whole before the first byte is given out; larger ones are decoded twice.
 const AT_ONCE: u64 = 8 << 20;
 
-impl Reader {
+impl ObjectReader {
     /// Opens the packs that are there now.
     pub(crate) fn open(repository: &Path) -> Result<Self> {
         let directory = repository.join("objects/pack");
@@ -104,12 +104,12 @@ impl Reader {
 
     /// Returns whether exactly these bytes are stored under `id`, in a pack of our own: what to ask before leaving an object out
     /// of a pack.
-    pub(crate) fn holds(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Held {
+    pub(crate) fn holds(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> StoredBytes {
         if let Some((stored_kind, stored)) = self.kept.get(id) {
             return if stored_kind == kind && stored[..] == *bytes {
-                Held::Yes
+                StoredBytes::Yes
             } else {
-                Held::Collision
+                StoredBytes::Collision
             };
         }
         match first(id, self.packs().own_likely(id), |pack, offset| {
@@ -117,18 +117,18 @@ impl Reader {
         }) {
             Ok(Some((stored_kind, stored))) if (stored_kind, &stored[..]) == (kind, bytes) => {
                 self.kept.keep(kind, id, stored);
-                Held::Yes
+                StoredBytes::Yes
             }
-            Ok(Some(_)) => Held::Collision,
-            Ok(None) | Err(_) => Held::No,
+            Ok(Some(_)) => StoredBytes::Collision,
+            Ok(None) | Err(_) => StoredBytes::No,
         }
     }
 
     /// The same for a blob that is read in pieces. Fails where the reader does.
-    pub(crate) fn holds_stream(&self, id: ObjectId, reader: &mut dyn Read) -> Result<Held> {
+    pub(crate) fn holds_stream(&self, id: ObjectId, reader: &mut dyn Read) -> Result<StoredBytes> {
         let Ok(Some((pack, offset))) = first(id, self.packs().own_likely(id), sound_copy(id))
         else {
-            return Ok(Held::No);
+            return Ok(StoredBytes::No);
         };
         let mut comparer = Comparer::new(reader);
         let copied = pack.copy_blob(offset, id, &mut comparer);
@@ -136,13 +136,13 @@ impl Reader {
             (Some(Mismatch::Read(error)), _) => {
                 Err(error).context(|| "cannot read the bytes to compare")
             }
-            (Some(Mismatch::Differs), _) => Ok(Held::Collision),
+            (Some(Mismatch::Differs), _) => Ok(StoredBytes::Collision),
             (None, Ok(_)) => Ok(if comparer.at_end()? {
-                Held::Yes
+                StoredBytes::Yes
             } else {
-                Held::Collision
+                StoredBytes::Collision
             }),
-            (None, Err(_)) => Ok(Held::No),
+            (None, Err(_)) => Ok(StoredBytes::No),
         }
     }
 

@@ -17,8 +17,8 @@ use crate::sessions::{self, FileChange};
 use crate::snapshot::Now;
 use crate::store::Store;
 use crate::timeline::{self, Place};
-use trace::{Origin, Version, trace};
-use versions::{History, Writer, Written, content};
+use trace::{FileState, Origin, trace};
+use versions::{FileHistories, VersionAuthor, WrittenVersion, content};
 
 /// The prompts that wrote a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) fn blame(store: &Store, cwd: &Path, named: &Path) -> Result<Blame> {
         &snapshots.read_now(&place.root, &path, lines::MAX_SIZE as u64)?,
         &path,
     )?;
-    let history = History {
+    let history = FileHistories {
         connection: store.database.connection(),
         snapshots: &snapshots,
         workspace_id: place.row.id,
@@ -52,7 +52,7 @@ pub(crate) fn blame(store: &Store, cwd: &Path, named: &Path) -> Result<Blame> {
                 .is_ok_and(|size| size <= lines::MAX_SIZE as u64)
     };
     set_aside_unreadable(&mut versions, is_readable);
-    let list: Vec<Version<ObjectId>> = versions.iter().map(|one| one.version.clone()).collect();
+    let list: Vec<FileState<ObjectId>> = versions.iter().map(|one| one.version.clone()).collect();
     let now = blob_id(&bytes);
     let owners = trace(&list, |blob| {
         if blob == now {
@@ -115,13 +115,13 @@ fn end_with_now(
     place: &Place,
     path: &WorkspacePath,
     now: ObjectId,
-    versions: &mut Vec<Written>,
+    versions: &mut Vec<WrittenVersion>,
 ) -> Result<()> {
-    let last = |versions: &[Written]| versions.last().and_then(|last| last.version.content);
-    let mut add = |content: ObjectId, writer: Writer| {
+    let last = |versions: &[WrittenVersion]| versions.last().and_then(|last| last.version.content);
+    let mut add = |content: ObjectId, writer: VersionAuthor| {
         if last(versions) != Some(content) {
-            versions.push(Written {
-                version: Version {
+            versions.push(WrittenVersion {
+                version: FileState {
                     content: Some(content),
                     origin: Origin::Written,
                     is_reverted: false,
@@ -143,26 +143,26 @@ fn end_with_now(
             .flatten()
             .and_then(|entry| content(Some(entry)))
         {
-            add(captured, Writer::Unrecorded);
+            add(captured, VersionAuthor::Unrecorded);
         }
     }
-    add(now, Writer::Uncaptured);
+    add(now, VersionAuthor::Uncaptured);
     Ok(())
 }
 
 /// Replaces versions of which the bytes cannot be read, because they were pruned or are too large, by what came after them, which nobody
 /// is known to have written: which of its lines were already there cannot be told any more.
-fn set_aside_unreadable(versions: &mut [Written], is_readable: impl Fn(ObjectId) -> bool) {
+fn set_aside_unreadable(versions: &mut [WrittenVersion], is_readable: impl Fn(ObjectId) -> bool) {
     let mut next = None;
     for written in versions.iter_mut().rev() {
         match written.version.content {
             Some(content) if !is_readable(content) => {
-                written.version = Version {
+                written.version = FileState {
                     content: next,
                     origin: Origin::Written,
                     is_reverted: false,
                 };
-                written.writer = Writer::Unreadable;
+                written.writer = VersionAuthor::Unreadable;
             }
             content => next = content,
         }
@@ -170,7 +170,7 @@ fn set_aside_unreadable(versions: &mut [Written], is_readable: impl Fn(ObjectId)
 }
 
 /// Puts lines of the same version together.
-fn hunks(owners: &[usize], versions: &[Written], path: &WorkspacePath) -> Vec<BlameHunk> {
+fn hunks(owners: &[usize], versions: &[WrittenVersion], path: &WorkspacePath) -> Vec<BlameHunk> {
     let mut start = 1_u64;
     owners
         .chunk_by(|one, other| one == other)
@@ -188,7 +188,7 @@ fn hunks(owners: &[usize], versions: &[Written], path: &WorkspacePath) -> Vec<Bl
         .collect()
 }
 
-fn hunk(writer: &Writer) -> BlameHunk {
+fn hunk(writer: &VersionAuthor) -> BlameHunk {
     let nobody = BlameHunk {
         start: 0,
         lines: 0,
@@ -200,23 +200,23 @@ fn hunk(writer: &Writer) -> BlameHunk {
         renamed_from: None,
     };
     match writer {
-        Writer::Unrecorded => nobody,
-        Writer::Unreadable => BlameHunk {
+        VersionAuthor::Unrecorded => nobody,
+        VersionAuthor::Unreadable => BlameHunk {
             by: LineAuthor::Unknown,
             reason: Some("older versions of the file were pruned, or cannot be read".to_owned()),
             ..nobody
         },
-        Writer::Uncaptured => BlameHunk {
+        VersionAuthor::Uncaptured => BlameHunk {
             by: LineAuthor::Uncaptured,
             ..nobody
         },
-        Writer::Operation(operation) => BlameHunk {
+        VersionAuthor::Operation(operation) => BlameHunk {
             by: LineAuthor::Operation,
             operation: Some(operation.id.clone()),
             time: Some(operation.time),
             ..nobody
         },
-        Writer::Change(changes) => {
+        VersionAuthor::Change(changes) => {
             let Some(first) = changes.first() else {
                 return nobody;
             };

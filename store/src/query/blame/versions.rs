@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use ckpt_schema::report::OperationKind;
 use rusqlite::Connection;
 
-use super::trace::{Origin, Version};
+use super::trace::{FileState, Origin};
 use crate::error::Result;
 use crate::lines;
 use crate::model::attribution::Attribution;
@@ -17,7 +17,7 @@ use crate::snapshot::Snapshots;
 
 /// Who wrote a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Writer {
+pub(super) enum VersionAuthor {
     /// Nobody saw it: it was there before, or was out of view.
     Unrecorded,
     /// A change, or the same one as several steps share it.
@@ -32,9 +32,9 @@ pub(super) enum Writer {
 
 /// A version with who wrote it.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
-    pub version: Version<ObjectId>,
-    pub writer: Writer,
+pub(super) struct WrittenVersion {
+    pub version: FileState<ObjectId>,
+    pub writer: VersionAuthor,
     /// The path that the file had.
     pub path: WorkspacePath,
 }
@@ -50,7 +50,7 @@ const MOST_COMPARED: usize = 50;
 
 /// Where in a workspace's history something stands: the snapshot that saw it; operations behind the changes that the snapshot
 /// before them saw; then the order of the rows.
-type Position = (SeenBy, bool, i64);
+type HistoryPosition = (SeenBy, bool, i64);
 
 /// The first snapshot that saw something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,7 +73,7 @@ enum Happened {
 }
 
 impl Happened {
-    fn position(&self) -> Position {
+    fn position(&self) -> HistoryPosition {
         match self {
             Self::Change(change) => (SeenBy::new(change.to_snapshot_id), false, change.id),
             Self::Operation(operation) => {
@@ -85,15 +85,15 @@ impl Happened {
 }
 
 /// Reads the histories of files of one workspace.
-pub(super) struct History<'a> {
+pub(super) struct FileHistories<'a> {
     pub connection: &'a Connection,
     pub snapshots: &'a Snapshots,
     pub workspace_id: i64,
 }
 
-impl History<'_> {
+impl FileHistories<'_> {
     /// Returns the versions of a path, oldest first.
-    pub fn versions(&self, path: &WorkspacePath) -> Result<Vec<Written>> {
+    pub fn versions(&self, path: &WorkspacePath) -> Result<Vec<WrittenVersion>> {
         let mut versions = Vec::new();
         self.collect(path, None, MOST_RENAMES, &mut versions)?;
         mark_undone(&mut versions);
@@ -103,9 +103,9 @@ impl History<'_> {
     fn collect(
         &self,
         path: &WorkspacePath,
-        until: Option<Position>,
+        until: Option<HistoryPosition>,
         renames: usize,
-        versions: &mut Vec<Written>,
+        versions: &mut Vec<WrittenVersion>,
     ) -> Result<()> {
         let changes = sessions::changes_of_path(self.connection, self.workspace_id, path)?;
         let operations = sessions::operations_on_path(self.connection, self.workspace_id, path)?;
@@ -197,26 +197,26 @@ impl History<'_> {
     }
 }
 
-fn by_change(change: FileChange, path: &WorkspacePath) -> Written {
-    Written {
-        version: Version {
+fn by_change(change: FileChange, path: &WorkspacePath) -> WrittenVersion {
+    WrittenVersion {
+        version: FileState {
             content: content(change.new),
             origin: Origin::Written,
             is_reverted: is_reverted(&change),
         },
-        writer: Writer::Change(vec![change]),
+        writer: VersionAuthor::Change(vec![change]),
         path: path.clone(),
     }
 }
 
-fn by_operation(operation: FileOperation, path: &WorkspacePath) -> Written {
-    Written {
-        version: Version {
+fn by_operation(operation: FileOperation, path: &WorkspacePath) -> WrittenVersion {
+    WrittenVersion {
+        version: FileState {
             content: content(operation.target),
             origin: Origin::PutBack(HashSet::new()),
             is_reverted: false,
         },
-        writer: Writer::Operation(operation),
+        writer: VersionAuthor::Operation(operation),
         path: path.clone(),
     }
 }
@@ -238,10 +238,10 @@ fn is_reverted(change: &FileChange) -> bool {
 
 /// Returns the rows of the newest version where a change is the same, as another step shares it.
 fn shared_with<'v>(
-    versions: &'v mut [Written],
+    versions: &'v mut [WrittenVersion],
     change: &FileChange,
 ) -> Option<&'v mut Vec<FileChange>> {
-    let Writer::Change(known) = &mut versions.last_mut()?.writer else {
+    let VersionAuthor::Change(known) = &mut versions.last_mut()?.writer else {
         return None;
     };
     let is_same = known.first().is_some_and(|one| {
@@ -254,7 +254,7 @@ fn shared_with<'v>(
 }
 
 /// What stands there before something else happens, and nothing says how it came, nobody saw.
-fn bridge(versions: &mut Vec<Written>, before: State, path: &WorkspacePath, is_first: bool) {
+fn bridge(versions: &mut Vec<WrittenVersion>, before: State, path: &WorkspacePath, is_first: bool) {
     let before = content(before);
     let last = if is_first {
         None
@@ -264,21 +264,21 @@ fn bridge(versions: &mut Vec<Written>, before: State, path: &WorkspacePath, is_f
     if before == last {
         return;
     }
-    versions.push(Written {
-        version: Version {
+    versions.push(WrittenVersion {
+        version: FileState {
             content: before,
             origin: Origin::Written,
             is_reverted: false,
         },
-        writer: Writer::Unrecorded,
+        writer: VersionAuthor::Unrecorded,
         path: path.clone(),
     });
 }
 
 /// Notes which versions each operation undid.
-fn mark_undone(versions: &mut [Written]) {
+fn mark_undone(versions: &mut [WrittenVersion]) {
     for number in 0..versions.len() {
-        let Writer::Operation(operation) = &versions[number].writer else {
+        let VersionAuthor::Operation(operation) = &versions[number].writer else {
             continue;
         };
         if operation.kind == OperationKind::Restore {
@@ -299,11 +299,11 @@ fn mark_undone(versions: &mut [Written]) {
             .iter()
             .enumerate()
             .filter(|(_, older)| match &older.writer {
-                Writer::Change(changes) => changes.iter().any(is_undone),
-                Writer::Unrecorded
-                | Writer::Operation(_)
-                | Writer::Uncaptured
-                | Writer::Unreadable => false,
+                VersionAuthor::Change(changes) => changes.iter().any(is_undone),
+                VersionAuthor::Unrecorded
+                | VersionAuthor::Operation(_)
+                | VersionAuthor::Uncaptured
+                | VersionAuthor::Unreadable => false,
             })
             .map(|(older, _)| older)
             .collect();

@@ -8,11 +8,11 @@ mod tests;
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 
-use super::look::{self, Look};
+use super::look::{self, LookScope};
 use super::view::EventContext;
 use crate::sessions::{COMMAND, OpenStep};
 use crate::settings::Settings;
-use crate::timeline::evidence::Standing;
+use crate::timeline::evidence::StepStanding;
 
 /// What to do about an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) struct Decision {
     /// A step whose finish came without its start.
     pub supposed: Option<Supposed>,
     /// Where the workspace has to be looked at for it.
-    pub look: Look,
+    pub look: LookScope,
 }
 
 /// What an event does, beside ending steps.
@@ -58,7 +58,7 @@ pub(crate) struct Closing {
     /// Whether something else than its own finish ends it.
     pub recovered: bool,
     /// What the way in which it ends says of its tools.
-    pub standing: Standing,
+    pub standing: StepStanding,
 }
 
 /// A step whose start was never heard of: it begins where the session last was.
@@ -78,10 +78,10 @@ impl Decision {
             .filter(|step| Some(step.root_session_id.as_str()) != own);
         let dead = others.filter(|step| is_dead(step));
         let ends: Vec<_> = dead
-            .map(|step| closing(step, true, Standing::Cut))
+            .map(|step| closing(step, true, StepStanding::Cut))
             .collect();
         if !ends.is_empty() {
-            self.look = Look::Everywhere;
+            self.look = LookScope::Everywhere;
         }
         // Steps that the event itself ends come last, because the report is about them.
         self.closing.splice(0..0, ends);
@@ -89,7 +89,7 @@ impl Decision {
 
     /// Returns whether the workspace has to be looked at.
     pub fn takes_snapshot(&self) -> bool {
-        self.look != Look::Nowhere
+        self.look != LookScope::Nowhere
     }
 
     /// Returns whether a message or a step begins or ends with it.
@@ -119,7 +119,7 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
         return Decision::default();
     }
     match event.event {
-        EventKind::SessionStart => close(own(view, true, Standing::Cut)),
+        EventKind::SessionStart => close(own(view, true, StepStanding::Cut)),
         EventKind::UserMessage => message::begin(event, view),
         EventKind::StepStart => step::start(event, view),
         EventKind::ToolStart if settings.tool_events => step::tool_start(event, view),
@@ -133,7 +133,7 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
             ..Decision::default()
         },
         EventKind::StepFinish => step::finish(event, view),
-        EventKind::TurnEnd => close(own(view, false, Standing::TurnEnded)),
+        EventKind::TurnEnd => close(own(view, false, StepStanding::TurnEnded)),
         EventKind::SessionEnd => close(with_children(view)),
     }
 }
@@ -159,14 +159,14 @@ fn close(closing: Vec<Closing>) -> Decision {
     }
 }
 
-fn own(view: &EventContext, recovered: bool, standing: Standing) -> Vec<Closing> {
+fn own(view: &EventContext, recovered: bool, standing: StepStanding) -> Vec<Closing> {
     view.own_step()
         .map(|step| closing(step, recovered, standing))
         .into_iter()
         .collect()
 }
 
-fn closing(step: &OpenStep, recovered: bool, standing: Standing) -> Closing {
+fn closing(step: &OpenStep, recovered: bool, standing: StepStanding) -> Closing {
     Closing {
         step: step.row.id.clone(),
         recovered,
@@ -176,10 +176,10 @@ fn closing(step: &OpenStep, recovered: bool, standing: Standing) -> Closing {
 
 /// A turn that ended well leaves its background sub-agents at work; one that was interrupted took them along.
 fn with_children(view: &EventContext) -> Vec<Closing> {
-    let mut ending = own(view, true, Standing::Cut);
+    let mut ending = own(view, true, StepStanding::Cut);
     if !ending.is_empty() {
         let children = view.steps_of_children();
-        ending.extend(children.map(|step| closing(step, true, Standing::Cut)));
+        ending.extend(children.map(|step| closing(step, true, StepStanding::Cut)));
     }
     ending
 }

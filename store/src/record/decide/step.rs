@@ -5,7 +5,7 @@ use ckpt_schema::event::{Event, ToolKind};
 use super::{Action, Closing, Decision, Supposed, close, closing};
 use crate::record::view::EventContext;
 use crate::sessions::new_id;
-use crate::timeline::evidence::Standing;
+use crate::timeline::evidence::StepStanding;
 
 /// Decides what a step's start asks for. One that is open already ends; its own start once more says nothing.
 pub(super) fn start(event: &Event, view: &EventContext) -> Decision {
@@ -20,7 +20,7 @@ pub(super) fn start(event: &Event, view: &EventContext) -> Decision {
     }
     Decision {
         action: Action::OpenStep,
-        closing: vec![closing(open, true, Standing::Finished)],
+        closing: vec![closing(open, true, StepStanding::Finished)],
         ..Decision::default()
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
         return if doubled || early {
             Decision::default()
         } else {
-            close(vec![closing(open, false, Standing::Finished)])
+            close(vec![closing(open, false, StepStanding::Finished)])
         };
     }
     if view.named_step.is_some() || view.session.is_none() || is_doubled_finish(view) {
@@ -68,7 +68,7 @@ pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
         closing: vec![Closing {
             step: id,
             recovered: true,
-            standing: Standing::Finished,
+            standing: StepStanding::Finished,
         }],
         supposed: Some(supposed),
         ..Decision::default()

@@ -77,7 +77,7 @@ fn decided(event: &Event, view: &EventContext) -> Decision {
     decide(event, view, &Settings::default())
 }
 
-fn ends(step: &str, recovered: bool, standing: Standing) -> Vec<Closing> {
+fn ends(step: &str, recovered: bool, standing: StepStanding) -> Vec<Closing> {
     vec![Closing {
         step: step.into(),
         recovered,
@@ -106,13 +106,13 @@ fn the_finish_of_one_tool_is_not_the_steps_while_another_runs() {
     };
     assert_eq!(
         decided(&finish, &none_runs).closing,
-        ends("open", false, Standing::Finished),
+        ends("open", false, StepStanding::Finished),
         "the last one ends it"
     );
     let batch = event(EventKind::StepFinish);
     assert_eq!(
         decided(&batch, &other_runs).closing,
-        ends("open", false, Standing::Finished),
+        ends("open", false, StepStanding::Finished),
         "a step's own finish ends it anyway"
     );
 }
@@ -127,7 +127,7 @@ fn a_message_closes_the_step_that_was_left_open() {
     assert_eq!(decision.action, Action::Message, "the message begins now");
     assert_eq!(
         decision.closing,
-        ends("open", true, Standing::Cut),
+        ends("open", true, StepStanding::Cut),
         "its finish never came"
     );
 }
@@ -303,7 +303,7 @@ fn a_start_without_a_finish_is_closed_by_the_next_start() {
     };
     assert_eq!(
         decided(&event(EventKind::StepStart), &view).closing,
-        ends("open", true, Standing::Finished),
+        ends("open", true, StepStanding::Finished),
         "nothing is lost"
     );
     let again = Event {

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use ckpt_schema::report::{FileResult, ReasonCode};
 
 use crate::error::Error;
-use crate::model::item::Done;
+use crate::model::item::ItemOutcome;
 use crate::model::reason::ItemReason;
 
 use super::found::Found;
@@ -78,7 +78,7 @@ impl ItemFailure {
     }
 }
 
-impl From<ItemFailure> for Done {
+impl From<ItemFailure> for ItemOutcome {
     fn from(failure: ItemFailure) -> Self {
         match failure {
             ItemFailure::Conflict(reason) => Self {

@@ -13,7 +13,7 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
 use crate::objects::hash::{Hasher, ObjectKind, blob_id};
 
-use super::sys::{self, Answer};
+use super::sys::{self, SysResult};
 
 /// What was found at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Found {
 }
 
 /// Looks at an entry of a directory. Returns its kind, and its `lstat` if it exists.
-pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<(Found, Option<Stat>)> {
+pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<(Found, Option<Stat>)> {
     let stat = match retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)) {
         Ok(stat) => stat,
         Err(Errno::NOENT) => return Ok((Found::Nothing, None)),
@@ -88,7 +88,10 @@ pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<(Found, Opt
 }
 
 /// Opens a regular file for reading, and returns its `fstat` too, or `None` if it is something else by now.
-pub(super) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Option<(OwnedFd, Stat)>> {
+pub(super) fn open_file(
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+) -> SysResult<Option<(OwnedFd, Stat)>> {
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match retry_on_intr(|| openat(directory, name, flags, OpenMode::empty())) {
@@ -104,7 +107,7 @@ pub(super) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Option
     Ok((FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some((file, stat)))
 }
 
-fn look_at_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Found> {
+fn look_at_file(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<Found> {
     let Some((file, stat)) = open_file(directory, name)? else {
         return Ok(Found::Changing);
     };
@@ -115,7 +118,7 @@ fn look_at_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Found> {
     })
 }
 
-fn look_at_link(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Found> {
+fn look_at_link(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<Found> {
     match retry_on_intr(|| readlinkat(directory, name, Vec::new())) {
         Ok(target) => Ok(Found::Entry(Entry::stored(
             Mode::SYMLINK,
@@ -126,7 +129,7 @@ fn look_at_link(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Found> {
     }
 }
 
-fn is_empty(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<bool> {
+fn is_empty(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<bool> {
     let readable = match sys::open_readable(directory, name) {
         // A directory that may not be listed is not known to be empty, and is treated as if it were not.
         Err(Errno::ACCESS) => return Ok(false),

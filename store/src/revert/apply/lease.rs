@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 
 use super::found::open_file;
-use super::sys::Answer;
+use super::sys::SysResult;
 
 /// What the kernel says of who writes to a file.
 pub(super) enum Lease {
@@ -39,7 +39,7 @@ const F_SETSIG: libc::c_int = 10;
     unsafe_code,
     reason = "no safe wrapper has leases; the calls take an open descriptor and two numbers, and touch no memory"
 )]
-fn set(file: &OwnedFd) -> Answer<()> {
+fn set(file: &OwnedFd) -> SysResult<()> {
     let call = |command, value: libc::c_int| {
         // SAFETY: the descriptor is open as long as `file` is borrowed, and the arguments are numbers.
         match unsafe { libc::fcntl(file.as_raw_fd(), command, value) } {
@@ -53,6 +53,6 @@ fn set(file: &OwnedFd) -> Answer<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn set(_file: &OwnedFd) -> Answer<()> {
+fn set(_file: &OwnedFd) -> SysResult<()> {
     Err(Errno::NOSYS)
 }

@@ -35,7 +35,7 @@ use crate::model::hex::Hex;
 use super::failure::{ItemFailure, ItemResult};
 use super::found::{Found, look, open_file};
 use super::sys;
-use super::writer::{Slot, Writer, discard};
+use super::writer::{ItemWriter, Slot, discard};
 
 /// How every name begins that this program uses in a workspace.
 pub const PREFIX: &str = ".ckpt-hook-";
@@ -51,7 +51,7 @@ pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
     format!("{PREFIX}{operation}-{}", Hex(&hash[..8])).into_bytes()
 }
 
-impl Writer<'_> {
+impl ItemWriter<'_> {
     /// Puts what an interrupted attempt left at the place's own name in order; afterwards nothing stands there, or the item is
     /// not to be touched.
     pub(super) fn settle(
@@ -151,7 +151,7 @@ impl Writer<'_> {
         let Some(blob) = target.blob else {
             return Ok(false);
         };
-        let mut comparison = Comparison {
+        let mut comparison = LeftoverComparison {
             left: File::from(left),
             equal: true,
         };
@@ -175,12 +175,12 @@ fn in_two_calls(expected: State, target: Entry) -> bool {
 }
 
 /// Is written the whole target, and compares it with what is left of it.
-struct Comparison {
+struct LeftoverComparison {
     left: File,
     equal: bool,
 }
 
-impl Write for Comparison {
+impl Write for LeftoverComparison {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut left = vec![0; bytes.len().min(1 << 16)];
         let count = self.left.read(&mut left)?;

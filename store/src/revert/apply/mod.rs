@@ -27,12 +27,12 @@ pub use found::Found;
 pub use leftover::PREFIX;
 pub use preflight::{Problem, preflight};
 pub use root::{Abilities, Permissions, Root};
-pub use writer::Contents;
+pub use writer::BlobWriter;
 
 use crate::error::{Error, Result};
 use crate::model::path::WorkspacePath;
 
-use crate::model::item::{Done, Item};
+use crate::model::item::{Item, ItemOutcome};
 
 /// What [`apply`] is asked for.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ pub struct Work<'a> {
     /// made as any other.
     pub permissions: &'a Permissions<'a>,
     /// Reads blobs.
-    pub contents: &'a Contents<'a>,
+    pub contents: &'a BlobWriter<'a>,
     /// Is told how many items are done, now and then and from any thread.
     pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
 }
@@ -57,13 +57,17 @@ pub struct Work<'a> {
 ///
 /// An item that failed is as it was, and a later try can do it. What is done is on the disk, synced; where the system refused to
 /// sync, it is in its place and has that as its reason.
-pub fn apply(root: &Root, work: &Work<'_>) -> Vec<Done> {
+pub fn apply(root: &Root, work: &Work<'_>) -> Vec<ItemOutcome> {
     apply_and(root, work, || ()).0
 }
 
 /// The same, and does something else once every item is in its place, while the disk is waited for. Returns what that gave, too.
-pub fn apply_and<R>(root: &Root, work: &Work<'_>, meanwhile: impl FnOnce() -> R) -> (Vec<Done>, R) {
-    run::Run::new(root, work).run(meanwhile)
+pub fn apply_and<R>(
+    root: &Root,
+    work: &Work<'_>,
+    meanwhile: impl FnOnce() -> R,
+) -> (Vec<ItemOutcome>, R) {
+    run::Attempt::new(root, work).run(meanwhile)
 }
 
 /// Returns the state of a path right now, with its hash. If a directory above it is missing, or is a link or a file,

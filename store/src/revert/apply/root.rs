@@ -13,7 +13,7 @@ use crate::error::{Context, Error, Result};
 use crate::fs::beneath::{self, Lookup};
 use crate::model::path::WorkspacePath;
 
-use super::sys::{self, Answer};
+use super::sys::{self, SysResult};
 
 /// What the kernel is asked to do for us. Tests take the weaker ways by force; everybody else lets [`Root::open`] choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +116,8 @@ impl Root {
     }
 
     /// Opens a directory below the root, or the root itself.
-    pub(super) fn descend(&self, directory: Option<&WorkspacePath>) -> Answer<Descent> {
-        self.walk(directory, &mut |_, _, _| Ok(Made::No))
+    pub(super) fn descend(&self, directory: Option<&WorkspacePath>) -> SysResult<Descent> {
+        self.walk(directory, &mut |_, _, _| Ok(MadeDirectory::No))
     }
 
     /// Opens a directory below the root, and makes the missing parts with their former permissions, as far as `mkdir`
@@ -127,7 +127,7 @@ impl Root {
         directory: Option<&WorkspacePath>,
         permissions: &Permissions<'_>,
         made: &mut Vec<usize>,
-    ) -> Answer<Descent> {
+    ) -> SysResult<Descent> {
         let bytes = directory.map_or(&b""[..], WorkspacePath::as_bytes);
         let of = |length: usize| {
             WorkspacePath::new(&bytes[..length])
@@ -141,14 +141,14 @@ impl Root {
         ) {
             Ok(()) => {
                 made.push(length);
-                Ok(Made::Yes)
+                Ok(MadeDirectory::Yes)
             }
-            Err(Errno::EXIST) => Ok(Made::Yes),
+            Err(Errno::EXIST) => Ok(MadeDirectory::Yes),
             Err(error) => Err(error),
         })
     }
 
-    fn walk(&self, directory: Option<&WorkspacePath>, make: &mut Make<'_>) -> Answer<Descent> {
+    fn walk(&self, directory: Option<&WorkspacePath>, make: &mut Make<'_>) -> SysResult<Descent> {
         let mut here = self.open_step(self.as_fd(), b".")?;
         let mut identity = self.identity;
         let mut repositories = Vec::new();
@@ -158,8 +158,8 @@ impl Root {
             repositories.extend(repository_beside(here.as_fd())?);
             let next = match self.open_step(here.as_fd(), name) {
                 Err(Errno::NOENT) => match make(here.as_fd(), name, length)? {
-                    Made::Yes => self.open_step(here.as_fd(), name),
-                    Made::No => return Ok(Descent::Missing),
+                    MadeDirectory::Yes => self.open_step(here.as_fd(), name),
+                    MadeDirectory::No => return Ok(Descent::Missing),
                 },
                 other => other,
             };
@@ -182,7 +182,7 @@ impl Root {
         Ok(Descent::Directory(here, identity))
     }
 
-    fn open_step(&self, holder: BorrowedFd<'_>, name: &[u8]) -> Answer<OwnedFd> {
+    fn open_step(&self, holder: BorrowedFd<'_>, name: &[u8]) -> SysResult<OwnedFd> {
         let way = if self.abilities.openat2 {
             Lookup::Kernel
         } else {
@@ -193,7 +193,7 @@ impl Root {
 }
 
 /// The kernel says that a link or a file stands there: what is below it is gone, then, and that is worth a second look.
-fn replaced(holder: BorrowedFd<'_>, name: &[u8], error: Errno) -> Answer<Descent> {
+fn replaced(holder: BorrowedFd<'_>, name: &[u8], error: Errno) -> SysResult<Descent> {
     match retry_on_intr(|| statat(holder, name, AtFlags::SYMLINK_NOFOLLOW)) {
         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => Err(error),
         Ok(_) => Ok(Descent::Replaced),
@@ -204,15 +204,15 @@ fn replaced(holder: BorrowedFd<'_>, name: &[u8], error: Errno) -> Answer<Descent
 
 const MOUNT: &str = "another file system is mounted above it";
 
-type Make<'a> = dyn FnMut(BorrowedFd<'_>, &[u8], usize) -> Answer<Made> + 'a;
+type Make<'a> = dyn FnMut(BorrowedFd<'_>, &[u8], usize) -> SysResult<MadeDirectory> + 'a;
 
-enum Made {
+enum MadeDirectory {
     Yes,
     No,
 }
 
 /// Makes a directory as `mkdir` does; below a directory of another user, root gives it to that user.
-fn make_directory(holder: BorrowedFd<'_>, name: &[u8], permissions: Option<u32>) -> Answer<()> {
+fn make_directory(holder: BorrowedFd<'_>, name: &[u8], permissions: Option<u32>) -> SysResult<()> {
     let permissions = RawMode::try_from(permissions.unwrap_or(0o777) | 0o700).unwrap_or(0o700);
     retry_on_intr(|| mkdirat(holder, name, Mode::from_raw_mode(permissions)))?;
     if let Some((user, group)) = sys::owner_to_keep(holder)?
@@ -226,7 +226,7 @@ fn make_directory(holder: BorrowedFd<'_>, name: &[u8], permissions: Option<u32>)
 
 /// A `.git` may be reached by a name that does not look like one: another case, or a link of the file system's own.
 /// So its identity is remembered, and no directory below with that identity is entered (as jj does in `create_parent_dirs`).
-fn repository_beside(holder: BorrowedFd<'_>) -> Answer<Option<DeviceInode>> {
+fn repository_beside(holder: BorrowedFd<'_>) -> SysResult<Option<DeviceInode>> {
     match retry_on_intr(|| statat(holder, c".git", AtFlags::SYMLINK_NOFOLLOW)) {
         Ok(stat) => Ok(Some(DeviceInode::of(&stat))),
         Err(Errno::NOENT) => Ok(None),

@@ -9,7 +9,7 @@ use ckpt_schema::report::{FileResult, ReasonCode};
 use rustix::io::Errno;
 
 use crate::model::entry::Entry;
-use crate::model::item::{Done, Item};
+use crate::model::item::{Item, ItemOutcome};
 use crate::model::path::WorkspacePath;
 use crate::model::reason::ItemReason;
 
@@ -21,18 +21,18 @@ use super::found::{Found, look};
 use super::leftover::own_name;
 use super::order::{Chunk, Order, chunks, order};
 use super::root::{Descent, DeviceInode, Root};
-use super::sys::{self, Answer};
+use super::sys::{self, SysResult};
 use super::workers::{alongside, share};
-use super::writer::{Change, Prepared, Slot, Writer};
+use super::writer::{ItemChange, ItemWriter, Prepared, Slot};
 
 /// Up to this many files are synced one by one; more of them by one sync of the file system.
 const SYNC_EACH: usize = 16;
 
 /// One try of an operation.
-pub(super) struct Run<'a> {
+pub(super) struct Attempt<'a> {
     root: &'a Root,
     work: &'a Work<'a>,
-    writer: Writer<'a>,
+    writer: ItemWriter<'a>,
     order: Order,
     done: AtomicUsize,
     /// Directories that were made for a file to be put into.
@@ -47,16 +47,16 @@ pub(super) struct Run<'a> {
 type Results = Vec<(usize, ItemResult<bool>)>;
 
 /// Items whose targets stand as temporary files next to what they replace.
-struct Ready {
+struct ReadyItems {
     chunk: Chunk,
     directory: OwnedFd,
     identity: DeviceInode,
 }
 
-impl<'a> Run<'a> {
+impl<'a> Attempt<'a> {
     pub(super) fn new(root: &'a Root, work: &'a Work<'a>) -> Self {
         let order = order(work.items, work.directories);
-        let writer = Writer {
+        let writer = ItemWriter {
             rename_flags: root.abilities().rename_flags,
             leases: root.abilities().leases,
             sync_each: order.files.len() <= SYNC_EACH,
@@ -74,7 +74,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub(super) fn run<R>(self, meanwhile: impl FnOnce() -> R) -> (Vec<Done>, R) {
+    pub(super) fn run<R>(self, meanwhile: impl FnOnce() -> R) -> (Vec<ItemOutcome>, R) {
         let mut results = self.pass_through();
         let mut keep = |these: Results| {
             for (index, result) in these {
@@ -354,7 +354,7 @@ impl<'a> Run<'a> {
         results
     }
 
-    fn prepare(&self, chunk: Chunk) -> (Results, Option<Ready>) {
+    fn prepare(&self, chunk: Chunk) -> (Results, Option<ReadyItems>) {
         let (directory, identity) = match self.enter_to_write(&chunk) {
             Ok(entered) => entered,
             Err(failure) => return (self.all(&chunk, &Err(failure)), None),
@@ -374,7 +374,7 @@ impl<'a> Run<'a> {
             items: made,
             ..chunk
         };
-        let ready = (!chunk.items.is_empty()).then_some(Ready {
+        let ready = (!chunk.items.is_empty()).then_some(ReadyItems {
             chunk,
             directory,
             identity,
@@ -429,7 +429,7 @@ impl<'a> Run<'a> {
     }
 
     /// The way down is walked again: if another directory stands there by now, nothing is put into the old one.
-    fn finish(&self, ready: &Ready) -> Results {
+    fn finish(&self, ready: &ReadyItems) -> Results {
         let same = match self.root.descend(ready.chunk.directory.as_ref()) {
             Ok(Descent::Directory(_, identity)) => identity == ready.identity,
             Ok(Descent::Missing | Descent::Replaced | Descent::Blocked(_)) => false,
@@ -456,7 +456,7 @@ impl<'a> Run<'a> {
         self.close_chunk(&ready.chunk, results)
     }
 
-    fn give_up(&self, ready: &Ready, failure: &ItemFailure) -> Results {
+    fn give_up(&self, ready: &ReadyItems, failure: &ItemFailure) -> Results {
         for index in &ready.chunk.items {
             let item = self.item(*index);
             self.writer
@@ -500,7 +500,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn sync_changed<R>(&self, meanwhile: impl FnOnce() -> R) -> (Answer<()>, R) {
+    fn sync_changed<R>(&self, meanwhile: impl FnOnce() -> R) -> (SysResult<()>, R) {
         let changed = self
             .changed
             .lock()
@@ -528,23 +528,27 @@ impl<'a> Run<'a> {
     }
 
     /// What was put into its place is there, synced or not.
-    fn report(&self, results: Vec<Option<ItemResult<bool>>>, synced: Answer<()>) -> Vec<Done> {
+    fn report(
+        &self,
+        results: Vec<Option<ItemResult<bool>>>,
+        synced: SysResult<()>,
+    ) -> Vec<ItemOutcome> {
         let reason = synced.err().map(|error| {
             let text =
                 format!("done, but a power cut may undo it, because it cannot be synced: {error}");
             ItemReason::new(ReasonCode::NotSynced, text)
         });
         let done = |(item, result): (&Item, Option<ItemResult<bool>>)| match result {
-            None => Done {
+            None => ItemOutcome {
                 result: item.result,
                 reason: item.reason.clone(),
             },
             Some(Err(failure)) => failure.into(),
-            Some(Ok(false)) => Done {
+            Some(Ok(false)) => ItemOutcome {
                 result: FileResult::Done,
                 reason: None,
             },
-            Some(Ok(true)) => Done {
+            Some(Ok(true)) => ItemOutcome {
                 result: FileResult::Done,
                 reason: reason.clone(),
             },

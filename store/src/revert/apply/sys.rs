@@ -13,7 +13,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::writer::Slot;
 
 /// What a system call gives.
-pub(in crate::revert) type Answer<T> = Result<T, Errno>;
+pub(in crate::revert) type SysResult<T> = Result<T, Errno>;
 
 const READ_DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -21,7 +21,7 @@ const READ_DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 /// Opens a directory to be listed, changed or synced.
-pub(super) fn open_readable(holder: BorrowedFd<'_>, name: &[u8]) -> Answer<OwnedFd> {
+pub(super) fn open_readable(holder: BorrowedFd<'_>, name: &[u8]) -> SysResult<OwnedFd> {
     retry_on_intr(|| openat(holder, name, READ_DIRECTORY, Mode::empty()))
 }
 
@@ -33,7 +33,7 @@ pub(super) fn take_out(
     directory: BorrowedFd<'_>,
     name: &[u8],
     own: &[u8],
-) -> Answer<()> {
+) -> SysResult<()> {
     match rename_with(flags, directory, name, own, RenameMode::NoReplace) {
         Err(error) if is_lacking(error) => {
             retry_on_intr(|| renameat(directory, name, directory, own))
@@ -51,7 +51,7 @@ pub(super) fn put_in(
     directory: BorrowedFd<'_>,
     own: &[u8],
     name: &[u8],
-) -> Answer<()> {
+) -> SysResult<()> {
     match rename_with(flags, directory, own, name, RenameMode::NoReplace) {
         Err(error) if is_lacking(error) => {}
         other => return other,
@@ -74,7 +74,7 @@ pub(super) fn exchange(
     directory: BorrowedFd<'_>,
     own: &[u8],
     name: &[u8],
-) -> Answer<bool> {
+) -> SysResult<bool> {
     match rename_with(flags, directory, own, name, RenameMode::Exchange) {
         Ok(()) => Ok(true),
         Err(error) if is_lacking(error) => Ok(false),
@@ -95,7 +95,7 @@ fn rename_with(
     from: &[u8],
     to: &[u8],
     way: RenameMode,
-) -> Answer<()> {
+) -> SysResult<()> {
     use rustix::fs::{RenameFlags, renameat_with};
     let way = match way {
         RenameMode::NoReplace => RenameFlags::NOREPLACE,
@@ -115,7 +115,7 @@ fn rename_with(
     _from: &[u8],
     _to: &[u8],
     _way: RenameMode,
-) -> Answer<()> {
+) -> SysResult<()> {
     Err(Errno::NOSYS)
 }
 
@@ -126,7 +126,7 @@ fn is_lacking(error: Errno) -> bool {
 /// Replaces whatever stands at a place by what stands at its own name, unchecked: only for what was checked just before. Returns
 /// whether what was there stands at the place's own name afterwards, as it does where it `is_kept` and the file system has hard
 /// links.
-pub(super) fn replace(place: &Slot<'_>, is_kept: bool) -> Answer<bool> {
+pub(super) fn replace(place: &Slot<'_>, is_kept: bool) -> SysResult<bool> {
     let (directory, second) = (place.directory, place.second_name());
     let rename =
         |from: &[u8], to: &[u8]| retry_on_intr(|| renameat(directory, from, directory, to));
@@ -160,19 +160,19 @@ pub(super) fn replace(place: &Slot<'_>, is_kept: bool) -> Answer<bool> {
 }
 
 /// Moves what stands at a place to its second name.
-pub(super) fn take_out_to_second_name(place: &Slot<'_>) -> Answer<()> {
+pub(super) fn take_out_to_second_name(place: &Slot<'_>) -> SysResult<()> {
     let (directory, second) = (place.directory, place.second_name());
     retry_on_intr(|| renameat(directory, place.name, directory, &second[..]))
 }
 
 /// Moves what stands at a place's second name to its own one. Where that fails twice, the next try finds the second name.
-pub(super) fn move_second_name(place: &Slot<'_>) -> Answer<()> {
+pub(super) fn move_second_name(place: &Slot<'_>) -> SysResult<()> {
     let (directory, second) = (place.directory, place.second_name());
     again(|| renameat(directory, &second[..], directory, &place.own[..]))
 }
 
 /// Returns whether a name exists.
-pub(super) fn exists(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<bool> {
+pub(super) fn exists(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<bool> {
     match retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)) {
         Ok(_) => Ok(true),
         Err(Errno::NOENT) => Ok(false),
@@ -181,17 +181,17 @@ pub(super) fn exists(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<bool> {
 }
 
 /// Removes a file or a link.
-pub(in crate::revert) fn unlink(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<()> {
+pub(in crate::revert) fn unlink(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<()> {
     again(|| unlinkat(directory, name, AtFlags::empty()))
 }
 
 /// Removes a directory, if it is empty.
-pub(super) fn remove_directory(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<()> {
+pub(super) fn remove_directory(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<()> {
     again(|| unlinkat(directory, name, AtFlags::REMOVEDIR))
 }
 
 /// Tidying up gets a second try: what failed once for want of memory or of a server's answer may not fail twice.
-fn again(mut call: impl FnMut() -> Answer<()>) -> Answer<()> {
+fn again(mut call: impl FnMut() -> SysResult<()>) -> SysResult<()> {
     match retry_on_intr(&mut call) {
         Ok(()) => Ok(()),
         Err(error @ (Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST)) => Err(error),
@@ -200,20 +200,24 @@ fn again(mut call: impl FnMut() -> Answer<()>) -> Answer<()> {
 }
 
 /// Sets the permissions of a directory.
-pub(super) fn set_permissions(holder: BorrowedFd<'_>, name: &[u8], permissions: u32) -> Answer<()> {
+pub(super) fn set_permissions(
+    holder: BorrowedFd<'_>,
+    name: &[u8],
+    permissions: u32,
+) -> SysResult<()> {
     let directory = open_readable(holder, name)?;
     let permissions = Mode::from_raw_mode(RawMode::try_from(permissions & 0o777).unwrap_or(0o700));
     retry_on_intr(|| fchmod(&directory, permissions))
 }
 
 /// Syncs a directory's names.
-pub(in crate::revert) fn sync_directory(directory: BorrowedFd<'_>) -> Answer<()> {
+pub(in crate::revert) fn sync_directory(directory: BorrowedFd<'_>) -> SysResult<()> {
     let readable = open_readable(directory, b".")?;
     retry_on_intr(|| fsync(&readable))
 }
 
 /// Syncs all that was written to the file system of the root.
-pub(super) fn sync_all(root: BorrowedFd<'_>) -> Answer<()> {
+pub(super) fn sync_all(root: BorrowedFd<'_>) -> SysResult<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         retry_on_intr(|| rustix::fs::syncfs(root))
@@ -227,7 +231,7 @@ pub(super) fn sync_all(root: BorrowedFd<'_>) -> Answer<()> {
 
 /// Returns the owner that root must give to files it creates in a directory; `None` for other users, and in root's own
 /// directories.
-pub(in crate::revert) fn owner_to_keep(directory: BorrowedFd<'_>) -> Answer<Option<(Uid, Gid)>> {
+pub(in crate::revert) fn owner_to_keep(directory: BorrowedFd<'_>) -> SysResult<Option<(Uid, Gid)>> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
     }
@@ -242,7 +246,7 @@ pub(in crate::revert) fn give_to(
     name: &[u8],
     user: Uid,
     group: Gid,
-) -> Answer<()> {
+) -> SysResult<()> {
     retry_on_intr(|| {
         chownat(
             directory,

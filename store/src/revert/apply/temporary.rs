@@ -12,10 +12,10 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::model::entry::{Entry, EntryKind};
 
 use super::failure::{ItemFailure, ItemResult};
-use super::sys::{self, Answer};
-use super::writer::{Slot, Writer};
+use super::sys::{self, SysResult};
+use super::writer::{ItemWriter, Slot};
 
-impl Writer<'_> {
+impl ItemWriter<'_> {
     /// Makes the target at our own temporary name, which must be free. `old` is what it will replace. If that fails
     /// half-way, the temporary file is removed again.
     pub(super) fn make_temporary(
@@ -108,7 +108,7 @@ fn blocked(error: Errno) -> ItemFailure {
 }
 
 /// As root, what is made belongs to whom the old entry belonged, or else to whom the directory belongs.
-fn owner(directory: BorrowedFd<'_>, old: Option<&Stat>) -> Answer<Option<(Uid, Gid)>> {
+fn owner(directory: BorrowedFd<'_>, old: Option<&Stat>) -> SysResult<Option<(Uid, Gid)>> {
     match old {
         Some(stat) if rustix::process::geteuid().is_root() => Ok(Some((
             Uid::from_raw(stat.st_uid),
@@ -119,7 +119,7 @@ fn owner(directory: BorrowedFd<'_>, old: Option<&Stat>) -> Answer<Option<(Uid, G
     }
 }
 
-fn keep_owner(place: &Slot<'_>, old: Option<&Stat>) -> Answer<()> {
+fn keep_owner(place: &Slot<'_>, old: Option<&Stat>) -> SysResult<()> {
     let Some((user, group)) = owner(place.directory, old)? else {
         return Ok(());
     };
@@ -131,7 +131,7 @@ fn keep_owner(place: &Slot<'_>, old: Option<&Stat>) -> Answer<()> {
 }
 
 /// The file that replaces another keeps its owner, if we are root, and its group, if we may.
-fn keep_owner_of_file(directory: BorrowedFd<'_>, old: Option<&Stat>, file: &File) -> Answer<()> {
+fn keep_owner_of_file(directory: BorrowedFd<'_>, old: Option<&Stat>, file: &File) -> SysResult<()> {
     let now = retry_on_intr(|| fstat(file))?;
     match (owner(directory, old)?, old) {
         (Some((user, group)), _) if (now.st_uid, now.st_gid) != (user.as_raw(), group.as_raw()) => {

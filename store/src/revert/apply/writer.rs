@@ -12,7 +12,7 @@
 //! found in what was moved aside, before it is removed. A program that had the old file open could still write to it:
 //! asked for a lease, the kernel reports such a program, and the file is moved back. On file systems without leases
 //! (network file systems, some overlays), or if the file belongs to another user, the old file stays aside for a little
-//! while ([`Change::Aside`]) and is checked again before it is removed.
+//! while ([`ItemChange::Aside`]) and is checked again before it is removed.
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -26,14 +26,14 @@ use crate::model::entry::{Entry, EntryKind, ObjectId, State};
 use super::failure::{ItemFailure, ItemResult};
 use super::found::{Found, look, open_file};
 use super::lease::{self, Lease};
-use super::sys::{self, Answer};
+use super::sys::{self, SysResult};
 use super::temporary::permissions;
 
 /// Writes a blob's bytes, decoded and hashed in full, and returns how many there are.
-pub type Contents<'a> = dyn Fn(ObjectId, &mut dyn Write) -> Result<u64> + Sync + 'a;
+pub type BlobWriter<'a> = dyn Fn(ObjectId, &mut dyn Write) -> Result<u64> + Sync + 'a;
 
 /// What the writer needs for any item.
-pub(super) struct Writer<'a> {
+pub(super) struct ItemWriter<'a> {
     /// Whether `renameat2` may be used.
     pub(super) rename_flags: bool,
     /// Whether the kernel is asked who writes to a file.
@@ -41,7 +41,7 @@ pub(super) struct Writer<'a> {
     /// Whether each file is synced by itself, before its rename.
     pub(super) sync_each: bool,
     /// Reads blobs.
-    pub(super) contents: &'a Contents<'a>,
+    pub(super) contents: &'a BlobWriter<'a>,
 }
 
 /// The place of an item.
@@ -63,7 +63,7 @@ impl Slot<'_> {
 
 /// What was done to an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum ItemChange {
     /// Nothing.
     Nothing,
     /// All that was planned.
@@ -72,7 +72,7 @@ pub(super) enum Change {
     Aside,
 }
 
-/// How far an item is after [`Writer::prepare`].
+/// How far an item is after [`ItemWriter::prepare`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prepared {
     /// The target stands there already.
@@ -83,7 +83,7 @@ pub(super) enum Prepared {
     Temporary,
 }
 
-impl Writer<'_> {
+impl ItemWriter<'_> {
     /// Removes a file or link that is what was expected. `filled` says that a directory shall take its place, and may have done
     /// so.
     pub(super) fn remove(
@@ -91,19 +91,19 @@ impl Writer<'_> {
         place: &Slot<'_>,
         expected: State,
         filled: bool,
-    ) -> ItemResult<Change> {
+    ) -> ItemResult<ItemChange> {
         self.settle(place, expected, None)?;
         let (found, _) = look(place.directory, place.name)
             .map_err(|error| ItemFailure::of("cannot be read", error))?;
         match found {
-            Found::Nothing => return Ok(Change::Nothing),
-            Found::Directory { .. } if filled => return Ok(Change::Nothing),
+            Found::Nothing => return Ok(ItemChange::Nothing),
+            Found::Directory { .. } if filled => return Ok(ItemChange::Nothing),
             found if found.is(expected) => {}
             found => return Err(ItemFailure::unexpected(&found)),
         }
         match sys::take_out(self.rename_flags, place.directory, place.name, &place.own) {
-            Ok(()) => self.let_go(place, expected, None, Look::First),
-            Err(Errno::NOENT) => Ok(Change::Nothing),
+            Ok(()) => self.let_go(place, expected, None, AsideLook::First),
+            Err(Errno::NOENT) => Ok(ItemChange::Nothing),
             Err(error) => Err(ItemFailure::of("cannot be moved aside", error)),
         }
     }
@@ -115,22 +115,23 @@ impl Writer<'_> {
         place: &Slot<'_>,
         expected: State,
         target: State,
-        which: Look,
-    ) -> ItemResult<Change> {
+        which: AsideLook,
+    ) -> ItemResult<ItemChange> {
         // Held until it is gone.
         let lease = self.lease_on(place.directory, &place.own, expected);
         let failure = match look(place.directory, &place.own) {
             _ if matches!(lease, Lease::Busy) => in_use(),
             Ok((found, _)) if found.is(expected) => {
-                if which == Look::First && is_file(expected) && matches!(lease, Lease::Unknown) {
-                    return Ok(Change::Aside);
+                if which == AsideLook::First && is_file(expected) && matches!(lease, Lease::Unknown)
+                {
+                    return Ok(ItemChange::Aside);
                 }
                 match discard(place, &found) {
-                    Ok(()) => return Ok(Change::Done),
+                    Ok(()) => return Ok(ItemChange::Done),
                     Err(error) => ItemFailure::of("what was there cannot be removed", error),
                 }
             }
-            Ok((Found::Entry(_) | Found::Changing, _)) if which == Look::Later => written_to(),
+            Ok((Found::Entry(_) | Found::Changing, _)) if which == AsideLook::Later => written_to(),
             Ok((found, _)) => ItemFailure::unexpected(&found),
             Err(error) => ItemFailure::of("what was there cannot be read", error),
         };
@@ -274,13 +275,13 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Puts what [`Writer::prepare`] made into its place.
+    /// Puts what [`ItemWriter::prepare`] made into its place.
     pub(super) fn finish(
         &self,
         place: &Slot<'_>,
         expected: State,
         target: Entry,
-    ) -> ItemResult<Change> {
+    ) -> ItemResult<ItemChange> {
         let moved = match expected {
             None => sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
                 .map(|()| None),
@@ -289,8 +290,8 @@ impl Writer<'_> {
             }
         };
         match moved {
-            Ok(None) => Ok(Change::Done),
-            Ok(Some(true)) => self.let_go(place, expected, Some(target), Look::First),
+            Ok(None) => Ok(ItemChange::Done),
+            Ok(Some(true)) => self.let_go(place, expected, Some(target), AsideLook::First),
             Ok(Some(false)) => self.replace_checked(place, expected, target),
             // An overlay (the root of a container) cannot rename a directory of a lower layer.
             Err(Errno::XDEV) if is_directory(expected) => {
@@ -343,7 +344,7 @@ impl Writer<'_> {
         place: &Slot<'_>,
         expected: State,
         target: Entry,
-    ) -> ItemResult<Change> {
+    ) -> ItemResult<ItemChange> {
         let lease = self.lease_on(place.directory, place.name, expected);
         let is_kept = matches!(lease, Lease::Unknown) && is_file(expected);
         let goes_first = is_directory(expected) || is_directory(Some(target));
@@ -370,8 +371,8 @@ impl Writer<'_> {
             sys::replace(place, is_kept).inspect_err(|_| self.drop_prepared(place, target))
         };
         match is_aside {
-            Ok(true) => self.let_go(place, expected, Some(target), Look::First),
-            Ok(false) => Ok(Change::Done),
+            Ok(true) => self.let_go(place, expected, Some(target), AsideLook::First),
+            Ok(false) => Ok(ItemChange::Done),
             Err(error) => {
                 Err(ItemFailure::of("cannot be put into its place", error).into_failure())
             }
@@ -397,7 +398,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Removes what [`Writer::prepare`] made.
+    /// Removes what [`ItemWriter::prepare`] made.
     pub(super) fn drop_prepared(&self, place: &Slot<'_>, target: Entry) {
         // A leftover is recognised and removed by the next try, so this one may fail.
         let _ = match target.mode.kind() {
@@ -409,7 +410,7 @@ impl Writer<'_> {
 
 /// Which look at what was moved aside it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum AsideLook {
     /// Just after it was moved.
     First,
     /// A little later; nobody looks again.
@@ -435,7 +436,7 @@ fn is_directory(state: State) -> bool {
 }
 
 /// Removes the entry at our own name, after a check.
-pub(super) fn discard(place: &Slot<'_>, found: &Found) -> Answer<()> {
+pub(super) fn discard(place: &Slot<'_>, found: &Found) -> SysResult<()> {
     match found {
         Found::Directory { .. } => sys::remove_directory(place.directory, &place.own),
         _ => sys::unlink(place.directory, &place.own),

@@ -13,7 +13,7 @@ use super::bases::{Base, pasts};
 use super::history::PastChange;
 use super::movement::{Movement, RevertScope};
 use super::plan::{Lines, known_lines};
-use super::unseen::Unseen;
+use super::unseen::UnseenSearch;
 use crate::error::Result;
 use crate::model::entry::State;
 use crate::model::gap::{Gap, GapReason};
@@ -29,7 +29,7 @@ use states::{
 };
 
 /// States by path.
-pub(crate) type States = BTreeMap<WorkspacePath, State>;
+pub(crate) type PathStates = BTreeMap<WorkspacePath, State>;
 
 /// The input of a plan.
 #[derive(Debug, Default)]
@@ -38,9 +38,9 @@ pub(crate) struct Material {
     pub changes: Vec<PastChange>,
     /// The lines of the session's own.
     pub lines: Lines,
-    pub base: States,
-    pub goals: States,
-    pub current: States,
+    pub base: PathStates,
+    pub goals: PathStates,
+    pub current: PathStates,
     /// The steps in question whose changes nobody saw, by id, with the reason.
     pub unprotected: Vec<(String, String)>,
     /// The directories that could not be read when one of the steps in question began or ended, with the reason.
@@ -84,7 +84,7 @@ pub(crate) fn gather(
             };
             ground.states_and_goals(movement, &live, &scopes, (&paths, &places))?
         }
-        None => (only_states(&current, places), States::new()),
+        None => (only_states(&current, places), PathStates::new()),
     };
     Ok(Material {
         changes,
@@ -114,7 +114,7 @@ fn all_live_changes(
 ) -> Result<Vec<LiveChange>> {
     let connection = store.database.connection();
     let mut live = live_changes(connection, movement, chain, seen)?;
-    let unseen = Unseen {
+    let unseen = UnseenSearch {
         connection,
         place,
         snapshots,
@@ -149,7 +149,7 @@ fn unprotected(
 }
 
 /// Returns the present state of each place, absent ones included: the base of a path that was never reverted.
-fn only_states(current: &States, places: BTreeSet<WorkspacePath>) -> States {
+fn only_states(current: &PathStates, places: BTreeSet<WorkspacePath>) -> PathStates {
     let now = |path: WorkspacePath| {
         let state = current.get(&path).copied().flatten();
         (path, state)
@@ -163,7 +163,7 @@ struct Ground<'a> {
     snapshots: &'a Snapshots,
     chain: &'a [ChainOperation],
     base: i64,
-    current: &'a States,
+    current: &'a PathStates,
 }
 
 impl Ground<'_> {
@@ -175,7 +175,7 @@ impl Ground<'_> {
         live: &[LiveChange],
         scopes: &[RevertScope],
         (paths, places): (&BTreeSet<WorkspacePath>, &BTreeSet<WorkspacePath>),
-    ) -> Result<(States, States)> {
+    ) -> Result<(PathStates, PathStates)> {
         let Self {
             connection,
             snapshots,
@@ -193,7 +193,7 @@ impl Ground<'_> {
         hidden.extend(emptied_since(
             connection, snapshots, base, chain, &states, current,
         )?);
-        let mut goals = States::new();
+        let mut goals = PathStates::new();
         for (path, past) in pasts(chain, base, movement.kind, &hidden, &own, &asked) {
             let found = match past.base {
                 Base::Snapshot => None,

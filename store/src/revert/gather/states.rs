@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::FileResult;
 use rusqlite::Connection;
 
-use super::States;
+use super::PathStates;
 use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind, Mode, State};
 use crate::model::path::WorkspacePath;
@@ -20,9 +20,9 @@ pub(crate) fn current_states(
     snapshots: &Snapshots,
     now: &Snapshot,
     paths: &BTreeSet<WorkspacePath>,
-) -> Result<States> {
+) -> Result<PathStates> {
     let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
-    let mut current: States = snapshots
+    let mut current: PathStates = snapshots
         .around(now, &wanted)?
         .into_iter()
         .map(|(path, entry)| (path, Some(entry)))
@@ -59,7 +59,7 @@ pub(crate) fn current_states(
 }
 
 /// Returns whether something is known to stand below a directory.
-fn something_below(states: &States, directory: &WorkspacePath) -> bool {
+fn something_below(states: &PathStates, directory: &WorkspacePath) -> bool {
     let Ok(first) = directory.join(b"\x01") else {
         return false;
     };
@@ -78,7 +78,7 @@ fn unreadable() -> Entry {
 }
 
 /// Returns whether there is a path below a directory. Nothing sorts before the name of one byte that is 1.
-fn has_below(states: &States, directory: &WorkspacePath) -> bool {
+fn has_below(states: &PathStates, directory: &WorkspacePath) -> bool {
     let first = directory.join(b"\x01").ok();
     first
         .and_then(|first| states.range(first..).next())
@@ -100,11 +100,11 @@ pub(super) fn base_states(
     chain: &[ChainOperation],
     base: i64,
     paths: &BTreeSet<WorkspacePath>,
-) -> Result<States> {
+) -> Result<PathStates> {
     let snapshot = snapshot_of(&sessions::snapshot(connection, base)?);
     let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
     let states = snapshots.states(&snapshot, &wanted)?;
-    let mut base_states: States = wanted.into_iter().zip(states).collect();
+    let mut base_states: PathStates = wanted.into_iter().zip(states).collect();
     if let Some(first) = chain
         .first()
         .filter(|first| first.row.before_snapshot_id == Some(base))
@@ -125,7 +125,7 @@ pub(super) fn hidden_then(
     connection: &Connection,
     snapshots: &Snapshots,
     snapshot: i64,
-    states: &States,
+    states: &PathStates,
     paths: &BTreeSet<WorkspacePath>,
 ) -> Result<BTreeSet<WorkspacePath>> {
     let absent: Vec<WorkspacePath> = paths
@@ -152,8 +152,8 @@ pub(super) fn emptied_since(
     snapshots: &Snapshots,
     snapshot: i64,
     chain: &[ChainOperation],
-    states: &States,
-    current: &States,
+    states: &PathStates,
+    current: &PathStates,
 ) -> Result<Vec<WorkspacePath>> {
     let mut first = BTreeMap::new();
     for item in chain.iter().flat_map(|operation| &operation.items) {
@@ -183,7 +183,11 @@ pub(super) fn emptied_since(
 
 /// A path that could not be read before the first revert was left alone as long as it stayed unreadable. Its base is
 /// what was there when it was moved at last, or what is there now.
-pub(super) fn read_since(base_states: &mut States, chain: &[ChainOperation], current: &States) {
+pub(super) fn read_since(
+    base_states: &mut PathStates,
+    chain: &[ChainOperation],
+    current: &PathStates,
+) {
     let mut first_moved = BTreeMap::new();
     for item in chain
         .iter()

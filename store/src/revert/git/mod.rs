@@ -39,7 +39,7 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::Place;
 use indexes::Indexes;
-use plan::{GitMove, Moved, RepositoryQueries};
+use plan::{GitMove, MovedBranch, RepositoryQueries};
 use repository::Repository;
 
 /// The git side of a movement: what it goes back over, and the state now.
@@ -151,8 +151,8 @@ impl GitSide<'_> {
     fn moved(
         &self,
         chain: &[ChainOperation],
-    ) -> Result<(BTreeMap<String, Moved>, Option<GitStateRow>)> {
-        let mut moved: BTreeMap<String, Moved> = BTreeMap::new();
+    ) -> Result<(BTreeMap<String, MovedBranch>, Option<GitStateRow>)> {
+        let mut moved: BTreeMap<String, MovedBranch> = BTreeMap::new();
         let mut left = None;
         for operation in chain {
             let items = sessions::git_items(self.connection, &operation.row.id)?;
@@ -167,7 +167,7 @@ impl GitSide<'_> {
                     .map_or(Ok(None), |id| state_of(self.connection, id))?;
             }
             for item in done.into_iter().filter(|item| item.part == GitPart::Branch) {
-                let entry = moved.entry(item.name).or_insert(Moved {
+                let entry = moved.entry(item.name).or_insert(MovedBranch {
                     base: item.expected,
                     left: None,
                 });

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::NoteCode;
 
 use super::branches::{self, BranchGoal, BranchLog};
-use super::claims::{self, Since, Worker};
+use super::claims::{self, UndoneMessages, Worker};
 use super::plan::{GitChange, GitClaim};
 use super::reflog::RefMove;
 use super::refs::Refs;
@@ -50,7 +50,7 @@ impl GitSide<'_> {
             // What cannot be read is not called the user's either.
             sessions::was_unrecorded(self.connection, self.place.row.id, from, to).unwrap_or(true)
         };
-        let since = Since {
+        let since = UndoneMessages {
             session: &movement.session.id,
             message_seq: to.seq,
             takes_unclear,

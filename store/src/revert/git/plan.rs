@@ -44,7 +44,7 @@ pub(crate) enum GitClaim {
 
 /// A branch that the reverts so far moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct MovedBranch {
     /// What it was before the first of them.
     pub base: Option<String>,
     /// The commit that they left it at.
@@ -70,7 +70,7 @@ pub(crate) struct GitMove<'a> {
     /// The state in which the reverts so far left it, or `base` if they did not move it.
     pub left: &'a GitStateRow,
     /// The branches that they moved.
-    pub moved: &'a BTreeMap<String, Moved>,
+    pub moved: &'a BTreeMap<String, MovedBranch>,
     /// The reflogs of the branches that were written since, with the author of each line.
     pub logs: &'a BTreeMap<String, BranchLog>,
     /// The present state.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileResult, GitPart};
 
-use super::plan::{GitChange, GitClaim, GitMove, Moved, RepositoryQueries, plan, plan_exactly};
+use super::plan::{
+    GitChange, GitClaim, GitMove, MovedBranch, RepositoryQueries, plan, plan_exactly,
+};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::git_item::GitStateRow;
@@ -65,12 +67,12 @@ fn planned(
                 .map(|(_, commit)| (*commit).to_owned())
         })
     };
-    let moved: BTreeMap<String, Moved> = moved
+    let moved: BTreeMap<String, MovedBranch> = moved
         .iter()
         .map(|(name, base, left)| {
             (
                 (*name).to_owned(),
-                Moved {
+                MovedBranch {
                     base: Some((*base).to_owned()),
                     left: Some((*left).to_owned()),
                 },

@@ -26,7 +26,7 @@ use crate::sessions::{self, ChangeSince, LiveChange, OperationRow};
 use crate::snapshot::{Gap, Snapshot, Snapshots, is_below};
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
-use reason::{Author, Known, Since, implied};
+use reason::{Actor, KnownPath, LaterChange, implied};
 
 /// How many paths are named of each reason.
 const NAMED: usize = 3;
@@ -161,7 +161,7 @@ pub(super) fn receipt(
         return Ok(None);
     };
     let then = snapshot_of(&sessions::snapshot(connection, expectation.snapshot)?);
-    let comparison = Comparison {
+    let comparison = ReceiptComparison {
         connection,
         place,
         snapshots,
@@ -184,7 +184,7 @@ pub(super) fn is_unexplained(receipt: &Receipt) -> bool {
         .any(|difference| difference.reason == DifferenceReason::Unexplained)
 }
 
-struct Comparison<'a> {
+struct ReceiptComparison<'a> {
     connection: &'a Connection,
     place: &'a Place,
     snapshots: &'a Snapshots,
@@ -194,7 +194,7 @@ struct Comparison<'a> {
     items: BTreeMap<&'a WorkspacePath, &'a Item>,
 }
 
-impl Comparison<'_> {
+impl ReceiptComparison<'_> {
     fn differences(&self) -> Result<Vec<Difference>> {
         let differing = self.differing()?;
         if differing.is_empty() {
@@ -202,10 +202,10 @@ impl Comparison<'_> {
         }
         let paths: Vec<WorkspacePath> = differing.keys().cloned().collect();
         let since = self.since(&paths)?;
-        let known = |path: &WorkspacePath| Known {
+        let known = |path: &WorkspacePath| KnownPath {
             item: self.items.get(path).copied(),
             since: since.get(path).map_or(&[], |past| past.changes.as_slice()),
-            ..Known::default()
+            ..KnownPath::default()
         };
         let open: Vec<WorkspacePath> = paths
             .iter()
@@ -214,11 +214,11 @@ impl Comparison<'_> {
             .collect();
         // What the operation and the history do not tell is looked for, and there is rarely any.
         let unseen = match open.is_empty() {
-            true => Unseen::default(),
+            true => UnseenChange::default(),
             false => self.unseen(&differing, &open)?,
         };
         let difference = |path: WorkspacePath| {
-            let reason = Known {
+            let reason = KnownPath {
                 is_in_gap: is_in_gap(&unseen.gaps, &path),
                 is_hidden: unseen.hidden.contains(&path),
                 was_moved: unseen.moved.contains(&path),
@@ -241,7 +241,7 @@ impl Comparison<'_> {
         &self,
         differing: &BTreeMap<WorkspacePath, Change>,
         paths: &[WorkspacePath],
-    ) -> Result<Unseen> {
+    ) -> Result<UnseenChange> {
         let Expectation {
             session,
             snapshot,
@@ -256,7 +256,7 @@ impl Comparison<'_> {
         let workspace = self.place.row.id;
         let mut gaps = sessions::gaps_of(self.connection, *snapshot)?;
         gaps.extend(self.after.gaps.iter().cloned());
-        let mut unseen = Unseen {
+        let mut unseen = UnseenChange {
             gaps,
             moved: sessions::moved_since(self.connection, workspace, *snapshot, chain)?,
             hidden: self.hidden(paths)?,
@@ -368,7 +368,7 @@ impl Comparison<'_> {
                 }
             };
             let past = since.entry(change.change.path.clone()).or_default();
-            past.changes.push(Since {
+            past.changes.push(LaterChange {
                 attribution: change.attribution,
                 author: self.author(&row),
                 is_unrecorded,
@@ -381,17 +381,17 @@ impl Comparison<'_> {
         Ok(since)
     }
 
-    fn author(&self, row: &ChangeSince) -> Author {
+    fn author(&self, row: &ChangeSince) -> Actor {
         let change = &row.change;
         if change.row.step_id.is_none() {
-            return Author::Nobody;
+            return Actor::Nobody;
         }
         // A restore puts a path back whoever changed it.
         if self.expectation.session.is_none() {
-            return Author::Asked;
+            return Actor::Asked;
         }
         if !row.is_of_session {
-            return Author::Other;
+            return Actor::Other;
         }
         let scopes = || {
             let scopes = self.expectation.scopes.iter();
@@ -405,9 +405,9 @@ impl Comparison<'_> {
             Attribution::Agent | Attribution::Outside => scopes().next().is_some(),
         };
         if is_undone {
-            Author::Asked
+            Actor::Asked
         } else {
-            Author::NotAsked
+            Actor::NotAsked
         }
     }
 
@@ -447,7 +447,7 @@ const LOOKED_BACK: u32 = 200;
 /// What happened to a path since, newest first.
 #[derive(Default)]
 struct PathHistory {
-    changes: Vec<Since>,
+    changes: Vec<LaterChange>,
     /// Of each change why it is unclear, and whose it is.
     said: Vec<(Option<String>, AuthorReport)>,
 }
@@ -496,7 +496,7 @@ fn nobody(kind: AuthorKind) -> AuthorReport {
 
 /// What no row of a path's history tells.
 #[derive(Default)]
-struct Unseen {
+struct UnseenChange {
     gaps: Vec<Gap>,
     hidden: BTreeSet<WorkspacePath>,
     moved: BTreeSet<WorkspacePath>,

@@ -10,16 +10,16 @@ use crate::model::path::WorkspacePath;
 
 /// A change of one path since the state that is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Since {
+pub(super) struct LaterChange {
     pub attribution: Attribution,
-    pub author: Author,
+    pub author: Actor,
     /// Whether it was seen while a step was at work that was not recorded.
     pub is_unrecorded: bool,
 }
 
 /// Who made a change, from where the operation looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Author {
+pub(super) enum Actor {
     /// No step.
     Nobody,
     /// The session that is moved, in what is asked to be undone.
@@ -32,11 +32,11 @@ pub(super) enum Author {
 
 /// All that is known of a path that differs.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Known<'a> {
+pub(super) struct KnownPath<'a> {
     /// What the operation did with it.
     pub item: Option<&'a Item>,
     /// What happened to it since, newest first.
-    pub since: &'a [Since],
+    pub since: &'a [LaterChange],
     /// Whether it is in or below a gap, then or now.
     pub is_in_gap: bool,
     /// Whether ignore rules hid it then or hide it now, or what they hide stands in it.
@@ -45,7 +45,7 @@ pub(super) struct Known<'a> {
     pub was_moved: bool,
 }
 
-impl Known<'_> {
+impl KnownPath<'_> {
     /// Returns the one reason for which it differs.
     pub fn reason(&self) -> DifferenceReason {
         self.of_item()
@@ -86,9 +86,9 @@ impl Known<'_> {
     /// The newest change that nobody asked to be undone. If nobody knows whose that is, but an older one is certainly not an
     /// agent's, the path is the user's all the same.
     fn of_history(&self) -> Option<DifferenceReason> {
-        let newest = self.since.iter().find_map(Since::reason)?;
+        let newest = self.since.iter().find_map(LaterChange::reason)?;
         let is_yours = || {
-            let mut reasons = self.since.iter().filter_map(Since::reason);
+            let mut reasons = self.since.iter().filter_map(LaterChange::reason);
             reasons.any(|reason| reason == DifferenceReason::Yours)
         };
         let is_yours = is_vague(newest) && is_yours();
@@ -112,17 +112,17 @@ fn is_moved(item: &Item) -> bool {
     item.reason.as_ref().and_then(|reason| reason.code) == Some(ReasonCode::Moved)
 }
 
-impl Since {
+impl LaterChange {
     /// Returns why it stays, or `None` if it is undone.
     pub fn reason(&self) -> Option<DifferenceReason> {
         match (self.author, self.attribution) {
-            (Author::Asked, Attribution::Agent | Attribution::Outside) => None,
+            (Actor::Asked, Attribution::Agent | Attribution::Outside) => None,
             (_, Attribution::Unclear) => Some(DifferenceReason::Unclear),
             (_, Attribution::Shared) => Some(DifferenceReason::Shared),
-            (Author::Nobody, _) if self.is_unrecorded => Some(DifferenceReason::Unrecorded),
-            (Author::Nobody, _) => Some(DifferenceReason::Yours),
-            (Author::NotAsked, _) => Some(DifferenceReason::NotAsked),
-            (Author::Other, _) => Some(DifferenceReason::OtherSession),
+            (Actor::Nobody, _) if self.is_unrecorded => Some(DifferenceReason::Unrecorded),
+            (Actor::Nobody, _) => Some(DifferenceReason::Yours),
+            (Actor::NotAsked, _) => Some(DifferenceReason::NotAsked),
+            (Actor::Other, _) => Some(DifferenceReason::OtherSession),
         }
     }
 }
@@ -147,8 +147,8 @@ mod tests {
 
     use proptest::prelude::*;
 
-    fn since(author: Author, attribution: Attribution) -> Since {
-        Since {
+    fn since(author: Actor, attribution: Attribution) -> LaterChange {
+        LaterChange {
             attribution,
             author,
             is_unrecorded: false,
@@ -172,13 +172,13 @@ mod tests {
 
     #[test]
     fn what_the_operation_says_comes_before_what_the_history_says() {
-        let history = [since(Author::Nobody, Attribution::Outside)];
+        let history = [since(Actor::Nobody, Attribution::Outside)];
         let reason = |action, result, why| {
             let item = item(action, result, why);
-            let known = Known {
+            let known = KnownPath {
                 item: Some(&item),
                 since: &history,
-                ..Known::default()
+                ..KnownPath::default()
             };
             known.reason()
         };
@@ -201,15 +201,15 @@ mod tests {
 
     #[test]
     fn what_is_certainly_the_users_comes_before_what_nobody_knows() {
-        let outside = since(Author::Nobody, Attribution::Outside);
-        let unclear = since(Author::Asked, Attribution::Unclear);
-        let shared = since(Author::Asked, Attribution::Shared);
-        let reason = |history: &[Since]| {
+        let outside = since(Actor::Nobody, Attribution::Outside);
+        let unclear = since(Actor::Asked, Attribution::Unclear);
+        let shared = since(Actor::Asked, Attribution::Shared);
+        let reason = |history: &[LaterChange]| {
             let kept = item(KEPT.0, KEPT.1, Some("unclear whose: 40 minutes later"));
-            let known = |item| Known {
+            let known = |item| KnownPath {
                 item,
                 since: history,
-                ..Known::default()
+                ..KnownPath::default()
             };
             (known(None).reason(), known(Some(&kept)).reason())
         };
@@ -227,36 +227,36 @@ mod tests {
     fn what_changed_between_the_plan_and_the_writing_is_yours_whoever_changed_it_before() {
         let mut moved = item(KEPT.0, KEPT.1, None);
         moved.reason = Some(ItemReason::new(ReasonCode::Moved, "changed meanwhile"));
-        let history = [since(Author::Other, Attribution::Agent)];
-        let known = Known {
+        let history = [since(Actor::Other, Attribution::Agent)];
+        let known = KnownPath {
             item: Some(&moved),
             since: &history,
-            ..Known::default()
+            ..KnownPath::default()
         };
         assert_eq!(known.reason(), DifferenceReason::Yours, "no row has it");
     }
 
     #[test]
     fn the_newest_change_that_stays_is_the_reason() {
-        let reason = |history: &[Since]| {
-            let known = Known {
+        let reason = |history: &[LaterChange]| {
+            let known = KnownPath {
                 since: history,
-                ..Known::default()
+                ..KnownPath::default()
             };
             known.reason()
         };
         let (own, outside) = (
-            since(Author::Asked, Attribution::Agent),
-            since(Author::Nobody, Attribution::Outside),
+            since(Actor::Asked, Attribution::Agent),
+            since(Actor::Nobody, Attribution::Outside),
         );
-        let other = since(Author::Other, Attribution::Agent);
+        let other = since(Actor::Other, Attribution::Agent);
         assert_eq!(
             reason(&[own, other, outside]),
             DifferenceReason::OtherSession,
             "what is undone explains nothing, and the user's is older"
         );
         assert_eq!(
-            reason(&[Since {
+            reason(&[LaterChange {
                 is_unrecorded: true,
                 ..outside
             }]),
@@ -264,7 +264,7 @@ mod tests {
             "it may be that step's"
         );
         assert_eq!(
-            reason(&[since(Author::NotAsked, Attribution::Agent)]),
+            reason(&[since(Actor::NotAsked, Attribution::Agent)]),
             DifferenceReason::NotAsked,
             "of a message before"
         );
@@ -278,9 +278,9 @@ mod tests {
     #[test]
     fn what_was_kept_for_edits_that_only_the_last_check_saw_is_the_users() {
         let item = item(KEPT.0, KEPT.1, Some("it is not what was expected"));
-        let known = Known {
+        let known = KnownPath {
             item: Some(&item),
-            ..Known::default()
+            ..KnownPath::default()
         };
         assert_eq!(
             known.reason(),
@@ -294,8 +294,8 @@ mod tests {
         fn a_fault_is_only_what_nothing_explains(
             is_in_gap: bool, is_hidden: bool, was_moved: bool, is_of_user: bool,
         ) {
-            let history = [since(Author::Nobody, Attribution::Outside)];
-            let known = Known {
+            let history = [since(Actor::Nobody, Attribution::Outside)];
+            let known = KnownPath {
                 item: None,
                 since: if is_of_user { &history } else { &[] },
                 is_in_gap,

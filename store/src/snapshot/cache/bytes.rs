@@ -59,9 +59,9 @@ pub(super) fn id(bytes: &[u8]) -> ObjectId {
 }
 
 /// Takes values from the front; `None` if too few bytes are left.
-pub(super) struct Reader<'a>(pub &'a [u8]);
+pub(super) struct ByteReader<'a>(pub &'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;

@@ -1,6 +1,8 @@
 //! What a cache says of the whole workspace.
 
-use super::bytes::{Reader, STAMP, id, put_id, put_length, put_stamp, put_text, put_texts, stamp};
+use super::bytes::{
+    ByteReader, STAMP, id, put_id, put_length, put_stamp, put_text, put_texts, stamp,
+};
 use super::record::{code, reason};
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
@@ -9,7 +11,7 @@ use crate::snapshot::{Gap, Snapshot};
 
 /// What holds for the whole cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct CacheHeader {
     /// The boot of the machine in which it was written: in another one, the disk may hold less than was seen.
     pub boot: Vec<u8>,
     /// The stamp of the folder with the packs: where it differs, objects may have gone.
@@ -33,7 +35,7 @@ pub(crate) struct Header {
     pub gaps: Vec<Gap>,
 }
 
-impl Header {
+impl CacheHeader {
     /// Boot, stamp of the packs, borrowed packs, capture key, index, named, forced, watched, snapshot, gaps; lists and texts with their length before them,
     /// a missing id as a zero byte, one that is there after a one.
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -76,7 +78,7 @@ impl Header {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader(bytes);
+        let mut reader = ByteReader(bytes);
         let boot = reader.text()?;
         let packs = stamp(reader.take(STAMP)?);
         let borrowed = (0..reader.length()?)

@@ -11,7 +11,7 @@
 //! ```text
 //! cache          MAGIC  checksum:u32  length:u64  id:[16]  header  record*
 //! cache.changes  MAGIC  checksum:u32  length:u64  id:[16]  header  gone  record*
-//! header         length:u32  `Header::encode`             record  one directory, see `record`, by path
+//! header         length:u32  `CacheHeader::encode`             record  one directory, see `record`, by path
 //! gone           the paths of directories that went
 //! ```
 
@@ -34,8 +34,8 @@ use super::scan::overlay::{Overlay, OverlayDirectory};
 use crate::error::{Context, Result};
 use crate::fs::leftover;
 use crate::objects::pack::read::open_sized;
-use bytes::{Reader, put_length, put_texts};
-pub(crate) use header::Header;
+use bytes::{ByteReader, put_length, put_texts};
+pub(crate) use header::CacheHeader;
 pub(crate) use record::{CachedItem, Directory, put_listing};
 
 const WHOLE: &[u8; 8] = b"ckptc\0\0\x04";
@@ -57,7 +57,7 @@ pub(crate) struct Cache {
     /// The directories of the whole one that are gone.
     gone: Vec<Vec<u8>>,
     /// The data about the whole snapshot.
-    pub header: Header,
+    pub header: CacheHeader,
 }
 
 impl Cache {
@@ -91,7 +91,7 @@ impl Cache {
         }
     }
 
-    fn merged(mut self, changes: &[u8], mut reader: Reader<'_>) -> Option<Self> {
+    fn merged(mut self, changes: &[u8], mut reader: ByteReader<'_>) -> Option<Self> {
         self.header = header_of(&mut reader)?;
         self.gone = reader.texts()?;
         let changed = records(reader.0, self.bytes.len() + changes.len() - reader.0.len())?;
@@ -123,7 +123,7 @@ impl Cache {
     }
 
     /// Writes what changed since a cache was read (`overlay`), or the whole cache if that is much or there was none.
-    pub fn write(folder: &Path, header: &Header, overlay: &Overlay<'_>) -> Result<()> {
+    pub fn write(folder: &Path, header: &CacheHeader, overlay: &Overlay<'_>) -> Result<()> {
         if let Some(below) = overlay.below() {
             let changes = below.changes(header, overlay);
             if changes.len() <= SMALL.max(below.whole / 4) {
@@ -142,7 +142,7 @@ impl Cache {
     }
 
     /// Returns what goes into the file of changes: those there were, and the overlay's.
-    fn changes(&self, header: &Header, overlay: &Overlay<'_>) -> Vec<u8> {
+    fn changes(&self, header: &CacheHeader, overlay: &Overlay<'_>) -> Vec<u8> {
         let mut changes = begin(CHANGES, self.id, header);
         let gone = self
             .gone
@@ -218,8 +218,8 @@ fn read_own(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Reads the bytes before the header of such a file, and checks its checksum.
-fn front<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Option<(Uuid, Reader<'a>)> {
-    let mut reader = Reader(bytes);
+fn front<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Option<(Uuid, ByteReader<'a>)> {
+    let mut reader = ByteReader(bytes);
     (reader.take(8)? == magic).then_some(())?;
     let checksum = reader.u32()?;
     let is_sound = checksum == libdeflater::crc32(reader.0);
@@ -228,9 +228,9 @@ fn front<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Option<(Uuid, Reader<'a>)> {
     (is_sound && length == bytes.len() - FRONT).then_some((id, reader))
 }
 
-fn header_of(reader: &mut Reader<'_>) -> Option<Header> {
+fn header_of(reader: &mut ByteReader<'_>) -> Option<CacheHeader> {
     let length = reader.length()?;
-    Header::decode(reader.take(length)?)
+    CacheHeader::decode(reader.take(length)?)
 }
 
 /// Returns where each record of the last bytes begins, the first one being at `start`.
@@ -238,7 +238,7 @@ fn records(mut bytes: &[u8], mut start: usize) -> Option<Vec<usize>> {
     let mut starts = Vec::new();
     while !bytes.is_empty() {
         starts.push(start);
-        let mut reader = Reader(bytes);
+        let mut reader = ByteReader(bytes);
         let length = reader.record()?;
         reader.take(length)?;
         start += bytes.len() - reader.0.len();
@@ -247,7 +247,7 @@ fn records(mut bytes: &[u8], mut start: usize) -> Option<Vec<usize>> {
     Some(starts)
 }
 
-fn begin(magic: &[u8; 8], id: Uuid, header: &Header) -> Vec<u8> {
+fn begin(magic: &[u8; 8], id: Uuid, header: &CacheHeader) -> Vec<u8> {
     let mut bytes = magic.to_vec();
     bytes.resize(FRONT - 16, 0);
     bytes.extend_from_slice(id.as_bytes());
@@ -329,8 +329,8 @@ mod tests {
     use crate::snapshot::rules::DirectoryView;
     use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
 
-    fn header(text: &str) -> Header {
-        Header {
+    fn header(text: &str) -> CacheHeader {
+        CacheHeader {
             boot: text.into(),
             packs: Stamp::default(),
             borrowed: vec![(b"borrowed-1.pack".to_vec(), Stamp::default())],
@@ -376,13 +376,13 @@ mod tests {
         [&[u8::try_from(at).unwrap_or(128)][..], whole, changes].concat()
     }
 
-    fn contents(cache: &Cache) -> (Header, Vec<Vec<u8>>) {
+    fn contents(cache: &Cache) -> (CacheHeader, Vec<Vec<u8>>) {
         let raw = |number| cache.directory(number).expect("it was read").raw.to_vec();
         (cache.header.clone(), (0..cache.len()).map(raw).collect())
     }
 
     /// Writes a cache and changes of it; returns what it holds without them, and with them.
-    fn write(folder: &Path) -> [(Header, Vec<Vec<u8>>); 2] {
+    fn write(folder: &Path) -> [(CacheHeader, Vec<Vec<u8>>); 2] {
         let mut first = Overlay::over(None);
         first.put(Vec::new(), Some(listing(1)));
         first.put(b"below".to_vec(), Some(listing(2)));

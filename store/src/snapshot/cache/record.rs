@@ -6,7 +6,7 @@
 //! stamp    mtime:i64 ctime:i64 inode:u64 size:u64 mode:u32
 //! ```
 
-use super::bytes::{Reader, STAMP, id, put_length, put_stamp, stamp};
+use super::bytes::{ByteReader, STAMP, id, put_length, put_stamp, stamp};
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
 use crate::snapshot::rules::DirectoryView;
@@ -42,10 +42,10 @@ pub(crate) struct CachedItem<'a> {
 impl<'a> Directory<'a> {
     /// Parses the record at the beginning of the bytes, or returns `None` if it is invalid.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
-        let mut reader = Reader(bytes);
+        let mut reader = ByteReader(bytes);
         let length = reader.record()?;
         let raw = bytes.get(..length.checked_add(8)?)?;
-        let mut reader = Reader(reader.take(length)?);
+        let mut reader = ByteReader(reader.take(length)?);
         let (path, items) = (reader.length()?, reader.length()?);
         let fixed = reader.take(FIXED)?;
         let path = reader.take(path)?;

@@ -8,7 +8,7 @@ use crate::fs::disk::Stamp;
 use crate::model::Milliseconds;
 use crate::model::entry::{Change, Entry, EntryKind};
 use crate::objects::Objects;
-use crate::objects::reader::Reader;
+use crate::objects::reader::ObjectReader;
 use crate::snapshot::capture;
 
 /// How long before a snapshot's row is written its files are looked at, at most.
@@ -47,7 +47,7 @@ impl Budget {
 /// Returns the changes of files that went out of view and are not what they were, given as they looked: gone.
 pub(crate) fn rewritten(
     objects: &Objects,
-    reader: &Reader,
+    reader: &ObjectReader,
     root: &Path,
     hidden: Vec<Change>,
     budget: Budget,
@@ -90,7 +90,7 @@ pub(crate) fn rewritten(
     Ok(changes)
 }
 
-fn is_of_another_size(reader: &Reader, old: Entry, stamp: &Stamp) -> bool {
+fn is_of_another_size(reader: &ObjectReader, old: Entry, stamp: &Stamp) -> bool {
     let is_file = old.mode.kind() == EntryKind::File && stamp.file_type() == 0o100_000;
     let size = old.blob.and_then(|blob| reader.blob_size(blob).ok());
     is_file && size.is_some_and(|size| size != stamp.size)

@@ -12,12 +12,12 @@ use std::path::Path;
 
 use super::difference::between;
 use super::view::SnapshotView;
-use super::{Side, Snapshot};
+use super::{PatchSide, Snapshot};
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, EntryKind, State};
 use crate::model::path::WorkspacePath;
 use crate::objects::Objects;
-use crate::objects::reader::Reader;
+use crate::objects::reader::ObjectReader;
 use gaps::Gaps;
 pub(crate) use hidden::{Budget, rewritten};
 use visibility::Visibility;
@@ -29,7 +29,7 @@ pub(crate) struct OpenSide<'a> {
 }
 
 impl<'a> OpenSide<'a> {
-    fn open(reader: &'a Reader, side: Side<'a>) -> Result<Self> {
+    fn open(reader: &'a ObjectReader, side: PatchSide<'a>) -> Result<Self> {
         Ok(Self {
             view: SnapshotView::open(reader, &side.snapshot)?,
             gaps: Gaps::of(side.gaps),
@@ -44,10 +44,10 @@ impl<'a> OpenSide<'a> {
 
 /// Returns what somebody changed, by path.
 pub(crate) fn patch(
-    reader: &Reader,
+    reader: &ObjectReader,
     root: &Path,
-    old: Side<'_>,
-    new: Side<'_>,
+    old: PatchSide<'_>,
+    new: PatchSide<'_>,
 ) -> Result<Vec<Change>> {
     Ok(look(reader, root, (old, new))?.changes)
 }
@@ -55,9 +55,9 @@ pub(crate) fn patch(
 /// The same, with what was written and hidden at once, whose bytes are stored.
 pub(crate) fn patch_with_hidden(
     objects: &Objects,
-    reader: &Reader,
+    reader: &ObjectReader,
     root: &Path,
-    sides: (Side<'_>, Side<'_>),
+    sides: (PatchSide<'_>, PatchSide<'_>),
     budget: Budget,
 ) -> Result<Vec<Change>> {
     let PatchFindings {
@@ -73,7 +73,7 @@ pub(crate) fn patch_with_hidden(
 
 /// Returns the paths that were captured and are now hidden by rules, whether or not they still exist.
 pub(crate) fn went_out_of_view(
-    reader: &Reader,
+    reader: &ObjectReader,
     old: &Snapshot,
     new: &Snapshot,
 ) -> Result<Vec<(WorkspacePath, Entry)>> {
@@ -99,7 +99,7 @@ pub(crate) fn went_out_of_view(
 
 /// Returns, in the order of the paths, whether the rules of a snapshot hide them.
 pub(crate) fn are_hidden(
-    reader: &Reader,
+    reader: &ObjectReader,
     snapshot: &Snapshot,
     paths: &[WorkspacePath],
 ) -> Result<Vec<bool>> {
@@ -115,7 +115,11 @@ struct PatchFindings {
     hidden: Vec<Change>,
 }
 
-fn look(reader: &Reader, root: &Path, (old, new): (Side<'_>, Side<'_>)) -> Result<PatchFindings> {
+fn look(
+    reader: &ObjectReader,
+    root: &Path,
+    (old, new): (PatchSide<'_>, PatchSide<'_>),
+) -> Result<PatchFindings> {
     let (before, after) = (OpenSide::open(reader, old)?, OpenSide::open(reader, new)?);
     let difference = between(&before.view, &after.view)?;
     let rules = (old.snapshot.rules, new.snapshot.rules);

@@ -6,7 +6,7 @@ use super::file_type;
 use crate::error::Result;
 use crate::model::entry::{Change, ObjectId};
 use crate::model::path::WorkspacePath;
-use crate::objects::reader::Reader;
+use crate::objects::reader::ObjectReader;
 use crate::snapshot::rules::{Matcher, Rules};
 use crate::snapshot::view::SnapshotView;
 
@@ -19,7 +19,7 @@ pub(super) struct Visibility<'a> {
 impl<'a> Visibility<'a> {
     /// Returns `None` if both sides have the same rules.
     pub(super) fn where_it_changed(
-        reader: &Reader,
+        reader: &ObjectReader,
         (old, new): (&'a SnapshotView<'_>, &'a SnapshotView<'_>),
         (old_rules, new_rules): (Option<ObjectId>, Option<ObjectId>),
         difference: &[Change],
@@ -58,7 +58,7 @@ impl<'a> Visibility<'a> {
 }
 
 pub(super) fn matcher<'a>(
-    reader: &Reader,
+    reader: &ObjectReader,
     view: &'a SnapshotView<'_>,
     rules: Option<ObjectId>,
 ) -> Result<Matcher<'a>> {

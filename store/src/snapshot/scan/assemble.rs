@@ -51,10 +51,10 @@ fn depth(path: &[u8]) -> usize {
     }
 }
 
-type Made<'p> = Vec<(&'p [u8], Option<ObjectId>)>;
+type LevelTrees<'p> = Vec<(&'p [u8], Option<ObjectId>)>;
 
 /// Makes the trees of one level.
-fn level<'p>(overlay: &Overlay<'_>, paths: &[&'p [u8]], sink: &Sink<'_>) -> Result<Made<'p>> {
+fn level<'p>(overlay: &Overlay<'_>, paths: &[&'p [u8]], sink: &Sink<'_>) -> Result<LevelTrees<'p>> {
     threads::map(paths, |path| Ok((*path, tree(overlay, path, sink)?)))
         .into_iter()
         .collect()
@@ -105,7 +105,7 @@ const PART: usize = 16;
 pub(crate) fn survey(overlay: &Overlay<'_>) -> (Attributes, Vec<Gap>) {
     let directories: Vec<OverlayDirectory<'_>> = overlay.iter().collect();
     let parts: Vec<&[OverlayDirectory<'_>]> = directories.chunks(PART).collect();
-    let surveyed = threads::map(&parts, |part| Part::of(part));
+    let surveyed = threads::map(&parts, |part| TreePart::of(part));
     let mut census = Census::default();
     surveyed.iter().for_each(|part| census.add(&part.census));
     let mut attributes = census.attributes();
@@ -133,14 +133,14 @@ pub(crate) fn survey(overlay: &Overlay<'_>) -> (Attributes, Vec<Gap>) {
 }
 
 /// What some directories say.
-struct Part {
+struct TreePart {
     census: Census,
     /// The directories without captured entries.
     bare: Vec<(WorkspacePath, Bearer, u32)>,
     gaps: Vec<Gap>,
 }
 
-impl Part {
+impl TreePart {
     fn of(directories: &[OverlayDirectory<'_>]) -> Self {
         let mut part = Self {
             census: Census::default(),

@@ -34,7 +34,7 @@ pub(crate) struct Differences {
 }
 
 /// What a cache is compared with.
-pub(crate) struct Check<'a> {
+pub(crate) struct CacheCheck<'a> {
     /// The workspace's root, open.
     pub root: BorrowedFd<'a>,
     /// The store's directory: device and inode.
@@ -48,7 +48,11 @@ pub(crate) struct Check<'a> {
 }
 
 /// Compares directories of a cache with the disk: those of these numbers, or all.
-pub(crate) fn check(cache: &Cache, numbers: Option<&[usize]>, against: &Check<'_>) -> Differences {
+pub(crate) fn check(
+    cache: &Cache,
+    numbers: Option<&[usize]>,
+    against: &CacheCheck<'_>,
+) -> Differences {
     let next = AtomicUsize::new(0);
     let count = numbers.map_or(cache.len(), <[usize]>::len);
     let work = |_| {
@@ -89,7 +93,7 @@ enum Freshness {
     Rules,
 }
 
-impl Check<'_> {
+impl CacheCheck<'_> {
     fn compare(&self, cached: &Directory<'_>, anchor: &mut Anchor) -> Freshness {
         let Ok(directory) = anchor.open_directory(self.root, cached.path) else {
             return Freshness::Changed;

@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use rustix::io::Errno;
 
 use super::listing::{ItemKind, ListedItem, Listing, ListingState};
-use super::queue::Queue;
+use super::queue::TaskQueue;
 use super::read;
 use super::walk::{RememberedNames, Task, UnreadFile, Walk, collision, ours};
 use crate::error::Result;
@@ -61,7 +61,7 @@ impl Open<'_> {
         &self,
         stamp: Stamp,
         trust: RememberedNames,
-        queue: &Queue<Task>,
+        queue: &TaskQueue<Task>,
     ) -> Result<Listing> {
         let known = self.old.filter(|old| {
             trust == RememberedNames::Known && !self.walk.is_remote && old.has_names_of(&stamp)
@@ -129,7 +129,7 @@ impl Open<'_> {
         }
     }
 
-    fn share(&self, unread: Vec<UnreadFile>, queue: &Queue<Task>) {
+    fn share(&self, unread: Vec<UnreadFile>, queue: &TaskQueue<Task>) {
         let tasks = unread.chunks(FILES_A_TASK).map(|files| Task::Files {
             path: self.path.to_vec(),
             files: files.to_vec(),
@@ -139,7 +139,7 @@ impl Open<'_> {
         }
     }
 
-    fn descend(&self, items: &[ListedItem], trust: RememberedNames, queue: &Queue<Task>) {
+    fn descend(&self, items: &[ListedItem], trust: RememberedNames, queue: &TaskQueue<Task>) {
         let directories = items
             .iter()
             .filter(|item| matches!(item.kind, ItemKind::Directory));

@@ -12,12 +12,12 @@ struct Tasks<T> {
 }
 
 /// Tasks, newest first, so that few wait at once.
-pub(crate) struct Queue<T> {
+pub(crate) struct TaskQueue<T> {
     state: Mutex<Tasks<T>>,
     changed: Condvar,
 }
 
-impl<T: Send> Queue<T> {
+impl<T: Send> TaskQueue<T> {
     /// Does all tasks, and those that they add, on some threads; returns what each thread gathered. The first failure ends
     /// it all.
     pub fn run<G: Default + Send>(
@@ -92,7 +92,7 @@ impl<T: Send> Queue<T> {
 }
 
 /// A thread at work; it ends its work even where it panics, so that nobody waits for it.
-struct Busy<'a, T: Send>(&'a Queue<T>);
+struct Busy<'a, T: Send>(&'a TaskQueue<T>);
 
 impl<T: Send> Drop for Busy<'_, T> {
     fn drop(&mut self) {

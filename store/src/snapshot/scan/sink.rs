@@ -8,13 +8,13 @@ use crate::error::Result;
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{self, ObjectKind};
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
-use crate::objects::reader::{Held, Reader};
+use crate::objects::reader::{ObjectReader, StoredBytes};
 use crate::objects::{self, Objects};
 
 /// Takes objects from any thread.
 pub(crate) struct Sink<'a> {
     objects: &'a Objects,
-    reader: Arc<Reader>,
+    reader: Arc<ObjectReader>,
     writer: Mutex<Option<PackWriter>>,
     keeps: bool,
     stored: AtomicU64,
@@ -49,9 +49,9 @@ impl<'a> Sink<'a> {
     /// Stores an object whose id is known. Returns false where other bytes with the same id are stored.
     pub fn add_hashed(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Result<bool> {
         match self.reader.holds(kind, id, bytes) {
-            Held::Yes => return Ok(true),
-            Held::Collision => return Ok(false),
-            Held::No => {}
+            StoredBytes::Yes => return Ok(true),
+            StoredBytes::Collision => return Ok(false),
+            StoredBytes::No => {}
         }
         let before = self.stored.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let effort = if self.keeps && before < LITTLE {
@@ -74,7 +74,7 @@ impl<'a> Sink<'a> {
 
     /// Returns whether exactly the reader's bytes are stored under an id.
     pub fn holds_stream(&self, id: ObjectId, reader: &mut dyn Read) -> Result<bool> {
-        Ok(self.reader.holds_stream(id, reader)? == Held::Yes)
+        Ok(self.reader.holds_stream(id, reader)? == StoredBytes::Yes)
     }
 
     /// Syncs what was added. Returns whether anything was.

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::directory::Open;
 use super::listing::{ItemKind, ListedItem, Listing, ListingState};
-use super::queue::Queue;
+use super::queue::TaskQueue;
 use super::read::{self, ReadOutcome};
 use super::sink::Sink;
 use crate::error::{Context, Error, Result, contained};
@@ -149,7 +149,7 @@ pub(crate) struct ThreadFindings {
 impl Walk<'_> {
     /// Looks at the directories, and at those below that were not remembered.
     pub fn run(&self, tasks: Vec<Task>, threads: usize) -> Result<Vec<ThreadFindings>> {
-        Queue::run(tasks, threads, |task, found: &mut ThreadFindings, queue| {
+        TaskQueue::run(tasks, threads, |task, found: &mut ThreadFindings, queue| {
             self.check_deadline()?;
             match task {
                 Task::Directory { path, view, names } => {
@@ -189,7 +189,7 @@ impl Walk<'_> {
     fn directory(
         &self,
         look: &DirectoryTask<'_>,
-        queue: &Queue<Task>,
+        queue: &TaskQueue<Task>,
         anchor: &mut Anchor,
     ) -> Result<Option<Listing>> {
         let &DirectoryTask {
@@ -262,15 +262,15 @@ impl Walk<'_> {
             self.check_deadline()?;
             let looked = contained(|| self.file(directory.as_fd(), &file));
             let panicked = || {
-                Ok(Read::Item(Some(ListedItem::gap(
+                Ok(FileRead::Item(Some(ListedItem::gap(
                     &file.name,
                     Stamp::default(),
                     bug(),
                 ))))
             };
             match looked.unwrap_or_else(panicked)? {
-                Read::Large => found.large.push((path.clone(), file.name)),
-                Read::Item(item) => {
+                FileRead::Large => found.large.push((path.clone(), file.name)),
+                FileRead::Item(item) => {
                     match &item {
                         Some(item) => self.note_moment(directory.as_fd(), &path, &file, item),
                         None => self.note_gone_from(Some(&path)),
@@ -282,7 +282,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn file(&self, directory: BorrowedFd<'_>, file: &UnreadFile) -> Result<Read> {
+    fn file(&self, directory: BorrowedFd<'_>, file: &UnreadFile) -> Result<FileRead> {
         let name = &file.name[..];
         let item = match read::file(directory, name).map_err(ours)? {
             ReadOutcome::Bytes(bytes, stamp) => {
@@ -295,7 +295,7 @@ impl Walk<'_> {
                     false => Some(ListedItem::gap(name, stamp, collision())),
                 }
             }
-            ReadOutcome::Large(_) => return Ok(Read::Large),
+            ReadOutcome::Large(_) => return Ok(FileRead::Large),
             ReadOutcome::Gone => None,
             ReadOutcome::Gap(reason) => Some(ListedItem::gap(name, Stamp::default(), reason)),
             // It became something else while we looked. The next snapshot sees what it is now.
@@ -303,7 +303,7 @@ impl Walk<'_> {
                 Some(ListedItem::gap(name, Stamp::default(), GapReason::Changing))
             }
         };
-        Ok(Read::Item(item))
+        Ok(FileRead::Item(item))
     }
 
     /// Notes when a path was changed, where its stamp is older than the change. A later time is nearer to it.
@@ -432,7 +432,7 @@ struct DirectoryTask<'a> {
 }
 
 /// The result of reading a file of a listing.
-enum Read {
+enum FileRead {
     Item(Option<ListedItem>),
     Large,
 }

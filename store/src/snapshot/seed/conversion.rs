@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::fs::beneath;
-use crate::git::config::Config;
+use crate::git::config::GitConfig;
 use crate::git::tracked::Tracked;
 use crate::git::{self, Location, excludes, read_small};
 use crate::model::path::join;
@@ -41,7 +41,7 @@ impl<'a> Conversions<'a> {
             OFlags::NOFOLLOW,
         );
         let (home, config_home) = (request.home, request.config_home);
-        let config = Config::read(request.root, Some(location), home, config_home);
+        let config = GitConfig::read(request.root, Some(location), home, config_home);
         let rules = Rules {
             global: patterns(&excludes::attributes_of_user(&config, home, config_home)),
             info: patterns(&info.unwrap_or_default()),

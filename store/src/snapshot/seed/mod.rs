@@ -29,14 +29,14 @@ const TOO_LARGE: u64 = 1 << 32;
 const SECOND: i64 = 1_000_000_000;
 
 /// Where an object stands: in which pack, and at which offset.
-type Places = HashMap<ObjectId, (Arc<PackFile>, u64)>;
+type PackOffsets = HashMap<ObjectId, (Arc<PackFile>, u64)>;
 
 /// The ids that can be taken.
 pub(crate) struct Seeds<'a> {
     /// The index's usable entries, by path.
     entries: HashMap<&'a [u8], &'a IndexEntry>,
     conversions: Conversions<'a>,
-    places: Places,
+    places: PackOffsets,
 }
 
 impl<'a> Seeds<'a> {

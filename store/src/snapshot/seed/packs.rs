@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Places;
+use super::PackOffsets;
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
 use crate::git::Location;
@@ -26,8 +26,12 @@ use crate::objects::{self, Objects};
 const WORTH_IT: usize = 32;
 
 /// Takes the packs with wanted objects (sorted, with their sizes in bytes), and returns where these stand.
-pub(super) fn take(location: &Location, wanted: &[(ObjectId, u64)], objects: &Objects) -> Places {
-    let mut places = Places::new();
+pub(super) fn take(
+    location: &Location,
+    wanted: &[(ObjectId, u64)],
+    objects: &Objects,
+) -> PackOffsets {
+    let mut places = PackOffsets::new();
     let ids: Vec<ObjectId> = wanted.iter().map(|(id, _)| *id).collect();
     let to = objects.packs();
     // Links that a killed hook left, or whose objects were found to be damaged: these files are read.
@@ -69,7 +73,7 @@ pub(super) fn take(location: &Location, wanted: &[(ObjectId, u64)], objects: &Ob
     }
     let is_safe = !is_any_new
         || sync(&to).is_ok() && objects.reader().and_then(|reader| reader.refresh()).is_ok();
-    if is_safe { places } else { Places::new() }
+    if is_safe { places } else { PackOffsets::new() }
 }
 
 /// Returns the names of a directory's packs, the largest first, so that objects that are in several come from few

@@ -10,10 +10,10 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::Scene;
+use super::SnapshotBuilder;
 use crate::error::Context;
 use crate::fs::layout;
-use crate::hints::{Answer, Places, Question, Token, Watcher};
+use crate::hints::{Answer, ChangedPlaces, Question, WatchToken, WatcherClient};
 use crate::model::path::parent;
 use crate::snapshot::cache::Cache;
 use crate::snapshot::scan::check::Differences;
@@ -28,7 +28,7 @@ const OFF: &str = "off ";
 pub(super) struct Hint {
     file: PathBuf,
     /// The token of the cache, where there is one.
-    old: Option<Token>,
+    old: Option<WatchToken>,
     answer: Answer,
     /// Whether it said too little.
     missed: Cell<bool>,
@@ -36,15 +36,15 @@ pub(super) struct Hint {
 
 impl Hint {
     /// Asks the watcher; none where there is none, or it missed something before.
-    pub fn ask(folder: &Path, scene: &Scene<'_>) -> Option<Self> {
+    pub fn ask(folder: &Path, scene: &SnapshotBuilder<'_>) -> Option<Self> {
         if scene.is_remote {
             return None;
         }
         // A watcher is rare: without one nothing is read.
-        let watcher = Watcher::find(scene.request.store)?;
+        let watcher = WatcherClient::find(scene.request.store)?;
         let file = folder.join(FILE);
         let noted = std::fs::read_to_string(&file).unwrap_or_default();
-        let old = Token::decode(noted.trim_end());
+        let old = WatchToken::decode(noted.trim_end());
         let answer = watcher.ask(&scene.question(old.clone())?)?;
         let watch = answer.token.as_ref().map(|token| token.watch.as_str());
         let off = noted.strip_prefix(OFF).map(str::trim_end);
@@ -67,7 +67,7 @@ impl Hint {
     }
 
     /// Compares what a look at everything found with what was said: a change of which nobody told means that more may be missed.
-    pub fn judge(&self, scene: &Scene<'_>, cache: &Cache, differences: &Differences) {
+    pub fn judge(&self, scene: &SnapshotBuilder<'_>, cache: &Cache, differences: &Differences) {
         let found = || differences.directories.iter().chain(&differences.rules);
         let is_missed = |answer: &Answer| {
             answer.places.as_ref().is_some_and(|places| {
@@ -80,7 +80,7 @@ impl Hint {
             return;
         }
         // It may have changed since the question.
-        let again = Watcher::find(scene.request.store)
+        let again = WatcherClient::find(scene.request.store)
             .zip(scene.question(self.old.clone()))
             .and_then(|(watcher, question)| watcher.ask(&question));
         self.missed
@@ -113,8 +113,8 @@ impl Hint {
     }
 }
 
-impl Scene<'_> {
-    fn question(&self, token: Option<Token>) -> Option<Question<'_>> {
+impl SnapshotBuilder<'_> {
+    fn question(&self, token: Option<WatchToken>) -> Option<Question<'_>> {
         let stat = rustix::fs::fstat(self.root.as_fd()).ok()?;
         Some(Question {
             identity: (stat.st_dev, stat.st_ino),
@@ -125,7 +125,7 @@ impl Scene<'_> {
 }
 
 /// Returns the numbers of places, and of the directories above them; of the nearest known one where a place is not known.
-fn numbers_of(cache: &Cache, places: &Places) -> BTreeSet<usize> {
+fn numbers_of(cache: &Cache, places: &ChangedPlaces) -> BTreeSet<usize> {
     let mut numbers = BTreeSet::new();
     for path in places.directories.iter().chain(&places.trees) {
         let mut next = Some(path.as_slice());

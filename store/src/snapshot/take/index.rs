@@ -11,7 +11,7 @@ use crate::objects::hash;
 use crate::snapshot::cache::Cache;
 
 /// The user's index.
-pub(super) struct Index<'l> {
+pub(super) struct UserIndex<'l> {
     location: Option<&'l Location>,
     tracked: OnceLock<Tracked>,
     stamp: Option<(Stamp, bool)>,
@@ -21,7 +21,7 @@ pub(super) struct Index<'l> {
     pub is_new: bool,
 }
 
-impl<'l> Index<'l> {
+impl<'l> UserIndex<'l> {
     /// Checks whether the index is the one that a cache knows, and reads it otherwise.
     pub fn look(location: Option<&'l Location>, cache: Option<&Cache>, now: FileTime) -> Self {
         let old = cache.and_then(|cache| cache.header.index);

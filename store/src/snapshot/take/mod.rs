@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::borrowed::{self, Borrowed};
-use super::cache::{Cache, Header};
+use super::cache::{Cache, CacheHeader};
 use super::rules::Rules;
 use super::scan::assemble;
 use super::scan::sink::Sink;
@@ -32,13 +32,13 @@ use crate::model::entry::ObjectId;
 use crate::objects::Objects;
 use crate::objects::hash::{self, ObjectKind};
 use hint::Hint;
-use index::Index;
+use index::UserIndex;
 pub(crate) use outer::{outer_rules, read_rules};
 use scan::Scanned;
 
 /// Takes a snapshot, with the stat cache in `folder`.
 pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> Result<Taken> {
-    let scene = Scene::open(folder, objects, request)?;
+    let scene = SnapshotBuilder::open(folder, objects, request)?;
     let boot = boot();
     let cache = if request.anew {
         None
@@ -49,7 +49,7 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
         .as_ref()
         .is_some_and(|cache| scene.holds_all(cache, &boot));
     let cache = cache.filter(|cache| is_trusted || scene.verify(cache));
-    let index = Index::look(scene.location.as_ref(), cache.as_ref(), scene.now);
+    let index = UserIndex::look(scene.location.as_ref(), cache.as_ref(), scene.now);
     // Before anything is looked at: what comes from now on is told the next time.
     let hint = match request.only_around {
         None => Hint::ask(folder, &scene),
@@ -89,7 +89,7 @@ pub(super) fn stamp_of_packs(objects: &Objects) -> Stamp {
 }
 
 /// One snapshot in the making.
-struct Scene<'a> {
+struct SnapshotBuilder<'a> {
     request: &'a Request<'a>,
     objects: &'a Objects,
     root: OwnedFd,
@@ -102,7 +102,7 @@ struct Scene<'a> {
     is_remote: bool,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> SnapshotBuilder<'a> {
     fn open(folder: &Path, objects: &'a Objects, request: &'a Request<'a>) -> Result<Self> {
         let root = beneath::open_root(request.root)
             .map_err(std::io::Error::from)
@@ -229,7 +229,7 @@ impl<'a> Scene<'a> {
         folder: &Path,
         boot: Vec<u8>,
         cache: Option<&Cache>,
-        index: Index<'_>,
+        index: UserIndex<'_>,
         tasks: Vec<Task>,
         hint: Option<&Hint>,
     ) -> Result<Taken> {
@@ -266,7 +266,7 @@ impl<'a> Scene<'a> {
         };
         let borrowed = self.borrowed(cache);
         self.objects.note_borrowing(!borrowed.is_empty());
-        let header = Header {
+        let header = CacheHeader {
             boot,
             packs: self.packs(),
             borrowed,

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::fs::beneath::{self, Anchor};
 use crate::git::Location;
-use crate::git::config::Config;
+use crate::git::config::GitConfig;
 use crate::git::excludes::{self, Excludes};
 use crate::model::entry::ObjectId;
 use crate::objects::Objects;
@@ -34,7 +34,7 @@ pub(crate) fn outer_rules(
 ) -> Outer {
     let lines = |patterns: &[String]| rules::significant_lines(patterns.join("\n").as_bytes());
     let (home, config_home) = (request.home, request.config_home);
-    let config = Config::read(request.root, location, home, config_home);
+    let config = GitConfig::read(request.root, location, home, config_home);
     let global = excludes::of_user(&config, home, config_home);
     let info = excludes::of_repository(location);
     let mut rules = Rules {

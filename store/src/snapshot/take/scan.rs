@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
-use super::Scene;
-use super::index::Index;
+use super::SnapshotBuilder;
+use super::index::UserIndex;
 use super::outer::{UnreadRules, read_rules};
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::disk::Stamp;
@@ -41,9 +41,9 @@ pub(super) struct Scanned<'c> {
     pub times: Times,
 }
 
-impl Scene<'_> {
+impl SnapshotBuilder<'_> {
     /// The first snapshot takes from the user's repository what it can.
-    fn seeds<'s>(&'s self, cache: Option<&Cache>, index: &'s Index<'_>) -> Option<Seeds<'s>> {
+    fn seeds<'s>(&'s self, cache: Option<&Cache>, index: &'s UserIndex<'_>) -> Option<Seeds<'s>> {
         let (None, Some(location), Some(stamp)) = (cache, self.location.as_ref(), index.stamp())
         else {
             return None;
@@ -70,7 +70,7 @@ impl Scene<'_> {
         &self,
         cache: Option<&'c Cache>,
         known: Option<&Cache>,
-        index: &Index<'_>,
+        index: &UserIndex<'_>,
         tasks: Vec<Task>,
         sink: &Sink<'_>,
     ) -> Result<Scanned<'c>> {
@@ -200,13 +200,13 @@ struct Forced<'a> {
     old: Option<BTreeSet<Vec<u8>>>,
     /// Whether an edit tool named the same for the last snapshot.
     is_same: bool,
-    index: &'a Index<'a>,
+    index: &'a UserIndex<'a>,
     /// The files that the walk met and forced.
     met: Mutex<BTreeSet<Vec<u8>>>,
 }
 
 impl<'a> Forced<'a> {
-    fn new(named: BTreeSet<Vec<u8>>, known: Option<&Cache>, index: &'a Index<'a>) -> Self {
+    fn new(named: BTreeSet<Vec<u8>>, known: Option<&Cache>, index: &'a UserIndex<'a>) -> Self {
         Self {
             old: known.map(|cache| cache.header.forced.iter().cloned().collect()),
             is_same: known.is_some_and(|cache| cache.header.named.iter().eq(&named)),

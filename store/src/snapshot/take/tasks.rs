@@ -3,24 +3,24 @@
 use std::collections::{BTreeSet, HashSet};
 use std::os::fd::AsFd;
 
-use super::Scene;
+use super::SnapshotBuilder;
 use super::hint::Hint;
-use super::index::Index;
+use super::index::UserIndex;
 use crate::git::tracked::Tracked;
 use crate::model::path::WorkspacePath;
 use crate::model::path::{join, parent};
 use crate::snapshot::cache::Cache;
 use crate::snapshot::rules::DirectoryView;
-use crate::snapshot::scan::check::{self, Check, Differences};
+use crate::snapshot::scan::check::{self, CacheCheck, Differences};
 use crate::snapshot::scan::walk::{RememberedNames, Task};
 
-impl Scene<'_> {
+impl SnapshotBuilder<'_> {
     /// Returns the directories to look at: all, or those that the check found, and those where what is forced into view
     /// changed.
     pub(super) fn tasks(
         &self,
         cache: Option<&Cache>,
-        index: &Index<'_>,
+        index: &UserIndex<'_>,
         hint: Option<&Hint>,
     ) -> Vec<Task> {
         let Some(cache) = cache.filter(|cache| cache.header.capture_key == self.capture_key())
@@ -50,8 +50,8 @@ impl Scene<'_> {
         tasks_of(cache, &differences, &again)
     }
 
-    fn against(&self) -> Check<'_> {
-        Check {
+    fn against(&self) -> CacheCheck<'_> {
+        CacheCheck {
             root: self.root.as_fd(),
             store: self.store,
             is_remote: self.is_remote,
@@ -61,7 +61,7 @@ impl Scene<'_> {
     }
 
     /// Returns the directories on the way to files that came or went as tracked or named ones.
-    fn again(&self, cache: &Cache, index: &Index<'_>) -> HashSet<Vec<u8>> {
+    fn again(&self, cache: &Cache, index: &UserIndex<'_>) -> HashSet<Vec<u8>> {
         let named = self.named();
         let old: BTreeSet<_> = cache.header.named.iter().cloned().collect();
         let mut paths: Vec<Vec<u8>> = named.symmetric_difference(&old).cloned().collect();

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::model::path::WorkspacePath;
 use crate::timeline::evidence::{
-    Changed, Evidence, LONGEST_RUN, Reach, SILENCE, Signs, Standing, Step, Tool, Verdict,
+    Changed, Evidence, LONGEST_RUN, Reach, SILENCE, Signs, Step, StepStanding, Tool, Verdict,
 };
 
 /// What happens at one moment.
@@ -260,7 +260,7 @@ impl Model<'_> {
         }
         // A revert of each agent's.
         for agent in 0..model.known.len() {
-            model.look(end, agent, Some(Standing::Cut))?;
+            model.look(end, agent, Some(StepStanding::Cut))?;
         }
         Ok(model.count)
     }
@@ -288,11 +288,11 @@ impl Model<'_> {
                 return Ok(());
             }
             Happening::Message => {
-                self.look(at, agent, Some(Standing::Cut))?;
+                self.look(at, agent, Some(StepStanding::Cut))?;
                 self.known[agent].esc_at = None;
             }
             Happening::StepStart => {
-                self.look(at, agent, Some(Standing::Finished))?;
+                self.look(at, agent, Some(StepStanding::Finished))?;
                 self.known[agent].open = Some(self.new_step(agent, at, tells));
                 self.known[agent].numbers.clear();
             }
@@ -334,8 +334,8 @@ impl Model<'_> {
                     }
                 }
             }
-            Happening::StepFinish => self.look(at, agent, Some(Standing::Finished))?,
-            Happening::TurnEnd => self.look(at, agent, Some(Standing::TurnEnded))?,
+            Happening::StepFinish => self.look(at, agent, Some(StepStanding::Finished))?,
+            Happening::TurnEnd => self.look(at, agent, Some(StepStanding::TurnEnded))?,
         }
         self.known[agent].last = at;
         Ok(())
@@ -347,7 +347,7 @@ impl Model<'_> {
             started_at: at,
             tells_of_tools,
             tools: Vec::new(),
-            standing: Standing::Open,
+            standing: StepStanding::Open,
             signs: Signs::default(),
             background_since: None,
             died_at: None,
@@ -366,7 +366,7 @@ impl Model<'_> {
         &mut self,
         now: Milliseconds,
         agent: usize,
-        ends: Option<Standing>,
+        ends: Option<StepStanding>,
     ) -> Result<(), TestCaseError> {
         let mut steps = Vec::new();
         for (other, known) in self.known.iter().enumerate() {
@@ -377,11 +377,11 @@ impl Model<'_> {
                 is_dead: known.is_dead,
             };
             let ends = if known.is_dead {
-                Some(Standing::Cut)
+                Some(StepStanding::Cut)
             } else {
                 ends.filter(|_| other == agent)
             };
-            let standing = ends.unwrap_or(Standing::Open);
+            let standing = ends.unwrap_or(StepStanding::Open);
             let open = known.open.iter().map(|step| Step {
                 standing,
                 signs,

@@ -1,6 +1,6 @@
 //! Whose a change is, by evidence. Pure: everything that is known comes as values, and the answer is a [`Verdict`].
 //!
-//! Each step is asked alone what it has to do with a change ([`Finding`]), then the findings are weighed against each other.
+//! Each step is asked alone what it has to do with a change ([`StepPart`]), then the findings are weighed against each other.
 //! The table of `docs/architecture.md` ("Evidence") is this module's contract; each of its rows is a test below.
 //!
 //! A time is that of the *last* change of a path (`ctime`; for a removed path its directory's, which is no earlier than
@@ -69,7 +69,7 @@ pub(crate) struct Tool {
 
 /// Whether a step is open, or how it ended, at the moment at which its changes are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum StepStanding {
     /// The step goes on.
     Open,
     /// It ends by its own finish, or because its agent calls the model again.
@@ -103,7 +103,7 @@ pub(crate) struct Step {
     /// Its tools, in the order in which they were announced.
     pub tools: Vec<Tool>,
     /// Whether it is open, or how it ended.
-    pub standing: Standing,
+    pub standing: StepStanding,
     /// What was last heard of its agent.
     pub signs: Signs,
     /// When a command of it went to the background, if one did: it may outlive the step.
@@ -139,7 +139,7 @@ pub(crate) enum Verdict {
 
 /// What one step has to do with a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Finding {
+enum StepPart {
     No,
     Maybe(Doubt),
     /// One of its tools still runs according to the events, but was silent for long: not enough evidence to own a
@@ -191,17 +191,17 @@ impl<'a> Evidence<'a> {
             at: self.believed(change.at),
             ..change
         };
-        let findings: Vec<Finding> = self
+        let findings: Vec<StepPart> = self
             .steps
             .iter()
             .map(|step| self.finding(step, change))
             .collect();
-        let having = |is: &dyn Fn(&Finding) -> bool| -> Vec<usize> {
+        let having = |is: &dyn Fn(&StepPart) -> bool| -> Vec<usize> {
             let steps = (0..findings.len()).filter(|at| is(&findings[*at]));
             self.one_a_root(steps.collect(), preferred)
         };
-        let named = having(&|finding| matches!(finding, Finding::Yes { is_named: true }));
-        let is_sure = |finding: &Finding| matches!(finding, Finding::Yes { .. });
+        let named = having(&|finding| matches!(finding, StepPart::Yes { is_named: true }));
+        let is_sure = |finding: &StepPart| matches!(finding, StepPart::Yes { .. });
         let sure = if !named.is_empty() {
             named
         } else if findings.iter().any(is_sure) {
@@ -210,9 +210,9 @@ impl<'a> Evidence<'a> {
                 of_root.any(|at| is_sure(&findings[at]))
             };
             let counts = |at: usize| match findings[at] {
-                Finding::Yes { .. } => true,
-                Finding::Running(_) => !has_sure(&self.steps[at].root),
-                Finding::No | Finding::Maybe(_) => false,
+                StepPart::Yes { .. } => true,
+                StepPart::Running(_) => !has_sure(&self.steps[at].root),
+                StepPart::No | StepPart::Maybe(_) => false,
             };
             let counted = (0..findings.len()).filter(|at| counts(*at)).collect();
             self.one_a_root(counted, preferred)
@@ -224,9 +224,11 @@ impl<'a> Evidence<'a> {
             [] => {}
             _ => return Verdict::Shared(sure),
         }
-        let maybe = having(&|finding| matches!(finding, Finding::Maybe(_) | Finding::Running(_)));
+        let maybe = having(&|finding| matches!(finding, StepPart::Maybe(_) | StepPart::Running(_)));
         match maybe.first().map(|step| findings[*step]) {
-            Some(Finding::Maybe(doubt) | Finding::Running(doubt)) => Verdict::Unclear(maybe, doubt),
+            Some(StepPart::Maybe(doubt) | StepPart::Running(doubt)) => {
+                Verdict::Unclear(maybe, doubt)
+            }
             _ => Verdict::Outside,
         }
     }
@@ -250,9 +252,9 @@ impl<'a> Evidence<'a> {
             .collect()
     }
 
-    fn finding(&self, step: &Step, change: Changed<'_>) -> Finding {
+    fn finding(&self, step: &Step, change: Changed<'_>) -> StepPart {
         let own = if step.is_over {
-            Finding::No
+            StepPart::No
         } else {
             self.of_tools(step, change)
         };
@@ -261,12 +263,12 @@ impl<'a> Evidence<'a> {
             change.at.is_none_or(|at| at + TICK >= since) && step.goes_on_at(at)
         });
         match own {
-            Finding::No if is_in_background => Finding::Maybe(Doubt::Background),
+            StepPart::No if is_in_background => StepPart::Maybe(Doubt::Background),
             own => own,
         }
     }
 
-    fn of_tools(&self, step: &Step, change: Changed<'_>) -> Finding {
+    fn of_tools(&self, step: &Step, change: Changed<'_>) -> StepPart {
         if !step.tells_of_tools {
             return self.of_tool(step, &whole(step), change);
         }
@@ -278,25 +280,25 @@ impl<'a> Evidence<'a> {
             .iter()
             .filter(|tool| tool.reaches(change.path))
             .map(|tool| self.of_tool(step, tool, change));
-        findings.fold(Finding::No, stronger)
+        findings.fold(StepPart::No, stronger)
     }
 
     /// What one tool has to do with a change that it could have made.
-    fn of_tool(&self, step: &Step, tool: &Tool, change: Changed<'_>) -> Finding {
+    fn of_tool(&self, step: &Step, tool: &Tool, change: Changed<'_>) -> StepPart {
         let span = self.span(step, tool);
-        let yes = Finding::Yes {
+        let yes = StepPart::Yes {
             is_named: matches!(tool.reach, Reach::Files(_)),
         };
         let Some(at) = change.at else {
             return match span.timeless {
-                Some(doubt) => Finding::Maybe(doubt),
+                Some(doubt) => StepPart::Maybe(doubt),
                 None => yes,
             };
         };
         if at + TICK < span.possible_from {
-            Finding::No
+            StepPart::No
         } else if at + TICK < span.from {
-            Finding::Maybe(match span.early {
+            StepPart::Maybe(match span.early {
                 Early::Late => Doubt::Early {
                     before: span.from - at,
                 },
@@ -304,13 +306,13 @@ impl<'a> Evidence<'a> {
             })
         } else if at <= span.to {
             yes
-        } else if step.standing == Standing::Open
+        } else if step.standing == StepStanding::Open
             && tool.ended_at.is_none()
             && !step.is_stopped(tool)
         {
-            Finding::Running(span.late.at(at))
+            StepPart::Running(span.late.at(at))
         } else {
-            Finding::Maybe(span.late.at(at))
+            StepPart::Maybe(span.late.at(at))
         }
     }
 
@@ -318,7 +320,7 @@ impl<'a> Evidence<'a> {
     fn span(&self, step: &Step, tool: &Tool) -> Span {
         let begin = self.begin(step, tool);
         match (tool.ended_at, step.standing) {
-            (Some(end), Standing::Cut) => Span {
+            (Some(end), StepStanding::Cut) => Span {
                 to: end + SETTLE,
                 late: Late::new(step, Some(end)),
                 timeless: None,
@@ -331,8 +333,8 @@ impl<'a> Evidence<'a> {
                 ..begin
             },
             // Whether one that was not heard of for long still works, or was interrupted and nobody told, is not known.
-            (None, Standing::Cut | Standing::Open) => self.cut(step, tool, begin),
-            (None, Standing::Finished | Standing::TurnEnded) => Span {
+            (None, StepStanding::Cut | StepStanding::Open) => self.cut(step, tool, begin),
+            (None, StepStanding::Finished | StepStanding::TurnEnded) => Span {
                 to: Milliseconds::MAX,
                 ..begin
             },
@@ -458,21 +460,21 @@ fn whole(step: &Step) -> Tool {
 }
 
 /// A step without a tool is thinking, unless its agent went on to another step: then something was done that was not told.
-fn untold(step: &Step, change: Changed<'_>) -> Finding {
+fn untold(step: &Step, change: Changed<'_>) -> StepPart {
     let is_since = change.at.is_none_or(|at| at + TICK >= step.started_at);
-    if step.standing == Standing::Finished && is_since {
-        Finding::Maybe(Doubt::Untold)
+    if step.standing == StepStanding::Finished && is_since {
+        StepPart::Maybe(Doubt::Untold)
     } else {
-        Finding::No
+        StepPart::No
     }
 }
 
-fn stronger(one: Finding, other: Finding) -> Finding {
+fn stronger(one: StepPart, other: StepPart) -> StepPart {
     match (one, other) {
-        (Finding::Yes { is_named: true }, _) | (_, Finding::No) => one,
-        (Finding::Yes { .. }, Finding::Maybe(_) | Finding::Running(_)) => one,
-        (Finding::Running(_), Finding::Maybe(_) | Finding::Running(_)) => one,
-        (Finding::Maybe(_), Finding::Maybe(_)) => one,
+        (StepPart::Yes { is_named: true }, _) | (_, StepPart::No) => one,
+        (StepPart::Yes { .. }, StepPart::Maybe(_) | StepPart::Running(_)) => one,
+        (StepPart::Running(_), StepPart::Maybe(_) | StepPart::Running(_)) => one,
+        (StepPart::Maybe(_), StepPart::Maybe(_)) => one,
         _ => other,
     }
 }

@@ -29,7 +29,7 @@ fn edit(file: &str, announced: Milliseconds, ended: Option<Milliseconds>) -> Too
 }
 
 /// A step of an agent that reports tools, last heard of when it reported the last one.
-fn step(standing: Standing, tools: Vec<Tool>) -> Step {
+fn step(standing: StepStanding, tools: Vec<Tool>) -> Step {
     let last = tools
         .iter()
         .map(|tool| tool.ended_at.unwrap_or(tool.announced_at))
@@ -51,7 +51,7 @@ fn step(standing: Standing, tools: Vec<Tool>) -> Step {
 }
 
 /// A step of an agent that does not report tools.
-fn untelling(standing: Standing) -> Step {
+fn untelling(standing: StepStanding) -> Step {
     Step {
         tells_of_tools: false,
         ..step(standing, Vec::new())
@@ -101,7 +101,10 @@ fn unclear(doubt: Doubt) -> Verdict {
 
 #[test]
 fn what_changed_while_a_tool_ran_is_its() {
-    let steps = [step(Standing::Finished, vec![shell(1_000, Some(5_000))])];
+    let steps = [step(
+        StepStanding::Finished,
+        vec![shell(1_000, Some(5_000))],
+    )];
     assert_eq!(at(&steps, 3_000), Verdict::Agent(0), "by its own events");
     assert_eq!(
         at(&steps, 995),
@@ -121,7 +124,7 @@ fn how_long_a_tool_ran_says_from_when_on_it_did() {
         ran_for: Some(2_000),
         ..shell(0, Some(HOUR))
     };
-    let steps = [step(Standing::Finished, vec![tool])];
+    let steps = [step(StepStanding::Finished, vec![tool])];
     assert_eq!(at(&steps, HOUR - 1_500), Verdict::Agent(0), "it ran");
     assert_eq!(
         at(&steps, HOUR - 8_000),
@@ -137,19 +140,22 @@ fn how_long_a_tool_ran_says_from_when_on_it_did() {
 
 #[test]
 fn an_edit_tool_changes_the_files_that_it_names_and_a_shell_any() {
-    let steps = [step(Standing::Finished, vec![edit("other", 0, Some(HOUR))])];
+    let steps = [step(
+        StepStanding::Finished,
+        vec![edit("other", 0, Some(HOUR))],
+    )];
     assert_eq!(
         at(&steps, HOUR / 2),
         Verdict::Outside,
         "its other files, while a prompt stood for an hour, are the user's"
     );
-    let steps = [step(Standing::Finished, vec![edit("f", 0, Some(100))])];
+    let steps = [step(StepStanding::Finished, vec![edit("f", 0, Some(100))])];
     assert_eq!(at(&steps, 50), Verdict::Agent(0), "it named this one");
     let reads = Tool {
         reach: Reach::Nothing,
         ..shell(0, Some(100))
     };
-    let steps = [step(Standing::Finished, vec![reads])];
+    let steps = [step(StepStanding::Finished, vec![reads])];
     assert_eq!(
         at(&steps, 50),
         Verdict::Outside,
@@ -159,7 +165,11 @@ fn an_edit_tool_changes_the_files_that_it_names_and_a_shell_any() {
 
 #[test]
 fn what_changed_before_a_tool_began_is_not_its() {
-    for standing in [Standing::Open, Standing::Finished, Standing::Cut] {
+    for standing in [
+        StepStanding::Open,
+        StepStanding::Finished,
+        StepStanding::Cut,
+    ] {
         let steps = [step(standing, vec![shell(10_000, None)])];
         assert_eq!(at(&steps, 9_000), Verdict::Outside, "{standing:?}");
     }
@@ -168,7 +178,7 @@ fn what_changed_before_a_tool_began_is_not_its() {
 #[test]
 fn what_changed_between_two_tools_may_have_been_changed_by_the_first() {
     let tools = vec![shell(0, Some(1_000)), edit("other", 2_000, Some(HOUR))];
-    let steps = [step(Standing::Finished, tools)];
+    let steps = [step(StepStanding::Finished, tools)];
     assert_eq!(
         at(&steps, MINUTE),
         unclear(Doubt::Ended { after: 59_000 }),
@@ -182,13 +192,13 @@ fn while_a_tool_waits_for_permission_nothing_is_certain_to_be_its() {
         waited_at: Some(BEGIN + 100),
         ..shell(0, ended)
     };
-    let steps = [step(Standing::Cut, vec![waiting(None)])];
+    let steps = [step(StepStanding::Cut, vec![waiting(None)])];
     assert_eq!(
         last_of(&steps, &[5_000], HOUR),
         unclear(Doubt::Waiting),
         "it was denied, or it ran and was interrupted"
     );
-    let steps = [step(Standing::Finished, vec![waiting(Some(HOUR))])];
+    let steps = [step(StepStanding::Finished, vec![waiting(Some(HOUR))])];
     assert_eq!(
         at(&steps, HOUR - 1_000),
         Verdict::Agent(0),
@@ -208,20 +218,20 @@ fn while_a_tool_waits_for_permission_nothing_is_certain_to_be_its() {
 
 #[test]
 fn esc_and_revert_at_once_takes_all_that_the_command_did() {
-    let steps = [step(Standing::Cut, vec![shell(0, None)])];
+    let steps = [step(StepStanding::Cut, vec![shell(0, None)])];
     assert_eq!(
         last_of(&steps, &[100, 4_000, 9_000], 12_000),
         Verdict::Agent(0),
         "one run of writes"
     );
-    let mut steps = [step(Standing::Cut, vec![shell(0, None)])];
+    let mut steps = [step(StepStanding::Cut, vec![shell(0, None)])];
     steps[0].signs.interrupted_at = Some(BEGIN + 20 * MINUTE);
     assert_eq!(
         last_of(&steps, &[20 * MINUTE - 100], 20 * MINUTE + 5_000),
         Verdict::Agent(0),
         "a build that wrote at its end, by the mark of the transcript"
     );
-    let mut steps = [step(Standing::Cut, vec![shell(0, None)])];
+    let mut steps = [step(StepStanding::Cut, vec![shell(0, None)])];
     steps[0].signs.last = BEGIN + 20 * MINUTE;
     assert_eq!(
         last_of(&steps, &[19 * MINUTE], 20 * MINUTE + 5_000),
@@ -232,14 +242,14 @@ fn esc_and_revert_at_once_takes_all_that_the_command_did() {
 
 #[test]
 fn esc_an_hour_of_work_by_hand_and_revert_keeps_the_hour() {
-    let steps = [step(Standing::Cut, vec![shell(0, None)])];
+    let steps = [step(StepStanding::Cut, vec![shell(0, None)])];
     let by_hand = 40 * MINUTE;
     assert_eq!(
         last_of(&steps, &[100, 2_000, by_hand], HOUR),
         unclear(Doubt::Silent { after: by_hand }),
         "after a silence"
     );
-    let mut steps = [step(Standing::Cut, vec![shell(0, None)])];
+    let mut steps = [step(StepStanding::Cut, vec![shell(0, None)])];
     steps[0].signs.interrupted_at = Some(BEGIN + 3_000);
     assert_eq!(
         last_of(&steps, &[100, 2_000, 5_000], 6_000),
@@ -247,7 +257,7 @@ fn esc_an_hour_of_work_by_hand_and_revert_keeps_the_hour() {
         "the mark needs no silence"
     );
     let saves: Vec<_> = (0..600).map(|at| at * 6_000).collect();
-    let steps = [step(Standing::Cut, vec![shell(0, None)])];
+    let steps = [step(StepStanding::Cut, vec![shell(0, None)])];
     assert!(
         matches!(last_of(&steps, &saves, HOUR), Verdict::Unclear(..)),
         "an editor that saves all the time is no run of a command"
@@ -256,7 +266,7 @@ fn esc_an_hour_of_work_by_hand_and_revert_keeps_the_hour() {
 
 #[test]
 fn a_tool_that_ended_before_esc_has_nothing_to_do_with_what_came_later() {
-    let steps = [step(Standing::Cut, vec![shell(0, Some(4_000))])];
+    let steps = [step(StepStanding::Cut, vec![shell(0, Some(4_000))])];
     assert_eq!(
         at(&steps, 4_200),
         Verdict::Agent(0),
@@ -271,13 +281,13 @@ fn a_tool_that_ended_before_esc_has_nothing_to_do_with_what_came_later() {
 
 #[test]
 fn a_lost_event_makes_the_step_as_wide_as_it_must_be() {
-    let steps = [step(Standing::Finished, vec![shell(0, None)])];
+    let steps = [step(StepStanding::Finished, vec![shell(0, None)])];
     assert_eq!(
         at(&steps, HOUR),
         Verdict::Agent(0),
         "a start without a finish, in a step that ended well"
     );
-    let steps = [untelling(Standing::Finished)];
+    let steps = [untelling(StepStanding::Finished)];
     assert_eq!(
         at(&steps, HOUR),
         Verdict::Agent(0),
@@ -287,13 +297,17 @@ fn a_lost_event_makes_the_step_as_wide_as_it_must_be() {
 
 #[test]
 fn a_step_with_a_changed_workspace_and_no_tool_is_not_nothing() {
-    let steps = [step(Standing::Finished, Vec::new())];
+    let steps = [step(StepStanding::Finished, Vec::new())];
     assert_eq!(
         at(&steps, 5_000),
         unclear(Doubt::Untold),
         "the agent went on: something was done"
     );
-    for standing in [Standing::Open, Standing::TurnEnded, Standing::Cut] {
+    for standing in [
+        StepStanding::Open,
+        StepStanding::TurnEnded,
+        StepStanding::Cut,
+    ] {
         let steps = [step(standing, Vec::new())];
         assert_eq!(
             at(&steps, 5_000),
@@ -305,7 +319,7 @@ fn a_step_with_a_changed_workspace_and_no_tool_is_not_nothing() {
 
 #[test]
 fn a_command_in_the_background_may_have_changed_what_comes_after_its_step() {
-    let mut over = step(Standing::TurnEnded, vec![shell(0, Some(100))]);
+    let mut over = step(StepStanding::TurnEnded, vec![shell(0, Some(100))]);
     over.background_since = Some(BEGIN + 100);
     over.is_over = true;
     let steps = [over.clone()];
@@ -316,7 +330,7 @@ fn a_command_in_the_background_may_have_changed_what_comes_after_its_step() {
     );
     let other = Step {
         root: "another".into(),
-        ..step(Standing::Finished, vec![shell(0, Some(HOUR))])
+        ..step(StepStanding::Finished, vec![shell(0, Some(HOUR))])
     };
     assert_eq!(
         at(&[over, other], HOUR / 2),
@@ -327,7 +341,7 @@ fn a_command_in_the_background_may_have_changed_what_comes_after_its_step() {
 
 #[test]
 fn what_a_dead_agent_left_in_the_background_counts_for_an_hour() {
-    let mut over = step(Standing::TurnEnded, vec![shell(0, Some(100))]);
+    let mut over = step(StepStanding::TurnEnded, vec![shell(0, Some(100))]);
     over.background_since = Some(BEGIN + 100);
     over.died_at = Some(BEGIN + MINUTE);
     over.is_over = true;
@@ -338,11 +352,11 @@ fn what_a_dead_agent_left_in_the_background_counts_for_an_hour() {
 
 #[test]
 fn a_dead_agent_shares_nothing_with_one_that_works() {
-    let mut dead = step(Standing::Open, vec![shell(0, None)]);
+    let mut dead = step(StepStanding::Open, vec![shell(0, None)]);
     dead.signs.is_dead = true;
     let working = Step {
         root: "another".into(),
-        ..step(Standing::Finished, vec![shell(HOUR, Some(2 * HOUR))])
+        ..step(StepStanding::Finished, vec![shell(HOUR, Some(2 * HOUR))])
     };
     let steps = [dead.clone(), working.clone()];
     assert_eq!(
@@ -350,7 +364,7 @@ fn a_dead_agent_shares_nothing_with_one_that_works() {
         Verdict::Agent(1),
         "nor swallows it"
     );
-    let alive = step(Standing::Open, vec![shell(0, None)]);
+    let alive = step(StepStanding::Open, vec![shell(0, None)]);
     assert_eq!(
         at(&[alive, working], HOUR + MINUTE),
         Verdict::Shared(vec![0, 1]),
@@ -362,22 +376,22 @@ fn a_dead_agent_shares_nothing_with_one_that_works() {
 fn what_no_time_tells_of_goes_by_events_alone() {
     let tool = || vec![shell(0, None)];
     assert_eq!(
-        timeless(&[step(Standing::Finished, tool())], HOUR),
+        timeless(&[step(StepStanding::Finished, tool())], HOUR),
         Verdict::Agent(0),
         "the step ended well"
     );
     assert_eq!(
-        timeless(&[step(Standing::Cut, tool())], MINUTE),
+        timeless(&[step(StepStanding::Cut, tool())], MINUTE),
         Verdict::Agent(0),
         "nobody did much in a minute"
     );
     assert_eq!(
-        timeless(&[step(Standing::Cut, tool())], HOUR),
+        timeless(&[step(StepStanding::Cut, tool())], HOUR),
         unclear(Doubt::Timeless),
         "an hour of somebody's"
     );
     assert_eq!(
-        timeless(&[step(Standing::Cut, tool())], -HOUR),
+        timeless(&[step(StepStanding::Cut, tool())], -HOUR),
         unclear(Doubt::Timeless),
         "a clock that jumped back says nothing"
     );
@@ -387,9 +401,9 @@ fn what_no_time_tells_of_goes_by_events_alone() {
 fn a_tool_that_named_the_file_settles_whose_it_is_among_several() {
     let names = Step {
         root: "another".into(),
-        ..step(Standing::Finished, vec![edit("f", 0, Some(1_000))])
+        ..step(StepStanding::Finished, vec![edit("f", 0, Some(1_000))])
     };
-    let runs = step(Standing::Open, vec![shell(0, None)]);
+    let runs = step(StepStanding::Open, vec![shell(0, None)]);
     assert_eq!(
         at(&[runs, names], 500),
         Verdict::Agent(1),
@@ -401,9 +415,9 @@ fn a_tool_that_named_the_file_settles_whose_it_is_among_several() {
 fn what_is_unclear_of_two_conversations_is_named_by_both() {
     let other = Step {
         root: "another".into(),
-        ..step(Standing::Cut, vec![shell(0, None)])
+        ..step(StepStanding::Cut, vec![shell(0, None)])
     };
-    let steps = [step(Standing::Cut, vec![shell(0, None)]), other];
+    let steps = [step(StepStanding::Cut, vec![shell(0, None)]), other];
     assert_eq!(
         at(&steps, HOUR),
         Verdict::Unclear(vec![0, 1], Doubt::Silent { after: HOUR }),
@@ -413,7 +427,7 @@ fn what_is_unclear_of_two_conversations_is_named_by_both() {
 
 #[test]
 fn among_the_steps_of_one_conversation_the_preferred_one_has_it_else_the_newest() {
-    let steps = || step(Standing::Open, vec![shell(0, None)]);
+    let steps = || step(StepStanding::Open, vec![shell(0, None)]);
     let path = path("f");
     let change = Changed {
         path: &path,
@@ -479,10 +493,10 @@ mod laws {
 
     fn any_step() -> impl Strategy<Value = Step> {
         let standing = prop_oneof![
-            Just(Standing::Open),
-            Just(Standing::Finished),
-            Just(Standing::TurnEnded),
-            Just(Standing::Cut),
+            Just(StepStanding::Open),
+            Just(StepStanding::Finished),
+            Just(StepStanding::TurnEnded),
+            Just(StepStanding::Cut),
         ];
         let signs = (0..2 * HOUR, prop::option::of(0..2 * HOUR), any::<bool>());
         let tools = prop::collection::vec(tool(), 0..4);
@@ -546,7 +560,7 @@ mod laws {
             interrupted in HOUR..2 * HOUR,
             after in (SETTLE + 1)..HOUR,
         ) {
-            step.standing = Standing::Cut;
+            step.standing = StepStanding::Cut;
             step.signs.interrupted_at = Some(BEGIN + interrupted);
             step.tools.iter_mut().for_each(|tool| {
                 tool.ended_at = tool.ended_at.filter(|at| *at <= BEGIN + interrupted);

@@ -19,10 +19,10 @@ use ckpt_schema::report::{GcReport, GcSession, GcWorkspace, VERSION};
 use crate::error::{Error, Result};
 use crate::fs::layout;
 use crate::model::Milliseconds;
-use crate::sessions::{self, Presence, Pruning, SessionUse};
+use crate::sessions::{self, Pruning, SessionUse, WorkspacePresence};
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place, life};
-use policy::{Limits, Pin, PolicySession, Retention, Why};
+use policy::{Pin, PolicySession, Retention, RetentionLimits, Why};
 
 /// How often it runs by itself, in milliseconds.
 const SELDOM: Milliseconds = 24 * 3600 * 1000;
@@ -188,7 +188,7 @@ fn reason(verdict: Retention) -> &'static str {
 /// Judges the sessions that still have snapshots, the longest unused first.
 fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<Vec<Judged>> {
     let settings = &store.surroundings.settings;
-    let limits = Limits {
+    let limits = RetentionLimits {
         now,
         keep: i64::try_from(settings.keep.as_millis()).unwrap_or(i64::MAX),
         max_size: settings.max_store_size,
@@ -235,7 +235,7 @@ fn lives(session: &SessionUse) -> Option<bool> {
 /// Returns the report on a workspace, and how many bytes a dry run expects to free.
 fn workspace(
     store: &mut Store,
-    presence: &Presence,
+    presence: &WorkspacePresence,
     judged: &[Judged],
     now: Milliseconds,
     how: GcOptions,
@@ -341,7 +341,7 @@ fn kept_sessions(store: &Store, workspace_id: i64, judged: &[Judged]) -> Result<
 /// noted when it is first seen: a disk that is not mounted comes back.
 fn is_gone_for_good(
     store: &mut Store,
-    presence: &Presence,
+    presence: &WorkspacePresence,
     place: &Place,
     now: Milliseconds,
     keep: Milliseconds,

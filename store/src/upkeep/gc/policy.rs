@@ -37,7 +37,7 @@ pub(crate) enum Retention {
 
 /// The limits of the settings, at a moment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct RetentionLimits {
     pub now: Milliseconds,
     pub keep: Milliseconds,
     /// Bytes.
@@ -75,8 +75,12 @@ pub(crate) fn pin(session: &SessionUse, lives: Option<bool>, now: Milliseconds) 
 
 /// Returns what becomes of each session, in the order in which they are given: the longest unused first. `size` is that of the
 /// store in bytes.
-pub(crate) fn judge(candidates: &[PolicySession<'_>], limits: Limits, size: u64) -> Vec<Retention> {
-    let Limits {
+pub(crate) fn judge(
+    candidates: &[PolicySession<'_>],
+    limits: RetentionLimits,
+    size: u64,
+) -> Vec<Retention> {
+    let RetentionLimits {
         now,
         keep,
         max_size,
@@ -111,7 +115,7 @@ mod tests {
     use super::*;
 
     const NOW: Milliseconds = 400 * YOUNG;
-    const LIMITS: Limits = Limits {
+    const LIMITS: RetentionLimits = RetentionLimits {
         now: NOW,
         keep: 30 * YOUNG,
         max_size: 100,

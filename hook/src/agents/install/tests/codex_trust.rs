@@ -3,7 +3,7 @@
 use expect_test::expect;
 
 use super::*;
-use crate::agents::settings::content::Content;
+use crate::agents::settings::content::SettingsContent;
 use crate::agents::settings::hook_table;
 
 const CODEX: &str = "# mine\nmodel = 'gpt' # the good one\n\n[hooks.state.\"/other/hooks.json:stop:0:0\"]\ntrusted_hash = \"sha256:00\"\n\n[projects.\"/w\"]\ntrust_level   =  \"trusted\"\n";

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
-use stage::{Files, Stage};
+use stage::{Stage, StageFiles};
 
 /// Plays the session. Fails where a single byte is not as it should be.
 pub fn run(invocation: &Invocation) -> Result<u8, Failure> {
@@ -45,7 +45,7 @@ const ORDER_WITH_VAT: &str =
     "VAT = 0.07\n\n\ndef total(prices):\n    return sum(prices) * (1 + VAT)\n";
 const OWN_LINE: &str = "closed on Sundays\n";
 
-fn opening(stage: &mut Stage<'_>) -> Result<Files, Failure> {
+fn opening(stage: &mut Stage<'_>) -> Result<StageFiles, Failure> {
     stage.title("A project, before any agent has touched it")?;
     stage.write("menu.md", MENU)?;
     stage.write("notes.txt", NOTES)?;
@@ -101,7 +101,7 @@ fn look(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.command(&["diff", "tidy", "current", "--stat"])
 }
 
-fn back(stage: &mut Stage<'_>, before: &Files, middle: &Files) -> Result<(), Failure> {
+fn back(stage: &mut Stage<'_>, before: &StageFiles, middle: &StageFiles) -> Result<(), Failure> {
     stage.title("Back to just before the second message")?;
     stage.command(&["revert", "--message", "tidy"])?;
     check(
@@ -130,7 +130,7 @@ fn is_own(name: &str) -> bool {
     name == "opening-hours.txt"
 }
 
-fn forward(stage: &mut Stage<'_>, middle: &Files, after: &Files) -> Result<(), Failure> {
+fn forward(stage: &mut Stage<'_>, middle: &StageFiles, after: &StageFiles) -> Result<(), Failure> {
     stage.title("Changed your mind? One message forward")?;
     stage.command(&["redo"])?;
     check(
@@ -156,7 +156,7 @@ fn closing(stage: &mut Stage<'_>) -> Result<(), Failure> {
 }
 
 /// Compares names, modes and bytes, and says so.
-fn check(stage: &mut Stage<'_>, expected: &Files, what: &str) -> Result<(), Failure> {
+fn check(stage: &mut Stage<'_>, expected: &StageFiles, what: &str) -> Result<(), Failure> {
     let found = stage.files()?;
     if found == *expected {
         return stage.checked(what, found.len());

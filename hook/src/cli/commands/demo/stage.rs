@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::text::{count, safe};
 
 /// Modes and bytes by path; directories have no bytes.
-pub type Files = BTreeMap<String, (u32, Vec<u8>)>;
+pub type StageFiles = BTreeMap<String, (u32, Vec<u8>)>;
 
 /// A scratch folder with a home, a store and a workspace. It goes when this goes.
 pub struct Stage<'a> {
@@ -114,8 +114,8 @@ impl<'a> Stage<'a> {
     }
 
     /// Reads all of the workspace.
-    pub fn files(&self) -> std::result::Result<Files, Failure> {
-        let mut files = Files::new();
+    pub fn files(&self) -> std::result::Result<StageFiles, Failure> {
+        let mut files = StageFiles::new();
         read(&self.workspace(), Path::new(""), &mut files)?;
         Ok(files)
     }
@@ -209,7 +209,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-fn read(root: &Path, below: &Path, files: &mut Files) -> Result<()> {
+fn read(root: &Path, below: &Path, files: &mut StageFiles) -> Result<()> {
     let directory = root.join(below);
     let cannot = || format!("cannot read `{}`", directory.display());
     for entry in fs::read_dir(&directory).context(cannot)? {

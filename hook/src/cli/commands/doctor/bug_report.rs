@@ -12,7 +12,7 @@ use ckpt_store::error::Context;
 use serde_json::{Value, json};
 
 use crate::cli::invocation::Invocation;
-use crate::config::keys::{KEYS, Key};
+use crate::config::keys::{KEYS, SettingKey};
 use crate::failure::Failure;
 
 /// Stands for what is left out.
@@ -73,7 +73,7 @@ fn document(invocation: &Invocation, report: &DoctorReport) -> Value {
 }
 
 /// Patterns name files, so only their number is reported.
-fn setting(key: &Key, settings: &ckpt_store::Settings) -> Value {
+fn setting(key: &SettingKey, settings: &ckpt_store::Settings) -> Value {
     match (key.get)(settings) {
         toml::Value::Array(patterns) => json!(patterns.len()),
         value => value.to_string().into(),

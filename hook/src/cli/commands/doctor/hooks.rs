@@ -8,12 +8,12 @@ use super::finding;
 use crate::agents::install::{
     self, AgentState, Installation, Installed, PATIENCE, SettingsPlace, SettingsScope,
 };
-use crate::cli::commands::install::Paths;
+use crate::cli::commands::install::InstallPaths;
 use crate::cli::invocation::Invocation;
 
 /// Returns what was found, agent by agent.
 pub fn look(invocation: &Invocation) -> Vec<Finding> {
-    let Ok(paths) = Paths::of(invocation) else {
+    let Ok(paths) = InstallPaths::of(invocation) else {
         return Vec::new();
     };
     let place = paths.place(invocation, false);

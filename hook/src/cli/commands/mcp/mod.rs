@@ -20,7 +20,7 @@ use rmcp::{ServerHandler, ServiceExt};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
-use self::tools::Tool;
+use self::tools::McpTool;
 use crate::cli::arguments::McpArguments;
 use crate::cli::commands::serve::methods::{self, RequestContext as ServeContext};
 use crate::cli::commands::serve::protocol::Job;
@@ -110,7 +110,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = tools::all(self.may_apply).map(Tool::describe).collect();
+        let tools = tools::all(self.may_apply).map(McpTool::describe).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -149,7 +149,7 @@ impl Server {
     /// Calls the method of a tool; its error is for the model to read.
     async fn ask(
         &self,
-        tool: &Tool,
+        tool: &McpTool,
         parameters: JsonObject,
     ) -> Result<Result<Value, Value>, ErrorData> {
         let gone = || ErrorData::internal_error("the server ends", None);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub const OUTWARD: [&str; 2] = ["workspace", "everywhere"];
 
 /// A tool.
-pub struct Tool {
+pub struct McpTool {
     pub name: &'static str,
     /// The method of `serve`.
     pub method: &'static str,
@@ -19,44 +19,44 @@ pub struct Tool {
     description: &'static str,
 }
 
-const TOOLS: [Tool; 7] = [
-    Tool {
+const TOOLS: [McpTool; 7] = [
+    McpTool {
         name: "list",
         method: "messages",
         parameters: "parameters-messages",
         description: "List the recorded user messages, newest first: prompt, agent, files, and whether a revert can go back to just before it. Give a `limit`.",
     },
-    Tool {
+    McpTool {
         name: "show",
         method: "show",
         parameters: "parameters-show",
         description: "Show a message, step, session, operation or snapshot by its id, with the files that it changed. `last` is the newest message.",
     },
-    Tool {
+    McpTool {
         name: "diff",
         method: "patch",
         parameters: "parameters-patch",
         description: "The patch of what an `id` changed, or between two states `from` and `to` (`current` is the workspace as it is now).",
     },
-    Tool {
+    McpTool {
         name: "blame",
         method: "blame",
         parameters: "parameters-blame",
         description: "Which prompt wrote which lines of a file, as it is now.",
     },
-    Tool {
+    McpTool {
         name: "status",
         method: "status",
         parameters: "parameters-status",
         description: "What is reverted, whether an agent is at work, and what is not protected.",
     },
-    Tool {
+    McpTool {
         name: "plan",
         method: "plan",
         parameters: "parameters-operation",
         description: "Plan a revert (to just before a `message`), redo, unrevert, restore or undo. Nothing is changed. The report says for each file what would happen and why; `plan` is the token for `apply`.",
     },
-    Tool {
+    McpTool {
         name: "apply",
         method: "apply",
         parameters: "parameters-apply",
@@ -65,13 +65,13 @@ const TOOLS: [Tool; 7] = [
 ];
 
 /// Returns the tools that a server has.
-pub fn all(may_apply: bool) -> impl Iterator<Item = &'static Tool> {
+pub fn all(may_apply: bool) -> impl Iterator<Item = &'static McpTool> {
     TOOLS
         .iter()
         .filter(move |tool| may_apply || tool.name != "apply")
 }
 
-impl Tool {
+impl McpTool {
     /// Returns the tool as the protocol lists it.
     pub fn describe(&self) -> Description {
         let is_applying = self.name == "apply";

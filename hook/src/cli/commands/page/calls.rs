@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ckpt_schema::protocol::SubscribeParameters;
 use serde_json::Value;
 
-use super::http::{self, Answer};
+use super::http::{self, HttpResponse};
 use crate::cli::commands::serve::methods::{self, RequestContext};
 use crate::cli::commands::serve::notify::{self, Subscription};
 use crate::cli::commands::serve::protocol::{Incoming, Job, RequestError};
@@ -27,7 +27,7 @@ const OUTWARD: [&str; 2] = ["workspace", "everywhere"];
 const PULSE: Duration = Duration::from_secs(5);
 
 /// Answers a request.
-pub fn call(invocation: &Invocation, body: &[u8]) -> Answer {
+pub fn call(invocation: &Invocation, body: &[u8]) -> HttpResponse {
     let answer = match Incoming::parse(body) {
         Ok(Incoming::Request(job)) => respond(invocation, &job),
         Ok(Incoming::Cancel(_) | Incoming::Notification) => {
@@ -35,7 +35,7 @@ pub fn call(invocation: &Invocation, body: &[u8]) -> Answer {
         }
         Err((id, problem)) => problem.response(&id),
     };
-    Answer::content("application/json", answer.to_string())
+    HttpResponse::content("application/json", answer.to_string())
 }
 
 fn respond(invocation: &Invocation, job: &Job) -> Value {
@@ -64,10 +64,10 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
 pub fn follow(invocation: &Invocation, body: &[u8], stream: &TcpStream) {
     let asked: SubscribeParameters = match serde_json::from_slice(body) {
         Ok(asked) => asked,
-        Err(error) => return Answer::refusal(400, &error.to_string()).write(stream),
+        Err(error) => return HttpResponse::refusal(400, &error.to_string()).write(stream),
     };
     if asked.everywhere || asked.workspace.is_some() {
-        return Answer::refusal(400, "the page is of one workspace").write(stream);
+        return HttpResponse::refusal(400, "the page is of one workspace").write(stream);
     }
     let Ok(directory) = invocation.directory() else {
         return;

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use uuid::Uuid;
 
-use super::http::{Answer, Request};
+use super::http::{HttpRequest, HttpResponse};
 
 /// What is asked of everybody.
 pub struct Door {
@@ -40,8 +40,8 @@ impl Door {
     }
 
     /// Refuses what no page of ours sends, before anything else is looked at.
-    pub fn admit(&self, request: &Request) -> Result<(), Answer> {
-        let refuse = |status, why| Err(Answer::refusal(status, why));
+    pub fn admit(&self, request: &HttpRequest) -> Result<(), HttpResponse> {
+        let refuse = |status, why| Err(HttpResponse::refusal(status, why));
         // A name that somebody made resolve to this machine: DNS rebinding.
         if request.field("host") != Some(&self.host) {
             return refuse(403, "this server has another name");
@@ -72,12 +72,12 @@ impl Door {
     }
 
     /// Returns whether a request shows the token.
-    pub fn knows(&self, request: &Request) -> bool {
+    pub fn knows(&self, request: &HttpRequest) -> bool {
         shown(request).is_some_and(|shown| is_same(shown, &self.token))
     }
 
     /// Gives the token to who shows it, or the ticket, which is then used up.
-    pub fn enter(&self, request: &Request) -> Answer {
+    pub fn enter(&self, request: &HttpRequest) -> HttpResponse {
         let mut ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
         let is_ticket = shown(request)
             .zip(ticket.as_deref())
@@ -85,15 +85,15 @@ impl Door {
         if is_ticket {
             *ticket = None;
         } else if !self.knows(request) {
-            return Answer::refusal(401, "the token is missing, wrong or used up");
+            return HttpResponse::refusal(401, "the token is missing, wrong or used up");
         }
         let given = serde_json::json!({"token": self.token});
-        Answer::content("application/json", given.to_string())
+        HttpResponse::content("application/json", given.to_string())
     }
 }
 
 /// Returns the secret that a request shows.
-fn shown(request: &Request) -> Option<&str> {
+fn shown(request: &HttpRequest) -> Option<&str> {
     request.field("authorization")?.strip_prefix("Bearer ")
 }
 

@@ -34,7 +34,7 @@ Connection: close\r\n";
 
 /// A request.
 #[derive(Debug)]
-pub struct Request {
+pub struct HttpRequest {
     pub method: String,
     /// As it stands in the request: nothing is decoded, so nothing can hide in it.
     pub path: String,
@@ -42,9 +42,9 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-impl Request {
+impl HttpRequest {
     /// Reads a request. An error is the answer to what is no request, or nothing where nobody waits for one.
-    pub fn read(stream: &TcpStream) -> Result<Self, Option<Answer>> {
+    pub fn read(stream: &TcpStream) -> Result<Self, Option<HttpResponse>> {
         let until = Instant::now() + PATIENCE;
         let mut bytes = Vec::new();
         let (mut request, length) = loop {
@@ -52,7 +52,7 @@ impl Request {
                 break (request, body);
             }
             if bytes.len() >= MOST_HEAD {
-                return Err(Some(Answer::refusal(431, "the head is too long")));
+                return Err(Some(HttpResponse::refusal(431, "the head is too long")));
             }
             let room = MOST_HEAD - bytes.len();
             more(stream, &mut bytes, room, until)?;
@@ -63,16 +63,19 @@ impl Request {
     }
 
     /// Returns the request of a head and how long the head is; nothing while it is not whole.
-    fn head(bytes: &[u8]) -> Result<Option<(Self, usize)>, Option<Answer>> {
+    fn head(bytes: &[u8]) -> Result<Option<(Self, usize)>, Option<HttpResponse>> {
         let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
         let mut parsed = httparse::Request::new(&mut fields);
         let length = match parsed.parse(bytes) {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => return Ok(None),
             Err(httparse::Error::TooManyHeaders) => {
-                return Err(Some(Answer::refusal(431, "there are too many fields")));
+                return Err(Some(HttpResponse::refusal(
+                    431,
+                    "there are too many fields",
+                )));
             }
-            Err(_) => return Err(Some(Answer::refusal(400, "this is no request"))),
+            Err(_) => return Err(Some(HttpResponse::refusal(400, "this is no request"))),
         };
         let request = Self {
             method: parsed.method.unwrap_or_default().to_owned(),
@@ -93,9 +96,9 @@ impl Request {
         stream: &TcpStream,
         mut body: Vec<u8>,
         until: Instant,
-    ) -> Result<Vec<u8>, Option<Answer>> {
+    ) -> Result<Vec<u8>, Option<HttpResponse>> {
         if self.has("transfer-encoding") {
-            return Err(Some(Answer::refusal(411, "a body has a length")));
+            return Err(Some(HttpResponse::refusal(411, "a body has a length")));
         }
         let length = match self.field("content-length") {
             None if self.has("content-length") => None,
@@ -103,13 +106,16 @@ impl Request {
             Some(text) => text.parse::<usize>().ok(),
         };
         let Some(length) = length else {
-            return Err(Some(Answer::refusal(400, "the length is no number")));
+            return Err(Some(HttpResponse::refusal(400, "the length is no number")));
         };
         if length > MOST_BODY {
-            return Err(Some(Answer::refusal(413, "the body is too long")));
+            return Err(Some(HttpResponse::refusal(413, "the body is too long")));
         }
         if body.len() > length {
-            return Err(Some(Answer::refusal(400, "there is more than one request")));
+            return Err(Some(HttpResponse::refusal(
+                400,
+                "there is more than one request",
+            )));
         }
         while body.len() < length {
             let room = length - body.len();
@@ -143,8 +149,8 @@ fn more(
     bytes: &mut Vec<u8>,
     room: usize,
     until: Instant,
-) -> Result<(), Option<Answer>> {
-    let late = || Some(Answer::refusal(408, "the request takes too long"));
+) -> Result<(), Option<HttpResponse>> {
+    let late = || Some(HttpResponse::refusal(408, "the request takes too long"));
     let left = until.saturating_duration_since(Instant::now());
     if left.is_zero() {
         return Err(late());
@@ -166,13 +172,13 @@ fn more(
 
 /// An answer.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpResponse {
     status: u16,
     media_type: &'static str,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpResponse {
     /// Answers with content.
     pub fn content(media_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Self {

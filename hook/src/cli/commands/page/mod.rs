@@ -18,7 +18,7 @@ use ckpt_store::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use self::door::Door;
-use self::http::{Answer, Request};
+use self::http::{HttpRequest, HttpResponse};
 use crate::cli::arguments::PageArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -90,7 +90,7 @@ fn serve(invocation: &Invocation, listener: &TcpListener, door: &Door, idle: Dur
                 }
                 Ok(Some(stream)) => {
                     last_seen = Instant::now();
-                    let counted = Counted::new(&open);
+                    let counted = ServedClient::new(&open);
                     let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
                         let _counted = counted;
                         answer(invocation, door, &stream);
@@ -119,16 +119,16 @@ fn accept(listener: &TcpListener) -> std::io::Result<Option<TcpStream>> {
 }
 
 /// An open connection, counted while it lives.
-struct Counted<'a>(&'a AtomicUsize);
+struct ServedClient<'a>(&'a AtomicUsize);
 
-impl<'a> Counted<'a> {
+impl<'a> ServedClient<'a> {
     fn new(open: &'a AtomicUsize) -> Self {
         open.fetch_add(1, Ordering::SeqCst);
         Self(open)
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for ServedClient<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -136,7 +136,7 @@ impl Drop for Counted<'_> {
 
 /// Answers the one request of a connection.
 fn answer(invocation: &Invocation, door: &Door, stream: &TcpStream) {
-    let request = match Request::read(stream) {
+    let request = match HttpRequest::read(stream) {
         Ok(request) => request,
         Err(Some(refusal)) => return refusal.write(stream),
         Err(None) => return,
@@ -147,12 +147,12 @@ fn answer(invocation: &Invocation, door: &Door, stream: &TcpStream) {
     match (request.method.as_str(), request.path.as_str()) {
         ("POST", "/enter" | "/rpc" | "/events") => {}
         ("GET", path) => return site::file(path).write(stream),
-        _ => return Answer::refusal(405, "there is no such call").write(stream),
+        _ => return HttpResponse::refusal(405, "there is no such call").write(stream),
     }
     match request.path.as_str() {
         "/enter" => door.enter(&request).write(stream),
         _ if !door.knows(&request) => {
-            Answer::refusal(401, "the token is missing or wrong").write(stream);
+            HttpResponse::refusal(401, "the token is missing or wrong").write(stream);
         }
         "/rpc" => calls::call(invocation, &request.body).write(stream),
         _ => calls::follow(invocation, &request.body, stream),

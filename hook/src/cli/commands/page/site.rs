@@ -1,6 +1,6 @@
 //! The files of the page: plain modules and styles, as they are written. `site/vendor/README.md` says where those of others come from.
 
-use super::http::Answer;
+use super::http::HttpResponse;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
@@ -44,9 +44,9 @@ const FILES: &[File] = &[
 ];
 
 /// Returns the file at a path.
-pub fn file(path: &str) -> Answer {
+pub fn file(path: &str) -> HttpResponse {
     match FILES.iter().find(|(other, _, _)| *other == path) {
-        Some((_, media_type, bytes)) => Answer::content(media_type, *bytes),
-        None => Answer::refusal(404, "there is no such file"),
+        Some((_, media_type, bytes)) => HttpResponse::content(media_type, *bytes),
+        None => HttpResponse::refusal(404, "there is no such file"),
     }
 }

@@ -1,6 +1,6 @@
 //! Which hunks of one file are taken: the cursor over them, and what each answer does, as `git add -p` has it. Pure.
 
-use crate::output::hunk::{self, Hunk};
+use crate::output::hunk::{self, ChangeUnit};
 
 /// What of a file is asked about at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Unit {
     /// Its mode.
     Mode,
     /// Some of its lines.
-    Hunk(Hunk),
+    Hunk(ChangeUnit),
 }
 
 impl Unit {
@@ -27,7 +27,7 @@ impl Unit {
 
 /// An answer, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum UnitAnswer {
     Yes,
     No,
     /// Nothing of what is left, in no file.
@@ -54,7 +54,7 @@ pub enum Answer {
     Help,
 }
 
-impl Answer {
+impl UnitAnswer {
     /// Reads an answer; what is none asks for help.
     pub fn read(line: &str) -> Self {
         let line = line.trim();
@@ -81,12 +81,12 @@ impl Answer {
 
 /// The units of one file, with what was said of each.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct UnitChoice {
     units: Vec<(Unit, Option<bool>)>,
     at: usize,
 }
 
-impl Choice {
+impl UnitChoice {
     /// Begins with the first of a file's units, of which there is one at least.
     pub fn new(units: Vec<Unit>) -> Self {
         Self {
@@ -137,7 +137,7 @@ impl Choice {
             ("J", !after.is_empty()),
             ("g", many),
             ("/", many),
-            ("s", hunk.is_some_and(Hunk::has_parts)),
+            ("s", hunk.is_some_and(ChangeUnit::has_parts)),
             ("e", hunk.is_some()),
             ("p", true),
         ];
@@ -218,7 +218,7 @@ impl Choice {
     }
 
     /// Takes an edited hunk instead of the one that is asked about.
-    pub fn replace(&mut self, hunk: Hunk) {
+    pub fn replace(&mut self, hunk: ChangeUnit) {
         self.units[self.at].0 = Unit::Hunk(hunk);
         self.decide(true);
     }
@@ -267,35 +267,35 @@ mod tests {
     const NEW: &[u8] = b"one\n2\nthree\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve\n";
 
     /// A file with its mode and two hunks, the first of which can be split.
-    fn world() -> (Vec<&'static [u8]>, Choice) {
+    fn world() -> (Vec<&'static [u8]>, UnitChoice) {
         let difference = difference(OLD, NEW, &DiffOptions::default());
         let hunks = hunk::hunks(&difference).into_iter().map(Unit::Hunk);
         let units = std::iter::once(Unit::Mode).chain(hunks).collect();
-        (difference.old, Choice::new(units))
+        (difference.old, UnitChoice::new(units))
     }
 
-    fn text(choice: &Choice, old: &[&[u8]]) -> String {
+    fn text(choice: &UnitChoice, old: &[&[u8]]) -> String {
         String::from_utf8(choice.contents(old)).expect("text")
     }
 
     #[test]
     fn answers_are_read_as_git_reads_them() {
         let cases = [
-            ("y", Answer::Yes),
-            ("Yes", Answer::Yes),
-            ("n", Answer::No),
-            ("j", Answer::Next { undecided: true }),
-            ("J", Answer::Next { undecided: false }),
-            ("K", Answer::Previous { undecided: false }),
-            ("g2", Answer::Go(Some(2))),
-            ("g", Answer::Go(None)),
-            ("/ text", Answer::Search("text".to_owned())),
-            ("", Answer::Help),
-            ("?", Answer::Help),
-            ("ü", Answer::Help),
+            ("y", UnitAnswer::Yes),
+            ("Yes", UnitAnswer::Yes),
+            ("n", UnitAnswer::No),
+            ("j", UnitAnswer::Next { undecided: true }),
+            ("J", UnitAnswer::Next { undecided: false }),
+            ("K", UnitAnswer::Previous { undecided: false }),
+            ("g2", UnitAnswer::Go(Some(2))),
+            ("g", UnitAnswer::Go(None)),
+            ("/ text", UnitAnswer::Search("text".to_owned())),
+            ("", UnitAnswer::Help),
+            ("?", UnitAnswer::Help),
+            ("ü", UnitAnswer::Help),
         ];
         for (line, expected) in cases {
-            assert_eq!(Answer::read(&format!("{line}\n")), expected, "{line:?}");
+            assert_eq!(UnitAnswer::read(&format!("{line}\n")), expected, "{line:?}");
         }
     }
 

@@ -13,22 +13,22 @@ use ckpt_schema::report::{FileReport, FileResult, OperationReport};
 use ckpt_store::error::Context;
 use ckpt_store::model::entry::{Entry, EntryKind};
 use ckpt_store::query::Proposed;
-use ckpt_store::{Chosen, Content, Error, Store};
+use ckpt_store::{Chosen, ChosenContent, Error, Store};
 
-use super::changes::Changes;
+use super::changes::ChangesView;
 use super::outcome::{finish, watched};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::git_value;
 use crate::failure::{DONE, Failure};
 use crate::output::files;
-use crate::output::hunk::{self, Edited, Hunk};
-use crate::output::lines::{DiffOptions, LineDifference, Moved, Style, difference};
+use crate::output::hunk::{self, ChangeUnit, Edited};
+use crate::output::lines::{DiffOptions, LineDifference, MovedLines, Style, difference};
 use crate::output::paint::Paint;
-use crate::output::patch::{self, Sides};
+use crate::output::patch::{self, FileSides};
 use crate::output::text;
 use crate::surroundings;
-use choice::{Answer, Choice, Unit};
+use choice::{Unit, UnitAnswer, UnitChoice};
 
 const HELP: &str = "\
 y - apply this hunk to the workspace
@@ -116,8 +116,8 @@ fn sides(
     store: &mut Store,
     workspace: &Path,
     file: &Proposed,
-) -> Result<Sides, Failure> {
-    let mut changes = Changes {
+) -> Result<FileSides, Failure> {
+    let mut changes = ChangesView {
         invocation,
         store,
         directory: workspace,
@@ -135,13 +135,13 @@ struct Dialog<'a> {
 
 impl Dialog<'_> {
     /// Asks about one file, and returns what was chosen of it.
-    fn file(&mut self, file: &Proposed, sides: &Sides) -> Result<Option<Chosen>, Failure> {
+    fn file(&mut self, file: &Proposed, sides: &FileSides) -> Result<Option<Chosen>, Failure> {
         let (old, new): (&[u8], &[u8]) = match sides {
-            Sides::Text { old, new } if is_text(file) => (old, new),
+            FileSides::Text { old, new } if is_text(file) => (old, new),
             _ => (b"", b""),
         };
         let difference = difference(old, new, &DiffOptions::default());
-        let mut choice = Choice::new(units(file, &difference));
+        let mut choice = UnitChoice::new(units(file, &difference));
         let head = self.head(file, sides);
         self.invocation.output.bytes(&head)?;
         self.ask(&mut choice, &difference.old)?;
@@ -149,21 +149,21 @@ impl Dialog<'_> {
     }
 
     /// Returns the head of a file's patch; where it has no hunks, all of it.
-    fn head(&self, file: &Proposed, sides: &Sides) -> Vec<u8> {
-        let moved = Moved::default();
+    fn head(&self, file: &Proposed, sides: &FileSides) -> Vec<u8> {
+        let moved = MovedLines::default();
         let style = patch::style(
             self.invocation.output.view(),
             DiffOptions::default(),
             &moved,
         );
         match sides {
-            Sides::Text { .. } if is_text(file) => patch::head(&file.change, &style),
+            FileSides::Text { .. } if is_text(file) => patch::head(&file.change, &style),
             _ => patch::file(&file.change, sides, &style),
         }
     }
 
     /// Asks until everything of the file is decided.
-    fn ask(&mut self, choice: &mut Choice, old: &[&[u8]]) -> Result<(), Failure> {
+    fn ask(&mut self, choice: &mut UnitChoice, old: &[&[u8]]) -> Result<(), Failure> {
         let mut is_shown = false;
         while let Some(unit) = choice.current() {
             if !std::mem::replace(&mut is_shown, true) {
@@ -177,8 +177,8 @@ impl Dialog<'_> {
                 return Ok(());
             };
             let before = choice.place();
-            let answer = Answer::read(&line);
-            is_shown = answer != Answer::Print;
+            let answer = UnitAnswer::read(&line);
+            is_shown = answer != UnitAnswer::Print;
             self.answer(choice, old, answer)?;
             is_shown &= choice.place() == before;
         }
@@ -188,46 +188,46 @@ impl Dialog<'_> {
     /// Does what an answer asks for.
     fn answer(
         &mut self,
-        choice: &mut Choice,
+        choice: &mut UnitChoice,
         old: &[&[u8]],
-        answer: Answer,
+        answer: UnitAnswer,
     ) -> Result<(), Failure> {
         let done = match answer {
-            Answer::Yes => {
+            UnitAnswer::Yes => {
                 choice.decide(true);
                 Ok(())
             }
-            Answer::No => {
+            UnitAnswer::No => {
                 choice.decide(false);
                 Ok(())
             }
-            Answer::All => {
+            UnitAnswer::All => {
                 choice.decide_rest(true);
                 Ok(())
             }
-            Answer::Done => {
+            UnitAnswer::Done => {
                 choice.decide_rest(false);
                 Ok(())
             }
-            Answer::Quit => {
+            UnitAnswer::Quit => {
                 self.is_over = true;
                 choice.leave_rest();
                 Ok(())
             }
-            Answer::Next { undecided } => choice.step(true, undecided),
-            Answer::Previous { undecided } => choice.step(false, undecided),
-            Answer::Go(number) => self.go(choice, old, number)?,
-            Answer::Search(text) => self.search(choice, old, text)?,
-            Answer::Split => match choice.split() {
+            UnitAnswer::Next { undecided } => choice.step(true, undecided),
+            UnitAnswer::Previous { undecided } => choice.step(false, undecided),
+            UnitAnswer::Go(number) => self.go(choice, old, number)?,
+            UnitAnswer::Search(text) => self.search(choice, old, text)?,
+            UnitAnswer::Split => match choice.split() {
                 Some(number) => {
                     self.say(&format!("Split into {number} hunks."))?;
                     Ok(())
                 }
                 None => Err("This hunk cannot be split"),
             },
-            Answer::Edit => self.edit(choice, old)?,
-            Answer::Print => Ok(()),
-            Answer::Help => {
+            UnitAnswer::Edit => self.edit(choice, old)?,
+            UnitAnswer::Print => Ok(()),
+            UnitAnswer::Help => {
                 self.invocation.output.text(HELP)?;
                 Ok(())
             }
@@ -240,7 +240,7 @@ impl Dialog<'_> {
 
     fn go(
         &mut self,
-        choice: &mut Choice,
+        choice: &mut UnitChoice,
         old: &[&[u8]],
         number: Option<usize>,
     ) -> Result<Result<(), &'static str>, Failure> {
@@ -272,7 +272,7 @@ impl Dialog<'_> {
 
     fn search(
         &mut self,
-        choice: &mut Choice,
+        choice: &mut UnitChoice,
         old: &[&[u8]],
         text: String,
     ) -> Result<Result<(), &'static str>, Failure> {
@@ -289,7 +289,7 @@ impl Dialog<'_> {
     /// Lets somebody edit the hunk in their editor.
     fn edit(
         &mut self,
-        choice: &mut Choice,
+        choice: &mut UnitChoice,
         old: &[&[u8]],
     ) -> Result<Result<(), &'static str>, Failure> {
         let Some(Unit::Hunk(hunk)) = choice.current().cloned() else {
@@ -311,7 +311,7 @@ impl Dialog<'_> {
         let Unit::Hunk(hunk) = unit else {
             return Ok(());
         };
-        let moved = Moved::default();
+        let moved = MovedLines::default();
         let style = Style {
             is_for_people: true,
             ..patch::style(
@@ -371,7 +371,7 @@ fn units(file: &Proposed, difference: &LineDifference<'_>) -> Vec<Unit> {
 }
 
 /// Returns what is to become of a file; nothing where all of it was left.
-fn chosen(file: &Proposed, choice: &Choice, old: &[&[u8]]) -> Option<Chosen> {
+fn chosen(file: &Proposed, choice: &UnitChoice, old: &[&[u8]]) -> Option<Chosen> {
     if !choice.takes_any() {
         return None;
     }
@@ -383,14 +383,14 @@ fn chosen(file: &Proposed, choice: &Choice, old: &[&[u8]]) -> Option<Chosen> {
                 now.mode
             };
             match now.blob == then.blob {
-                true => Content::State(Some(Entry { mode, ..then })),
-                false => Content::Text {
+                true => ChosenContent::State(Some(Entry { mode, ..then })),
+                false => ChosenContent::Text {
                     mode,
                     bytes: choice.contents(old),
                 },
             }
         }
-        _ => Content::State(file.then),
+        _ => ChosenContent::State(file.then),
     };
     Some(Chosen {
         path: file.path.clone(),
@@ -400,12 +400,12 @@ fn chosen(file: &Proposed, choice: &Choice, old: &[&[u8]]) -> Option<Chosen> {
 }
 
 /// Returns what somebody made of a hunk in their editor.
-fn edited(hunk: &Hunk, old: &[&[u8]]) -> Result<Vec<u8>, Failure> {
+fn edited(hunk: &ChangeUnit, old: &[&[u8]]) -> Result<Vec<u8>, Failure> {
     const REMARKS: &str = "\
 # To leave a `-` line in the file, make its `-` a blank; to leave a `+` line out, delete it.
 # Lines that begin with # are remarks. An empty file leaves the hunk as it was.
 ";
-    let moved = Moved::default();
+    let moved = MovedLines::default();
     let style = Style {
         look: DiffOptions::default(),
         is_for_people: false,

@@ -22,7 +22,7 @@ use super::notify::Subscription;
 use super::operations;
 use super::protocol::{Job, RequestError};
 use crate::cli::arguments::ChangesArguments;
-use crate::cli::commands::changes::Changes;
+use crate::cli::commands::changes::ChangesView;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
 use crate::output::{progress, show};
@@ -303,7 +303,7 @@ fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, 
         context: 3,
         ..ChangesArguments::default()
     };
-    let mut changes = Changes {
+    let mut changes = ChangesView {
         invocation: context.invocation,
         store: &mut store,
         directory: &directory,

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use self::methods::RequestContext;
 use self::notify::Subscription;
 use self::protocol::{Incoming, Input, LONGEST_LINE, RequestError};
-use self::queue::Queue;
+use self::queue::RequestQueue;
 use crate::cli::arguments::ServeArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -39,7 +39,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
         ));
     }
     let (lines, written) = sync_channel(WAITING_LINES);
-    let queue = Queue::new();
+    let queue = RequestQueue::new();
     let subscription = Mutex::new(Subscription::default());
     std::thread::scope(|scope| {
         let told = lines.clone();
@@ -70,7 +70,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
 }
 
 /// Reads requests until their end.
-fn read(stdin: &mut impl BufRead, queue: &Queue, lines: &SyncSender<String>) {
+fn read(stdin: &mut impl BufRead, queue: &RequestQueue, lines: &SyncSender<String>) {
     loop {
         let problem = match protocol::line(stdin) {
             Input::End => return,
@@ -103,7 +103,7 @@ fn read(stdin: &mut impl BufRead, queue: &Queue, lines: &SyncSender<String>) {
 }
 
 /// Writes lines until there are no more. Where nobody reads any more, what waits is not begun.
-fn write(lines: Receiver<String>, queue: &Queue) {
+fn write(lines: Receiver<String>, queue: &RequestQueue) {
     let mut stdout = io::stdout().lock();
     let mut is_open = true;
     for line in lines {

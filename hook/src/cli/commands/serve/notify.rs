@@ -14,7 +14,7 @@ use ckpt_schema::report::Notification;
 use ckpt_store::Store;
 use serde_json::{Value, json};
 
-use super::queue::Queue;
+use super::queue::RequestQueue;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
 
@@ -76,7 +76,7 @@ fn embedders_name(told: &Notification) -> Option<&'static str> {
 pub fn run(
     invocation: &Invocation,
     subscription: &Mutex<Subscription>,
-    queue: &Queue,
+    queue: &RequestQueue,
     lines: &SyncSender<String>,
 ) {
     while !queue.is_closed() {

@@ -12,7 +12,7 @@ use super::protocol::Job;
 const MOST: usize = 256;
 
 /// The requests of a client.
-pub struct Queue {
+pub struct RequestQueue {
     state: Mutex<Jobs>,
     changed: Condvar,
 }
@@ -25,7 +25,7 @@ struct Jobs {
     is_closed: bool,
 }
 
-impl Queue {
+impl RequestQueue {
     pub fn new() -> Self {
         Self {
             state: Mutex::default(),

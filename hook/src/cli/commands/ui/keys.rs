@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// A key that means something here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum UiKey {
     /// A letter or another character.
     Char(char),
     /// One row up.
@@ -73,16 +73,16 @@ pub const KEYS: [(&str, &str); 17] = [
 ];
 
 /// Returns the key of an event, or `None` for one without a meaning here.
-pub fn of(event: KeyEvent) -> Option<Key> {
+pub fn of(event: KeyEvent) -> Option<UiKey> {
     if event.kind == KeyEventKind::Release {
         return None;
     }
     if event.modifiers.contains(KeyModifiers::CONTROL) {
         return match event.code {
-            KeyCode::Char('c') => Some(Key::Interrupt),
-            KeyCode::Char('z') => Some(Key::Suspend),
-            KeyCode::Char('u') => Some(Key::Clear),
-            KeyCode::Char('h') => Some(Key::Backspace),
+            KeyCode::Char('c') => Some(UiKey::Interrupt),
+            KeyCode::Char('z') => Some(UiKey::Suspend),
+            KeyCode::Char('u') => Some(UiKey::Clear),
+            KeyCode::Char('h') => Some(UiKey::Backspace),
             _ => None,
         };
     }
@@ -90,19 +90,19 @@ pub fn of(event: KeyEvent) -> Option<Key> {
         return None;
     }
     Some(match event.code {
-        KeyCode::Char(character) => Key::Char(character),
-        KeyCode::Up => Key::Up,
-        KeyCode::Down => Key::Down,
-        KeyCode::PageUp => Key::PageUp,
-        KeyCode::PageDown => Key::PageDown,
-        KeyCode::Home => Key::Home,
-        KeyCode::End => Key::End,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Tab => Key::Tab,
-        KeyCode::BackTab | KeyCode::Left => Key::Left,
-        KeyCode::Right => Key::Right,
-        KeyCode::Esc => Key::Escape,
-        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Char(character) => UiKey::Char(character),
+        KeyCode::Up => UiKey::Up,
+        KeyCode::Down => UiKey::Down,
+        KeyCode::PageUp => UiKey::PageUp,
+        KeyCode::PageDown => UiKey::PageDown,
+        KeyCode::Home => UiKey::Home,
+        KeyCode::End => UiKey::End,
+        KeyCode::Enter => UiKey::Enter,
+        KeyCode::Tab => UiKey::Tab,
+        KeyCode::BackTab | KeyCode::Left => UiKey::Left,
+        KeyCode::Right => UiKey::Right,
+        KeyCode::Esc => UiKey::Escape,
+        KeyCode::Backspace => UiKey::Backspace,
         _ => return None,
     })
 }
@@ -115,12 +115,12 @@ mod tests {
     fn a_letter_with_a_modifier_is_not_that_letter() {
         let event = |code, modifiers| of(KeyEvent::new(code, modifiers));
         let r = KeyCode::Char('r');
-        assert_eq!(event(r, KeyModifiers::NONE), Some(Key::Char('r')));
+        assert_eq!(event(r, KeyModifiers::NONE), Some(UiKey::Char('r')));
         assert_eq!(event(r, KeyModifiers::CONTROL), None, "no revert");
         assert_eq!(event(r, KeyModifiers::ALT), None, "no revert");
         assert_eq!(
             event(KeyCode::Char('c'), KeyModifiers::CONTROL),
-            Some(Key::Interrupt)
+            Some(UiKey::Interrupt)
         );
     }
 }

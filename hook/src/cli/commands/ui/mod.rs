@@ -24,19 +24,19 @@ use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Chosen, Error, Store};
 use ratatui::crossterm::event::{self, Event};
 
-use super::changes::Changes;
+use super::changes::ChangesView;
 use super::{empty, undo};
 use crate::cli::arguments::{ChangesArguments, UiArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
-use crate::output::lines::{DiffOptions, Moved};
-use crate::output::patch::Sides;
-use crate::output::time::Times;
+use crate::output::lines::{DiffOptions, MovedLines};
+use crate::output::patch::FileSides;
+use crate::output::time::TimeContext;
 use crate::output::{Output, View, blame, failure, graph, patch, show, text};
 #[cfg(debug_assertions)]
 use crate::process::fault;
 use crate::surroundings;
-use model::{Action, Model, Overlay};
+use model::{Model, Popup, UiAction};
 use screen::Screen;
 
 /// How often is looked whether a hook wrote something, while no key is pressed.
@@ -181,7 +181,7 @@ impl Browser {
             // Keys that are there already are taken before anything is read for the first of them.
             while comes {
                 let action = self.action_of(event::read().map_err(lost)?);
-                if action == Action::Quit {
+                if action == UiAction::Quit {
                     return Ok(());
                 }
                 self.act(action, screen)?;
@@ -203,12 +203,14 @@ impl Browser {
         Ok(())
     }
 
-    fn action_of(&mut self, event: Event) -> Action {
+    fn action_of(&mut self, event: Event) -> UiAction {
         match event {
-            Event::Key(key) => keys::of(key).map_or(Action::Nothing, |key| self.model.update(key)),
+            Event::Key(key) => {
+                keys::of(key).map_or(UiAction::Nothing, |key| self.model.update(key))
+            }
             Event::Paste(text) => self.model.paste(&text),
-            Event::Resize(..) => Action::List,
-            _ => Action::Nothing,
+            Event::Resize(..) => UiAction::List,
+            _ => UiAction::Nothing,
         }
     }
 
@@ -266,31 +268,31 @@ impl Browser {
         Ok(())
     }
 
-    fn act(&mut self, action: Action, screen: &mut Screen) -> Result<(), Failure> {
+    fn act(&mut self, action: UiAction, screen: &mut Screen) -> Result<(), Failure> {
         match &action {
-            Action::Plan { .. } => self.announce(screen, "planning")?,
-            Action::Apply(_) => self.announce(screen, "reverting")?,
-            Action::Undo => self.announce(screen, "undoing")?,
-            Action::Blame => self.announce(screen, "reading the history of the file")?,
+            UiAction::Plan { .. } => self.announce(screen, "planning")?,
+            UiAction::Apply(_) => self.announce(screen, "reverting")?,
+            UiAction::Undo => self.announce(screen, "undoing")?,
+            UiAction::Blame => self.announce(screen, "reading the history of the file")?,
             _ => {}
         }
         match action {
-            Action::Nothing | Action::Quit => {}
-            Action::List => self.due.list = true,
-            Action::Files => self.due.files = true,
-            Action::Patch => self.due.patch = true,
-            Action::Interrupt => screen.interrupt().map_err(lost)?,
-            Action::Suspend => screen.suspend().map_err(lost)?,
-            Action::Copy(id) => {
+            UiAction::Nothing | UiAction::Quit => {}
+            UiAction::List => self.due.list = true,
+            UiAction::Files => self.due.files = true,
+            UiAction::Patch => self.due.patch = true,
+            UiAction::Interrupt => screen.interrupt().map_err(lost)?,
+            UiAction::Suspend => screen.suspend().map_err(lost)?,
+            UiAction::Copy(id) => {
                 screen.copy(&id).map_err(lost)?;
                 self.model.notice = Some(format!("copied {id}"));
             }
-            Action::Blame => self.tell(Self::blame),
-            Action::Plan {
+            UiAction::Blame => self.tell(Self::blame),
+            UiAction::Plan {
                 take_unclear,
                 alone,
             } => self.tell(|browser| browser.plan(take_unclear, alone)),
-            Action::Apply(token) => self.tell(|browser| {
+            UiAction::Apply(token) => self.tell(|browser| {
                 let chosen = browser.chosen.take();
                 let report = match &chosen {
                     None => browser.store.apply(&token, false)?,
@@ -300,7 +302,7 @@ impl Browser {
                 };
                 browser.done(&report, chosen.is_some())
             }),
-            Action::Undo => self.tell(|browser| {
+            UiAction::Undo => self.tell(|browser| {
                 let asked = undo::Undo::default();
                 let (report, is_part) = undo::undo(&mut browser.store, &browser.directory, asked)?;
                 browser.done(&report, is_part)
@@ -313,7 +315,7 @@ impl Browser {
     fn tell(&mut self, work: impl FnOnce(&mut Self) -> Result<(), Failure>) {
         self.catch_up();
         if let Err(failure) = work(self) {
-            self.model.lay(Overlay::Text {
+            self.model.lay(Popup::Text {
                 title: "That did not work".to_owned(),
                 text: failure::render(&failure, self.view.paint),
             });
@@ -341,7 +343,7 @@ impl Browser {
     }
 
     fn load_list(&mut self) -> Result<(), Failure> {
-        self.view.times = Times {
+        self.view.times = TimeContext {
             now: surroundings::now(),
             ..self.view.times
         };
@@ -422,7 +424,7 @@ impl Browser {
             return Ok(());
         };
         let sides = self.sides(&change)?;
-        let moved = Moved::default();
+        let moved = MovedLines::default();
         let view = View {
             width: Some(usize::MAX),
             ..self.view
@@ -441,9 +443,9 @@ impl Browser {
         Ok(())
     }
 
-    fn sides(&mut self, change: &ChangeReport) -> Result<Sides, Failure> {
+    fn sides(&mut self, change: &ChangeReport) -> Result<FileSides, Failure> {
         let arguments = ChangesArguments::default();
-        let mut changes = Changes {
+        let mut changes = ChangesView {
             invocation: &self.invocation,
             store: &mut self.store,
             directory: &self.directory,
@@ -466,7 +468,7 @@ impl Browser {
             .root()?
             .join(OsStr::from_bytes(&text::bytes(&file.path)));
         let blamed = self.store.blame(&self.directory, &path)?;
-        self.model.lay(Overlay::Text {
+        self.model.lay(Popup::Text {
             title: format!("Who wrote {}", text::path(&file.path)),
             text: blame::render(&blamed.report, &blamed.bytes, &self.fitting()),
         });

@@ -1,12 +1,12 @@
 //! What the browser shows, and what a key does to it. It knows neither the terminal nor the store: what has to be done outside is
-//! an [`Action`] that it returns.
+//! an [`UiAction`] that it returns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{ChangeReport, PathText, TimelineEntry};
 
-use super::keys::Key;
-use crate::output::graph::Row;
+use super::keys::UiKey;
+use crate::output::graph::TimelineRow;
 
 /// How many rows are read at first, and again whenever the cursor reaches the last one.
 pub const PORTION: usize = 200;
@@ -25,7 +25,7 @@ pub enum Pane {
 
 /// What has to be done outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum UiAction {
     /// Nothing.
     Nothing,
     /// Reload the list.
@@ -59,7 +59,7 @@ pub enum Action {
 
 /// What lies over the panes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Overlay {
+pub enum Popup {
     /// Every key.
     Help,
     /// Text to read.
@@ -86,7 +86,7 @@ pub enum Overlay {
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     /// The rows of the list.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TimelineRow>,
     /// What the rows stand for.
     pub entries: Vec<TimelineEntry>,
     /// The place of the chosen entry.
@@ -118,7 +118,7 @@ pub struct Model {
     /// The pane with the cursor.
     pub pane: Pane,
     /// What lies over the panes.
-    pub overlay: Option<Overlay>,
+    pub overlay: Option<Popup>,
     /// The message about the last key.
     pub notice: Option<String>,
     /// Why there is nothing to undo, where it is so.
@@ -138,7 +138,7 @@ impl Model {
     }
 
     /// Takes in a list; the cursor stays at the entry that it was at.
-    pub fn list(&mut self, entries: Vec<TimelineEntry>, rows: Vec<Row>) {
+    pub fn list(&mut self, entries: Vec<TimelineEntry>, rows: Vec<TimelineRow>) {
         let kept = self.entry().map(key_of);
         let is_kept = |entry: &TimelineEntry| Some(key_of(entry)) == kept;
         let place = entries.iter().position(is_kept);
@@ -249,11 +249,11 @@ impl Model {
     }
 
     /// Does what a key says.
-    pub fn update(&mut self, key: Key) -> Action {
+    pub fn update(&mut self, key: UiKey) -> UiAction {
         self.notice = None;
         match key {
-            Key::Interrupt => return Action::Interrupt,
-            Key::Suspend => return Action::Suspend,
+            UiKey::Interrupt => return UiAction::Interrupt,
+            UiKey::Suspend => return UiAction::Suspend,
             _ => {}
         }
         if self.overlay.is_some() {
@@ -266,35 +266,35 @@ impl Model {
     }
 
     /// Takes in text that was pasted: only a filter has a use for it.
-    pub fn paste(&mut self, text: &str) -> Action {
+    pub fn paste(&mut self, text: &str) -> UiAction {
         if !self.is_typing {
-            return Action::Nothing;
+            return UiAction::Nothing;
         }
         self.filter.extend(text.lines().next());
         self.begin_list()
     }
 
-    fn over(&mut self, key: Key) -> Action {
-        let is_plan = matches!(self.overlay, Some(Overlay::Plan { .. }));
+    fn over(&mut self, key: UiKey) -> UiAction {
+        let is_plan = matches!(self.overlay, Some(Popup::Plan { .. }));
         match (key, &self.overlay) {
-            (Key::Escape | Key::Char('q'), _) => self.close(),
-            (Key::Char('n'), _) if is_plan => self.close(),
-            (Key::Char('?'), Some(Overlay::Help)) => self.close(),
-            (Key::Char('y'), Some(Overlay::Plan { token, .. })) => match token.clone() {
+            (UiKey::Escape | UiKey::Char('q'), _) => self.close(),
+            (UiKey::Char('n'), _) if is_plan => self.close(),
+            (UiKey::Char('?'), Some(Popup::Help)) => self.close(),
+            (UiKey::Char('y'), Some(Popup::Plan { token, .. })) => match token.clone() {
                 Ok(token) => {
                     self.close();
-                    return Action::Apply(token);
+                    return UiAction::Apply(token);
                 }
                 Err(why) => self.notice = Some(why),
             },
             (
-                Key::Char('t'),
-                Some(Overlay::Plan {
+                UiKey::Char('t'),
+                Some(Popup::Plan {
                     has_unclear, alone, ..
                 }),
             ) => {
                 if *has_unclear {
-                    return Action::Plan {
+                    return UiAction::Plan {
                         take_unclear: true,
                         alone: *alone,
                     };
@@ -303,7 +303,7 @@ impl Model {
             }
             _ => self.scroll(key),
         }
-        Action::Nothing
+        UiAction::Nothing
     }
 
     fn close(&mut self) {
@@ -312,98 +312,98 @@ impl Model {
     }
 
     /// Lays something over the panes.
-    pub fn lay(&mut self, overlay: Overlay) {
+    pub fn lay(&mut self, overlay: Popup) {
         self.overlay = Some(overlay);
         self.scrolled = 0;
     }
 
-    fn typed(&mut self, key: Key) -> Action {
+    fn typed(&mut self, key: UiKey) -> UiAction {
         match key {
-            Key::Char(character) => self.filter.push(character),
-            Key::Backspace => drop(self.filter.pop()),
-            Key::Clear => self.filter.clear(),
-            Key::Enter => {
+            UiKey::Char(character) => self.filter.push(character),
+            UiKey::Backspace => drop(self.filter.pop()),
+            UiKey::Clear => self.filter.clear(),
+            UiKey::Enter => {
                 self.is_typing = false;
-                return Action::Nothing;
+                return UiAction::Nothing;
             }
-            Key::Escape => {
+            UiKey::Escape => {
                 self.is_typing = false;
                 if self.filter.is_empty() {
-                    return Action::Nothing;
+                    return UiAction::Nothing;
                 }
                 self.filter.clear();
             }
-            Key::Up | Key::Down | Key::PageUp | Key::PageDown => return self.moved(key),
-            _ => return Action::Nothing,
+            UiKey::Up | UiKey::Down | UiKey::PageUp | UiKey::PageDown => return self.moved(key),
+            _ => return UiAction::Nothing,
         }
         self.begin_list()
     }
 
-    fn begin_list(&mut self) -> Action {
+    fn begin_list(&mut self) -> UiAction {
         self.limit = PORTION;
-        Action::List
+        UiAction::List
     }
 
-    fn browsed(&mut self, key: Key) -> Action {
+    fn browsed(&mut self, key: UiKey) -> UiAction {
         match key {
-            Key::Char('q') | Key::Escape => return self.back(key),
-            Key::Enter | Key::Right => {
+            UiKey::Char('q') | UiKey::Escape => return self.back(key),
+            UiKey::Enter | UiKey::Right => {
                 self.pane = match self.pane {
                     Pane::List => Pane::Files,
                     Pane::Files | Pane::Patch => Pane::Patch,
                 }
             }
-            Key::Left => {
+            UiKey::Left => {
                 self.pane = match self.pane {
                     Pane::List | Pane::Files => Pane::List,
                     Pane::Patch => Pane::Files,
                 }
             }
-            Key::Char('?') => self.lay(Overlay::Help),
-            Key::Char('/') => {
+            UiKey::Char('?') => self.lay(Popup::Help),
+            UiKey::Char('/') => {
                 self.is_typing = true;
                 self.pane = Pane::List;
             }
-            Key::Char('o') => {
+            UiKey::Char('o') => {
                 self.are_operations = !self.are_operations;
                 self.pane = Pane::List;
                 return self.begin_list();
             }
-            Key::Tab | Key::Char(' ') => return self.mark(),
-            Key::Char(letter @ ('r' | 'a')) => {
-                let plan = Action::Plan {
+            UiKey::Tab | UiKey::Char(' ') => return self.mark(),
+            UiKey::Char(letter @ ('r' | 'a')) => {
+                let plan = UiAction::Plan {
                     take_unclear: false,
                     alone: letter == 'a',
                 };
                 return self.unless(self.no_revert(), plan);
             }
-            Key::Char('u') => return self.unless(self.no_undo.clone(), Action::Undo),
-            Key::Char('b') => return self.unless(self.no_blame(), Action::Blame),
-            Key::Char('y') => {
+            UiKey::Char('u') => return self.unless(self.no_undo.clone(), UiAction::Undo),
+            UiKey::Char('b') => return self.unless(self.no_blame(), UiAction::Blame),
+            UiKey::Char('y') => {
                 let id = self.id().unwrap_or_default().to_owned();
-                return self.unless(self.no_copy(), Action::Copy(id));
+                return self.unless(self.no_copy(), UiAction::Copy(id));
             }
             _ => return self.moved(key),
         }
-        Action::Nothing
+        UiAction::Nothing
     }
 
     /// What cannot be done says why not.
-    fn unless(&mut self, why_not: Option<String>, action: Action) -> Action {
+    fn unless(&mut self, why_not: Option<String>, action: UiAction) -> UiAction {
         match why_not {
             None => action,
             Some(why) => {
                 self.notice = Some(why);
-                Action::Nothing
+                UiAction::Nothing
             }
         }
     }
 
-    fn back(&mut self, key: Key) -> Action {
+    fn back(&mut self, key: UiKey) -> UiAction {
         match self.pane {
             Pane::Patch => self.pane = Pane::Files,
             Pane::Files => self.pane = Pane::List,
-            Pane::List if key == Key::Escape && !self.filter.is_empty() => {
+            Pane::List if key == UiKey::Escape && !self.filter.is_empty() => {
                 self.filter.clear();
                 return self.begin_list();
             }
@@ -411,9 +411,9 @@ impl Model {
                 self.are_operations = false;
                 return self.begin_list();
             }
-            Pane::List => return Action::Quit,
+            Pane::List => return UiAction::Quit,
         }
-        Action::Nothing
+        UiAction::Nothing
     }
 
     /// Returns why nothing can be marked here.
@@ -426,11 +426,11 @@ impl Model {
         })
     }
 
-    fn mark(&mut self) -> Action {
+    fn mark(&mut self) -> UiAction {
         self.notice = self.no_mark();
         let path = match self.chosen_file() {
             Some(file) if self.notice.is_none() => file.path.clone(),
-            _ => return Action::Nothing,
+            _ => return UiAction::Nothing,
         };
         let heads = self.heads();
         let hunk = heads.iter().rposition(|head| *head <= self.line);
@@ -447,19 +447,19 @@ impl Model {
             }
             // The next one, as in the list of files.
             self.line = heads.get(hunk + 1).copied().unwrap_or(self.line);
-            return Action::Nothing;
+            return UiAction::Nothing;
         }
         self.hunks.remove(&path);
         if !self.marked.remove(&path) {
             self.marked.insert(path);
         }
         match self.pane {
-            Pane::Files => self.moved(Key::Down),
-            Pane::List | Pane::Patch => Action::Nothing,
+            Pane::Files => self.moved(UiKey::Down),
+            Pane::List | Pane::Patch => UiAction::Nothing,
         }
     }
 
-    fn moved(&mut self, key: Key) -> Action {
+    fn moved(&mut self, key: UiKey) -> UiAction {
         match self.pane {
             Pane::List => {
                 let before = self.chosen;
@@ -470,25 +470,25 @@ impl Model {
                 let is_last = self.chosen + 1 == self.entries.len();
                 if is_last && self.entries.len() >= self.limit {
                     self.limit += PORTION;
-                    return Action::List;
+                    return UiAction::List;
                 }
                 match before == self.chosen {
-                    true => Action::Nothing,
-                    false => Action::Files,
+                    true => UiAction::Nothing,
+                    false => UiAction::Files,
                 }
             }
             Pane::Files => {
                 let before = self.file;
                 self.file = step(key, self.file, self.files.len(), self.page);
                 if before == self.file {
-                    return Action::Nothing;
+                    return UiAction::Nothing;
                 }
                 self.line = 0;
-                Action::Patch
+                UiAction::Patch
             }
             Pane::Patch => {
                 self.line = step(key, self.line, self.patch.len(), self.page);
-                Action::Nothing
+                UiAction::Nothing
             }
         }
     }
@@ -500,7 +500,7 @@ impl Model {
         self.unmark();
     }
 
-    fn scroll(&mut self, key: Key) {
+    fn scroll(&mut self, key: UiKey) {
         self.scrolled = step(key, self.scrolled, usize::MAX, self.page);
     }
 }
@@ -515,15 +515,15 @@ fn key_of(entry: &TimelineEntry) -> String {
 }
 
 /// Returns the row that a key leads to.
-fn step(key: Key, at: usize, rows: usize, page: usize) -> usize {
+fn step(key: UiKey, at: usize, rows: usize, page: usize) -> usize {
     let last = rows.saturating_sub(1);
     let to = match key {
-        Key::Up | Key::Char('k') => at.saturating_sub(1),
-        Key::Down | Key::Char('j' | ' ') => at.saturating_add(1),
-        Key::PageUp => at.saturating_sub(page),
-        Key::PageDown => at.saturating_add(page),
-        Key::Home | Key::Char('g') => 0,
-        Key::End | Key::Char('G') => last,
+        UiKey::Up | UiKey::Char('k') => at.saturating_sub(1),
+        UiKey::Down | UiKey::Char('j' | ' ') => at.saturating_add(1),
+        UiKey::PageUp => at.saturating_sub(page),
+        UiKey::PageDown => at.saturating_add(page),
+        UiKey::Home | UiKey::Char('g') => 0,
+        UiKey::End | UiKey::Char('G') => last,
         _ => at,
     };
     to.min(last)

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use similar::{DiffOp, DiffTag};
 
-use crate::output::hunk::{self, Hunk};
+use crate::output::hunk::{self, ChangeUnit};
 use crate::output::lines::{DiffOptions, difference};
 
 /// A change of a file: what the message did to it, or what undoing that would do.
@@ -33,9 +33,9 @@ pub fn undone(message: Texts<'_>, undo: Texts<'_>, marked: &BTreeSet<usize>) -> 
         .map(|(_, group)| moved(&since, span(group)))
         .collect();
     let undo = difference(undo.before, undo.after, &look);
-    let taken: Vec<Hunk> = hunk::hunks(&undo)
+    let taken: Vec<ChangeUnit> = hunk::hunks(&undo)
         .iter()
-        .flat_map(Hunk::split)
+        .flat_map(ChangeUnit::split)
         .filter(|part| places.iter().any(|place| part.is_within(place)))
         .collect();
     match taken.is_empty() {

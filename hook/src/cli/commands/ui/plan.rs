@@ -5,15 +5,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use ckpt_schema::report::{OperationReport, Outcome, TimelineEntry};
-use ckpt_store::revert::Before;
-use ckpt_store::{Chosen, Content, RevertRequest, Unclear};
+use ckpt_store::revert::PriorState;
+use ckpt_store::{Chosen, ChosenContent, RevertRequest, Unclear};
 
-use super::model::{Overlay, Pane};
+use super::model::{Pane, Popup};
 use super::{Browser, parts};
 use crate::failure::Failure;
 use crate::output::operation::{self, Around};
 use crate::output::paint::Paint;
-use crate::output::patch::Sides;
+use crate::output::patch::FileSides;
 use crate::output::{View, text};
 
 impl Browser {
@@ -49,12 +49,12 @@ impl Browser {
         }
         let around = Around {
             prompt: message.prompt.clone(),
-            before: Before {
+            before: PriorState {
                 is_part,
-                ..Before::default()
+                ..PriorState::default()
             },
         };
-        self.model.lay(Overlay::Plan {
+        self.model.lay(Popup::Plan {
             text: operation::render(&report, &around, &self.fitting()),
             token,
             has_unclear,
@@ -83,7 +83,7 @@ impl Browser {
             let whole = Chosen {
                 path: file.path.clone(),
                 seen: file.now,
-                content: Content::State(file.then),
+                content: ChosenContent::State(file.then),
             };
             let hunks = self.model.hunks.get(&file.change.path).cloned();
             let shown = self.model.files.iter();
@@ -102,7 +102,7 @@ impl Browser {
             if let Some(bytes) = parts::undone(message, undo, &hunks) {
                 let mode = now.mode;
                 all.push(Chosen {
-                    content: Content::Text { mode, bytes },
+                    content: ChosenContent::Text { mode, bytes },
                     ..whole
                 });
             }
@@ -126,9 +126,9 @@ impl Browser {
         };
         let around = Around {
             prompt,
-            before: before.unwrap_or_else(|| Before {
+            before: before.unwrap_or_else(|| PriorState {
                 is_part,
-                ..Before::default()
+                ..PriorState::default()
             }),
         };
         let is_well = report.outcome == Outcome::Restored && report.notes.is_empty();
@@ -141,7 +141,7 @@ impl Browser {
             let first = text.lines().next().unwrap_or_default();
             self.model.notice = Some(format!("{first}; u undoes it"));
         } else {
-            self.model.lay(Overlay::Text {
+            self.model.lay(Popup::Text {
                 title: "What was done".to_owned(),
                 text: operation::render(report, &around, &self.fitting()),
             });
@@ -151,13 +151,13 @@ impl Browser {
 }
 
 /// Returns both sides of a change that has lines.
-fn texts(sides: &Sides) -> Option<parts::Texts<'_>> {
+fn texts(sides: &FileSides) -> Option<parts::Texts<'_>> {
     match sides {
-        Sides::Text { old, new } => Some(parts::Texts {
+        FileSides::Text { old, new } => Some(parts::Texts {
             before: old,
             after: new,
         }),
-        Sides::Bytes { .. } | Sides::Equal | Sides::Missing => None,
+        FileSides::Bytes { .. } | FileSides::Equal | FileSides::Missing => None,
     }
 }
 

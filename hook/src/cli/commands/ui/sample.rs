@@ -9,7 +9,7 @@ use super::model::Model;
 use crate::output::View;
 use crate::output::graph;
 use crate::output::paint::Paint;
-use crate::output::time::Times;
+use crate::output::time::TimeContext;
 
 /// The width of a row of the list where the terminal has 80 columns.
 const LIST: usize = 34;
@@ -100,7 +100,7 @@ pub fn view(colours: bool) -> View {
     View {
         paint: Paint::new(colours),
         width: None,
-        times: Times {
+        times: TimeContext {
             now: 0,
             offset: time::UtcOffset::UTC,
         },

@@ -10,7 +10,7 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
 use super::keys::KEYS;
-use super::model::{Model, Overlay, Pane};
+use super::model::{Model, Pane, Popup};
 use crate::output::View;
 use crate::output::diff;
 use crate::output::text::{count, fit, fit_end, path, safe, width, wrap};
@@ -177,11 +177,11 @@ impl Canvas<'_, '_> {
         self.rows(&rows, self.model.line, Pane::Patch, body)
     }
 
-    fn overlay(&mut self, overlay: &Overlay, area: Rect) -> Shown {
+    fn overlay(&mut self, overlay: &Popup, area: Rect) -> Shown {
         let (title, text) = match overlay {
-            Overlay::Help => ("Keys", self.help()),
-            Overlay::Text { title, text } => (title.as_str(), text.clone()),
-            Overlay::Plan { text, .. } => ("The plan: nothing is changed yet", text.clone()),
+            Popup::Help => ("Keys", self.help()),
+            Popup::Text { title, text } => (title.as_str(), text.clone()),
+            Popup::Plan { text, .. } => ("The plan: nothing is changed yet", text.clone()),
         };
         let [head, body] =
             Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(area);
@@ -223,7 +223,7 @@ impl Canvas<'_, '_> {
         let model = self.model;
         let paint = self.view.paint;
         let why_not = match &model.overlay {
-            Some(Overlay::Plan {
+            Some(Popup::Plan {
                 token: Err(why), ..
             }) => Some(format!("y: {}", safe(why))),
             Some(_) => None,
@@ -265,7 +265,7 @@ impl Canvas<'_, '_> {
             false => self.view.paint.faint(&format!("({key} {what})")),
         };
         let (hints, last) = match &model.overlay {
-            Some(Overlay::Plan {
+            Some(Popup::Plan {
                 token, has_unclear, ..
             }) => (
                 vec![
@@ -379,7 +379,7 @@ fn line_of(text: &str) -> Line<'static> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::keys::Key;
+    use super::super::keys::UiKey;
     use super::super::sample::{self, file, message, model, operation, outside};
     use super::*;
     use expect_test::expect;
@@ -434,7 +434,7 @@ mod tests {
             r revert  u undo  ? keys  q back
         "#]]
         .assert_eq(&screen(&model, 40, 12));
-        model.update(Key::Enter);
+        model.update(UiKey::Enter);
         expect![[r#"
             ▸ 2 files, +4 -2
             > modified +2 -1 src/cart.rs
@@ -450,7 +450,7 @@ mod tests {
             r revert  u undo  ? keys  q back
         "#]]
         .assert_eq(&screen(&model, 40, 12));
-        model.update(Key::Enter);
+        model.update(UiKey::Enter);
         expect![[r#"
             ▸ src/cart.rs
             > @@ -1 +1 @@
@@ -471,7 +471,7 @@ mod tests {
     #[test]
     fn a_usual_terminal_shows_the_timeline_beside_files_and_patch() {
         let mut model = history();
-        model.update(Key::End);
+        model.update(UiKey::End);
         expect![[r#"
             ▸ Timeline                          │  2 files, +4 -2
               @   you are here                  │> modified +2 -1 src/cart.rs
@@ -519,8 +519,8 @@ mod tests {
     fn every_key_is_listed_with_why_it_does_nothing_here() {
         let mut model = history();
         model.no_undo = Some("there is nothing to undo".to_owned());
-        model.update(Key::End);
-        model.update(Key::Char('?'));
+        model.update(UiKey::End);
+        model.update(UiKey::Char('?'));
         let screen = screen(&model, 120, 24);
         for (keys, what) in KEYS {
             assert!(screen.contains(keys) && screen.contains(what), "of {keys}");
@@ -578,11 +578,11 @@ mod tests {
     fn what_is_scrolled_too_far_ends_at_the_last_line() {
         let mut model = history();
         let lines = (0..100).map(|line| format!("line {line}\n"));
-        model.lay(Overlay::Text {
+        model.lay(Popup::Text {
             title: "Text".to_owned(),
             text: lines.collect(),
         });
-        model.update(Key::End);
+        model.update(UiKey::End);
         let mut terminal = Terminal::new(TestBackend::new(40, 12)).expect("it is memory");
         let mut shown = None;
         terminal

@@ -30,7 +30,7 @@ const MOST_ASKED: usize = 64;
 
 /// A state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Version<C> {
+pub(super) struct FileState<C> {
     /// Its content, by a key that is equal for equal bytes, or `None` if the file does not exist or its bytes are
     /// unknown.
     pub content: Option<C>,
@@ -51,7 +51,7 @@ pub(super) enum Origin {
 
 /// The lines that a change replaced, and those that it put there, from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Hunk {
+struct Replacement {
     before: Range<usize>,
     after: Range<usize>,
 }
@@ -60,10 +60,10 @@ struct Hunk {
 ///
 /// `read` gives the bytes of a content; empty ones stand for what cannot be read.
 pub(super) fn trace<C: Copy + Eq + Hash + Send + Sync>(
-    versions: &[Version<C>],
+    versions: &[FileState<C>],
     read: impl Fn(C) -> Vec<u8> + Sync,
 ) -> Vec<usize> {
-    let bytes = |version: &Version<C>| version.content.map(&read).unwrap_or_default();
+    let bytes = |version: &FileState<C>| version.content.map(&read).unwrap_or_default();
     let steps = steps(versions, &bytes);
     let kept = kept(versions);
     let mut tracer = Tracer {
@@ -97,7 +97,7 @@ struct NeededAuthors<C> {
     all: bool,
 }
 
-fn kept<C: Copy + Eq + Hash>(versions: &[Version<C>]) -> NeededAuthors<C> {
+fn kept<C: Copy + Eq + Hash>(versions: &[FileState<C>]) -> NeededAuthors<C> {
     let mut known = HashSet::new();
     let mut kept = NeededAuthors {
         contents: HashSet::new(),
@@ -117,7 +117,7 @@ fn kept<C: Copy + Eq + Hash>(versions: &[Version<C>]) -> NeededAuthors<C> {
 }
 
 struct Tracer<'a, C, B> {
-    versions: &'a [Version<C>],
+    versions: &'a [FileState<C>],
     bytes: &'a B,
     /// The authors of the lines of versions that are asked for later.
     owners: HashMap<usize, Rc<[usize]>>,
@@ -125,7 +125,7 @@ struct Tracer<'a, C, B> {
     originals: HashMap<C, Vec<usize>>,
 }
 
-impl<C: Copy + Eq + Hash, B: Fn(&Version<C>) -> Vec<u8>> Tracer<'_, C, B> {
+impl<C: Copy + Eq + Hash, B: Fn(&FileState<C>) -> Vec<u8>> Tracer<'_, C, B> {
     fn note(&mut self, number: usize, content: C, owners: &[usize]) {
         let is_copy = self.versions[number].origin != Origin::Written
             && self.originals.contains_key(&content);
@@ -141,7 +141,7 @@ impl<C: Copy + Eq + Hash, B: Fn(&Version<C>) -> Vec<u8>> Tracer<'_, C, B> {
         number: usize,
         undone: &HashSet<usize>,
         mut owners: Vec<usize>,
-        hunks: &[Hunk],
+        hunks: &[Replacement],
     ) -> Vec<usize> {
         let version = &self.versions[number];
         let Some(content) = version.content else {
@@ -203,9 +203,9 @@ impl<C: Copy + Eq + Hash, B: Fn(&Version<C>) -> Vec<u8>> Tracer<'_, C, B> {
 
 /// Returns for each version in what it differs from the one before it; the first one, from nothing.
 fn steps<C: Copy + Eq + Send + Sync>(
-    versions: &[Version<C>],
-    bytes: &(impl Fn(&Version<C>) -> Vec<u8> + Sync),
-) -> Vec<Vec<Hunk>> {
+    versions: &[FileState<C>],
+    bytes: &(impl Fn(&FileState<C>) -> Vec<u8> + Sync),
+) -> Vec<Vec<Replacement>> {
     let starts: Vec<usize> = (0..versions.len()).step_by(RUN).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);
     let work = |_| {
@@ -244,7 +244,7 @@ fn steps<C: Copy + Eq + Send + Sync>(
 }
 
 /// Makes the lines of hunks those of a version.
-fn apply(owners: &mut Vec<usize>, hunks: &[Hunk], number: usize) {
+fn apply(owners: &mut Vec<usize>, hunks: &[Replacement], number: usize) {
     for hunk in hunks.iter().rev() {
         let end = hunk.before.end.min(owners.len());
         let start = hunk.before.start.min(end);
@@ -253,7 +253,7 @@ fn apply(owners: &mut Vec<usize>, hunks: &[Hunk], number: usize) {
 }
 
 /// Returns the lines outside of the hunks, by their numbers after and before; `before` is how many lines there were.
-fn unchanged(hunks: &[Hunk], before: usize) -> Vec<(usize, usize)> {
+fn unchanged(hunks: &[Replacement], before: usize) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let (mut old, mut new) = (0, 0);
     for hunk in hunks {
@@ -265,7 +265,7 @@ fn unchanged(hunks: &[Hunk], before: usize) -> Vec<(usize, usize)> {
 }
 
 /// Returns in what two contents differ, by lines.
-fn hunks(before: &[u8], after: &[u8]) -> Vec<Hunk> {
+fn hunks(before: &[u8], after: &[u8]) -> Vec<Replacement> {
     if before == after {
         return Vec::new();
     }
@@ -278,7 +278,7 @@ fn hunks(before: &[u8], after: &[u8]) -> Vec<Hunk> {
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
     diff.hunks()
-        .map(|hunk| Hunk {
+        .map(|hunk| Replacement {
             before: line(hunk.before.start)..line(hunk.before.end),
             after: line(hunk.after.start)..line(hunk.after.end),
         })

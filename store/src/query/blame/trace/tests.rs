@@ -7,29 +7,29 @@ use proptest::sample::Index;
 
 use super::*;
 
-fn written(content: &'static str) -> Version<&'static str> {
-    Version {
+fn written(content: &'static str) -> FileState<&'static str> {
+    FileState {
         content: Some(content),
         origin: Origin::Written,
         is_reverted: false,
     }
 }
 
-fn put_back(content: &'static str, undone: &[usize]) -> Version<&'static str> {
-    Version {
+fn put_back(content: &'static str, undone: &[usize]) -> FileState<&'static str> {
+    FileState {
         origin: Origin::PutBack(undone.iter().copied().collect()),
         ..written(content)
     }
 }
 
-fn reverted(version: Version<&'static str>) -> Version<&'static str> {
-    Version {
+fn reverted(version: FileState<&'static str>) -> FileState<&'static str> {
+    FileState {
         is_reverted: true,
         ..version
     }
 }
 
-fn traced(versions: &[Version<&'static str>]) -> Vec<usize> {
+fn traced(versions: &[FileState<&'static str>]) -> Vec<usize> {
     trace(versions, |content| content.as_bytes().to_vec())
 }
 
@@ -128,7 +128,7 @@ fn a_line_that_is_brought_back_to_a_file_that_could_not_go_is_whose_it_was() {
 
 #[test]
 fn a_file_that_is_deleted_and_written_again_is_of_who_wrote_it_again() {
-    let gone = Version {
+    let gone = FileState {
         content: None,
         ..written("")
     };
@@ -143,8 +143,8 @@ fn long_histories_are_compared_side_by_side_and_give_the_same() {
     let contents: Vec<String> = (0..5 * RUN)
         .map(|last| (0..=last).map(|line| format!("{line}\n")).collect())
         .collect();
-    let versions: Vec<Version<usize>> = (0..contents.len())
-        .map(|content| Version {
+    let versions: Vec<FileState<usize>> = (0..contents.len())
+        .map(|content| FileState {
             content: Some(content),
             origin: Origin::Written,
             is_reverted: false,
@@ -189,7 +189,7 @@ struct Model {
     edits: Vec<usize>,
     undone: BTreeSet<usize>,
     contents: Vec<Vec<usize>>,
-    versions: Vec<Version<usize>>,
+    versions: Vec<FileState<usize>>,
 }
 
 impl Model {
@@ -256,7 +256,7 @@ impl Model {
         if known.is_none() {
             self.contents.push(lines);
         }
-        self.versions.push(Version {
+        self.versions.push(FileState {
             content: Some(content),
             origin,
             is_reverted: false,

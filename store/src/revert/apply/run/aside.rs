@@ -5,20 +5,20 @@ use std::sync::PoisonError;
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::{Change, Descent, ItemFailure, ItemResult, Results, Run};
-use crate::revert::apply::writer::Look;
+use super::{Attempt, Descent, ItemChange, ItemFailure, ItemResult, Results};
+use crate::revert::apply::writer::AsideLook;
 
 /// How much later: what a program writes now and then, as a log, is mostly seen in it, and nobody minds to wait so long for a revert.
 const LATER: Duration = Duration::from_millis(200);
 
-impl Run<'_> {
+impl Attempt<'_> {
     /// Notes what was done to an item, and returns whether that was anything.
-    pub(super) fn note(&self, index: usize, change: Change) -> bool {
-        if change == Change::Aside {
+    pub(super) fn note(&self, index: usize, change: ItemChange) -> bool {
+        if change == ItemChange::Aside {
             let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
             aside.push(index);
         }
-        change != Change::Nothing
+        change != ItemChange::Nothing
     }
 
     /// Looks again at all that stands aside, after a while: what was written to since is put back or kept, the rest goes.
@@ -49,7 +49,7 @@ impl Run<'_> {
         };
         let place = self.place(&directory, &item.path);
         self.writer
-            .let_go(&place, item.expected, item.target, Look::Later)
+            .let_go(&place, item.expected, item.target, AsideLook::Later)
             .map(|_| true)
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn carry_out(work: &GitWork<'_>, items: &mut [GitItem]) {
             Err(failure) => return leave(items, failure.result, &failure.reason),
         }
     }
-    moves.retain(|Move { index, .. }| {
+    moves.retain(|FileMove { index, .. }| {
         let is_done = work.is(&items[*index], &items[*index].target);
         if is_done {
             items[*index].result = FileResult::Done;
@@ -59,7 +59,7 @@ pub(crate) fn carry_out(work: &GitWork<'_>, items: &mut [GitItem]) {
 }
 
 /// A file that has to be moved for a part.
-struct Move {
+struct FileMove {
     /// The item's index.
     index: usize,
     place: GitFile,
@@ -76,17 +76,17 @@ enum MoveKind {
 impl GitWork<'_> {
     /// Opens the files of a part, without what an interrupted attempt left of it. A branch that is to go is taken out of the packed
     /// refs first, as git does it: it would come back from there.
-    fn open(&self, item: &GitItem, index: usize) -> Result<Vec<Move>, GitFailure> {
+    fn open(&self, item: &GitItem, index: usize) -> Result<Vec<FileMove>, GitFailure> {
         let place = GitFile::open(self.repository, item, self.operation, index)?;
         place.settle()?;
         if item.target.is_some() {
-            return Ok(vec![Move {
+            return Ok(vec![FileMove {
                 index,
                 place,
                 way: MoveKind::PutIn,
             }]);
         }
-        let mut moves = vec![Move {
+        let mut moves = vec![FileMove {
             index,
             place,
             way: MoveKind::TakeOut,
@@ -100,7 +100,7 @@ impl GitWork<'_> {
             {
                 moves.insert(
                     0,
-                    Move {
+                    FileMove {
                         index,
                         place,
                         way: MoveKind::Repack(refs),
@@ -112,9 +112,9 @@ impl GitWork<'_> {
     }
 
     /// All locks, or none of them.
-    fn lock_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), GitFailure> {
+    fn lock_all(&self, items: &[GitItem], moves: &[FileMove]) -> Result<(), GitFailure> {
         let mut held: Vec<&GitFile> = Vec::new();
-        let locked = moves.iter().try_for_each(|Move { index, place, way }| {
+        let locked = moves.iter().try_for_each(|FileMove { index, place, way }| {
             place.lock(&self.contents(&items[*index], way)?)?;
             held.push(place);
             Ok(())
@@ -128,12 +128,12 @@ impl GitWork<'_> {
         ready
     }
 
-    fn check_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), GitFailure> {
+    fn check_all(&self, items: &[GitItem], moves: &[FileMove]) -> Result<(), GitFailure> {
         let conflict = |reason: String| GitFailure {
             result: FileResult::Conflict,
             reason,
         };
-        for Move { index, way, .. } in moves {
+        for FileMove { index, way, .. } in moves {
             let item = &items[*index];
             let is_packed_anew = match way {
                 MoveKind::Repack(refs) => {
@@ -150,7 +150,7 @@ impl GitWork<'_> {
         }
         let moves_heads = moves
             .iter()
-            .any(|Move { index, .. }| items[*index].part != GitPart::Index);
+            .any(|FileMove { index, .. }| items[*index].part != GitPart::Index);
         match self.repository.doing().filter(|_| moves_heads) {
             Some(doing) => Err(conflict(format!("a {doing} has begun in the meantime"))),
             None => Ok(()),
@@ -195,11 +195,11 @@ impl GitWork<'_> {
         }
     }
 
-    fn log_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), GitFailure> {
+    fn log_all(&self, items: &[GitItem], moves: &[FileMove]) -> Result<(), GitFailure> {
         let own = moves
             .iter()
-            .filter(|Move { way, .. }| !matches!(way, MoveKind::Repack(_)));
-        let moved: Vec<&GitItem> = own.map(|Move { index, .. }| &items[*index]).collect();
+            .filter(|FileMove { way, .. }| !matches!(way, MoveKind::Repack(_)));
+        let moved: Vec<&GitItem> = own.map(|FileMove { index, .. }| &items[*index]).collect();
         let location = &self.repository.location;
         let from = self.repository.head().unwrap_or_default();
         let head = moved.iter().find(|item| item.part == GitPart::Head);
@@ -276,8 +276,8 @@ impl GitWork<'_> {
     }
 }
 
-fn move_all(items: &mut [GitItem], moves: &[Move]) {
-    for (at, Move { index, place, way }) in moves.iter().enumerate() {
+fn move_all(items: &mut [GitItem], moves: &[FileMove]) {
+    for (at, FileMove { index, place, way }) in moves.iter().enumerate() {
         let moved = match way {
             MoveKind::PutIn | MoveKind::Repack(_) => place.put_in(),
             MoveKind::TakeOut => place.take_out(),
@@ -290,7 +290,7 @@ fn move_all(items: &mut [GitItem], moves: &[Move]) {
             (Err(failure), _) => {
                 moves[at..]
                     .iter()
-                    .for_each(|Move { place, .. }| place.give_up());
+                    .for_each(|FileMove { place, .. }| place.give_up());
                 return leave(items, failure.result, &failure.reason);
             }
         }

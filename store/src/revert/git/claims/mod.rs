@@ -28,7 +28,7 @@ pub(crate) struct Worker {
 
 /// The messages to be undone: those of a session from one on.
 #[derive(Clone, Copy)]
-pub(crate) struct Since<'a> {
+pub(crate) struct UndoneMessages<'a> {
     pub session: &'a str,
     pub message_seq: i64,
     /// Whether what is unclear is undone as well.
@@ -44,7 +44,7 @@ pub(crate) fn changes(
     line: &[SeenGit],
     workers: &[Worker],
     log: &[RefMove],
-    since: Since<'_>,
+    since: UndoneMessages<'_>,
 ) -> Vec<GitChange> {
     let of_pair = |pair: &[SeenGit]| -> Option<Vec<GitChange>> {
         let [before, after] = pair else { return None };
@@ -68,7 +68,7 @@ pub(crate) fn changes(
         let nobody = || GitClaim::Keep(nobody((since.is_unrecorded)(from, to)).to_string());
         let moves = between(log, before, after);
         // What was heard of an agent is weighed as it stood when the move was seen, however late the revert comes.
-        let since = Since {
+        let since = UndoneMessages {
             now: since.now.min(after.taken_at),
             ..since
         };
@@ -94,7 +94,7 @@ pub(crate) fn branch_log(
     workers: &[Worker],
     changes: &[GitChange],
     (is_before, is_elsewhere): MoveQueries<'_>,
-    since: Since<'_>,
+    since: UndoneMessages<'_>,
 ) -> BranchLog {
     let claimed = |mut line: RefMove| {
         if is_elsewhere(&line) {
@@ -109,7 +109,7 @@ pub(crate) fn branch_log(
 }
 
 /// Returns whose something is that happened at a moment.
-pub(crate) fn claim_at(workers: &[Worker], moment: Moment, since: Since<'_>) -> GitClaim {
+pub(crate) fn claim_at(workers: &[Worker], moment: Moment, since: UndoneMessages<'_>) -> GitClaim {
     let at = |exact: Milliseconds| {
         let at_work: Vec<&Worker> = workers
             .iter()
@@ -247,7 +247,7 @@ fn joined(one: GitClaim, other: GitClaim) -> GitClaim {
 fn weigh(
     at_work: &[&Worker],
     moments: &[Option<Moment>],
-    since: Since<'_>,
+    since: UndoneMessages<'_>,
 ) -> Vec<Option<GitClaim>> {
     let head = WorkspacePath::new("HEAD").expect("a plain name");
     let steps: Vec<evidence::Step> = at_work.iter().map(|worker| worker.step.clone()).collect();
@@ -274,7 +274,11 @@ fn weigh(
     claims.collect()
 }
 
-fn of_verdict(verdict: Verdict, at_work: &[&Worker], since: Since<'_>) -> Option<GitClaim> {
+fn of_verdict(
+    verdict: Verdict,
+    at_work: &[&Worker],
+    since: UndoneMessages<'_>,
+) -> Option<GitClaim> {
     let span = |step: usize| &at_work[step].span;
     let name = |step: usize| {
         let span = span(step);
@@ -307,7 +311,7 @@ fn of_verdict(verdict: Verdict, at_work: &[&Worker], since: Since<'_>) -> Option
 
 /// The same for something that was at one moment or at another of a second. The second in which an undone step was at work is
 /// its, though nobody was at work, or nothing is certain, in the rest of it: what contradicts that is what narrows the moment.
-fn either(one: GitClaim, other: GitClaim, since: Since<'_>) -> GitClaim {
+fn either(one: GitClaim, other: GitClaim, since: UndoneMessages<'_>) -> GitClaim {
     let is_kept = |claim: &GitClaim| matches!(claim, GitClaim::Keep(_));
     let leaves_it = |claim: &GitClaim| match claim {
         GitClaim::Keep(by) => *by == Author::User.to_string(),

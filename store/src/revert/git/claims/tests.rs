@@ -1,7 +1,7 @@
 //! Whose each move of git's state is, case by case.
 
 use super::*;
-use crate::timeline::evidence::{Reach, Signs, Standing, Step, Tool};
+use crate::timeline::evidence::{Reach, Signs, Step, StepStanding, Tool};
 
 /// A second of the tests.
 const S: Milliseconds = 1000;
@@ -45,7 +45,7 @@ fn worker(session: &str, message_seq: i64, start: i64, finish: Option<i64>) -> W
             started_at: 10 * S,
             tells_of_tools: true,
             tools: vec![tool],
-            standing: Standing::Finished,
+            standing: StepStanding::Finished,
             signs: Signs::default(),
             background_since: None,
             died_at: None,
@@ -56,7 +56,7 @@ fn worker(session: &str, message_seq: i64, start: i64, finish: Option<i64>) -> W
 
 /// A worker that was cut off, and last heard of at 11.
 fn cut(mut worker: Worker) -> Worker {
-    worker.step.standing = Standing::Cut;
+    worker.step.standing = StepStanding::Cut;
     worker.step.signs.last = 11 * S;
     worker.span.finished_at = Some(4000 * S);
     worker
@@ -75,8 +75,8 @@ fn moved(old: &str, new: &str, at: Milliseconds) -> RefMove {
     }
 }
 
-fn since(is_unrecorded: &dyn Fn(Option<i64>, Option<i64>) -> bool) -> Since<'_> {
-    Since {
+fn since(is_unrecorded: &dyn Fn(Option<i64>, Option<i64>) -> bool) -> UndoneMessages<'_> {
+    UndoneMessages {
         session: "s",
         message_seq: 5,
         takes_unclear: false,
@@ -156,7 +156,7 @@ fn of_a_cut_step(log: &[RefMove], takes_unclear: bool) -> Vec<(String, String, G
         seen(1, "a", 10 * S),
         seen(2, &last.unwrap_or_default(), 4000 * S),
     ];
-    let since = Since {
+    let since = UndoneMessages {
         takes_unclear,
         ..since(&|_, _| false)
     };
