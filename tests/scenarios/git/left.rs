@@ -1,5 +1,6 @@
 //! Branches that the agent moved and left, and whose commits those of a time are: by the reflog, weighed like the times of files.
 
+use ckpt_schema::report::NoteCode;
 use ckpt_schema::{Event, EventKind};
 
 use super::*;
@@ -263,4 +264,96 @@ fn tags_stashes_and_branches_that_the_agent_made_or_removed_are_named() {
         assert!(notes.contains("`side` (was "), "{notes}");
         assert!(notes.contains("git stash list"), "{notes}");
     }
+}
+
+/// What an operation says was removed.
+fn removed(world: &mut World) -> Vec<NoteCode> {
+    let report = revert(world, "m1");
+    let codes = report.remarks.iter().map(|remark| remark.code);
+    codes
+        .filter(|code| matches!(code, NoteCode::TagsGone | NoteCode::StashDropped))
+        .collect()
+}
+
+/// Makes everything in the repository as old as if it had been written an hour ago.
+fn age(world: &World) {
+    set_written(&world.path(".git"), -60 * MINUTE);
+    set_clock_from_files(0);
+}
+
+/// Sets when what is below a path was written, counted from now.
+fn set_written(path: &Path, milliseconds: i64) {
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).expect("readable") {
+            set_written(&entry.expect("readable").path(), milliseconds);
+        }
+    }
+    let time = u64::try_from(file_time() + milliseconds).expect("after 1970");
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(time);
+    let file = std::fs::File::open(path).expect("readable");
+    file.set_modified(time).expect("ours");
+}
+
+fn stash(world: &World, text: &str) {
+    world.write("a", text);
+    let seconds = (file_time() - 60 * MINUTE) / 1000;
+    let script = format!("GIT_COMMITTER_DATE='@{seconds} +0000' git stash -q");
+    world.run_git(&["-c", &format!("alias.then=!{script}"), "then"]);
+}
+
+#[test]
+fn tags_that_the_agent_removed_are_told_of() {
+    for is_packed in [false, true] {
+        let mut world = repository();
+        world.run_git(&["tag", "v1"]);
+        world.run_git(&["tag", "v2"]);
+        if is_packed {
+            world.run_git(&["pack-refs", "--all"]);
+        }
+        age(&world);
+        world.turn("m1", |world| {
+            world.run_git(&["tag", "-d", "v1"]);
+        });
+        let told = removed(&mut world);
+        assert_eq!(told, [NoteCode::TagsGone], "packed: {is_packed}");
+    }
+}
+
+#[test]
+fn a_stash_that_the_agent_applied_and_dropped_is_told_of() {
+    for entries in 1..3 {
+        let mut world = repository();
+        for entry in 0..entries {
+            stash(&world, &format!("an hour of work {entry}\n"));
+        }
+        age(&world);
+        world.turn("m1", |world| {
+            world.run_git(&["stash", "pop", "-q"]);
+        });
+        let told = removed(&mut world);
+        assert_eq!(told, [NoteCode::StashDropped], "of {entries}");
+        assert_eq!(world.read("a"), "1\n", "the file went back");
+    }
+}
+
+#[test]
+fn what_gc_packs_and_what_the_user_removed_is_not_called_removed_by_the_agent() {
+    let mut world = repository();
+    world.run_git(&["tag", "v1"]);
+    stash(&world, "an hour of work\n");
+    age(&world);
+    world.turn("m1", |world| {
+        world.write("b", "agent\n");
+        world.run_git(&["gc", "-q"]);
+    });
+    assert_eq!(removed(&mut world), [], "all of it is still there");
+
+    let mut world = repository();
+    world.run_git(&["tag", "v1"]);
+    age(&world);
+    world.turn("m1", |world| world.write("b", "agent\n"));
+    world.run_git(&["tag", "-d", "v1"]);
+    set_written(&world.path(".git/refs/tags"), MINUTE);
+    set_clock_from_files(2 * MINUTE);
+    assert_eq!(removed(&mut world), [], "the user's own");
 }

@@ -19,6 +19,7 @@ mod plan;
 mod plan_tests;
 mod reflog;
 mod refs;
+mod removed;
 mod repository;
 
 use std::collections::BTreeMap;

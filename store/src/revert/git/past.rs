@@ -8,7 +8,7 @@ use ckpt_schema::report::NoteCode;
 use super::branches::{self, BranchGoal, BranchLog};
 use super::claims::{self, UndoneMessages, Worker};
 use super::plan::{GitChange, GitClaim};
-use super::reflog::RefMove;
+use super::reflog::{Moment, RefMove};
 use super::refs::Refs;
 use super::repository::{Repository, is_branch};
 use super::{GitSide, commits, short};
@@ -194,6 +194,11 @@ fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
     let lines = logs.flatten().chain(&refs.stash).chain(&refs.head);
     let moments = lines.map(|line| line.moment);
     let moments = moments.chain(refs.tags.iter().map(|(_, moment)| *moment));
+    let moments = moments.chain(
+        [refs.removed.tags, refs.removed.stash]
+            .into_iter()
+            .flatten(),
+    );
     changed
         .map(|pair| (pair[0].taken_at, pair[1].taken_at))
         .chain(moments.map(|moment| (moment.earliest, moment.latest)))
@@ -201,11 +206,7 @@ fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
 }
 
 /// Notes on tags, the stash, what was pushed, and branches that are gone: whatever may be an undone step's.
-fn others(
-    repository: &Repository,
-    refs: &Refs,
-    claim: &dyn Fn(super::reflog::Moment) -> GitClaim,
-) -> Vec<Note> {
+fn others(repository: &Repository, refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
     let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
     let is_line_asked = |line: &&RefMove| is_asked(line.moment);
     let below = |name: &str, folder: &str| name.trim_start_matches(folder).to_owned();
@@ -228,6 +229,9 @@ fn others(
             Note::about(code, text, names)
         })
     };
+    let removed = |code, at: Option<Moment>, text: &str| {
+        at.filter(|at| is_asked(*at)).map(|_| Note::new(code, text))
+    };
     let gone_note = (!gone.is_empty()).then(|| {
         let was = |(name, commit): &(String, Option<String>)| {
             format!(
@@ -247,11 +251,21 @@ fn others(
             tags,
             "made or moved since: no revert takes that back",
         ),
+        removed(
+            NoteCode::TagsGone,
+            refs.removed.tags,
+            "tags were removed since, of which git keeps no record: no revert makes them again",
+        ),
         note(
             NoteCode::Stashed,
             ("stashed since:", "stashed since:"),
             stashed,
             "in `git stash list`",
+        ),
+        removed(
+            NoteCode::StashDropped,
+            refs.removed.stash,
+            "an entry of the stash was dropped since, and no revert puts it back: `git fsck --unreachable --no-reflogs` names its commit",
         ),
         note(
             NoteCode::Pushed,

@@ -163,7 +163,8 @@ fn loose(location: &Location, id: &str) -> PathBuf {
 }
 
 /// Returns when a file was made, where the file system knows, in milliseconds since 1970.
-fn born_at(path: &Path) -> Option<Milliseconds> {
+/// Returns when something was made, if the file system knows.
+pub(super) fn born_at(path: &Path) -> Option<Milliseconds> {
     let born = path.symlink_metadata().ok()?.created().ok()?;
     let since = born.duration_since(std::time::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok()

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::reflog::{self, Moment, RefMove};
+use super::removed::{self, Removed};
 use super::repository::{Repository, is_branch};
 use crate::model::Milliseconds;
 
@@ -24,6 +25,8 @@ pub(super) struct Refs {
     pub tags: Vec<(String, Moment)>,
     /// HEAD's own reflog.
     pub head: Vec<RefMove>,
+    /// When tags and entries of the stash were removed.
+    pub removed: Removed,
     elsewhere: BTreeSet<MoveKey>,
 }
 
@@ -36,8 +39,8 @@ impl Refs {
         let location = &repository.location;
         let log = |name: &str| reflog::moves(location, &location.common, name, since);
         let logs = |folder: &str| -> BTreeMap<String, Vec<RefMove>> {
-            let names = written_since(&location.common.join("logs"), folder, since);
-            let logs = names.into_iter().map(|(name, _)| {
+            let written = written_since(&location.common.join("logs"), folder, since);
+            let logs = written.files.into_iter().map(|(name, _)| {
                 let log = log(&name);
                 (name, log)
             });
@@ -54,12 +57,15 @@ impl Refs {
             .collect();
         let mut branches = logs("refs/heads");
         branches.retain(|name, _| is_branch(name));
+        let tags = written_since(&location.common, "refs/tags", since);
+        let removed = Removed::since(repository, since, &tags.files, &tags.folders);
         Self {
             branches,
             stash: log("refs/stash"),
             remotes: logs("refs/remotes"),
-            tags: written_since(&location.common, "refs/tags", since),
+            tags: tags.files,
             head,
+            removed,
             elsewhere,
         }
     }
@@ -78,12 +84,24 @@ fn identity(line: &RefMove) -> MoveKey {
     )
 }
 
-/// Returns the files below a folder that were written since a moment, by their names from the folder above it on, and when.
-fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Vec<(String, Moment)> {
-    let mut found = Vec::new();
+/// What changed below a folder.
+#[derive(Default)]
+struct Written {
+    /// The files that were written, by their names from the folder above on, and when.
+    files: Vec<(String, Moment)>,
+    /// When the names in each directory last changed.
+    folders: Vec<Milliseconds>,
+}
+
+/// Returns what was written below a folder since a moment.
+fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Written {
+    let mut found = Written::default();
     let mut folders = vec![folder.to_owned()];
     let mut looked_at = 0;
     while let Some(folder) = folders.pop() {
+        found
+            .folders
+            .extend(removed::changed_at(&above.join(&folder)));
         let entries = std::fs::read_dir(above.join(&folder)).into_iter().flatten();
         for entry in entries.filter_map(Result::ok) {
             looked_at += 1;
@@ -106,10 +124,10 @@ fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Vec<(String
                     earliest: written,
                     latest: written,
                 };
-                found.push((name, moment));
+                found.files.push((name, moment));
             }
         }
     }
-    found.sort_by(|one, other| one.0.cmp(&other.0));
+    found.files.sort_by(|one, other| one.0.cmp(&other.0));
     found
 }

@@ -1,0 +1,124 @@
+//! Whether tags or entries of the stash were removed since a moment. This module does IO; it reads.
+//!
+//! Git keeps no record of that: the file goes, and with it the reflog or the line in it. What is left are times, of a directory or a
+//! log in which nothing was written then. `git gc` leaves the same, so what its own traces explain is not called removed. Only
+//! the last removal is seen, and none that something else was written over.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use super::reflog::{self, Moment};
+use super::repository::Repository;
+use crate::model::Milliseconds;
+use crate::timeline::evidence::TICK;
+
+/// So far apart two traces of one command of git's are.
+const TOGETHER: Milliseconds = 2_000;
+
+/// So long after it packed refs, `git gc` still packs objects.
+const LONGEST_UPKEEP: Milliseconds = 600_000;
+
+/// When tags and entries of the stash were last removed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Removed {
+    pub tags: Option<Moment>,
+    pub stash: Option<Moment>,
+}
+
+impl Removed {
+    /// Looks for removals since a moment, given the tags that were written since, and the last changes of the directories that
+    /// hold tags.
+    pub fn since(
+        repository: &Repository,
+        since: Milliseconds,
+        written: &[(String, Moment)],
+        folders: &[Milliseconds],
+    ) -> Self {
+        let upkeep = Upkeep::of(repository);
+        let asked = |at: &Milliseconds| *at >= since && !upkeep.explains(*at);
+        let is_writing = |at: Milliseconds| {
+            let mut times = written.iter().map(|(_, moment)| moment.latest);
+            times.any(|time| (time - at).abs() <= TOGETHER)
+        };
+        let tags = folders.iter().copied().filter(|at| !is_writing(*at));
+        let exact = |at| Moment {
+            earliest: at,
+            latest: at,
+        };
+        Self {
+            tags: tags.filter(asked).max().map(exact),
+            stash: stash_removed_at(repository).filter(asked).map(exact),
+        }
+    }
+}
+
+/// Returns when an entry of the stash was last removed, as far as its log shows.
+fn stash_removed_at(repository: &Repository) -> Option<Milliseconds> {
+    let logs = repository.location.common.join("logs/refs");
+    if logs.join("stash").exists() {
+        return rewritten_at(repository, &repository.location.common, "refs/stash");
+    }
+    // With the last entry, the ref and its log go, one right after the other.
+    let at = changed_at(&logs)?;
+    let ref_at = changed_at(&repository.location.common.join("refs"))?;
+    (is_together(at, ref_at) && !has_child_born_at(&logs, at)).then_some(at)
+}
+
+/// Returns when a reflog was written without a line that says so.
+fn rewritten_at(repository: &Repository, folder: &Path, name: &str) -> Option<Milliseconds> {
+    let at = reflog::written_at(&folder.join("logs").join(name))?;
+    let moves = reflog::moves(&repository.location, folder, name, 0);
+    let last = moves.last().map(|line| line.moment.latest)?;
+    (at > last + TOGETHER).then_some(at)
+}
+
+/// The traces of `git gc`: it writes all reflogs again, packs refs, and then objects.
+struct Upkeep {
+    logs: Vec<Milliseconds>,
+    packed: Option<(Milliseconds, Milliseconds)>,
+}
+
+impl Upkeep {
+    fn of(repository: &Repository) -> Self {
+        let location = &repository.location;
+        let heads = location.common.join("logs/refs/heads");
+        let names = std::fs::read_dir(heads).into_iter().flatten();
+        let names = names
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .map(|name| format!("refs/heads/{name}"));
+        let branches = names.filter_map(|name| rewritten_at(repository, &location.common, &name));
+        let head = rewritten_at(repository, &location.directory, "HEAD");
+        let refs = reflog::written_at(&location.common.join("packed-refs"));
+        let objects = reflog::written_at(&location.common.join("objects/info/packs"));
+        Self {
+            logs: branches.chain(head).collect(),
+            packed: refs.zip(objects),
+        }
+    }
+
+    fn explains(&self, at: Milliseconds) -> bool {
+        let is_packing = |(refs, objects): (Milliseconds, Milliseconds)| {
+            is_together(refs, at) && (at..at + LONGEST_UPKEEP).contains(&objects)
+        };
+        self.logs.iter().any(|log| is_together(*log, at)) || self.packed.is_some_and(is_packing)
+    }
+}
+
+fn is_together(one: Milliseconds, other: Milliseconds) -> bool {
+    (one - other).abs() <= TOGETHER
+}
+
+/// A directory for logs of another kind, such as those of a remote, is made in the same place.
+fn has_child_born_at(folder: &Path, at: Milliseconds) -> bool {
+    let children = std::fs::read_dir(folder).into_iter().flatten();
+    let mut born = children.filter_map(|child| reflog::born_at(&child.ok()?.path()));
+    born.any(|born| (born - at).abs() <= TICK)
+}
+
+/// Returns when the names in a directory last changed.
+pub(super) fn changed_at(folder: &Path) -> Option<Milliseconds> {
+    let found = folder.symlink_metadata().ok()?;
+    found
+        .is_dir()
+        .then(|| found.mtime() * 1000 + found.mtime_nsec() / 1_000_000)
+}
