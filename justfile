@@ -57,6 +57,11 @@ clients *options:
 page *options:
     .ci/page {{options}}
 
+# The example front end of docs/embedding.md, on Chainlit, in a real Chromium; exit code 77: no npm, no Python or no Chromium,
+# nothing was checked
+chat:
+    .ci/chat
+
 # The questions of docs/database.md asked with sqlite3, sqlite-utils and Datasette, of a store with 20,000 steps; `--measure` says how
 # long each takes; exit code 77: no Python, nothing was asked
 sql *options:
