@@ -25,9 +25,10 @@ const HOSTILE: [&str; 8] = [
 const SHOWN_WHOLE: [&str; 2] = ["👨\u{200d}👩\u{200d}👧", "می\u{200c}خواهم"];
 
 /// Every command that shows something. `OPERATION`, `SNAPSHOT` and `SESSION` stand for ids.
-const COMMANDS: [&str; 31] = [
+const COMMANDS: [&str; 32] = [
     "log",
     "log --everywhere",
+    "log --operations --everywhere",
     "log --operations",
     "log --graph",
     "log --snapshots",

@@ -34,6 +34,7 @@ fn no_row_of_a_listing_is_wrapped_at_any_width() {
     let commands = [
         "log",
         "log --everywhere",
+        "log --operations --everywhere",
         "log --operations",
         "log --graph",
         "log --snapshots",

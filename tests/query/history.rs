@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use ckpt_schema::report::{MessageState, TimelineEntry};
 use ckpt_store::ErrorKind;
 use ckpt_store::query::LogFilter;
@@ -198,6 +200,73 @@ fn the_log_of_every_workspace_is_asked_for() {
         4,
         "and all sessions"
     );
+}
+
+#[test]
+fn the_operations_of_every_workspace_are_asked_for() {
+    let mut world = two_sessions();
+    world.workspace(2, "other");
+    world.rows(
+        "INSERT INTO sessions (id, workspace_id, agent, agent_id, started_at, last_event_at) VALUES ('far', 2, 'pi', 'f', 0, 0);
+         INSERT INTO messages (id, session_id, prompt, created_at) VALUES ('m5', 'far', 'far away', 0);
+         INSERT INTO operations (id, workspace_id, session_id, message_id, kind, state, on_conflict, started_at)
+             VALUES ('o1', 1, 'one', 'm1', 'revert', 'done', 'merge', 1), ('o2', 2, 'far', 'm5', 'revert', 'done', 'merge', 2)",
+    );
+    let asked = |world: &mut RowStore, from: &Path, filter: LogFilter| -> Vec<(String, String)> {
+        let report = world.store.operations(from, &filter).expect("a list");
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let entries = report.operations.into_iter();
+        entries
+            .map(|entry| (entry.id, name(&entry.workspace)))
+            .collect()
+    };
+    let everywhere = || LogFilter {
+        everywhere: true,
+        ..everything()
+    };
+    let [o1, o2] = [("o1", world.cwd()), ("o2", world.directory("other"))].map(|(id, root)| {
+        let name = root.file_name().expect("it has one").to_string_lossy();
+        (id.to_owned(), name.into_owned())
+    });
+    let here = world.cwd();
+    assert_eq!(
+        asked(&mut world, &here, everything()),
+        [o1.clone()],
+        "only here"
+    );
+    let both = [o2.clone(), o1.clone()];
+    assert_eq!(
+        asked(&mut world, &here, everywhere()),
+        both,
+        "each says where"
+    );
+    let home = world.directory("home");
+    assert_eq!(
+        asked(&mut world, &home, everywhere()),
+        both,
+        "from anywhere"
+    );
+    let filters = [
+        LogFilter {
+            session: Some("far".to_owned()),
+            ..everywhere()
+        },
+        LogFilter {
+            agent: Some("pi".to_owned()),
+            ..everywhere()
+        },
+        LogFilter {
+            grep: Some("far away".to_owned()),
+            ..everywhere()
+        },
+        LogFilter {
+            limit: Some(1),
+            ..everywhere()
+        },
+    ];
+    for filter in filters {
+        assert_eq!(asked(&mut world, &here, filter), [o2.clone()]);
+    }
 }
 
 #[test]

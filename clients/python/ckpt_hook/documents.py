@@ -2175,6 +2175,10 @@ class OperationEntry(TypedDict):
     """
     The time at which it began.
     """
+    workspace: str
+    """
+    The path of its workspace.
+    """
 
 
 class OperationsReport(TypedDict):

@@ -614,6 +614,10 @@ export interface OperationEntry {
    * The time at which it began.
    */
   time: number;
+  /**
+   * The path of its workspace.
+   */
+  workspace: string;
 }
 /**
  * A snapshot could not hold paths that the one before it could.

@@ -203,27 +203,35 @@ pub fn choice(message: &MessageReport, view: &View) -> String {
     )
 }
 
-/// Returns a row an operation.
-pub fn operations(report: &OperationsReport, view: &View) -> String {
+/// Returns a row an operation. `everywhere` says that they may be of several workspaces.
+pub fn operations(report: &OperationsReport, everywhere: bool, view: &View) -> String {
     if report.operations.is_empty() {
         return "Nothing was reverted or restored here.\n".to_owned();
     }
     let number = report.operations.len() as u64;
+    let mut names = vec![
+        "operation",
+        "when",
+        "kind",
+        "message",
+        "outcome",
+        "files",
+        "conflicts",
+    ];
+    if everywhere {
+        names.push("workspace");
+    }
     let mut table = Table::new(&[5, 6]).dropping(&[6, 5, 3, 1]);
-    table.row(heads(
-        view.paint,
-        &[
-            "operation",
-            "when",
-            "kind",
-            "message",
-            "outcome",
-            "files",
-            "conflicts",
-        ],
-    ));
+    if everywhere {
+        table = table.ending_with_path();
+    }
+    table.row(heads(view.paint, &names));
     for entry in &report.operations {
-        table.row(operation_row(entry, view));
+        let mut row = operation_row(entry, view);
+        if everywhere {
+            row.push(safe(&entry.workspace).into_owned());
+        }
+        table.row(row);
     }
     format!("{}{}\n", table.render(view), count(number, "operation"))
 }

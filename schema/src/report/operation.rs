@@ -413,6 +413,9 @@ pub struct OperationEntry {
     /// Whether git's own state was to move, too.
     #[serde(default)]
     pub git: bool,
+    /// The path of its workspace.
+    #[serde(default)]
+    pub workspace: String,
 }
 
 /// `log --operations`.

@@ -8,7 +8,6 @@ use rusqlite::{Connection, params};
 use super::LogFilter;
 use super::history::Messages;
 use crate::error::{Context, Result};
-use crate::ids;
 use crate::lines;
 use crate::model::Milliseconds;
 use crate::model::entry::{Change, State};
@@ -212,10 +211,11 @@ pub(super) fn sql_limit(limit: Option<usize>) -> i64 {
         .unwrap_or(-1)
 }
 
-/// Leaves the operations that a filter asks for.
+/// Leaves the operations that a filter asks for: those of a workspace, if they are, and of a session, by our id.
 pub(super) fn operations(
     connection: &Connection,
-    place: &Place,
+    place: Option<&Place>,
+    session: Option<&str>,
     filter: &LogFilter,
     operations: &mut Vec<OperationEntry>,
 ) -> Result<()> {
@@ -224,14 +224,13 @@ pub(super) fn operations(
             && filter.until.is_none_or(|until| time <= until)
     };
     operations.retain(|operation| is_in_time(operation.time));
-    if let Some(id) = &filter.session {
-        let session = ids::session(connection, place.row.id, id)?;
-        let root = sessions::root_of(connection, &session)?.id;
-        operations.retain(|operation| operation.session.as_ref() == Some(&root));
+    let workspace = place.map(|place| place.row.id);
+    if session.is_some() {
+        operations.retain(|operation| operation.session.as_deref() == session);
     }
     if let Some(agent) = &filter.agent {
-        let ids = "SELECT id FROM sessions WHERE workspace_id = ?1 AND agent = ?2";
-        let of_agent: Vec<String> = all(connection, ids, params![place.row.id, agent], |row| {
+        let ids = "SELECT id FROM sessions WHERE (?1 IS NULL OR workspace_id = ?1) AND agent = ?2";
+        let of_agent: Vec<String> = all(connection, ids, params![workspace, agent], |row| {
             row.get("id")
         })?;
         let of_agent: BTreeSet<String> = of_agent.into_iter().collect();
@@ -239,13 +238,12 @@ pub(super) fn operations(
         operations.retain(|operation| operation.session.as_ref().is_some_and(is_of_agent));
     }
     if let Some(state) = filter.state {
-        let ids = "SELECT messages.id FROM messages JOIN sessions ON sessions.id = session_id WHERE workspace_id = ?1 AND messages.state = ?2";
-        let in_state: Vec<String> = all(
-            connection,
-            ids,
-            params![place.row.id, state.name()],
-            |row| row.get("id"),
-        )?;
+        let ids = "SELECT messages.id FROM messages JOIN sessions ON sessions.id = session_id
+                    WHERE (?1 IS NULL OR workspace_id = ?1) AND messages.state = ?2";
+        let in_state: Vec<String> =
+            all(connection, ids, params![workspace, state.name()], |row| {
+                row.get("id")
+            })?;
         let in_state: BTreeSet<String> = in_state.into_iter().collect();
         let message = |operation: &OperationEntry| {
             operation
@@ -255,15 +253,21 @@ pub(super) fn operations(
         };
         operations.retain(|operation| message(operation).is_some_and(|id| in_state.contains(&id)));
     }
-    let only = place.paths_asked_for(&filter.paths)?;
+    let only = match place {
+        Some(place) => place.paths_asked_for(&filter.paths)?,
+        None => Vec::new(),
+    };
     if filter.grep.is_none() && filter.search.is_none() && filter.text.is_none() && only.is_empty()
     {
         return Ok(());
     }
-    let snapshots = place.snapshots()?;
+    let snapshots = match (place, &filter.text) {
+        (Some(place), Some(_)) => Some(place.snapshots()?),
+        _ => None,
+    };
     let mut kept = Vec::new();
     for operation in operations.drain(..) {
-        if is_asked_for(connection, &snapshots, filter, &only, &operation)? {
+        if is_asked_for(connection, snapshots.as_ref(), filter, &only, &operation)? {
             kept.push(operation);
         }
     }
@@ -273,7 +277,7 @@ pub(super) fn operations(
 
 fn is_asked_for(
     connection: &Connection,
-    snapshots: &Snapshots,
+    snapshots: Option<&Snapshots>,
     filter: &LogFilter,
     only: &[WorkspacePath],
     operation: &OperationEntry,
@@ -297,9 +301,9 @@ fn is_asked_for(
     let mut asked = changes
         .iter()
         .filter(|change| change.path.is_asked_for(only));
-    Ok(match &filter.text {
-        Some(text) => asked.any(|change| differs_in(snapshots, change, text)),
-        None => only.is_empty() || asked.next().is_some(),
+    Ok(match (snapshots, &filter.text) {
+        (Some(snapshots), Some(text)) => asked.any(|change| differs_in(snapshots, change, text)),
+        _ => only.is_empty() || asked.next().is_some(),
     })
 }
 

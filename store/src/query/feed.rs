@@ -128,7 +128,7 @@ fn notification(connection: &Connection, entry: FeedRow) -> Result<Option<Notifi
             workspace,
             step,
         }),
-        FeedKind::Operation => history::read_operations(connection, "id", &subject)?
+        FeedKind::Operation => history::read_operations(connection, "id", Some(&subject))?
             .pop()
             .map(|operation| Notification::Operation {
                 seq,

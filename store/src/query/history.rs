@@ -85,21 +85,30 @@ fn root(connection: &Connection, workspace_id: Option<i64>, id: &str) -> Result<
     Ok(sessions::root_of(connection, &session)?.id)
 }
 
-/// Lists the operations of a workspace, newest first.
+/// Lists the operations of a workspace, or of all, newest first.
 pub(crate) fn operations(
     store: &Store,
     cwd: &Path,
     filter: &LogFilter,
 ) -> Result<OperationsReport> {
     let connection = store.database.connection();
-    let mut operations = match Place::find(store, cwd)? {
-        Some(place) => {
-            let mut all = read_operations(connection, "workspace_id", place.row.id)?;
-            choose::operations(connection, &place, filter, &mut all)?;
-            all
-        }
-        None => Vec::new(),
+    let place = match filter.everywhere {
+        true => None,
+        false => Place::find(store, cwd)?,
     };
+    let mut operations = match &place {
+        None if !filter.everywhere => Vec::new(),
+        None => read_operations(connection, "id", None::<i64>)?,
+        Some(place) => read_operations(connection, "workspace_id", Some(place.row.id))?,
+    };
+    if place.is_some() || filter.everywhere {
+        let workspace_id = place.as_ref().map(|place| place.row.id);
+        let session = filter.session.as_deref();
+        let session = session.map(|id| root(connection, workspace_id, id));
+        let session = session.transpose()?;
+        let session = session.as_deref();
+        choose::operations(connection, place.as_ref(), session, filter, &mut operations)?;
+    }
     if let Some(limit) = filter.limit {
         operations.truncate(limit);
     }
@@ -311,22 +320,26 @@ pub(super) fn read_sessions(
     })
 }
 
-/// Reads the operations that have a value in a column, newest first.
+/// Reads the operations that have a value in a column, or all of them for `None`, newest first.
 pub(super) fn read_operations(
     connection: &Connection,
     column: &'static str,
-    value: impl rusqlite::ToSql,
+    value: Option<impl rusqlite::ToSql>,
 ) -> Result<Vec<OperationEntry>> {
+    let chosen = match value {
+        Some(_) => format!("operations.{column} = ?1"),
+        None => "?1 IS NULL".to_owned(),
+    };
     let sql = format!(
-        "SELECT operations.id, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, started_at, state, outcome, git,
+        "SELECT operations.id, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, started_at, state, outcome, git,
                 before.tree AS before_tree, after.tree AS after_tree,
                 count(*) FILTER (WHERE result = 'done' AND action IN ('write', 'delete', 'merge')) AS files,
                 count(*) FILTER (WHERE result = 'conflict') AS conflicts
-           FROM operations
+           FROM operations JOIN workspaces ON workspaces.id = operations.workspace_id
            LEFT JOIN snapshots AS before ON before.id = before_snapshot_id
            LEFT JOIN snapshots AS after ON after.id = after_snapshot_id
            LEFT JOIN operation_files ON operation_id = operations.id
-          WHERE operations.{column} = ?1 GROUP BY operations.seq ORDER BY operations.seq DESC"
+          WHERE {chosen} GROUP BY operations.seq ORDER BY operations.seq DESC"
     );
     all(connection, &sql, [value], read_operation)
 }
@@ -348,5 +361,6 @@ fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
         files: count(row, "files")?,
         conflicts: count(row, "conflicts")?,
         git: row.get("git")?,
+        workspace: row.get("workspace")?,
     })
 }

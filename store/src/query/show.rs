@@ -124,7 +124,7 @@ fn show_session(connection: &Connection, id: &str) -> Result<ShowReport> {
 }
 
 fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<ShowReport> {
-    let operation: OperationEntry = history::read_operations(connection, "id", id)?
+    let operation: OperationEntry = history::read_operations(connection, "id", Some(id))?
         .pop()
         .ok_or_else(|| gone(id))?;
     let files = "SELECT * FROM operation_files WHERE operation_id = ?1 ORDER BY position";

@@ -46,11 +46,11 @@ pub struct LogArguments {
     /// Only messages that added or removed this text in a file
     #[arg(short = 'S', value_name = "TEXT", conflicts_with = "everywhere")]
     pub text: Option<String>,
-    /// List messages of every workspace, not only this one
+    /// List those of every workspace, not only of this one
     #[arg(long)]
     pub everywhere: bool,
     /// List reverts, redos and restores instead of messages
-    #[arg(long, conflicts_with = "everywhere")]
+    #[arg(long)]
     pub operations: bool,
     /// Show messages, operations and changes from outside in one timeline
     #[arg(long, conflicts_with_all = ["everywhere", "operations"])]

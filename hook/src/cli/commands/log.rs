@@ -56,7 +56,7 @@ pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
             return with_files(invocation, &mut store, arguments, ids, row);
         }
         return paged(invocation, &report, |view| {
-            history::operations(&report, view)
+            history::operations(&report, arguments.everywhere, view)
         });
     }
     let report = store.log(&directory, &filter)?;

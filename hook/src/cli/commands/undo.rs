@@ -264,6 +264,7 @@ mod tests {
             files: 1,
             conflicts: 0,
             git: false,
+            workspace: "/w".to_owned(),
         }
     }
 
