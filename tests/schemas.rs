@@ -257,6 +257,66 @@ fn the_files_are_the_schemas_of_the_types() {
     }
 }
 
+/// The head of docs/codes.md; the rest is of the types.
+const CODES: &str = "\
+# Codes
+
+Documents say everything twice: in a sentence for people, and in a code for programs. These are all codes. New ones may
+be added, so take one that you do not know for the general case: for a failure that is `failed`, elsewhere show the
+sentence.
+
+An error of the server itself has a code of JSON-RPC: -32700 for what is not JSON, -32600 for what is not a request,
+-32601 for a method that does not exist, -32602 for wrong parameters, -32800 for a request that was cancelled, and -32000
+for every error with a `kind`.
+";
+
+/// Which types are codes, and where they stand.
+const CODE_TYPES: [(&str, &str); 4] = [
+    (
+        "FailureKind",
+        "`error.kind`: what went wrong with the whole",
+    ),
+    (
+        "ReasonCode",
+        "`reason_code` of a file: why it stays, or what went wrong with it",
+    ),
+    (
+        "DifferenceReason",
+        "`reason` of a receipt's `differences`: why a path is not as it was",
+    ),
+    ("NoteCode", "`code` of `remarks`: what else is to be known"),
+];
+
+/// Returns the page with every code and what it means.
+fn codes() -> String {
+    let all = generate();
+    let mut page = CODES.to_owned();
+    for (name, heading) in CODE_TYPES {
+        page += &format!("\n## {heading}\n\n| code | meaning |\n| --- | --- |\n");
+        let variants = all["$defs"][name]["oneOf"].as_array();
+        for variant in variants.expect("an enumeration has variants") {
+            let code = variant["const"].as_str().expect("a code is a string");
+            let meaning = variant["description"].as_str();
+            let meaning = meaning.expect("a code says what it means");
+            page += &format!("| `{code}` | {} |\n", meaning.replace('\n', " "));
+        }
+    }
+    page
+}
+
+#[test]
+fn the_page_of_codes_is_what_the_types_say() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/codes.md");
+    if update() {
+        fs::write(&file, codes()).expect("the page can be written");
+    }
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        written == codes(),
+        "docs/codes.md is behind: run `just schemas`"
+    );
+}
+
 #[test]
 fn the_folder_holds_no_schema_without_a_type() {
     let expected: BTreeSet<String> = schemas()
