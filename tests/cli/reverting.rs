@@ -87,9 +87,9 @@ fn what_git_keeps_is_named_with_its_reason() {
     expect![[r#"
         ! Went back to just before “add cakes” (12345678), but not everything
           restored    -1  menu
-          kept            branch main (changed since by the user)
-          kept            git's index (changed since by the user)
-        1 other path differs from that state: changed since, not by an agent (notes).
+          kept            branch main (changed since by the user or another program)
+          kept            git's index (changed since by the user or another program)
+        1 other path differs from that state: changed since, outside any step (notes).
         1 message is hidden until you redo, or send a new one.
         To undo this: ckpt-hook undo
     "#]]

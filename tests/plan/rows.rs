@@ -216,7 +216,7 @@ fn edits_that_overlap_are_kept_and_reported_or_overwritten() {
         (old, now, revert(old, new, now, world))
     };
     let (_, now, kept) = row(OnConflict::Merge);
-    let reason = "changed in the same lines since by the user".to_owned();
+    let reason = "changed in the same lines since by the user or another program".to_owned();
     assert_eq!(
         kept,
         (FileAction::Keep, FileResult::Conflict, now, Some(reason)),
@@ -241,7 +241,7 @@ fn keep_never_merges() {
         world.blobs.file("one\n2\n3\n4\n5\n"),
     );
     let now = world.blobs.file("one\n2\n3\n4\nfive\n");
-    let reason = Some("changed since by the user".to_owned());
+    let reason = Some("changed since by the user or another program".to_owned());
     assert_eq!(
         revert(old, new, now, world),
         (FileAction::Keep, FileResult::Conflict, now, reason),
@@ -312,7 +312,7 @@ fn permissions_and_content_are_undone_each_on_its_own() {
     );
     assert_eq!(
         reason.as_deref(),
-        Some("its permissions changed again since by the user"),
+        Some("its permissions changed again since by the user or another program"),
         "and that is why"
     );
 }
@@ -322,44 +322,54 @@ fn what_cannot_be_told_apart_is_kept_with_its_reason() {
     let blobs = Blobs::default();
     let (a, b, c) = (blobs.file("a\n"), blobs.file("b\n"), blobs.file("c\n"));
     for (old, new, now, reason) in [
-        (a, b, None, "deleted since by the user"),
+        (a, b, None, "deleted since by the user or another program"),
         (
             None,
             a,
             c,
-            "not removed, because it was edited since by the user",
+            "not removed, because it was edited since by the user or another program",
         ),
         (
             None,
             a,
             blobs.file_of_mode("a\n", 0o755),
-            "not removed, because it was edited since by the user",
+            "not removed, because it was edited since by the user or another program",
         ),
-        (a, None, c, "something else was put there since by the user"),
+        (
+            a,
+            None,
+            c,
+            "something else was put there since by the user or another program",
+        ),
         (
             a,
             b,
             blobs.link("x"),
-            "replaced by something of another type since by the user",
+            "replaced by something of another type since by the user or another program",
         ),
         (
             a,
             b,
             directory(),
-            "replaced by something of another type since by the user",
+            "replaced by something of another type since by the user or another program",
         ),
-        (blobs.link("x"), a, c, "changed since by the user"),
+        (
+            blobs.link("x"),
+            a,
+            c,
+            "changed since by the user or another program",
+        ),
         (
             blobs.link("x"),
             blobs.link("y"),
             blobs.link("z"),
-            "a symbolic link, pointed elsewhere since by the user",
+            "a symbolic link, pointed elsewhere since by the user or another program",
         ),
         (
             blobs.file("\0a"),
             blobs.file("\0b"),
             blobs.file("\0c"),
-            "a binary file, changed since by the user",
+            "a binary file, changed since by the user or another program",
         ),
     ] {
         let world = Story::default();
@@ -483,7 +493,7 @@ fn a_conflict_names_the_other_session() {
         .and_then(|item| item.reason)
         .expect("a conflict");
     assert!(
-        reason.contains("by the user and codex"),
+        reason.contains("by the user or another program and codex"),
         "everybody who was at it since: {reason}"
     );
 }

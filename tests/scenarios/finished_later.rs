@@ -22,7 +22,7 @@ fn what_differs_after_an_operation_that_is_finished_later_is_told_with_its_reaso
     let notes = world.capture().notes;
     assert!(
         notes[0].starts_with("finished the revert")
-            && notes[0].ends_with("; not as it was then: changed since, not by an agent (`mine`); changed by another session (`theirs`)"),
+            && notes[0].ends_with("; not as it was then: changed since, outside any step (`mine`); changed by another session (`theirs`)"),
         "what it left, and why: {notes:?}"
     );
     assert!(!world.exists("a"), "and it is finished");
@@ -60,7 +60,7 @@ fn a_restore_that_is_finished_later_tells_what_differs_from_where_it_took_its_fi
     let notes = world.capture().notes;
     assert!(
         notes[0].starts_with("finished the restore")
-            && notes[0].ends_with("; not as it was then: changed since, not by an agent (`a`)"),
+            && notes[0].ends_with("; not as it was then: changed since, outside any step (`a`)"),
         "`b` was not asked for: {notes:?}"
     );
     assert_eq!(world.read("a"), "mine\n", "an edit since is kept");
@@ -86,7 +86,7 @@ fn a_revert_of_a_discarded_message_that_is_finished_later_is_compared_with_that_
     let notes = world.capture().notes;
     assert_eq!(world.read("a"), "0\n", "it is finished: {notes:?}");
     assert!(
-        notes[0].ends_with("; not as it was then: changed since, not by an agent (`b`)"),
+        notes[0].ends_with("; not as it was then: changed since, outside any step (`b`)"),
         "`b` is as before m2, but not as before m1: {notes:?}"
     );
 }

@@ -133,7 +133,7 @@ fn what_a_hook_finished_is_kept_with_the_operation() {
     };
     assert_eq!(
         notes,
-        ["finished later; not as it was then: changed since, not by an agent (`mine`)"],
+        ["finished later; not as it was then: changed since, outside any step (`mine`)"],
         "no person reads what a hook prints"
     );
     assert_eq!(remarks[0].code, NoteCode::Differs);

@@ -150,7 +150,7 @@ fn what_a_step_that_was_not_recorded_may_have_done_is_not_called_the_users() {
     );
     assert_eq!(
         reason("b"),
-        "changed in the same lines since by the user",
+        "changed in the same lines since by the user or another program",
         "long before that step"
     );
 }

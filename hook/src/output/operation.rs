@@ -450,7 +450,7 @@ mod tests {
         expect![[r#"
             ! Went back to just before “tidy up” (abcdefgh), but not everything
               kept  +10  -2  kept (why)
-            6 other paths differ from that state: changed since, not by an agent (a, b, c, and 2 more); ignored now or then (x.log).
+            6 other paths differ from that state: changed since, outside any step (a, b, c, and 2 more); ignored now or then (x.log).
             1 file kept because of edits that are not known to be of this session.
             1 message is hidden until you redo, or send a new one.
             To undo this: ckpt-hook undo

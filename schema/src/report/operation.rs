@@ -354,7 +354,7 @@ impl DifferenceReason {
     /// Returns the reason in words that go on from "it differs".
     pub fn phrase(self) -> &'static str {
         match self {
-            Self::Yours => "changed since, not by an agent",
+            Self::Yours => "changed since, outside any step",
             Self::Unclear => "changed since, unclear by whom",
             Self::Shared => "changed by several sessions at once",
             Self::OtherSession => "changed by another session",

@@ -98,7 +98,7 @@ pub struct AuthorReport {
 pub enum AuthorKind {
     /// A step of an agent.
     Agent,
-    /// The user, with an editor or another tool.
+    /// The user, another program, or something that an agent left running.
     User,
     /// The user, or an agent in a step that was not recorded.
     Unrecorded,

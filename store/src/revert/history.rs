@@ -25,7 +25,7 @@ pub struct PastChange {
 /// Who changed a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// Whoever is no agent: the user, their editor, their other tools.
+    /// Nobody whose hook told of it: the user, their editor, another program, or what an agent left running in the background.
     User,
     /// The user, or a step that was at work and was not recorded: nobody saw which.
     Unrecorded,
@@ -64,7 +64,7 @@ pub enum Claim {
 impl fmt::Display for Author {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::User => "the user",
+            Self::User => "the user or another program",
             Self::Unrecorded => "the user, or in a step that was not recorded",
             Self::Agent(source) => &source.agent,
         })
@@ -476,7 +476,7 @@ mod tests {
                 authors
             }
             .to_string(),
-            "changed in the same lines since by the user, codex and pi",
+            "changed in the same lines since by the user or another program, codex and pi",
             "a sentence for people"
         );
         assert_eq!(

@@ -103,7 +103,10 @@ fn a_commit_of_the_users_on_top_keeps_the_branch_that_the_agent_left() {
     let report = revert(&mut world, "m1");
     assert_eq!(branch(&world, "side"), after, "{report:?}");
     assert_eq!(report.outcome, Outcome::Partial, "and that is said");
-    assert_eq!(reason(&report), "changed since by the user");
+    assert_eq!(
+        reason(&report),
+        "changed since by the user or another program"
+    );
 }
 
 #[test]

@@ -19,7 +19,10 @@ fn a_commit_of_the_users_since_stays_and_is_the_reason() {
         ],
         "both"
     );
-    assert!(reason(&report).contains("by the user"), "{report:?}");
+    assert!(
+        reason(&report).contains("by the user or another program"),
+        "{report:?}"
+    );
     assert_eq!(report.outcome, Outcome::Partial, "and it says so");
     assert_eq!(git(&world).head, before.head, "HEAD stays");
     assert_eq!(

@@ -93,7 +93,7 @@ mod tests {
     }
 
     fn user() -> GitClaim {
-        GitClaim::Keep("the user".to_owned())
+        GitClaim::Keep("the user or another program".to_owned())
     }
 
     fn back(to: &str) -> Option<BranchGoal> {
@@ -148,7 +148,7 @@ mod tests {
         let (to, why) = reason(&[own(), line("b", "u", user())], "u");
         assert_eq!(
             (to.as_deref(), &*why),
-            (Some("a"), "changed since by the user")
+            (Some("a"), "changed since by the user or another program")
         );
         let unclear = GitClaim::Unclear("an hour later".to_owned());
         let (_, why) = reason(&[own(), line("b", "c", unclear)], "c");

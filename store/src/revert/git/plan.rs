@@ -128,7 +128,7 @@ fn fold<T>(
     is_same: impl Fn(&T, &T) -> bool,
 ) -> Goal<T> {
     let mut state = base;
-    let mut other = "the user";
+    let mut other = "the user or another program";
     for change in changes {
         let (old, new) = (part(&change.old), part(&change.new));
         if is_same(&old, &new) {
@@ -237,7 +237,8 @@ fn why_not(movement: GitMove<'_>, goal: &Heads, now: &Heads) -> Option<String> {
     if goal.text().is_none() {
         return Some("HEAD could not be read then".to_owned());
     }
-    (!now.is_at(&Heads::of(movement.left))).then(|| "changed since by the user".to_owned())
+    (!now.is_at(&Heads::of(movement.left)))
+        .then(|| "changed since by the user or another program".to_owned())
 }
 
 /// The branch that HEAD goes back to.
@@ -313,7 +314,10 @@ fn other_branch(movement: GitMove<'_>, name: &str) -> Option<GitItem> {
     Some(match reason {
         Some(reason) => item.left(FileResult::Conflict, reason.clone()),
         None if moved.is_none_or(|moved| moved.left == value) => item,
-        None => item.left(FileResult::Conflict, "changed since by the user"),
+        None => item.left(
+            FileResult::Conflict,
+            "changed since by the user or another program",
+        ),
     })
 }
 
@@ -335,9 +339,10 @@ fn index_item(movement: GitMove<'_>, goal: Goal<Option<ObjectId>>, stays: bool) 
     Some(match goal {
         Err(reason) => item.left(FileResult::Conflict, reason),
         Ok(_) if stays => item.left(FileResult::Conflict, "it stays with HEAD"),
-        Ok(_) if !same(now, movement.left.index) => {
-            item.left(FileResult::Conflict, "changed since by the user")
-        }
+        Ok(_) if !same(now, movement.left.index) => item.left(
+            FileResult::Conflict,
+            "changed since by the user or another program",
+        ),
         Ok(_) => item,
     })
 }

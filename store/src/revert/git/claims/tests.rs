@@ -100,7 +100,7 @@ fn claims(workers: &[Worker]) -> Vec<GitClaim> {
 }
 
 fn user() -> GitClaim {
-    GitClaim::Keep("the user".to_owned())
+    GitClaim::Keep("the user or another program".to_owned())
 }
 
 #[test]
