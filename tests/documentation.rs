@@ -1,5 +1,6 @@
 //! The documentation speaks of things that exist: files that it links to, and tests that hold what it promises.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -117,6 +118,81 @@ fn every_test_that_the_documentation_names_is_there() {
         missing.is_empty(),
         "an invariant without its test is a wish: {missing:?}"
     );
+}
+
+/// The rules that `tests/agents/main.rs` runs with each agent, by the agent's module.
+fn stories() -> BTreeMap<String, BTreeSet<String>> {
+    let roof = fs::read_to_string(repository().join("tests/agents/main.rs")).expect("it is text");
+    let (macros, list) = roof.rsplit_once("\ntests! {").expect("it ends with them");
+    let mut groups: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut group = "";
+    let is_rule = |line: &str| {
+        let is_of_name = |letter: u8| letter.is_ascii_lowercase() || b"_:".contains(&letter);
+        line.contains("::") && line.bytes().all(is_of_name)
+    };
+    for line in macros.lines().map(str::trim) {
+        if let Some((name, _)) = line
+            .strip_prefix("(@")
+            .and_then(|rest| rest.split_once(" $program:ident) =>"))
+        {
+            group = name;
+        } else if let Some(rule) = line.strip_suffix(';').filter(|line| is_rule(line)) {
+            groups.entry(group).or_default().insert(rule.to_owned());
+        }
+    }
+    // Who has a terminal has its stories, too.
+    let at_a_terminal = groups["stories"].clone();
+    groups
+        .get_mut("terminal")
+        .expect("it is there")
+        .extend(at_a_terminal);
+    let agents = list
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(';'));
+    agents
+        .map(|line| {
+            let (agent, more) = line.split_once(": ").expect("an agent and its program");
+            let more = more.split(", ").skip(1);
+            let rules = more.chain([""]).flat_map(|name| groups[name].clone());
+            (agent.to_owned(), rules.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn the_table_of_stories_says_what_runs_with_which_agent() {
+    let page = fs::read_to_string(repository().join("docs/agents/README.md")).expect("it is there");
+    let (_, page) = page.split_once("## What was run").expect("it says so");
+    let cells = |line: &str| -> Vec<String> {
+        let cells = line.trim_matches('|').split('|');
+        cells.map(|cell| cell.trim().to_owned()).collect()
+    };
+    let rows = page.lines().filter(|line| line.starts_with('|')).map(cells);
+    let mut told: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut agents = Vec::new();
+    for row in rows.filter(|row| !row[0].starts_with('-')) {
+        let (rule, row) = row.split_last().expect("a table of some columns");
+        if rule == "test" {
+            let name = |cell: &String| cell.to_lowercase().replace(' ', "_");
+            agents = row[1..].iter().map(name).collect();
+            continue;
+        }
+        for (agent, _) in agents
+            .iter()
+            .zip(&row[1..])
+            .filter(|(_, cell)| *cell == "yes")
+        {
+            let rules = told.entry(agent.clone()).or_default();
+            rules.insert(rule.trim_matches('`').to_owned());
+        }
+    }
+    for (agent, rules) in stories() {
+        let told: Vec<_> = told[&agent].symmetric_difference(&rules).collect();
+        assert!(
+            told.is_empty(),
+            "{agent}: the page says `yes` where a test runs, but: {told:?}"
+        );
+    }
 }
 
 /// What decides, and what is only a value, neither reads nor writes anything: neither files, nor the clock, nor the environment.
