@@ -360,3 +360,25 @@ fn what_gc_packs_and_what_the_user_removed_is_not_called_removed_by_the_agent() 
     set_clock_from_files(2 * MINUTE);
     assert_eq!(removed(&mut world), [], "the user's own");
 }
+
+#[test]
+fn without_reflogs_head_goes_back_and_other_branches_that_moved_are_named() {
+    let mut world = repository();
+    world.run_git(&["config", "core.logAllRefUpdates", "false"]);
+    world.remove_tree(".git/logs");
+    age(&world);
+    let before = git(&world).head;
+    let main = branch(&world, "main");
+    world.turn("m1", |world| {
+        merge_into_side(world);
+        commit(world, "a", "agent\n");
+    });
+    let report = revert(&mut world, "m1");
+    assert_eq!((git(&world).head, branch(&world, "main")), (before, main));
+    let moved = report
+        .remarks
+        .iter()
+        .find(|remark| remark.code == NoteCode::BranchMoved);
+    let moved = moved.expect("it stays where the agent left it");
+    assert_eq!(moved.about, ["side"], "{}", moved.text);
+}

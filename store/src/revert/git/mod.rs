@@ -139,7 +139,7 @@ impl GitSide<'_> {
         let past = self.past(&repository, movement, base, false)?;
         let mut told = GitWarnings {
             commits: None,
-            notes: past.stays(&repository),
+            notes: past.stays(&repository, self.now),
         };
         if !moves_git {
             told.commits = commits::sentence(&repository, &past.changes);

@@ -29,6 +29,8 @@ pub(super) struct GitPast {
     pub changes: Vec<GitChange>,
     /// The reflogs of the branches that were written since.
     pub branches: BTreeMap<String, BranchLog>,
+    /// The branches that were written since without a word in a reflog.
+    unlogged: Vec<String>,
     /// Notes on what no revert takes back.
     others: Vec<Note>,
 }
@@ -79,13 +81,18 @@ impl GitSide<'_> {
             (name.clone(), log)
         };
         let branches = refs.branches.iter().map(claimed).collect();
-        let others = others(repository, &refs, &|moment| {
-            claims::claim_at(&workers, moment, since)
-        });
+        let claim = |moment| claims::claim_at(&workers, moment, since);
+        let unlogged = refs
+            .unlogged
+            .iter()
+            .filter(|(_, moment)| !matches!(claim(*moment), GitClaim::Keep(_)));
+        let unlogged = unlogged.map(|(name, _)| name.clone()).collect();
+        let others = others(repository, &refs, &claim);
         Ok(GitPast {
             line,
             changes,
             branches,
+            unlogged,
             others,
         })
     }
@@ -131,6 +138,7 @@ impl GitPast {
             line,
             changes: Vec::new(),
             branches: BTreeMap::new(),
+            unlogged: Vec::new(),
             others: Vec::new(),
         }
     }
@@ -144,8 +152,15 @@ impl GitPast {
         self.branches.iter().filter_map(goal).collect()
     }
 
+    /// Returns the branches that HEAD was on at first, and is on now.
+    fn on_head<'s>(&'s self, now: Option<&'s GitStateRow>) -> BTreeSet<&'s String> {
+        let then = self.line.first().and_then(|seen| seen.state.as_ref());
+        let states = [then, now].into_iter().flatten();
+        states.filter_map(|state| state.branch.as_ref()).collect()
+    }
+
     /// Returns notes on what no revert takes back.
-    pub fn stays(&self, repository: &Repository) -> Vec<Note> {
+    pub fn stays(&self, repository: &Repository, now: Option<&GitStateRow>) -> Vec<Note> {
         let goals = self.branch_goals(repository);
         let made = goals.iter().filter(|(_, goal)| **goal == BranchGoal::Made);
         let made: Vec<String> = made.map(|(name, _)| plain(name).to_owned()).collect();
@@ -156,17 +171,21 @@ impl GitPast {
             );
             Note::about(NoteCode::BranchMade, text, made)
         });
-        note.into_iter().chain(self.others.clone()).collect()
+        let on_head = self.on_head(now);
+        let unlogged = self.unlogged.iter().filter(|name| !on_head.contains(name));
+        let unlogged: Vec<String> = unlogged.map(|name| plain(name).to_owned()).collect();
+        let unlogged = (!unlogged.is_empty()).then(|| {
+            let names = named("branch", "branches", quoted(&unlogged));
+            let text = format!("{names} moved or made since, without a reflog that says from where: no revert moves that back");
+            Note::about(NoteCode::BranchMoved, text, unlogged)
+        });
+        let notes = note.into_iter().chain(unlogged);
+        notes.chain(self.others.clone()).collect()
     }
 
     /// Returns notes on the branches, beside the one that HEAD is or was on, that the agent moved and that stay.
     pub fn branches_stay(&self, repository: &Repository, now: Option<&GitStateRow>) -> Vec<Note> {
-        let then = self.line.first().and_then(|seen| seen.state.as_ref());
-        let on_head: BTreeSet<&String> = [then, now]
-            .into_iter()
-            .flatten()
-            .filter_map(|state| state.branch.as_ref())
-            .collect();
+        let on_head = self.on_head(now);
         let goals = self.branch_goals(repository);
         let others = goals.iter().filter(|(name, _)| !on_head.contains(name));
         let at = |commit: Option<&str>| commit.map_or("nothing", short).to_owned();

@@ -17,6 +17,8 @@ const LOOKED_AT: usize = 10_000;
 pub(super) struct Refs {
     /// The reflogs of local branches, by their full names.
     pub branches: BTreeMap<String, Vec<RefMove>>,
+    /// Local branches that were written and have no reflog, and when.
+    pub unlogged: Vec<(String, Moment)>,
     /// The reflog of `refs/stash`.
     pub stash: Vec<RefMove>,
     /// The reflogs of branches of remotes.
@@ -57,10 +59,14 @@ impl Refs {
             .collect();
         let mut branches = logs("refs/heads");
         branches.retain(|name, _| is_branch(name));
+        let has_log = |name: &str| location.common.join("logs").join(name).exists();
+        let mut unlogged = written_since(&location.common, "refs/heads", since).files;
+        unlogged.retain(|(name, _)| is_branch(name) && !has_log(name));
         let tags = written_since(&location.common, "refs/tags", since);
         let removed = Removed::since(repository, since, &tags.files, &tags.folders);
         Self {
             branches,
+            unlogged,
             stash: log("refs/stash"),
             remotes: logs("refs/remotes"),
             tags: tags.files,
