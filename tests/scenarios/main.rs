@@ -5,6 +5,7 @@ mod alone;
 mod basic;
 mod blame;
 mod borrowed;
+mod bystanders;
 mod damaged;
 mod damaged_anywhere;
 mod databases;

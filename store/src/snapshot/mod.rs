@@ -11,6 +11,7 @@ mod forget;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod hides;
+mod moves;
 mod now;
 mod patch;
 mod repack;

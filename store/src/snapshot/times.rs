@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use super::moves;
 use super::scan::listing::ItemKind;
 use super::scan::walk::ThreadFindings;
 use crate::fs::beneath;
@@ -81,6 +82,36 @@ impl Times {
             }
             above = above.as_ref()?.parent();
         }
+    }
+
+    /// Returns when paths came and went with a directory that was moved: no later than its own time, and that of the directory
+    /// that it left. In milliseconds, by path.
+    pub fn of_moves(
+        &self,
+        root: &Path,
+        changes: &[Change],
+    ) -> HashMap<WorkspacePath, Milliseconds> {
+        let mut times = HashMap::new();
+        let by_path: HashMap<&[u8], &Change> = changes
+            .iter()
+            .map(|change| (change.path.as_bytes(), change))
+            .collect();
+        for moved in moves::find(changes) {
+            let (new, old) = (by_path[moved.new], by_path[moved.old]);
+            let (Some(own), Some(left), Some(came)) = (
+                self.of_change(root, new),
+                self.of_change(root, old),
+                self.at(root, moved.below),
+            ) else {
+                continue;
+            };
+            let at = left.min(came);
+            if own < at {
+                times.insert(new.path.clone(), at);
+                times.insert(old.path.clone(), at);
+            }
+        }
+        times
     }
 
     fn at(&self, root: &Path, path: &[u8]) -> Option<Milliseconds> {

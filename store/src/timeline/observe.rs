@@ -1,6 +1,8 @@
 //! Looking at the workspace: a snapshot, and whose the changes since the last one are. Nothing is written to the database
 //! until [`Observation::write`].
 
+use std::cell::LazyCell;
+
 use rusqlite::Connection;
 
 use super::attribute::{Acting, Patch, attribute, consolidate};
@@ -322,10 +324,15 @@ fn attributed(
         })
         .collect();
     let is_elsewhere = |path: &WorkspacePath| inner.iter().any(|root| path.is_below(root));
+    let changes = patch.clone();
+    let moved = LazyCell::new(|| taken.times.of_moves(&place.root, &changes));
     let patch = Patch {
         changes: patch,
         time: &|change| {
-            let time = taken.times.of_change(&place.root, change)?;
+            let time = match moved.get(&change.path) {
+                Some(time) => *time,
+                None => taken.times.of_change(&place.root, change)?,
+            };
             Some((store.surroundings.file_times)(time))
         },
         outer: &outer,
