@@ -162,8 +162,7 @@ fn loose(location: &Location, id: &str) -> PathBuf {
     location.common.join("objects").join(folder).join(rest)
 }
 
-/// Returns when a file was made, where the file system knows, in milliseconds since 1970.
-/// Returns when something was made, if the file system knows.
+/// Returns when something was made, if the file system knows, in milliseconds since the epoch.
 pub(super) fn born_at(path: &Path) -> Option<Milliseconds> {
     let born = path.symlink_metadata().ok()?.created().ok()?;
     let since = born.duration_since(std::time::UNIX_EPOCH).ok()?;
