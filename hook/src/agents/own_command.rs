@@ -109,6 +109,8 @@ mod tests {
             "/ckpt-revert --dry-run",
             "$ckpt-redo",
             "/ckpt:ckpt-status",
+            // Copilot CLI 1.0.102 runs no command of a plugin without a terminal, and sends the line as it was typed.
+            "/ckpt-hook-commands:ckpt-revert last~1",
             "\"/ckpt-status\"",
             "\nThis is a command of ckpt-hook, not a task. It printed:",
             "---\ndescription: x\n---\n\nThis is a command of ckpt-hook, not a task. It printed:",
