@@ -230,21 +230,14 @@ pub(super) fn operations(
     }
     if let Some(agent) = &filter.agent {
         let ids = "SELECT id FROM sessions WHERE (?1 IS NULL OR workspace_id = ?1) AND agent = ?2";
-        let of_agent: Vec<String> = all(connection, ids, params![workspace, agent], |row| {
-            row.get("id")
-        })?;
-        let of_agent: BTreeSet<String> = of_agent.into_iter().collect();
+        let of_agent = found(connection, ids, params![workspace, agent])?;
         let is_of_agent = |session: &String| of_agent.contains(session);
         operations.retain(|operation| operation.session.as_ref().is_some_and(is_of_agent));
     }
     if let Some(state) = filter.state {
         let ids = "SELECT messages.id FROM messages JOIN sessions ON sessions.id = session_id
                     WHERE (?1 IS NULL OR workspace_id = ?1) AND messages.state = ?2";
-        let in_state: Vec<String> =
-            all(connection, ids, params![workspace, state.name()], |row| {
-                row.get("id")
-            })?;
-        let in_state: BTreeSet<String> = in_state.into_iter().collect();
+        let in_state = found(connection, ids, params![workspace, state.name()])?;
         let message = |operation: &OperationEntry| {
             operation
                 .message
@@ -273,6 +266,16 @@ pub(super) fn operations(
     }
     *operations = kept;
     Ok(())
+}
+
+/// Returns the ids that a statement finds.
+fn found(
+    connection: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<BTreeSet<String>> {
+    let ids: Vec<String> = all(connection, sql, parameters, |row| row.get("id"))?;
+    Ok(ids.into_iter().collect())
 }
 
 fn is_asked_for(

@@ -27,7 +27,7 @@ use crate::model::label::Label;
 use crate::model::note::{self, Note};
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::Diagnostic;
-use crate::sessions::LastRows;
+use crate::sessions::{LastRows, OpenStep};
 use crate::store::Store;
 use crate::timeline::life::is_gone;
 use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, PATIENCE, Place};
@@ -73,9 +73,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     if !decision.takes_snapshot() {
         return write::without_snapshot(store, &place, event, &view, &decision);
     }
-    decision.close_dead(&view, |step| {
-        step.life.process.as_deref().is_some_and(is_gone)
-    });
+    decision.close_dead(&view, is_of_a_dead_process);
     let mut run = None;
     // The lock is held until the rows are written: the next snapshot is compared with this one.
     let (observation, lock) = match ready {
@@ -90,18 +88,21 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     let report = write::with_snapshot(store, &place, event, &view, &decision, observation, run);
     if let (Some(lock), Some(tree), Ok(report)) = (&lock, aftermath.tree, &report) {
         let (message, step) = (report.message.clone(), report.step.clone());
-        crate::timeline::note(
-            lock,
-            &LastRows {
-                tree,
-                message,
-                step,
-            },
-        );
+        let rows = LastRows {
+            tree,
+            message,
+            step,
+        };
+        crate::timeline::note(lock, &rows);
     }
     drop(lock);
     aftermath.settle(store, &place, event)?;
     report.map_err(|error| if is_late { error.late() } else { error })
+}
+
+/// Whether the agent's process that opened a step has ended.
+fn is_of_a_dead_process(step: &OpenStep) -> bool {
+    step.life.process.as_deref().is_some_and(is_gone)
 }
 
 /// What is known of an event before its workspace is locked.

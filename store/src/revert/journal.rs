@@ -43,15 +43,17 @@ pub(super) fn write_down(
     let now = store.now();
     let movement = operation.movement;
     let expectation = operation.expectation.as_ref();
+    let from = movement.and_then(|movement| movement.from.as_ref());
+    let to = movement.and_then(|movement| movement.to.as_ref());
+    let part = movement.and_then(|movement| movement.part.as_ref());
+    let (part_message, part_step) = part.map_or((None, None), |part| match part {
+        Part::Paths { message, .. } | Part::Message { message, .. } => (Some(&*message.id), None),
+        Part::Step { step, .. } => (None, Some(&*step.id)),
+    });
     let limit = expectation.map_or(&[][..], Expectation::only);
-    let (part_message, part_step, only) = match movement.and_then(|movement| movement.part.as_ref())
-    {
-        Some(Part::Paths { message, only } | Part::Message { message, only }) => {
-            (Some(message.id.as_str()), None, only.as_slice())
-        }
-        Some(Part::Step { step, only }) => (None, Some(step.id.as_str()), only.as_slice()),
-        None => (None, None, limit),
-    };
+    let only = part.map_or(limit, |part| match part {
+        Part::Paths { only, .. } | Part::Message { only, .. } | Part::Step { only, .. } => only,
+    });
     let only_paths = chain::to_json(only);
     let (notes, remarks) = note::to_json(&operation.warnings);
     let made = directories_to_make(place, operation, seen)?;
@@ -64,12 +66,8 @@ pub(super) fn write_down(
             workspace_id: place.row.id,
             session_id: movement.map(|movement| movement.session.id.as_str()),
             kind: operation.kind,
-            from_message_id: movement
-                .and_then(|movement| movement.from.as_ref())
-                .map(|message| message.id.as_str()),
-            message_id: movement
-                .and_then(|movement| movement.to.as_ref())
-                .map(|message| message.id.as_str()),
+            from_message_id: from.map(|message| message.id.as_str()),
+            message_id: to.map(|message| message.id.as_str()),
             part_message_id: part_message,
             step_id: part_step,
             is_alone: movement.is_some_and(|movement| movement.alone().is_some()),

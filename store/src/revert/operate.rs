@@ -149,12 +149,8 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         warnings.extend(self.warnings_of_the_movement()?);
         // The whole history need not be read to find that nothing changed since the same revert.
         if !options.git && is_there(connection, movement, seen)? {
-            warnings.extend(warnings::head_moved(
-                &self.git_side(),
-                movement,
-                base,
-                false,
-            )?);
+            let git = self.git_side();
+            warnings.extend(warnings::head_moved(&git, movement, base, false)?);
             warnings.extend(warnings::not_captured(movement, &Plan::default(), seen));
             return Ok(Operation::nothing(movement, warnings));
         }
@@ -162,10 +158,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             Some(base) => chain(connection, &movement.session.id, base)?,
             None => Vec::new(),
         };
-        let unclear = movement
-            .unclear
-            .or_else(|| newest_revert(&chain).map(|operation| operation.row.unclear))
-            .unwrap_or(place.settings.unclear);
+        let unclear = self.unclear(&chain);
         let material = gather(store, place, snapshots, movement, &chain, seen, unclear)?;
         refuse::unavailable(movement, &material)?;
         let git = self.plan_git(options, &chain, unclear)?;
@@ -198,6 +191,15 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             expectation,
             is_incomplete,
         })
+    }
+
+    /// Returns what becomes of unclear changes: as it is asked for, else as the newest revert of the chain had it, else as it is
+    /// set.
+    fn unclear(&self, chain: &[ChainOperation]) -> Unclear {
+        self.movement
+            .unclear
+            .or_else(|| newest_revert(chain).map(|operation| operation.row.unclear))
+            .unwrap_or(self.place.settings.unclear)
     }
 
     /// Returns the warnings that do not depend on the plan.

@@ -141,17 +141,7 @@ pub(crate) fn finish_open_operations(
             ));
             return Err(error.after(done));
         }
-        let also = if git.is_empty() {
-            ""
-        } else {
-            ", and git's state"
-        };
-        let text = format!(
-            "finished {name} that was not done yet ({} files{also}{}){}",
-            items.len(),
-            failed(&items),
-            differing(&compared)
-        );
+        let text = finished_text(&name, &items, &git, &compared);
         let note = Note::about(NoteCode::Finished, text, vec![row.id.clone()]);
         let outcome = sessions::operation_outcome(store.database.connection(), &row.id);
         let report = FinishedReport {
@@ -190,6 +180,25 @@ fn compare(
         let expectation = expectation.as_ref();
         receipt::receipt(connection, place, snapshots, expectation, items, after)
     })
+}
+
+fn finished_text(
+    name: &str,
+    items: &[Item],
+    git: &[GitItem],
+    compared: &Result<Option<Receipt>>,
+) -> String {
+    let also = if git.is_empty() {
+        ""
+    } else {
+        ", and git's state"
+    };
+    format!(
+        "finished {name} that was not done yet ({} files{also}{}){}",
+        items.len(),
+        failed(items),
+        differing(compared)
+    )
 }
 
 /// Returns what is to be said of a comparison, after the rest of a sentence.

@@ -242,23 +242,27 @@ pub(super) fn folders_that_stay(
         let Ok(entries) = std::fs::read_dir(at) else {
             continue;
         };
-        let names: BTreeSet<Vec<u8>> = entries
+        let names = entries
             .flatten()
-            .map(|entry| entry.file_name().as_bytes().to_vec())
-            .collect();
+            .map(|entry| entry.file_name().as_bytes().to_vec());
         let is_unknown = |name: &Vec<u8>| {
             folder
                 .join(name)
                 .map_or(true, |path| !captured.contains(&path))
         };
-        let unknown: Vec<&Vec<u8>> = names.iter().filter(|name| is_unknown(name)).collect();
-        if unknown.iter().any(|name| name.as_slice() == b".git") {
+        let unknown: BTreeSet<Vec<u8>> = names.filter(is_unknown).collect();
+        if unknown.contains(b".git".as_slice()) {
             repositories.push(folder.to_text());
         } else if let Some(first) = unknown.first() {
             let first = String::from_utf8_lossy(first);
             others.push((folder.to_text(), first.into_owned()));
         }
     }
+    Ok(notes_of_folders(repositories, others))
+}
+
+/// Returns the notes on repositories that stay, and on other folders, each with a file in it that is not captured.
+fn notes_of_folders(repositories: Vec<String>, others: Vec<(String, String)>) -> Vec<Note> {
     let mut told = Vec::new();
     if !repositories.is_empty() {
         let text = format!(
@@ -278,5 +282,5 @@ pub(super) fn folders_that_stay(
         let about = others.into_iter().map(|(name, _)| name).collect();
         told.push(Note::about(NoteCode::FoldersStay, text, about));
     }
-    Ok(told)
+    told
 }

@@ -39,7 +39,7 @@ use crate::model::roots::Roots;
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
 pub(crate) use check::{Broken, Checked};
-pub(crate) use forget::{ForgottenPath, Rewritten};
+pub(crate) use forget::{ForgottenPath, Rewritten, RewrittenRules};
 pub use now::Now;
 pub(crate) use patch::Budget;
 pub(crate) use rules::{PathPattern, is_below};

@@ -83,23 +83,8 @@ impl Observation {
             ..
         } = looking;
         let connection = store.database.connection();
-        let Baseline { named, last } = before;
-        let mut taken = place.take_with(store, snapshots, &named, how)?;
-        let previous = last.as_ref().map(|last| last.id);
-        let (mut patch, lost) = match patch_since(last.as_ref(), place, snapshots, &taken) {
-            Err(error) if error.kind == ErrorKind::Unavailable => {
-                // If one object is lost, others that this snapshot counts on may be, too. Everything is read afresh and stored
-                // whole, which heals what is still in the workspace.
-                taken = place.take_with(
-                    store,
-                    snapshots,
-                    &named,
-                    CaptureOptions { anew: true, ..how },
-                )?;
-                patch_or_loss(last.as_ref(), place, snapshots, &taken)?
-            }
-            patch => (patch?, None),
-        };
+        let previous = before.last.as_ref().map(|last| last.id);
+        let (taken, mut patch, lost) = capture(store, place, snapshots, &before, how)?;
         patch.retain(|change| !known.is_some_and(|is_known| is_known(change)));
         let mut drafts = if patch.is_empty() {
             Vec::new()
@@ -192,6 +177,29 @@ impl Observation {
             .iter()
             .filter(|change| change.step_id.as_deref() == Some(step))
             .count() as u64
+    }
+}
+
+/// Returns the workspace as it is, what changed since the last snapshot, and why that snapshot is lost if it is.
+fn capture(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    before: &Baseline,
+    how: CaptureOptions<'_>,
+) -> Result<(Taken, Vec<Change>, Option<String>)> {
+    let Baseline { named, last } = before;
+    let taken = place.take_with(store, snapshots, named, how)?;
+    match patch_since(last.as_ref(), place, snapshots, &taken) {
+        Err(error) if error.kind == ErrorKind::Unavailable => {
+            // If one object is lost, others that this snapshot counts on may be, too. Everything is read afresh and stored whole,
+            // which heals what is still in the workspace.
+            let anew = CaptureOptions { anew: true, ..how };
+            let taken = place.take_with(store, snapshots, named, anew)?;
+            let (patch, lost) = patch_or_loss(last.as_ref(), place, snapshots, &taken)?;
+            Ok((taken, patch, lost))
+        }
+        patch => Ok((taken, patch?, None)),
     }
 }
 
@@ -302,26 +310,7 @@ fn attributed(
         .iter()
         .map(|step| (step, false))
         .chain(background.iter().map(|step| (step, true)))
-        .map(|(step, is_over)| {
-            let closing = looking
-                .closing
-                .iter()
-                .find(|(closing, _)| closing.row.id == step.row.id);
-            let standing = closing.map_or(StepStanding::Open, |(_, standing)| *standing);
-            // The sender of this event is alive, and events report what it did unless they were cut off.
-            let is_heard = Some(step.row.session_id.as_str()) == looking.session;
-            let signs = if is_heard && standing != StepStanding::Cut {
-                life::told(step)
-            } else {
-                life::signs(step, now)
-            };
-            Acting {
-                step,
-                standing,
-                signs,
-                is_over,
-            }
-        })
+        .map(|(step, is_over)| acting(step, is_over, looking, now))
         .collect();
     let is_elsewhere = |path: &WorkspacePath| inner.iter().any(|root| path.is_below(root));
     let changes = patch.clone();
@@ -341,6 +330,31 @@ fn attributed(
         now,
     };
     Ok(attribute(patch, &acting, looking.session))
+}
+
+/// Returns what is known of a step that may have changed something.
+fn acting<'s>(
+    step: &'s OpenStep,
+    is_over: bool,
+    looking: Looking<'_>,
+    now: Milliseconds,
+) -> Acting<'s> {
+    let mut closing = looking.closing.iter();
+    let closing = closing.find(|(closing, _)| closing.row.id == step.row.id);
+    let standing = closing.map_or(StepStanding::Open, |(_, standing)| *standing);
+    // The sender of this event is alive, and events report what it did unless they were cut off.
+    let is_heard = Some(step.row.session_id.as_str()) == looking.session;
+    let signs = if is_heard && standing != StepStanding::Cut {
+        life::told(step)
+    } else {
+        life::signs(step, now)
+    };
+    Acting {
+        step,
+        standing,
+        signs,
+        is_over,
+    }
 }
 
 fn patch_since(

@@ -105,26 +105,18 @@ fn workspace(
     let roots = sessions::roots(store.database.connection(), id)?;
     if lock.is_ok() {
         let rebuilt = place.snapshots()?.rebuild_indexes()?;
-        findings.extend(rebuilt.iter().map(|pack| Finding {
-            repaired: true,
-            ..finding(
-                "warning",
-                format!(
-                    "`{name}`: the index of `{}` was made again from the pack",
-                    pack.display()
-                ),
-            )
+        findings.extend(rebuilt.iter().map(|pack| {
+            let pack = pack.display();
+            repaired(format!(
+                "`{name}`: the index of `{pack}` was made again from the pack"
+            ))
         }));
     }
     let snapshots = place.snapshots()?;
     let packs = snapshots.check_packs(all)?;
     let mut checked = snapshots.check(&roots, goes_on)?;
     let mut broken = std::mem::take(&mut checked.broken);
-    // Of what no tree tells any more, a change may.
-    for broken in broken.iter_mut().filter(|broken| broken.path.is_none()) {
-        let connection = store.database.connection();
-        broken.path = sessions::path_of_blob(connection, id, broken.id)?;
-    }
+    find_paths(store, id, &mut broken)?;
     sum.add(&checked, roots.trees.len());
     let before = broken.len();
     let lost = if lock.is_ok() && before > 0 {
@@ -134,13 +126,9 @@ fn workspace(
     };
     if before > lost.len() {
         let healed = before - lost.len();
-        findings.push(Finding {
-            repaired: true,
-            ..finding(
-                "warning",
-                format!("`{name}`: {healed} damaged objects were stored anew"),
-            )
-        });
+        findings.push(repaired(format!(
+            "`{name}`: {healed} damaged objects were stored anew"
+        )));
     }
     let is_harmless = checked.is_whole && lost.is_empty();
     let of_packs = packs
@@ -152,6 +140,22 @@ fn workspace(
         name_to_git(store, &place)?;
     }
     Ok(findings)
+}
+
+/// Names the files whose paths no tree tells any more, if a change does.
+fn find_paths(store: &Store, workspace: i64, broken: &mut [Broken]) -> Result<()> {
+    let connection = store.database.connection();
+    for broken in broken.iter_mut().filter(|broken| broken.path.is_none()) {
+        broken.path = sessions::path_of_blob(connection, workspace, broken.id)?;
+    }
+    Ok(())
+}
+
+fn repaired(text: String) -> Finding {
+    Finding {
+        repaired: true,
+        ..finding("warning", text)
+    }
 }
 
 fn of_pack(snapshots: &Snapshots, pack: &str, what: &str, is_harmless: bool) -> Finding {

@@ -27,7 +27,7 @@ use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::sessions::forget::{self, Belongings};
 use crate::sessions::{self, OpenStep};
-use crate::snapshot::{ForgottenPath, PathPattern, Rewritten};
+use crate::snapshot::{ForgottenPath, PathPattern, Rewritten, RewrittenRules};
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place, life};
 
@@ -290,22 +290,10 @@ fn forget_part(
     let lock = place.lock(PATIENCE)?;
     check_idle(store, place)?;
     let workspace = place.row.id;
-    let trees = forget::trees(store.database.connection(), workspace)?;
-    let is_entry = |path: &[u8], id, is_directory| part.has_entry(path, id, is_directory);
-    let rewritten = if has_objects {
-        place.snapshots()?.without(&trees, &is_entry, !dry_run)?
-    } else {
-        Vec::new()
-    };
-    // An ignore file that ignores itself is no file of a tree, and stands in the rules beside it.
-    let rules = if has_objects {
-        let rules = forget::rules(store.database.connection(), workspace)?;
-        place
-            .snapshots()?
-            .rules_without(&rules, &|path| part.has_path(path), !dry_run)?
-    } else {
-        Vec::new()
-    };
+    let (mut rewritten, mut rules) = (Vec::new(), Vec::new());
+    if has_objects {
+        (rewritten, rules) = objects_without(store, place, part, !dry_run)?;
+    }
     let is_file = |path: &[u8], id| part.has_file(path, id);
     let gone = rewritten.iter().flat_map(|one| one.gone.iter());
     let mut paths: BTreeSet<Vec<u8>> = gone.map(|gone| gone.path.clone()).collect();
@@ -346,6 +334,24 @@ fn forget_part(
         Ok((snapshots, prompts))
     })?;
     Ok(report)
+}
+
+/// Makes the trees and rules of a workspace without what is to be forgotten, and stores them where that is asked for.
+fn objects_without(
+    store: &Store,
+    place: &Place,
+    part: &ForgetPart,
+    write: bool,
+) -> Result<(Vec<Rewritten>, Vec<RewrittenRules>)> {
+    let (connection, workspace) = (store.database.connection(), place.row.id);
+    let snapshots = place.snapshots()?;
+    let trees = forget::trees(connection, workspace)?;
+    let is_entry = |path: &[u8], id, is_directory| part.has_entry(path, id, is_directory);
+    let rewritten = snapshots.without(&trees, &is_entry, write)?;
+    // An ignore file that ignores itself is no file of a tree, and stands in the rules beside it.
+    let rules = forget::rules(connection, workspace)?;
+    let rules = snapshots.rules_without(&rules, &|path| part.has_path(path), write)?;
+    Ok((rewritten, rules))
 }
 
 /// Gives snapshots the trees without what goes, and returns how many snapshots that are.

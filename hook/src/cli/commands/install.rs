@@ -113,62 +113,11 @@ fn run(
     if arguments.list {
         return list(invocation, &place);
     }
-    let scope = if arguments.project {
-        SettingsScope::Project
+    let report = if arguments.all {
+        change_all(verb, arguments, &place, also)
     } else {
-        SettingsScope::User
+        change_named(verb, arguments, &place)?
     };
-    let mut report = InstallReport {
-        version: report::VERSION,
-        changes: Vec::new(),
-        skipped: Vec::new(),
-    };
-    if arguments.all {
-        for (agent, presence) in install::look_around(&place) {
-            match verb {
-                Verb::Install if !presence.found => {
-                    report.skipped.push(skipped(agent, presence.reason))
-                }
-                Verb::Install | Verb::Uninstall => {
-                    change(verb, agent, scope, &place, arguments.dry_run, &mut report)
-                }
-            }
-        }
-        for project in also {
-            let place = SettingsPlace { project, ..place };
-            let mut of_it = InstallReport {
-                changes: Vec::new(),
-                skipped: Vec::new(),
-                ..report
-            };
-            for (agent, _) in install::look_around(&place) {
-                change(
-                    verb,
-                    agent,
-                    SettingsScope::Project,
-                    &place,
-                    arguments.dry_run,
-                    &mut of_it,
-                );
-            }
-            of_it.changes.retain(|change| change.action != "unchanged");
-            report.changes.extend(of_it.changes);
-            report.skipped.extend(of_it.skipped);
-        }
-        leave_out_unchanged(verb, &mut report);
-    } else {
-        install::check_known(&arguments.agents)?;
-        if let [agent] = arguments.agents.as_slice() {
-            report.changes = verb.work()(agent, scope, &place, arguments.dry_run)?;
-        }
-        for agent in arguments
-            .agents
-            .iter()
-            .filter(|_| arguments.agents.len() > 1)
-        {
-            change(verb, agent, scope, &place, arguments.dry_run, &mut report);
-        }
-    }
     let found_none = verb == Verb::Install && report.changes.is_empty() && !has_failed(&report);
     let code = code(&report);
     if !(code == DONE && invocation.output.is_quiet()) {
@@ -177,6 +126,76 @@ fn run(
             .report(&report, |view| agents::changes(&report, found_none, view))?;
     }
     Ok(code)
+}
+
+/// Changes the settings of every agent, and of the projects as well: those take part only where something of ours is in them.
+fn change_all(
+    verb: Verb,
+    arguments: &InstallArguments,
+    place: &SettingsPlace<'_>,
+    projects: &BTreeSet<PathBuf>,
+) -> InstallReport {
+    let (scope, dry_run) = (scope(arguments), arguments.dry_run);
+    let mut report = empty_report();
+    for (agent, presence) in install::look_around(place) {
+        match verb {
+            Verb::Install if !presence.found => {
+                report.skipped.push(skipped(agent, presence.reason));
+            }
+            Verb::Install | Verb::Uninstall => {
+                change(verb, agent, scope, place, dry_run, &mut report);
+            }
+        }
+    }
+    for project in projects {
+        let place = SettingsPlace { project, ..*place };
+        let scope = SettingsScope::Project;
+        let mut of_it = empty_report();
+        for (agent, _) in install::look_around(&place) {
+            change(verb, agent, scope, &place, dry_run, &mut of_it);
+        }
+        of_it.changes.retain(|change| change.action != "unchanged");
+        report.changes.extend(of_it.changes);
+        report.skipped.extend(of_it.skipped);
+    }
+    leave_out_unchanged(verb, &mut report);
+    report
+}
+
+/// Changes the settings of the agents that are named. If it is only one, its failure is the command's.
+fn change_named(
+    verb: Verb,
+    arguments: &InstallArguments,
+    place: &SettingsPlace<'_>,
+) -> Result<InstallReport> {
+    let (scope, dry_run) = (scope(arguments), arguments.dry_run);
+    install::check_known(&arguments.agents)?;
+    let mut report = empty_report();
+    match arguments.agents.as_slice() {
+        [agent] => report.changes = verb.work()(agent, scope, place, dry_run)?,
+        agents => {
+            for agent in agents {
+                change(verb, agent, scope, place, dry_run, &mut report);
+            }
+        }
+    }
+    Ok(report)
+}
+
+fn scope(arguments: &InstallArguments) -> SettingsScope {
+    if arguments.project {
+        SettingsScope::Project
+    } else {
+        SettingsScope::User
+    }
+}
+
+fn empty_report() -> InstallReport {
+    InstallReport {
+        version: report::VERSION,
+        changes: Vec::new(),
+        skipped: Vec::new(),
+    }
 }
 
 /// One agent whose settings cannot be edited does not keep the others from theirs.

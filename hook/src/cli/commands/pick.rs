@@ -38,11 +38,7 @@ pub fn revert(
         session: Some(message.session.clone()),
         ..request
     };
-    let plan = RevertRequest {
-        dry_run: true,
-        ..request.clone()
-    };
-    let plan = watched(invocation, store, |store| store.revert(&directory, &plan))?;
+    let plan = plan(invocation, store, &directory, &request)?;
     if let Some(how) = hunks {
         return parts::choose(invocation, store, &plan, how);
     }
@@ -78,6 +74,21 @@ pub fn revert(
         store.revert(&directory, &request)
     })?;
     finish(invocation, store, &report, is_part)
+}
+
+fn plan(
+    invocation: &Invocation,
+    store: &mut Store,
+    directory: &Path,
+    request: &RevertRequest,
+) -> Result<OperationReport, Failure> {
+    let request = RevertRequest {
+        dry_run: true,
+        ..request.clone()
+    };
+    Ok(watched(invocation, store, |store| {
+        store.revert(directory, &request)
+    })?)
 }
 
 /// Lets the user choose a message of those that the request may be about; `None` if they leave.

@@ -242,27 +242,9 @@ fn others(repository: &Repository, refs: &Refs, claim: &dyn Fn(Moment) -> GitCla
         .map(|(name, _)| below(name, "refs/remotes/"))
         .collect();
     let gone = gone(repository, refs.head.iter().filter(is_line_asked));
-    let note = |code, (one, many): (&str, &str), names: Vec<String>, end: &str| {
-        (!names.is_empty()).then(|| {
-            let text = format!("{} {end}", named(one, many, quoted(&names)));
-            Note::about(code, text, names)
-        })
-    };
     let removed = |code, at: Option<Moment>, text: &str| {
         at.filter(|at| is_asked(*at)).map(|_| Note::new(code, text))
     };
-    let gone_note = (!gone.is_empty()).then(|| {
-        let was = |(name, commit): &(String, Option<String>)| {
-            format!(
-                "`{name}` (was {})",
-                commit.as_deref().map_or("nothing", short)
-            )
-        };
-        let names = named("branch", "branches", gone.iter().map(was).collect());
-        let text = format!("{names} gone since: no revert makes it again");
-        let about = gone.into_iter().map(|(name, _)| name).collect();
-        Note::about(NoteCode::BranchGone, text, about)
-    });
     [
         note(
             NoteCode::Tags,
@@ -292,11 +274,37 @@ fn others(repository: &Repository, refs: &Refs, claim: &dyn Fn(Moment) -> GitCla
             pushed,
             "which no revert takes back",
         ),
-        gone_note,
+        gone_note(gone),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Returns the note on some names, unless there are none.
+fn note(code: NoteCode, (one, many): (&str, &str), names: Vec<String>, end: &str) -> Option<Note> {
+    if names.is_empty() {
+        return None;
+    }
+    let text = format!("{} {end}", named(one, many, quoted(&names)));
+    Some(Note::about(code, text, names))
+}
+
+/// Returns the note on deleted branches and their last commits, unless there are none.
+fn gone_note(gone: Vec<(String, Option<String>)>) -> Option<Note> {
+    if gone.is_empty() {
+        return None;
+    }
+    let was = |(name, commit): &(String, Option<String>)| {
+        format!(
+            "`{name}` (was {})",
+            commit.as_deref().map_or("nothing", short)
+        )
+    };
+    let names = named("branch", "branches", gone.iter().map(was).collect());
+    let text = format!("{names} gone since: no revert makes it again");
+    let about = gone.into_iter().map(|(name, _)| name).collect();
+    Some(Note::about(NoteCode::BranchGone, text, about))
 }
 
 /// The deleted branches that HEAD went to or came from, with their last commits.

@@ -235,16 +235,7 @@ impl<'a> SnapshotBuilder<'a> {
     ) -> Result<Taken> {
         let sink = Sink::new(self.objects)?.keeping(cache.is_some());
         let capture_key = self.capture_key();
-        let is_stale = tasks.iter().any(|task| {
-            matches!(
-                task,
-                Task::Directory {
-                    names: RememberedNames::AgainBelow,
-                    ..
-                }
-            )
-        });
-        let known = cache.filter(|_| !is_stale && !index.is_new);
+        let known = cache.filter(|_| !tasks.iter().any(reads_names_again) && !index.is_new);
         let Scanned {
             mut overlay,
             touched,
@@ -348,4 +339,15 @@ fn store(sink: &Sink<'_>, bytes: Option<Vec<u8>>) -> Result<Option<ObjectId>> {
         Some(bytes) => sink.add(ObjectKind::Blob, &bytes),
         None => Ok(None),
     }
+}
+
+/// Whether a task reads the names in directories again that the cache knows: then nothing below them is known.
+fn reads_names_again(task: &Task) -> bool {
+    matches!(
+        task,
+        Task::Directory {
+            names: RememberedNames::AgainBelow,
+            ..
+        }
+    )
 }

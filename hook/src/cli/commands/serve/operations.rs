@@ -1,6 +1,6 @@
 //! The methods that change files: an operation is planned, carried out, or applied as planned.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::protocol::{ApplyParameters, OperationName, OperationParameters, PlanResult};
 use ckpt_schema::report::OperationReport;
@@ -99,6 +99,23 @@ pub fn operate(
     )?)
 }
 
+/// Refuses ids that are not whole, if that is asked for.
+fn check_exact(
+    context: &RequestContext<'_>,
+    directory: &Path,
+    asked: &OperationParameters,
+) -> Result<(), RequestError> {
+    if !asked.exact {
+        return Ok(());
+    }
+    let mut store = context.open()?;
+    let ids = [&asked.message, &asked.step, &asked.session, &asked.id];
+    for id in ids.into_iter().flatten() {
+        store.check_exact(directory, id)?;
+    }
+    Ok(())
+}
+
 fn run(
     context: &RequestContext<'_>,
     asked: OperationParameters,
@@ -107,42 +124,27 @@ fn run(
     refuse_useless(&asked, dry_run)?;
     let (on_conflict, unclear) = (on_conflict(&asked)?, unclear(&asked)?);
     let directory = context.directory(asked.workspace.as_deref())?;
-    if asked.exact {
-        let mut store = context.open()?;
-        let ids = [&asked.message, &asked.step, &asked.session, &asked.id];
-        for id in ids.into_iter().flatten() {
-            store.check_exact(&directory, id)?;
-        }
-    }
+    check_exact(context, &directory, &asked)?;
     let only: Vec<PathBuf> = asked.only.iter().map(|path| directory.join(path)).collect();
-    let (force, git, session, contents) = (asked.force, asked.git, asked.session, asked.contents);
     match asked.operation {
         OperationName::Revert => {
             let request = RevertRequest {
                 message: asked.message.unwrap_or_default(),
                 alone: asked.alone,
                 step: asked.step,
-                session,
+                session: asked.session,
                 only,
                 on_conflict: on_conflict.unwrap_or_default(),
                 unclear,
                 dry_run,
-                contents,
-                force,
-                git,
+                contents: asked.contents,
+                force: asked.force,
+                git: asked.git,
             };
             context.watched(|store| store.revert(&directory, &request))
         }
         OperationName::Redo | OperationName::Unrevert => {
-            let request = RedoRequest {
-                session,
-                all: asked.operation == OperationName::Unrevert,
-                on_conflict,
-                dry_run,
-                contents,
-                force,
-                git,
-            };
+            let request = redo_request(asked, on_conflict, dry_run);
             context.watched(|store| store.redo(&directory, &request))
         }
         OperationName::Restore => {
@@ -150,19 +152,35 @@ fn run(
                 id: asked.id.unwrap_or_default(),
                 paths: only,
                 dry_run,
-                contents,
-                force,
-                git,
+                contents: asked.contents,
+                force: asked.force,
+                git: asked.git,
             };
             context.watched(|store| store.restore(&directory, &request))
         }
         OperationName::Undo => {
-            let asked = Undo {
+            let undone = Undo {
                 dry_run,
-                force,
-                contents,
+                force: asked.force,
+                contents: asked.contents,
             };
-            context.watched(|store| Ok::<_, Failure>(undo(store, &directory, asked)?.0))
+            context.watched(|store| Ok::<_, Failure>(undo(store, &directory, undone)?.0))
         }
+    }
+}
+
+fn redo_request(
+    asked: OperationParameters,
+    on_conflict: Option<OnConflict>,
+    dry_run: bool,
+) -> RedoRequest {
+    RedoRequest {
+        session: asked.session,
+        all: asked.operation == OperationName::Unrevert,
+        on_conflict,
+        dry_run,
+        contents: asked.contents,
+        force: asked.force,
+        git: asked.git,
     }
 }

@@ -1,8 +1,10 @@
-//! The rooms of a crate stand in an order, and each imports only rooms below it: so no circle can come back. No file is
-//! longer than a reader holds in mind. A type's name has one meaning.
+//! The rooms of a crate stand in an order, and each imports only rooms below it: so no circle can come back. A type's
+//! name has one meaning.
 //!
 //! A room is a top-level module. The roof is `lib.rs` or `main.rs`: it may import every room, and no room may import a name
 //! that only the roof has.
+
+mod lengths;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,14 +13,8 @@ use std::path::{Path, PathBuf};
 /// What the roof is called in an order: the last room.
 const ROOF: &str = "roof";
 
-/// The folders with code, from the repository's top.
-const CODE: &[&str] = &["bench", "fuzz", "hook", "schema", "store", "tests"];
-
 /// The folders whose types' names are unique: the product, and the harness that all tests share.
 const NAMED: &[&str] = &["hook/src", "schema/src", "store/src", "tests/testing"];
-
-/// The most lines of a file.
-const MOST_LINES: usize = 600;
 
 /// A crate whose rooms have an order.
 struct House {
@@ -350,38 +346,6 @@ fn every_room_imports_only_rooms_below_it() {
             );
         }
     }
-}
-
-/// Lists the files of code at or below a folder that are too long, with their lines.
-fn long_files(folder: &Path, found: &mut Vec<(PathBuf, usize)>) {
-    for entry in fs::read_dir(folder).expect("a readable folder") {
-        let path = entry.expect("a readable folder").path();
-        if path.is_dir() {
-            if path.file_name().is_some_and(|name| name != "target") {
-                long_files(&path, found);
-            }
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let lines = fs::read_to_string(&path)
-                .expect("code is text")
-                .lines()
-                .count();
-            if lines > MOST_LINES {
-                found.push((path, lines));
-            }
-        }
-    }
-}
-
-#[test]
-fn no_file_is_too_long() {
-    let mut found = Vec::new();
-    for folder in CODE {
-        long_files(&repository().join(folder), &mut found);
-    }
-    assert!(
-        found.is_empty(),
-        "more than {MOST_LINES} lines; split them by meaning: {found:#?}"
-    );
 }
 
 /// Returns the names of the types that a file's modules define. A stand-in for other systems than this one has the name of
