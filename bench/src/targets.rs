@@ -20,7 +20,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns by how much it is missed, as a part of the limit; none where it is met.
+    /// Returns by how much it is missed, as a part of the limit; `None` if it is met.
     pub fn missed_by(&self) -> Option<f64> {
         let over = if self.is_least {
             self.limit - self.measured

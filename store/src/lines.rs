@@ -43,7 +43,7 @@ pub fn count(old: &[u8], new: &[u8]) -> Option<(u64, u64)> {
     ))
 }
 
-/// Returns the lines that differ, in order, each with `context` lines around it, as a unified diff has them; none where a side is
+/// Returns the lines that differ, in order, each with `context` lines around it, as a unified diff has them; `None` if a side is
 /// binary, too large, or has too many lines to be compared in order.
 pub fn hunks(old: &str, new: &str, context: u32) -> Option<Vec<Hunk>> {
     if !has_lines(old.as_bytes()) || !has_lines(new.as_bytes()) {

@@ -1,4 +1,4 @@
-//! The careful hand: every kind over every kind, nothing outside, nobody's edit lost, whole after any crash.
+//! Applying a plan: every kind over every kind, nothing outside, nobody's edit lost, whole after any crash.
 
 #![expect(
     clippy::print_stdout,

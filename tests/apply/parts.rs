@@ -70,7 +70,7 @@ pub fn command(wrapper: &[String], part: &Part, folder: &Path) -> Command {
     command
 }
 
-/// Plays a part to its end and asserts that it went well; as this user where the test runs as root, else as whoever runs it.
+/// Plays a part to its end and asserts that it went well; as this user where the test runs as root, else as the user who runs it.
 #[track_caller]
 pub fn play(part: &Part, folder: &Path, user: Option<u32>) {
     let user = user.filter(|_| rustix::process::geteuid().is_root());

@@ -26,7 +26,7 @@ fn all_installs_into_the_agents_that_are_there_and_says_which_are_not() {
     assert!(
         run.stdout
             .contains("gemini-cli: left out: no program `gemini`"),
-        "and it is told: {run}"
+        "and it is reported: {run}"
     );
     let run = world.run(&["uninstall", "--all"], b"").exits(0);
     assert!(
@@ -76,7 +76,7 @@ fn settings_that_cannot_be_edited_do_not_keep_the_other_agents_from_theirs() {
     );
     assert!(
         run.stdout.contains("claude-code: failed"),
-        "and this one is told: {run}"
+        "and this one is reported: {run}"
     );
     let text = fs::read_to_string(world.home().join(".claude/settings.json")).expect("it is there");
     assert_eq!(text, "{ broken", "it was left alone");
@@ -136,7 +136,7 @@ fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
         "hint: `ckpt-hook install gemini-cli`",
         "! hook: `hook_deadline` is 60 s, but agents wait for at most 30 s",
     ] {
-        assert!(run.stdout.contains(line), "`{line}` is told: {run}");
+        assert!(run.stdout.contains(line), "`{line}` is reported: {run}");
     }
     let settings = world.home().join(".claude/settings.json");
     let text = fs::read_to_string(&settings).expect("it is there");
@@ -158,7 +158,7 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
     let told = |lines: &[&str], code: i32| {
         let run = world.run(&["doctor"], b"").exits(code);
         for line in lines {
-            assert!(run.stdout.contains(line), "`{line}` is told: {run}");
+            assert!(run.stdout.contains(line), "`{line}` is reported: {run}");
         }
     };
     told(

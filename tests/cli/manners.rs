@@ -485,7 +485,7 @@ fn a_first_snapshot_that_is_late_goes_on_without_the_hook() {
 
 #[test]
 fn status_says_that_the_first_snapshot_goes_on_until_it_is_done() {
-    // Whoever takes a snapshot holds the lock of the workspace's folder: the test takes it before the one in the background does.
+    // A process that takes a snapshot holds the lock of the workspace's folder: the test takes it before the one in the background does.
     let (world, lock) = (0..50)
         .find_map(|_| late_and_locked())
         .expect("the test is once the first");
@@ -511,7 +511,7 @@ fn status_says_that_the_first_snapshot_goes_on_until_it_is_done() {
     );
 }
 
-/// Returns a world whose first snapshot is late and not done, and the lock for which it waits; none where it was done already.
+/// Returns a world whose first snapshot is late and not done, and the lock for which it waits; `None` if it was done already.
 fn late_and_locked() -> Option<(Sandbox, File)> {
     let world = Sandbox::new();
     world.write("file", "x");

@@ -188,7 +188,7 @@ fn it_tells_what_another_process_does_as_it_happens() {
         .map(|line| line.expect("it goes on"))
         .filter_map(|line| serde_json::from_str::<Value>(&line).ok())
         .find(|told| told["type"] == "message")
-        .expect("it is told");
+        .expect("it is reported");
     check(&world, "notification", &told);
     assert_eq!(told["message"]["prompt"], "more");
 }

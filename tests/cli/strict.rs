@@ -1,4 +1,4 @@
-//! `--strict`: whoever asks for it hears of every event that was not recorded.
+//! `--strict` reports every event that was not recorded.
 
 use serde_json::json;
 

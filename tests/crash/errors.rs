@@ -48,7 +48,7 @@ pub fn touches_files((name, _): &Point) -> bool {
         .contains(&name.as_str())
 }
 
-/// Whoever said that all is done has done it, and a failure to begin left everything as it was.
+/// What was reported as done is done, and a failure to begin left everything as it was.
 pub fn assert_honest(world: &Sandbox, run: &Run, before: &Tree, after: &Tree, what: &str) {
     assert_whole(world, before, after, what);
     match run.code {

@@ -13,7 +13,7 @@ pub struct Case {
     pub command: &'static [&'static str],
     /// A command that comes to the same, whether the killed one had begun or not.
     pub again: &'static [&'static str],
-    /// The way back to what was there before the command; none where it is that of the last operation.
+    /// The way back to what was there before the command; `None` if it is that of the last operation.
     pub back: Option<&'static [&'static str]>,
 }
 

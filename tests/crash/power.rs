@@ -36,7 +36,7 @@ struct Device {
 }
 
 impl Device {
-    /// Makes it; none where it cannot be made here.
+    /// Makes it; returns `None` if it cannot be made here.
     fn new(mount: MountCall) -> Option<Self> {
         let device = Self {
             folder: tempfile::tempdir().expect("a scratch directory"),

@@ -47,7 +47,7 @@ impl Disk {
         }
     }
 
-    /// Carries out a plan, as strictly as the careful hand: removals first, deepest first, and never a file by the way.
+    /// Carries out a plan, as strictly as `apply` does: removals first, deepest first, and never a file by the way.
     pub fn apply(&mut self, items: &[Item]) {
         let planned = || {
             items

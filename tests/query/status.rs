@@ -313,7 +313,7 @@ fn a_damaged_row_is_named_and_hides_nothing_else() {
     assert_eq!(
         (status.revert_point.as_deref(), status.messages_hidden.len()),
         (Some("m2"), 2),
-        "what can be read is told"
+        "what can be read is reported"
     );
     let told: Vec<String> = status
         .latest_diagnostics

@@ -158,7 +158,7 @@ fn an_event_goes_on_where_the_last_snapshot_is_lost_beyond_healing() {
         let told = world.status().latest_diagnostics;
         assert!(
             told.iter().any(|told| told.message.contains("is lost")),
-            "and the loss is told: {told:?}"
+            "and the loss is reported: {told:?}"
         );
         world.step(|world| {
             world.write("a/same", "2\n");

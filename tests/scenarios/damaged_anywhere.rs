@@ -180,7 +180,7 @@ fn one(kind: &(String, usize), at: usize, is_warm: bool) {
     check(&mut world, "m1", &first.into(), &what);
 }
 
-/// Opens the store as the next process does; none where it is refused, which changes nothing.
+/// Opens the store as the next process does; `None` if it is refused, which changes nothing.
 fn reopened(mut world: World) -> Option<World> {
     world
         .try_reopen(Settings::default())

@@ -96,7 +96,7 @@ fn a_turn_that_was_lost_since_the_disk_was_full_is_told_while_it_is_full_and_aft
                 .notes
                 .iter()
                 .any(|note| note.contains("not recorded")),
-            "and what was not is told: {report:?}"
+            "and what was not is reported: {report:?}"
         );
     });
 }

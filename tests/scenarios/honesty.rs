@@ -165,7 +165,7 @@ fn a_command_that_fails_after_it_finished_an_interrupted_operation_says_what_it_
             .notes()
             .iter()
             .any(|note| note.contains("finished the revert")),
-        "which is told: {:?}",
+        "which is reported: {:?}",
         error.notes()
     );
     let failed = ckpt_store::Error::failed("it").after(["something was done".to_owned()]);
@@ -209,7 +209,7 @@ fn an_error_after_the_files_went_back_leaves_the_operation_open_and_the_report_a
             .notes
             .iter()
             .any(|note| note.contains("the next command or message finishes it")),
-        "what remains to be done is told: {:?}",
+        "what remains to be done is reported: {:?}",
         report.notes
     );
     assert_eq!(report.files[0].result, FileResult::Done, "{report:?}");

@@ -70,7 +70,7 @@ fn rows_that_were_lost_are_noticed_and_what_they_knew_is_neither_the_users_nor_t
         );
         assert!(
             report.notes.iter().any(|note| note.contains("were lost")),
-            "which is told: {:?}",
+            "which is reported: {:?}",
             report.notes
         );
     }
@@ -94,5 +94,5 @@ fn a_revert_that_comes_first_notices_it_too_and_no_loss_is_seen_where_there_is_n
     let report = world.revert("m1");
     assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
     assert!(world.exists("b"), "nobody knows who made it");
-    assert!(says_so(&mut world), "and that is told");
+    assert!(says_so(&mut world), "and that is reported");
 }

@@ -38,7 +38,7 @@ fn what_was_edited_after_it_was_hidden_is_kept_and_named() {
     assert_eq!(
         paths_with(&report, FileResult::Conflict),
         ["secret"],
-        "and it is told: {report:?}"
+        "and it is reported: {report:?}"
     );
 }
 

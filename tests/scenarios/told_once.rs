@@ -80,7 +80,7 @@ fn a_message_without_a_single_step_names_the_files_that_differ_and_are_taken_for
         .notes
         .iter()
         .find(|note| note.contains("no step was recorded"))
-        .unwrap_or_else(|| panic!("it is told: {:?}", report.notes));
+        .unwrap_or_else(|| panic!("it is reported: {:?}", report.notes));
     assert!(
         note.ends_with("these files have changed since and count as yours: `a`, `new`"),
         "neither the agent\u{2019}s nor what is as it was then: {note}"
@@ -111,7 +111,7 @@ fn a_message_without_a_step_is_told_of_by_the_revert_that_hides_it_and_by_no_lat
     let report = world.revert("m1");
     assert!(
         !has(&report.notes, "no step was recorded"),
-        "it was told: {:?}",
+        "it was reported: {:?}",
         report.notes
     );
 }

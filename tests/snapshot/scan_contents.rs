@@ -259,7 +259,7 @@ fn a_large_file_is_a_gap_unless_it_is_tracked_or_about_to_be_replaced() {
         ["large TooLarge"],
         "untracked and too large"
     );
-    assert_eq!(taken.gaps[0].size, Some(2000), "its size is told");
+    assert_eq!(taken.gaps[0].size, Some(2000), "its size is reported");
     assert_eq!(
         world.names(&taken),
         ["tracked"],

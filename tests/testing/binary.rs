@@ -243,7 +243,7 @@ pub fn finish(command: &mut Command, stdin: &[u8]) -> Run {
 /// What a command did: displayed whole, for snapshots and for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The exit code; none where a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// What it wrote on stdout.
     pub stdout: String,

@@ -308,7 +308,7 @@ struct Reader<'a> {
     files: DiskFiles,
     roots: &'a [(PathBuf, Inode)],
     events: Vec<DiskEvent>,
-    /// Where each descriptor reads and writes next; none where it appends.
+    /// Where each descriptor reads and writes next; `None` if it appends.
     places: BTreeMap<String, Option<usize>>,
 }
 

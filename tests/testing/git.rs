@@ -1,4 +1,4 @@
-//! The real git: a user who has a name and no settings, whoever runs the tests.
+//! The real git: a user who has a name and no settings, no matter who runs the tests.
 
 use std::path::Path;
 use std::process::{Command, Output};

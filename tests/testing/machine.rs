@@ -115,7 +115,7 @@ impl Machine {
         command
     }
 
-    /// From now on whoever is root here may no more than any owner of the files, or may all again.
+    /// From now on root may no more than any owner of the files, or may all again.
     pub fn give_up_rights(&mut self, give_up: bool) {
         self.has_rights = !give_up;
     }

@@ -36,7 +36,7 @@ pub struct Call<'t> {
 }
 
 impl<'t> Call<'t> {
-    /// Reads a line of a trace; none where it is the second half of a call that another thread interrupted, or no call at all.
+    /// Reads a line of a trace; `None` if it is the second half of a call that another thread interrupted, or no call at all.
     pub fn read(line: &'t str) -> Option<Self> {
         let (thread, call) = line.split_once(' ')?;
         let (name, rest) = call.trim_start().split_once('(')?;

@@ -23,7 +23,7 @@ pub struct TimeContext {
 }
 
 impl TimeContext {
-    /// Returns the times of this machine; of UTC where the time zone cannot be told.
+    /// Returns the times of this machine; of UTC if the time zone is unknown.
     pub fn local(now: Milliseconds) -> Self {
         Self {
             now,

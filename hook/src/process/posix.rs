@@ -118,7 +118,7 @@ pub fn outlive_interrupts() {
     }
 }
 
-/// Returns whether whoever started this process made it ignore a signal.
+/// Returns whether the parent process made this one ignore a signal.
 pub fn is_ignored(signal: libc::c_int) -> bool {
     // SAFETY: all bits zero is a valid `sigaction`.
     let mut action: libc::sigaction = unsafe { zeroed() };

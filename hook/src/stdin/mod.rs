@@ -131,7 +131,7 @@ mod tests {
         let mut stdin = io::repeat(b'x');
         assert!(
             read_payload(&mut stdin).expect("readable").is_cut,
-            "it is told that the end is missing"
+            "it says that the end is missing"
         );
     }
 }

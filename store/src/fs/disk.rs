@@ -54,7 +54,7 @@ impl Stamp {
     }
 
     /// Returns whether a file was changed, compared with an earlier stamp of it, and its time does not say so yet. The kernel
-    /// cuts a file off first and notes the time then, and whoever looks in between sees the old time with the new size.
+    /// cuts a file off first and notes the time then, and a process that looks in between sees the old time with the new size.
     pub fn is_between_change_and_time(&self, before: &Self) -> bool {
         let is_same = self.inode == before.inode && self.ctime == before.ctime;
         is_same && (self.size < before.size || self.mode != before.mode)

@@ -16,7 +16,7 @@ const FILE: &str = "reserve";
 /// How much room is kept, in bytes.
 const SIZE: usize = 16 << 10;
 
-/// Returns what is noted; none where there is no reserve. Of a file without a note one byte is read.
+/// Returns what is noted; `None` if there is no reserve. Of a file without a note one byte is read.
 pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
     let path = directory.join(FILE);
     let mut first = [0; 1];

@@ -24,7 +24,7 @@ const LONGEST_ANSWER: usize = 1 << 20;
 pub(crate) struct WatcherClient(UnixStream);
 
 impl WatcherClient {
-    /// Returns the watcher of a store; none where there is none. That takes one system call.
+    /// Returns the watcher of a store, or `None` if none is running. This takes one system call.
     pub fn find(store: &Path) -> Option<Self> {
         let socket = store.join(SOCKET);
         let metadata = socket.symlink_metadata().ok()?;
@@ -34,7 +34,7 @@ impl WatcherClient {
         connected(&socket).map(Self)
     }
 
-    /// Returns what it says; none where it says nothing in time, or nothing that makes sense.
+    /// Returns its answer, or `None` if no valid answer comes in time.
     pub fn ask(self, question: &Question<'_>) -> Option<Answer> {
         let Self(mut stream) = self;
         let end = Instant::now() + PATIENCE;
@@ -56,7 +56,7 @@ impl WatcherClient {
     }
 }
 
-/// Connects without waiting: a watcher that was stopped takes nobody in any more. Whoever is not the user is not asked.
+/// Connects without waiting: a watcher that is stopping accepts no connections. Another user's process is not asked.
 fn connected(socket: &Path) -> Option<UnixStream> {
     let address = SocketAddrUnix::new(socket).ok()?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

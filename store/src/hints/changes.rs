@@ -50,7 +50,7 @@ impl ChangeTimes {
         }
     }
 
-    /// Returns where something may have changed after a moment; none where that can be anywhere.
+    /// Returns where something may have changed after a moment; `None` if that can be anywhere.
     pub fn since(&self, moment: u64) -> Option<ChangedPlaces> {
         if moment < self.forgotten || moment > self.now {
             return None;

@@ -8,7 +8,7 @@ const MAGIC: &[u8] = b"ckpt-hook 1";
 /// How many digits name a watch.
 const DIGITS: usize = 32;
 
-/// A moment of one watch of one directory: what came until then was told.
+/// A moment of one watch of one directory: all events until then are in the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WatchToken {
     /// Names the watch, which ends with its process, and where it is in doubt.
@@ -143,7 +143,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
 
-/// None where it makes no sense; some none where it is empty.
+/// `None` if it is not valid; `Some(None)` if it is empty.
 fn token(bytes: &[u8]) -> Option<Option<WatchToken>> {
     match text(bytes)? {
         "" => Some(None),

@@ -116,7 +116,7 @@ impl WatcherServer {
         Ok(())
     }
 
-    /// Waits until somebody asks, or something is told; returns whether it is to end.
+    /// Waits for a question or an event, and returns whether the watcher is to end.
     fn wait(&self, end: Option<BorrowedFd<'_>>) -> std::io::Result<bool> {
         let left = self.limits.idle.saturating_sub(self.asked.elapsed());
         let timeout = Timespec::try_from(left).ok();
@@ -137,7 +137,7 @@ impl WatcherServer {
         Ok(end.is_some() && !polled[0].revents().is_empty())
     }
 
-    /// Answers one question; whoever asks something else, or too slowly, or is another user, gets no answer.
+    /// Answers one question; a client that asks something else, or too slowly, or is another user's, gets no answer.
     fn answer(&mut self, stream: &UnixStream) {
         let is_own = socket_peercred(stream).is_ok_and(|peer| peer.uid.as_raw() == user());
         let is_ready = stream.set_nonblocking(false).is_ok()
@@ -153,7 +153,7 @@ impl WatcherServer {
         self.asked = Instant::now();
         let answer = self.answer_to(&question).encode();
         let mut stream = stream;
-        // Whoever went away wants no answer.
+        // A client that went away needs no answer.
         let _ = stream.write_all(&answer);
         let _ = stream.shutdown(Shutdown::Both);
     }

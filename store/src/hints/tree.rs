@@ -1,7 +1,7 @@
 //! One directory with all that is below it, as the kernel tells of changes there (`inotify(7)`). This module does IO; it reads.
 //!
-//! A directory is watched first and read then, so that nothing comes between. Where something cannot be watched, or is told of only
-//! in part, the watch ends: whoever asks is told that anything may have changed.
+//! A directory is watched first and read then, so that nothing comes between. Where something cannot be watched, or is reported only
+//! in part, the watch ends: the answer is then that anything may have changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -20,7 +20,7 @@ use super::protocol::{Answer, ChangedPlaces, WatchToken};
 use crate::fs::disk;
 use crate::model::path::join;
 
-/// What is told of a directory and of what stands in it.
+/// The events that are asked for of a directory and its entries.
 const OF_INTEREST: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::CREATE)
@@ -82,7 +82,7 @@ impl WatchTree {
         }
     }
 
-    /// Returns what becomes readable when something is told.
+    /// Returns the descriptor that becomes readable when there are events.
     pub fn queue(&self) -> BorrowedFd<'_> {
         self.queue.as_fd()
     }
@@ -97,7 +97,7 @@ impl WatchTree {
         self.root == root
     }
 
-    /// Returns what may have changed since a token. What was told until now is taken in before.
+    /// Returns what may have changed since a token. It takes in all events until now first.
     pub fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
         self.take_in()?;
         if identity_of(&self.root) != Some(self.identity) {
@@ -131,7 +131,7 @@ impl WatchTree {
         }
     }
 
-    /// Returns the next events; none where there are no more for now.
+    /// Returns the next events, or `None` if there are no more for now.
     fn told(&self) -> Result<Vec<KernelEvent>, WatchEnd> {
         let mut room = [MaybeUninit::uninit(); 16 << 10];
         let mut reader = Reader::new(&self.queue, &mut room);

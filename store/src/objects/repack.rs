@@ -55,7 +55,7 @@ pub(crate) fn list(objects: &Objects) -> Result<Vec<OldPack>> {
     own.filter_map(|pack| {
         let path = directory.join(pack.name());
         let metadata = match fs::metadata(&path) {
-            // Whoever joined it with others has written them first.
+            // The process that joined it with others has written them first.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             metadata => metadata.context(|| format!("cannot find `{}`", path.display())),
         };

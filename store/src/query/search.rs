@@ -1,4 +1,4 @@
-//! A search of what messages changed, in portions: whoever searches as somebody types cannot wait for all of it.
+//! A search of what messages changed, in portions: a search while somebody types cannot wait for all of it.
 
 use std::path::Path;
 

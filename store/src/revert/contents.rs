@@ -48,7 +48,7 @@ struct ContentReader<'a> {
 }
 
 impl ContentReader<'_> {
-    /// Returns the bytes of a state; none where it has none, or they are not stored or damaged.
+    /// Returns the bytes of a state, or `None` if it has no bytes, or they are damaged or not stored.
     fn read(&mut self, state: State) -> Option<Content> {
         let blob = state?.blob?;
         let size = match self.plan.blobs.get(&blob) {
@@ -88,7 +88,7 @@ fn content(bytes: Vec<u8>) -> Content {
     }
 }
 
-/// Returns the lines that differ; none where a side is not text or is left out. A side that is not there has no lines.
+/// Returns the lines that differ; `None` if a side is not text or is left out. A side that is not there has no lines.
 fn hunks(before: Option<&Content>, after: Option<&Content>) -> Option<Vec<Hunk>> {
     let (before, after) = (text(before)?, text(after)?);
     lines::hunks(before, after, CONTEXT)

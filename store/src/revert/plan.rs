@@ -367,7 +367,7 @@ fn plan_targets(
     )
 }
 
-/// Plans to make paths exactly what they were, whoever changed them since: `restore`.
+/// Plans to make paths exactly what they were, no matter who changed them since: `restore`.
 pub(crate) fn plan_exactly(
     snapshots: &Snapshots,
     wanted: &PathStates,

@@ -82,7 +82,7 @@ pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
     if open.is_empty() {
         return Ok(Vec::new());
     }
-    // Whoever carries one out holds the lock.
+    // The process that carries one out holds the lock.
     let is_under_way = place.lock(Duration::ZERO).is_err();
     let sentence = |row: &sessions::OperationRow| {
         let name = format!("the {} `{}`", row.kind.name(), super::short(&row.id));
@@ -281,7 +281,7 @@ fn blobs_that_are_lost(
         .collect())
 }
 
-/// Returns why the snapshot before an operation does not lead back to what is still to go; none where it does, maybe since what of
+/// Returns why the snapshot before an operation does not lead back to what is still to go; `None` if it does, maybe since what of
 /// its trees is as it was is stored anew.
 fn way_that_is_lost(
     store: &Store,

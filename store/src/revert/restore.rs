@@ -1,4 +1,4 @@
-//! `restore`: makes paths exactly what a captured state holds, whoever changed them since. The operation's snapshot
+//! `restore`: makes paths exactly what a captured state holds, no matter who changed them since. The operation's snapshot
 //! holds the present state, so this can be undone like every operation.
 
 use std::collections::BTreeMap;

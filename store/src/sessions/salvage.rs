@@ -307,7 +307,7 @@ mod tests {
         let salvaged = salvage(directory.path(), &path).expect("most of it is readable");
         assert!(
             salvaged.damaged.contains(&"messages".to_owned()),
-            "it is told: {salvaged:?}"
+            "it is reported: {salvaged:?}"
         );
         assert_eq!(count(directory.path(), "sessions"), 2000, "another table");
         let messages = count(directory.path(), "messages");

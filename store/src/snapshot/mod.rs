@@ -205,7 +205,7 @@ impl Snapshots {
         check::check(&self.objects, roots, goes_on)
     }
 
-    /// Makes indexes of packs again that are damaged or missing, and returns the packs' names. To be called by whoever holds the
+    /// Makes indexes of packs again that are damaged or missing, and returns the packs' names. The caller holds the
     /// workspace's lock.
     pub(crate) fn rebuild_indexes(&self) -> Result<Vec<PathBuf>> {
         rebuild_indexes(&self.objects.packs())

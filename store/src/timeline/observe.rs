@@ -219,7 +219,7 @@ fn patch_or_loss(
     }
 }
 
-/// What is noted of a step whose changes cannot be told since the snapshot before them is lost.
+/// What is noted of a step whose changes are unknown because the snapshot before them is lost.
 pub(crate) const LOST: &str = "the snapshot before it was lost: the store is damaged";
 
 /// Sorts gaps by path. The scan finds them in the order in which its threads do, and two observations of the same state must be

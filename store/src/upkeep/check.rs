@@ -47,13 +47,7 @@ pub(crate) fn check(store: &mut Store, all: bool) -> Vec<Finding> {
     for id in workspaces {
         match workspace(store, id, all, &goes_on, &mut sum) {
             Ok(found) => findings.extend(found),
-            Err(error) => {
-                let causes: Vec<String> = [error.to_string()]
-                    .into_iter()
-                    .chain(error.causes())
-                    .collect();
-                findings.push(finding("error", causes.join(": ")));
-            }
+            Err(error) => findings.push(finding("error", error.with_causes())),
         }
     }
     findings.insert(0, sum.finding());

@@ -49,7 +49,7 @@ fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> 
             deadline.saturating_duration_since(Instant::now())
         })
     };
-    // Whoever has no deadline need not wait for another who does the same.
+    // A caller without a deadline need not wait for another who does the same.
     let patience = deadline.map_or(Duration::ZERO, |_| left());
     let _settling = layout::lock_settling(&place.folder, patience)?;
     let snapshots = place.snapshots()?;

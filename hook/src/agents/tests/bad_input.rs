@@ -178,7 +178,7 @@ fn a_known_event_without_a_session_is_a_problem() {
         assert_eq!(
             parsed.problems,
             ["an event of `claude-code` came without a usable `session_id`"],
-            "it is told"
+            "it is reported"
         );
     }
 }
@@ -276,7 +276,7 @@ fn what_stands_before_a_break_is_kept() {
     assert_eq!(
         parsed.problems,
         ["the payload of `claude-code` is not a whole JSON object"],
-        "it is told"
+        "it is reported"
     );
 }
 
@@ -332,7 +332,7 @@ fn the_command_line_names_the_event_where_the_payload_does_not() {
     assert_eq!(
         parsed.problems,
         ["the payload of `claude-code` does not name its event"],
-        "without one it is told"
+        "without one it is reported"
     );
 }
 

@@ -256,7 +256,7 @@ fn a_plugin_may_be_told_odd_things() {
     assert_eq!(
         parsed.problems,
         ["an event of `opencode` came without a usable `sessionID`"],
-        "it is told"
+        "it is reported"
     );
     let payload = json!({"hook": "agent_end", "ctx": {"sessionId": "s", "cwd": ""}});
     assert_eq!(kinds("pi", None, &payload), [TurnEnd], "Pi's names");

@@ -36,7 +36,7 @@ pub struct Condenser {
     /// What is left out from now on.
     dropping: Dropping,
     place: StringState,
-    /// How much of the string that is being read is kept; none where its rest is left out.
+    /// How much of the string that is being read is kept; `None` if its rest is left out.
     of_string: Option<usize>,
     is_cut: bool,
 }

@@ -151,7 +151,7 @@ fn end_with_now(
 }
 
 /// Replaces versions of which the bytes cannot be read, because they were pruned or are too large, by what came after them, which nobody
-/// is known to have written: which of its lines were already there cannot be told any more.
+/// is known to have written: which of its lines were already there is unknown by now.
 fn set_aside_unreadable(versions: &mut [WrittenVersion], is_readable: impl Fn(ObjectId) -> bool) {
     let mut next = None;
     for written in versions.iter_mut().rev() {

@@ -102,7 +102,7 @@ pub(crate) fn plan(movement: GitMove<'_>) -> Vec<GitItem> {
     towards(movement, heads, index)
 }
 
-/// Plans to move it exactly to the captured state, whoever changed it since: `restore`.
+/// Plans to move it exactly to the captured state, no matter who changed it since: `restore`.
 pub(crate) fn plan_exactly(
     wanted: &GitStateRow,
     now: &GitStateRow,

@@ -116,7 +116,7 @@ impl Expectation {
     }
 }
 
-/// Returns, for the user, which paths differ and why, as one sentence without its end; none where nothing differs.
+/// Returns, for the user, which paths differ and why, as one sentence without its end; `None` if nothing differs.
 pub(super) fn in_words(receipt: &Receipt) -> Option<String> {
     let mut by_reason: BTreeMap<DifferenceReason, Vec<&str>> = BTreeMap::new();
     for difference in &receipt.differences {
@@ -133,7 +133,7 @@ pub(super) fn in_words(receipt: &Receipt) -> Option<String> {
     (!parts.is_empty()).then(|| format!("not as it was then: {}", parts.join("; ")))
 }
 
-/// Returns what the row of an operation says of a comparison that was made later, by whoever finished it.
+/// Returns what the row of an operation says of a comparison that was made later, by the process that finished it.
 pub(super) fn told_later(compared: &Result<Option<Receipt>>) -> Option<Note> {
     let note = |receipt: &Receipt| {
         let text = format!("finished later; {}", in_words(receipt)?);
@@ -386,7 +386,7 @@ impl ReceiptComparison<'_> {
         if change.row.step_id.is_none() {
             return Actor::Nobody;
         }
-        // A restore puts a path back whoever changed it.
+        // A restore puts a path back no matter who changed it.
         if self.expectation.session.is_none() {
             return Actor::Asked;
         }

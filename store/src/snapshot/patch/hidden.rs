@@ -17,8 +17,8 @@ const SCAN: Milliseconds = 600_000;
 /// How much of the hidden files is read. Beyond that, only a different size counts as a change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
-    /// Files that were not touched since are passed over: nanoseconds since the epoch.
-    since: i64,
+    /// Files that were not touched since this moment are passed over: nanoseconds since the epoch. With `None`, no file is.
+    since: Option<i64>,
     /// The number of files.
     files: usize,
     /// The number of bytes.
@@ -28,7 +28,7 @@ pub(crate) struct Budget {
 impl Budget {
     /// All of it, whatever it takes.
     pub const ALL: Self = Self {
-        since: i64::MIN,
+        since: None,
         files: usize::MAX,
         bytes: u64::MAX,
     };
@@ -37,7 +37,7 @@ impl Budget {
     /// just been unpacked.
     pub fn of_event(since: Milliseconds) -> Self {
         Self {
-            since: since.saturating_sub(SCAN).saturating_mul(1_000_000),
+            since: Some(since.saturating_sub(SCAN).saturating_mul(1_000_000)),
             files: 512,
             bytes: 64 << 20,
         }
@@ -60,7 +60,8 @@ pub(crate) fn rewritten(
         let (Some(old), Some(stamp)) = (change.old, stamp) else {
             continue;
         };
-        if !old.is_stored() || (stamp.mtime < budget.since && stamp.ctime < budget.since) {
+        let is_untouched = |since| stamp.mtime < since && stamp.ctime < since;
+        if !old.is_stored() || budget.since.is_some_and(is_untouched) {
             continue;
         }
         bytes += stamp.size;

@@ -35,7 +35,7 @@ pub(super) struct Hint {
 }
 
 impl Hint {
-    /// Asks the watcher; none where there is none, or it missed something before.
+    /// Asks the watcher. Returns `None` if there is no watcher, or it missed something before.
     pub fn ask(folder: &Path, scene: &SnapshotBuilder<'_>) -> Option<Self> {
         if scene.is_remote {
             return None;

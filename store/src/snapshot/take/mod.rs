@@ -50,7 +50,7 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
         .is_some_and(|cache| scene.holds_all(cache, &boot));
     let cache = cache.filter(|cache| is_trusted || scene.verify(cache));
     let index = UserIndex::look(scene.location.as_ref(), cache.as_ref(), scene.now);
-    // Before anything is looked at: what comes from now on is told the next time.
+    // Before anything is looked at: what comes from now on is in the next answer.
     let hint = match request.only_around {
         None => Hint::ask(folder, &scene),
         Some(_) => None,
@@ -274,7 +274,7 @@ impl<'a> SnapshotBuilder<'a> {
             // A cache that cannot be written makes the next snapshot slower; this one is safe.
             is_written = Cache::write(folder, &header, &overlay).is_ok();
         }
-        // What the cache does not know must be told again.
+        // What the cache does not know must be in the next answer again.
         hint.filter(|_| is_written).into_iter().for_each(Hint::note);
         Ok(self.taken(snapshot, gaps, index.blob, undecided, times))
     }

@@ -80,7 +80,7 @@ fn run_and_note(store: &mut Store, lock: &layout::Lock, how: GcOptions) -> Resul
     Ok(report)
 }
 
-/// Returns whether a run is due, by the note of the last one; none where there never was one.
+/// Returns whether a run is due, by the note of the last one; `None` if there never was one.
 fn is_due(note: Option<&str>, now: Milliseconds) -> Option<bool> {
     let (last, rest) = note?.trim().split_once(' ').unwrap_or((note?.trim(), ""));
     let pause = if rest == UNFINISHED { SOON } else { SELDOM };
@@ -263,13 +263,11 @@ fn workspace(
     }
     let goes = sessions_that_go(judged, presence.id);
     let kept: Vec<String> = kept_sessions(store, presence.id, judged)?;
-    let newest_gone = goes.iter().map(|judged| judged.session.used_at).max();
+    let newest_gone = goes.iter().map(|judged| judged.session.used_at);
     let pruning = Pruning {
         workspace_id: presence.id,
         kept: &kept,
-        unused_before: newest_gone
-            .unwrap_or(i64::MIN)
-            .max(now.saturating_sub(keep)),
+        unused_before: newest_gone.fold(now.saturating_sub(keep), i64::max),
         young_since: now - policy::YOUNG,
     };
     if how.dry_run {

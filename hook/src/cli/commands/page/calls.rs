@@ -17,7 +17,7 @@ use crate::cli::commands::serve::notify::{self, Subscription};
 use crate::cli::commands::serve::protocol::{Incoming, Job, RequestError};
 use crate::cli::invocation::Invocation;
 
-/// The methods of `serve` that a page has no use for: a page is told of what happens in another way, and records nothing.
+/// The methods of `serve` that a page has no use for: a page learns what happens in another way, and records nothing.
 const REFUSED: [&str; 3] = ["subscribe", "unsubscribe", "record"];
 
 /// The parameters that lead out of the workspace that the page is of.

@@ -327,7 +327,7 @@ impl Dialog<'_> {
         self.invocation.output.text(&format!("{text}\n"))
     }
 
-    /// Asks for a line; none where nobody answers any more.
+    /// Asks for a line; `None` if nobody answers any more.
     fn line(&self, question: &str) -> Result<Option<String>, Failure> {
         let output = &self.invocation.output;
         let wrapped = output.wrapped(question);

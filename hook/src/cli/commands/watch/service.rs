@@ -93,7 +93,7 @@ fn path(invocation: &Invocation) -> Result<PathBuf> {
     Ok(config.join("systemd/user").join(unit::NAME))
 }
 
-/// Returns the text of our unit; none where there is none.
+/// Returns the text of our unit, or `None` if there is no unit.
 fn ours(path: &std::path::Path) -> Result<Option<String>> {
     let text = file::read(path)?;
     match &text {
