@@ -85,9 +85,11 @@ fn the_same_lines_of_a_later_message_are_a_conflict_that_names_it() {
     assert_eq!(file.result, FileResult::Conflict, "{file:?}");
     let reason = file.reason.as_deref().unwrap_or_default();
     assert!(
-        reason.contains("same lines since by generic (step"),
+        reason.ends_with("same lines since by generic"),
         "it says who: {reason}"
     );
+    let is_named = matches!(&file.by[..], [by] if by.step.is_some());
+    assert!(is_named, "programs have the step: {file:?}");
 }
 
 #[test]

@@ -69,12 +69,11 @@ fn a_conflict_with_another_session_names_it() {
         .expect("it can be tried");
     assert_eq!(world.read("f"), "b\n", "kept");
     let conflicts = with_result(&report, FileResult::Conflict);
+    let reason = conflicts[0].reason.as_deref().unwrap_or_default();
+    assert!(reason.ends_with("since by generic"), "{conflicts:?}");
     assert!(
-        conflicts[0]
-            .reason
-            .as_deref()
-            .is_some_and(|reason| reason.contains("session")),
-        "{conflicts:?}"
+        matches!(&conflicts[0].by[..], [by] if by.session.is_some()),
+        "programs have the session: {conflicts:?}"
     );
 }
 
