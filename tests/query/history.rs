@@ -231,7 +231,7 @@ fn the_operations_of_every_workspace_are_asked_for() {
     let here = world.cwd();
     assert_eq!(
         asked(&mut world, &here, everything()),
-        [o1.clone()],
+        std::slice::from_ref(&o1),
         "only here"
     );
     let both = [o2.clone(), o1.clone()];
@@ -265,7 +265,7 @@ fn the_operations_of_every_workspace_are_asked_for() {
         },
     ];
     for filter in filters {
-        assert_eq!(asked(&mut world, &here, filter), [o2.clone()]);
+        assert_eq!(asked(&mut world, &here, filter), std::slice::from_ref(&o2));
     }
 }
 

@@ -8,7 +8,7 @@ use testing::scenario::{World, set_clock_from_files};
 
 use super::unfinished::interrupt_before_the_first_file;
 
-fn about<'a>(report: &'a OperationReport, code: NoteCode) -> Vec<&'a [String]> {
+fn about(report: &OperationReport, code: NoteCode) -> Vec<&[String]> {
     let remarks = report.remarks.iter().filter(|remark| remark.code == code);
     remarks.map(|remark| remark.about.as_slice()).collect()
 }
