@@ -60,7 +60,11 @@ impl Refs {
         let mut branches = logs("refs/heads");
         branches.retain(|name, _| is_branch(name));
         let has_log = |name: &str| location.common.join("logs").join(name).exists();
-        let mut unlogged = written_since(&location.common, "refs/heads", since).files;
+        // With HEAD's reflog there are those of the branches.
+        let mut unlogged = match location.directory.join("logs/HEAD").exists() {
+            true => Vec::new(),
+            false => written_since(&location.common, "refs/heads", since).files,
+        };
         unlogged.retain(|(name, _)| is_branch(name) && !has_log(name));
         let tags = written_since(&location.common, "refs/tags", since);
         let removed = Removed::since(repository, since, &tags.files, &tags.folders);
@@ -95,7 +99,7 @@ fn identity(line: &RefMove) -> MoveKey {
 struct Written {
     /// The files that were written, by their names from the folder above on, and when.
     files: Vec<(String, Moment)>,
-    /// When the names in each directory last changed.
+    /// When the names in each directory of tags last changed.
     folders: Vec<Milliseconds>,
 }
 
@@ -105,9 +109,10 @@ fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Written {
     let mut folders = vec![folder.to_owned()];
     let mut looked_at = 0;
     while let Some(folder) = folders.pop() {
-        found
-            .folders
-            .extend(removed::changed_at(&above.join(&folder)));
+        if folder.starts_with("refs/tags") {
+            let changed_at = removed::changed_at(&above.join(&folder));
+            found.folders.extend(changed_at);
+        }
         let entries = std::fs::read_dir(above.join(&folder)).into_iter().flatten();
         for entry in entries.filter_map(Result::ok) {
             looked_at += 1;

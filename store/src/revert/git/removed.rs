@@ -34,33 +34,42 @@ impl Removed {
         written: &[(String, Moment)],
         folders: &[Milliseconds],
     ) -> Self {
-        let upkeep = Upkeep::of(repository);
-        let asked = |at: &Milliseconds| *at >= since && !upkeep.explains(*at);
         let is_writing = |at: Milliseconds| {
             let mut times = written.iter().map(|(_, moment)| moment.latest);
-            times.any(|time| (time - at).abs() <= TOGETHER)
+            times.any(|time| is_together(time, at))
         };
-        let tags = folders.iter().copied().filter(|at| !is_writing(*at));
-        let exact = |at| Moment {
-            earliest: at,
-            latest: at,
+        let recent = folders.iter().copied().filter(|at| *at >= since);
+        let tags = recent.filter(|at| !is_writing(*at)).max();
+        let stash = stash_removed_at(repository, since);
+        if tags.is_none() && stash.is_none() {
+            return Self::default();
+        }
+        let upkeep = Upkeep::of(repository);
+        let moment = |at: Option<Milliseconds>| {
+            at.filter(|at| !upkeep.explains(*at)).map(|at| Moment {
+                earliest: at,
+                latest: at,
+            })
         };
         Self {
-            tags: tags.filter(asked).max().map(exact),
-            stash: stash_removed_at(repository).filter(asked).map(exact),
+            tags: moment(tags),
+            stash: moment(stash),
         }
     }
 }
 
-/// Returns when an entry of the stash was last removed, as far as its log shows.
-fn stash_removed_at(repository: &Repository) -> Option<Milliseconds> {
-    let logs = repository.location.common.join("logs/refs");
-    if logs.join("stash").exists() {
-        return rewritten_at(repository, &repository.location.common, "refs/stash");
+/// Returns when an entry of the stash was last removed, as far as its log shows, if that is not too long ago.
+fn stash_removed_at(repository: &Repository, since: Milliseconds) -> Option<Milliseconds> {
+    let common = &repository.location.common;
+    let logs = common.join("logs/refs");
+    if let Some(at) = reflog::written_at(&logs.join("stash")) {
+        return (at >= since)
+            .then(|| rewritten_at(repository, common, "refs/stash"))
+            .flatten();
     }
     // With the last entry, the ref and its log go, one right after the other.
-    let at = changed_at(&logs)?;
-    let ref_at = changed_at(&repository.location.common.join("refs"))?;
+    let at = changed_at(&logs).filter(|at| *at >= since)?;
+    let ref_at = changed_at(&common.join("refs"))?;
     (is_together(at, ref_at) && !has_child_born_at(&logs, at)).then_some(at)
 }
 
