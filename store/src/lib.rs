@@ -274,7 +274,7 @@ impl Store {
 
     /// Returns how much of each id tells it from every other one.
     pub fn prefixes(&self) -> Result<Prefixes> {
-        Prefixes::read(self.database.connection())
+        self.database.read(Prefixes::read)
     }
 
     /// Searches what messages of the workspace that holds `cwd` changed, `count` of them, from the newest or from `before` on.

@@ -41,9 +41,8 @@ impl Invocation {
     /// Opens the store. A missing one is not created.
     pub fn open(&self) -> Result<Store, Failure> {
         let store = Store::open_existing(self.for_store()?)?;
-        if !self.output.is_json()
-            && let Ok(prefixes) = store.prefixes()
-        {
+        let shows_ids = !self.output.is_json() && !self.output.is_quiet();
+        if shows_ids && let Ok(prefixes) = store.prefixes() {
             know_ids(prefixes, surroundings::least_of_an_id());
         }
         Ok(store)

@@ -3,6 +3,7 @@
 //! the same turn. This module does IO; it reads.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -117,9 +118,17 @@ fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<No
 
 /// Names the submodules whose HEAD was written since.
 fn submodules(root: &Path, since: Milliseconds) -> Option<Note> {
-    let location = Location::of(root)?;
+    let own = root.join(".git/modules");
+    let folder = match own.symlink_metadata() {
+        Ok(_) => own,
+        // A linked worktree, or a submodule itself: `.git` is a file that says where the folder is.
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            Location::of(root)?.common.join("modules")
+        }
+        Err(_) => return None,
+    };
     let mut names = Vec::new();
-    moved_below(&location.common.join("modules"), "", since, 3, &mut names);
+    moved_below(&folder, "", since, 3, &mut names);
     names.sort();
     (!names.is_empty()).then(|| {
         let text = format!(

@@ -2,8 +2,10 @@
 //!
 //! The format is that of `gitrevisions` and `refs/files-backend.c`: old id, new id, who, when, a tab, what.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use rustix::fs::OFlags;
 
@@ -95,7 +97,7 @@ impl RefMove {
 }
 
 /// Returns the moves of a ref since a moment, oldest first, without our own operations. The result is empty if the log
-/// is missing, too large or damaged.
+/// was not written since, or is missing, too large or damaged.
 pub(crate) fn moves(
     location: &Location,
     folder: &Path,
@@ -103,6 +105,10 @@ pub(crate) fn moves(
     since: Milliseconds,
 ) -> Vec<RefMove> {
     let path = folder.join("logs").join(name);
+    let Some(times) = FileTimes::of(&path).filter(|times| times.written / 1000 >= since / 1000)
+    else {
+        return Vec::new();
+    };
     let text = read_small(&path, SMALL, OFlags::NOFOLLOW).unwrap_or_default();
     let lines: Vec<&[u8]> = text
         .split(|byte| *byte == b'\n')
@@ -115,10 +121,10 @@ pub(crate) fn moves(
         .collect::<Option<_>>()
         .unwrap_or_default();
     if let Some(last) = moves.last_mut().filter(|_| !is_last_ours) {
-        last.moment = last.moment.at(written_at(&path));
+        last.moment = last.moment.at(Some(times.written));
     }
     if let Some(first) = moves.first_mut().filter(|first| first.old.is_none()) {
-        first.moment = first.moment.at(born_at(&path));
+        first.moment = first.moment.at(times.born);
     }
     moves.retain(|line| line.moment.latest >= since);
     narrow(location, &mut moves);
@@ -162,20 +168,33 @@ fn loose(location: &Location, id: &str) -> PathBuf {
     location.common.join("objects").join(folder).join(rest)
 }
 
+/// When a regular file was written, and when it was made if the file system knows, in milliseconds since the epoch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileTimes {
+    pub written: Milliseconds,
+    pub born: Option<Milliseconds>,
+}
+
+impl FileTimes {
+    /// Returns those of a file; none where there is no regular file.
+    pub fn of(path: &Path) -> Option<Self> {
+        let found = path.symlink_metadata().ok().filter(Metadata::is_file)?;
+        Some(Self {
+            written: found.mtime() * 1000 + found.mtime_nsec() / 1_000_000,
+            born: born(&found),
+        })
+    }
+}
+
 /// Returns when something was made, if the file system knows, in milliseconds since the epoch.
-pub(super) fn born_at(path: &Path) -> Option<Milliseconds> {
-    let born = path.symlink_metadata().ok()?.created().ok()?;
-    let since = born.duration_since(std::time::UNIX_EPOCH).ok()?;
+pub(super) fn born(found: &Metadata) -> Option<Milliseconds> {
+    let since = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok()
 }
 
-/// Returns when a regular file was written, in milliseconds since 1970.
+/// Returns when a regular file was written, in milliseconds since the epoch.
 pub(super) fn written_at(path: &Path) -> Option<Milliseconds> {
-    let found = path
-        .symlink_metadata()
-        .ok()
-        .filter(|found| found.is_file())?;
-    Some(found.mtime() * 1000 + found.mtime_nsec() / 1_000_000)
+    Some(FileTimes::of(path)?.written)
 }
 
 #[cfg(test)]

@@ -61,7 +61,8 @@ impl Refs {
         branches.retain(|name, _| is_branch(name));
         let has_log = |name: &str| location.common.join("logs").join(name).exists();
         // With HEAD's reflog there are those of the branches.
-        let mut unlogged = match location.directory.join("logs/HEAD").exists() {
+        let has_logs = !head.is_empty() || location.directory.join("logs/HEAD").exists();
+        let mut unlogged = match has_logs {
             true => Vec::new(),
             false => written_since(&location.common, "refs/heads", since).files,
         };

@@ -120,7 +120,8 @@ fn is_together(one: Milliseconds, other: Milliseconds) -> bool {
 /// A directory for logs of another kind, such as those of a remote, is made in the same place.
 fn has_child_born_at(folder: &Path, at: Milliseconds) -> bool {
     let children = std::fs::read_dir(folder).into_iter().flatten();
-    let mut born = children.filter_map(|child| reflog::born_at(&child.ok()?.path()));
+    let found = children.filter_map(|child| child.ok()?.metadata().ok());
+    let mut born = found.filter_map(|found| reflog::born(&found));
     born.any(|born| (born - at).abs() <= TICK)
 }
 
