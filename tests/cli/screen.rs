@@ -90,6 +90,12 @@ impl Screen {
         self.child.wait().expect("it ended").code()
     }
 
+    /// Takes the terminal away from the program, as a closed window does.
+    pub fn close(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it was killed");
+    }
+
     /// Returns what is on the screen.
     pub fn contents(&self) -> String {
         self.screen.screen().contents()

@@ -1,10 +1,14 @@
 //! The browser on a terminal: what is seen, what keys do to files, and what is left of it afterwards.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use testing::binary::Sandbox;
 
 use crate::screen::Screen;
+
+/// How long the end of a program may take; machines that run tests are busy.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Two messages, each with a file of its own.
 fn two_messages() -> Sandbox {
@@ -197,6 +201,27 @@ fn a_signal_gives_the_terminal_back_and_ends_it() {
             .status();
         assert!(killed.is_ok_and(|status| status.success()), "it runs");
         is_whole(&mut screen, code);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn it_ends_with_its_terminal_whether_or_not_a_signal_tells_of_that() {
+    let world = two_messages();
+    for session in ["", "setsid --wait"] {
+        let Some(screen) = browse(&world, 30, 110, session) else {
+            return;
+        };
+        let pid = std::fs::read_to_string(world.path("pid")).expect("the shell wrote it");
+        let command = format!("/proc/{}/cmdline", pid.trim());
+        let runs = || std::fs::read(&command).is_ok_and(|line| !line.is_empty());
+        assert!(runs(), "it is the browser's");
+        screen.close();
+        let begin = Instant::now();
+        while runs() {
+            assert!(begin.elapsed() < PATIENCE, "it runs without a terminal");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 

@@ -171,7 +171,7 @@ impl Browser {
             screen.heed_signals().map_err(lost)?;
             let is_searching = self.is_searching();
             let patience = if is_searching { Duration::ZERO } else { TICK };
-            let mut comes = event::poll(patience).map_err(lost)?;
+            let mut comes = screen.wait(patience).map_err(lost)?;
             // Nobody pays for a terminal that stands still, least of all over ssh.
             is_drawn = !comes && !self.has_news()?;
             if !comes && is_searching {
@@ -185,7 +185,7 @@ impl Browser {
                     return Ok(());
                 }
                 self.act(action, screen)?;
-                comes = event::poll(Duration::ZERO).map_err(lost)?;
+                comes = screen.wait(Duration::ZERO).map_err(lost)?;
             }
         }
     }

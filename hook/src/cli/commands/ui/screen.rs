@@ -1,20 +1,23 @@
 //! The terminal while the browser has it, and giving it back whole: at the end, after a panic, and when a signal ends the process.
 
-use std::io::{self, Write, stdout};
+use std::io::{self, Write, stdin, stdout};
 use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
-use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -46,6 +49,27 @@ impl Screen {
         let screen = Self { terminal, signals };
         begin()?;
         Ok(screen)
+    }
+
+    /// Waits for a key or another size of the terminal, and returns whether there is one.
+    ///
+    /// # Errors
+    ///
+    /// The terminal is gone. crossterm is not asked then: up to 0.29, it reads a terminal at its end for ever.
+    pub fn wait(&self, patience: Duration) -> io::Result<bool> {
+        let input = stdin();
+        let mut polled = [PollFd::new(&input, PollFlags::IN)];
+        let timeout = Timespec::try_from(patience).ok();
+        match poll(&mut polled, timeout.as_ref()) {
+            // Another size comes as a signal.
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        if polled[0].revents().intersects(is_gone) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        event::poll(Duration::ZERO)
     }
 
     /// Ends the process as a signal would have that came meanwhile.
