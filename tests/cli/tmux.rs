@@ -53,6 +53,8 @@ impl<'a> Tmux<'a> {
             .env("PATH", "/usr/bin:/bin")
             .env("TERM", "xterm-256color")
             .env("LANG", "C.UTF-8")
+            // Not the one of the user database, which may let nobody in.
+            .env("SHELL", "/bin/sh")
             .current_dir(self.world.workspace())
             .output()
             .expect("tmux is there")
