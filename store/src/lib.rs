@@ -80,6 +80,11 @@ pub fn prepare_directory(directory: &Path) -> Result<PathBuf> {
     fs::ownership::prepare(directory)
 }
 
+/// Returns whether this process has begun to change a workspace. After a panic, nobody can say then that nothing was changed.
+pub fn has_begun_to_change() -> bool {
+    revert::has_begun()
+}
+
 /// Fails where the store in a directory is not the user's own, or holds what no store has: [`purge`] would refuse it.
 pub fn check_purge(directory: &Path) -> Result<()> {
     upkeep::forget::check_purge(directory)

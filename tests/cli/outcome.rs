@@ -38,3 +38,28 @@ fn a_revert_of_which_the_report_cannot_be_written_is_not_one_that_changed_nothin
         );
     }
 }
+
+#[test]
+fn a_panic_after_files_went_back_is_no_failure_that_changed_nothing() {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    world.play("m", "prompt", |world| world.write("a", "2\n"));
+    let fails = |arguments: &[&str]| {
+        Run::of(
+            world
+                .command(arguments)
+                .env("CKPT_HOOK_TEST_FAULT", "panic"),
+        )
+    };
+    let plan = fails(&["revert", "last", "--dry-run"]).exits(1);
+    assert!(!plan.stderr.contains("were changed"), "nothing was: {plan}");
+    assert_eq!(world.read("a"), b"2\n");
+    let run = fails(&["revert", "last"]).exits(3);
+    assert!(
+        run.stderr.contains("this is a bug") && run.stderr.contains("note: files were changed"),
+        "{run}"
+    );
+    assert_eq!(world.read("a"), b"1\n", "they were");
+    world.run(&["undo"], b"").exits(0);
+    assert_eq!(world.read("a"), b"2\n", "and there is a way back");
+}

@@ -55,15 +55,26 @@ use commands::{
 use invocation::Invocation;
 
 use crate::config;
-use crate::failure::{DONE, FAILED, Failure, is_help};
+use crate::failure::{DONE, FAILED, Failure, PARTIAL, is_help};
 use crate::output::{self, Output};
 use crate::surroundings::Environment;
 
 /// Runs a command that a person, or a program of theirs, gave.
 pub fn run(arguments: &[OsString]) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| apologise(panic.location())));
-    let code = catch_unwind(AssertUnwindSafe(|| run_to_code(arguments))).unwrap_or(FAILED);
-    ExitCode::from(code)
+    let done = catch_unwind(AssertUnwindSafe(|| run_to_code(arguments)));
+    ExitCode::from(done.unwrap_or_else(|_| after_a_panic()))
+}
+
+/// Says what a panic may have left, and returns the exit code for it.
+fn after_a_panic() -> u8 {
+    if !ckpt_store::has_begun_to_change() {
+        return FAILED;
+    }
+    output::write_error(
+        "note: files were changed before that; `ckpt-hook status` shows what was done, and the next command finishes the rest\n",
+    );
+    PARTIAL
 }
 
 /// A panic's message may quote a file, and its exit code is not one of ours.

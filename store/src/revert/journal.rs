@@ -2,6 +2,7 @@
 //! finishes, and closed after the last one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome, ReasonCode, Receipt};
 
@@ -348,6 +349,14 @@ impl Performed {
     }
 }
 
+/// Whether this process has begun to move files.
+static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether this process has begun to change a workspace: after a panic, nobody can say that nothing was changed.
+pub(crate) fn has_begun() -> bool {
+    HAS_BEGUN.load(Ordering::Relaxed)
+}
+
 /// Moves files, then git's state, then looks at both.
 fn perform(
     store: &mut Store,
@@ -358,6 +367,7 @@ fn perform(
 ) -> Performed {
     let OperationRows { row, items, git } = rows;
     let has_work = items.iter().any(is_planned) || git.iter().any(GitItem::is_planned);
+    HAS_BEGUN.fetch_or(has_work, Ordering::Relaxed);
     let (done, rest) = put_files(store, snapshots, root, row, items, || {
         // After the files: git trusts its index about files that are older than it.
         let git = git::carry_out(store, place, snapshots, &row.id, row.kind, git.clone());

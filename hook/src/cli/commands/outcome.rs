@@ -44,6 +44,8 @@ pub fn finish(
     report: &OperationReport,
     is_part: bool,
 ) -> Result<u8, Failure> {
+    #[cfg(debug_assertions)]
+    crate::process::fault::strike();
     let is_well = matches!(report.outcome, Outcome::Restored | Outcome::Nothing) && !report.dry_run;
     if !(is_well && invocation.output.is_quiet()) {
         let before = report
