@@ -120,7 +120,10 @@ fn a_hook_that_runs_out_of_memory_touches_nothing_and_the_next_one_records() {
             .event(json!({"event": "turn_end", "session_id": "s"}))
             .ends_silently();
         assert_sound(&world, &what);
-        world.run(&["revert", "--message", "m2"], b"").exits(0);
+        let revert = world.run(&["revert", "--message", "m2"], b"");
+        // A hook that had enough memory left to note that it had too little is told of, though the next one saw what it missed.
+        let is_told = revert.code == Some(3) && revert.stdout.contains("was not recorded");
+        assert!(revert.code == Some(0) || is_told, "{what}: {revert}");
         assert_eq!(
             world.read("edited"),
             b"one\n2\n",

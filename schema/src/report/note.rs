@@ -24,7 +24,7 @@ pub enum NoteCode {
     Finished,
     /// An operation is not done yet: the next command finishes it.
     Open,
-    /// A step was not recorded, and its changes stay.
+    /// A step was not recorded, and what no later look saw of it stays.
     StepNotRecorded,
     /// The message was not captured: the snapshots around it are relied on.
     MessageNotCaptured,

@@ -54,7 +54,7 @@ pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
 pub(super) fn unprotected_steps(material: &Material) -> impl Iterator<Item = Note> {
     let note = |(step, why): &(String, String)| {
         let text = format!(
-            "step `{}` was not recorded, and its changes stay: {why}",
+            "step `{}` was not recorded, and what no later look saw of it stays: {why}",
             short(step)
         );
         Note::about(NoteCode::StepNotRecorded, text, vec![step.clone()])
