@@ -111,7 +111,7 @@ scale:
 year:
     cargo test --release -p ckpt-hook --locked --test scale year:: -- --ignored --nocapture --test-threads 1
 
-# Measures in trees (s, m, l, xl; more options: --cold, --rounds) and writes docs/performance.md anew
+# Measures in trees (s, m, l, xl; more options: --cold, --rounds) and writes the tables and plots of docs/performance.md and docs/performance-targets.md anew
 bench *trees="s m":
     cargo build --release --locked -p ckpt-hook -p ckpt-bench
     target/release/ckpt-bench {{trees}}
@@ -132,6 +132,20 @@ release-twice:
 # What crates.io would be sent, in order: from a clean clone, each built from its package
 publish-check *options:
     packaging/publish-check {{options}}
+
+# Type-checks the program for macOS; exit code 77: that target is not here
+check-macos:
+    packaging/check-macos
+
+# The library's tests with the calls of systems that are not Linux (store/src/fs/system): a build of its own
+portable:
+    RUSTFLAGS="--cfg ckpt_portable" cargo test -p ckpt-store --locked --target-dir target/portable --lib --test snapshot --test apply --test scenarios
+
+# The same twenty scenarios with ckpt-hook and with what one would use instead, the real programs of each; `--write` writes
+# docs/comparison.md anew, `--only NAME` plays one of them; minutes, on a release build
+compare *options:
+    cargo build --release --locked -p ckpt-hook
+    tests/compare/compare.py --hook target/release/ckpt-hook {{options}}
 
 # Draws the picture of the README's first screen again, from what the program prints
 picture:
