@@ -20,6 +20,7 @@ pub mod machine;
 pub mod page;
 pub mod plot;
 pub mod process;
+pub mod reading;
 pub mod results;
 pub mod targets;
 pub mod tree;

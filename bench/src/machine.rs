@@ -22,6 +22,9 @@ pub struct Machine {
     pub kernel: String,
     /// The version of git.
     pub git: String,
+    /// How many processes wanted to run in the last minute, the measured ones among them.
+    #[serde(default)]
+    pub load: String,
 }
 
 impl Machine {
@@ -39,6 +42,11 @@ impl Machine {
             git: git(folder, &["version"])?
                 .trim()
                 .trim_start_matches("git version ")
+                .to_owned(),
+            load: fs::read_to_string("/proc/loadavg")?
+                .split(' ')
+                .next()
+                .unwrap_or_default()
                 .to_owned(),
         })
     }

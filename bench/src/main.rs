@@ -13,7 +13,7 @@ use ckpt_bench::machine::Machine;
 use ckpt_bench::process::Result;
 use ckpt_bench::results::Results;
 use ckpt_bench::tree::Size;
-use ckpt_bench::{page, plot};
+use ckpt_bench::{page, plot, reading};
 use clap::Parser;
 
 /// Measures `ckpt-hook` beside git's way, Conductor's way and the floor, in turns.
@@ -22,6 +22,9 @@ struct Arguments {
     /// The trees to measure in
     #[arg(value_enum, ignore_case = true, default_values = ["s", "m"])]
     sizes: Vec<Size>,
+    /// Only the commands that read a long history, and no tree
+    #[arg(long)]
+    reading: bool,
     /// Where the trees are, and are built
     #[arg(long, default_value = "target/bench")]
     trees: PathBuf,
@@ -31,7 +34,7 @@ struct Arguments {
     /// Also with the kernel's caches dropped; for root, and slow for all else on the machine
     #[arg(long)]
     cold: bool,
-    /// The folder of `performance.md` and of what it shows
+    /// The folder of `performance-targets.md` and of what `performance.md` shows
     #[arg(long, default_value = "docs")]
     docs: PathBuf,
     /// Write the page and the plots anew from what was measured before
@@ -47,12 +50,19 @@ fn main() -> Result<()> {
         measure(&arguments, &mut results)?;
         results.write(&kept)?;
     }
-    page::write(&arguments.docs.join("performance.md"), &results)?;
+    page::write(&arguments.docs, &results)?;
     plot::write(&arguments.docs.join("performance"), &results)
 }
 
 fn measure(arguments: &Arguments, results: &mut Results) -> Result<()> {
     let programs = programs()?;
+    let rounds = arguments.rounds.unwrap_or(21);
+    let mut measured = reading::measure(&arguments.trees, &programs, rounds)?;
+    measured.date = time::OffsetDateTime::now_utc().date().to_string();
+    results.reading = Some(measured);
+    if arguments.reading {
+        return Ok(());
+    }
     for size in &arguments.sizes {
         let mut bench = Bench::open(&arguments.trees, *size, programs.clone())?;
         let extent = Extent {

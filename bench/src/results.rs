@@ -16,6 +16,9 @@ pub type Times = BTreeMap<String, Vec<f64>>;
 pub struct Results {
     /// By the name of the size.
     pub sizes: BTreeMap<String, Measured>,
+    /// The commands that read a long history.
+    #[serde(default)]
+    pub reading: Option<Measured>,
 }
 
 /// What was measured in one tree.

@@ -1,8 +1,19 @@
 //! What is to be reached, and whether it is. Pure.
 
 use crate::cases::{COLD, EVENT, FIRST, LONG, NO_CHANGE, REVERT, REVERTED, WATCHER_MEMORY, edits};
+use crate::reading;
 use crate::results::Measured;
 use crate::ways::{OURS, PLAIN, WATCHED};
+
+/// What a person waits for at most, in milliseconds: each with what is read.
+const READING: [(&str, f64); 6] = [
+    (reading::LOG, 50.0),
+    (reading::STATUS, 30.0),
+    (reading::SHOW, 30.0),
+    (reading::UI, 50.0),
+    (reading::QUESTION, 200.0),
+    (reading::BLAME, 300.0),
+];
 
 /// One target.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +66,20 @@ pub fn targets(size: &str, measured: &Measured) -> Vec<Target> {
         is_least: true,
     }));
     all
+}
+
+/// Returns the targets of the commands that read.
+pub fn reading(measured: &Measured) -> Vec<Target> {
+    let target = |(case, limit): &(&str, f64)| {
+        Some(Target {
+            case: (*case).to_owned(),
+            what: "ms",
+            measured: measured.median(case, OURS)?,
+            limit: *limit,
+            is_least: false,
+        })
+    };
+    READING.iter().filter_map(target).collect()
 }
 
 type Limit = (String, &'static str, f64, Option<f64>);
@@ -215,28 +240,43 @@ struct Limits {
 
 impl Limits {
     fn of(size: &str) -> Self {
-        let [
-            floor,
-            no_change,
-            ten_edits,
-            first,
-            revert,
-            no_change_watched,
-            ten_edits_watched,
-        ] = match size {
-            "S" => [1.15, 0.50, 0.45, 0.06, 0.9, 5.0, 12.0],
-            "M" => [1.15, 0.36, 0.36, 0.025, 0.9, 5.0, 12.0],
-            "L" => [1.2, 0.35, 0.32, 0.02, 0.6, 6.0, 14.0],
-            _ => [1.3, 0.32, 0.27, 0.02, 0.5, 10.0, 20.0],
-        };
-        Self {
-            floor,
-            no_change,
-            ten_edits,
-            first,
-            revert,
-            no_change_watched,
-            ten_edits_watched,
+        match size {
+            "S" => Self {
+                floor: 1.15,
+                no_change: 0.50,
+                ten_edits: 0.45,
+                first: 0.06,
+                revert: 0.9,
+                no_change_watched: 5.0,
+                ten_edits_watched: 12.0,
+            },
+            "M" => Self {
+                floor: 1.15,
+                no_change: 0.36,
+                ten_edits: 0.36,
+                first: 0.025,
+                revert: 0.9,
+                no_change_watched: 5.0,
+                ten_edits_watched: 12.0,
+            },
+            "L" => Self {
+                floor: 1.2,
+                no_change: 0.35,
+                ten_edits: 0.32,
+                first: 0.02,
+                revert: 0.6,
+                no_change_watched: 6.0,
+                ten_edits_watched: 14.0,
+            },
+            _ => Self {
+                floor: 1.3,
+                no_change: 0.32,
+                ten_edits: 0.27,
+                first: 0.02,
+                revert: 0.5,
+                no_change_watched: 10.0,
+                ten_edits_watched: 20.0,
+            },
         }
     }
 }
@@ -270,5 +310,6 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_no_target() {
         assert_eq!(targets("S", &Measured::default()), [], "nothing was");
+        assert_eq!(super::reading(&Measured::default()), [], "nothing was read");
     }
 }

@@ -54,6 +54,7 @@ fn request<'a>(root: &'a Path, store: &'a Path, seed: bool) -> Request<'a> {
         takes_hints: false,
         now: ckpt_store::file_clock(),
         deadline: None,
+        origin: None,
         progress: None,
     }
 }
