@@ -5,7 +5,7 @@
 #   sh install.sh                installs it, or another version over the one that is there
 #   sh install.sh --uninstall    removes what it installed; the store of snapshots stays (`ckpt-hook uninstall --purge` removes it)
 #
-# CKPT_PREFIX is another folder than ~/.local, CKPT_DOWNLOADS another address to take the archive from.
+# CKPT_PREFIX sets another folder than ~/.local, CKPT_DOWNLOADS another address for the archive.
 set -eu
 
 main() {
@@ -32,7 +32,7 @@ target() {
         'Linux aarch64' | 'Linux arm64') echo aarch64-unknown-linux-gnu ;;
         'Darwin arm64') echo aarch64-apple-darwin ;;
         'Darwin x86_64') echo x86_64-apple-darwin ;;
-        MINGW* | MSYS* | CYGWIN*) fail "ckpt-hook does not run on Windows itself" "run this in WSL" ;;
+        MINGW* | MSYS* | CYGWIN*) fail "ckpt-hook does not run on Windows natively" "run this in WSL" ;;
         *) fail "there is no program for $(uname -s) on $(uname -m)" "\`cargo install ckpt-hook\` builds one" ;;
     esac
 }
@@ -51,7 +51,7 @@ checksum() {
     if command -v sha256sum >/dev/null; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
 }
 
-# Puts a file where it belongs, by a name beside it, so that a program that runs is not written into; and notes it.
+# Installs a file and notes it. It is written beside its place and renamed, so that a running program is never overwritten.
 put() {
     mkdir -p "${2%/*}"
     cp "$1" "$2.new"
