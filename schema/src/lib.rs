@@ -6,7 +6,7 @@
 // Here, at the bottom, nothing else has been compiled that would say the same less well.
 #[cfg(not(unix))]
 compile_error!(
-    "ckpt-hook does not run on Windows itself: build and install it in WSL, where your agent has to run, too"
+    "ckpt-hook does not run on Windows natively: build and install it in WSL, where your agent has to run, too"
 );
 
 pub mod documents;

@@ -33,6 +33,7 @@ fn main() -> ckpt_store::Result<()> {
             home: None,
             config_home: None,
             store: &store,
+            origin: None,
             only_around: None,
             anew: false,
             takes_hints: false,

@@ -38,7 +38,7 @@ pub use fs::disk::now as file_clock;
 #[cfg(target_os = "linux")]
 pub use hints::{WatchLimits, serve as watch};
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
-pub use model::chosen::{Chosen, ChosenContent};
+pub use model::request::{Chosen, ChosenContent};
 pub use model::request::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;

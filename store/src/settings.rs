@@ -28,12 +28,12 @@ pub enum Durability {
 /// How much of a prompt is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecordPrompts {
-    /// All of it.
+    /// The whole text.
     #[default]
     Full,
     /// The first line, 80 characters at most.
     Title,
-    /// Nothing.
+    /// No text, only that there was a message.
     None,
 }
 

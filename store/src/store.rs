@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::fs::ownership;
+use crate::fs::{layout, ownership};
 use crate::model::progress::ProgressCallback;
 use crate::model::{FileTime, Milliseconds};
 use crate::sessions::{self, Database};
@@ -36,6 +36,10 @@ impl Surroundings {
         (self.file_clock)() / 1_000_000_000
     }
 }
+
+/// What is so of the records where another session store stands in the place of theirs.
+const OUT_OF_SIGHT: &str =
+    "what was recorded before is not to be seen here; the snapshots are still there";
 
 /// The session store and the snapshots beside it.
 pub struct Store {
@@ -97,7 +101,7 @@ impl Store {
     /// Reports that everything recorded so far is out of reach, in `status` and `doctor`.
     fn tell_of_damage(&mut self) -> Result<()> {
         let Some(place) = self.database.set_aside.take() else {
-            return Ok(());
+            return self.tell_of_loss();
         };
         let message = format!(
             "the session store was damaged and is set aside as `{}`",
@@ -110,10 +114,36 @@ impl Store {
             session: None,
             workspace: None,
             message: &message,
-            detail: Some(
-                "what was recorded before is not to be seen here; the snapshots are still there",
-            ),
+            detail: Some(OUT_OF_SIGHT),
         })
+    }
+
+    /// Reports the same where the session store itself was gone.
+    fn tell_of_loss(&mut self) -> Result<()> {
+        if !self.database.is_new || !self.holds_unknown_snapshots()? {
+            return Ok(());
+        }
+        self.diagnose(&sessions::Diagnostic {
+            level: "error",
+            message: "the session store was gone, and a new one was begun",
+            detail: Some(OUT_OF_SIGHT),
+            ..sessions::Diagnostic::default()
+        })
+    }
+
+    /// Returns whether there are snapshots of a workspace of which there is no row.
+    fn holds_unknown_snapshots(&self) -> Result<bool> {
+        let snapshots = self.surroundings.directory.join("snapshots");
+        let entries = std::fs::read_dir(snapshots).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        folders.retain(|folder| layout::holds_objects(folder));
+        // A row is written before its folder is made: so the folders were listed first.
+        let known = sessions::workspace_keys(self.database.connection())?;
+        let is_known = |folder: &PathBuf| {
+            let name = folder.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| known.contains(name))
+        };
+        Ok(!folders.iter().all(is_known))
     }
 
     /// Notes something that went wrong, for `status` and `doctor`.

@@ -8,6 +8,7 @@ mod beside;
 mod broken;
 mod conversation;
 mod model;
+mod models;
 mod program;
 mod rules;
 mod session;
@@ -67,6 +68,21 @@ macro_rules! tests {
             story::a_new_session_and_one_that_is_resumed_go_back_message_by_message;
         );
     };
+    (@background $program:ident) => {
+        crate::tests!(@rules $program:
+            story::what_a_shell_in_the_background_writes_later_is_offered_and_not_taken;
+        );
+    };
+    (@rewind $program:ident) => {
+        crate::tests!(@rules $program:
+            story::after_its_own_rewind_a_revert_takes_back_what_that_left;
+        );
+    };
+    (@models $program:ident) => {
+        crate::tests!(@rules $program:
+            models::the_model_reads_the_history_through_our_server;
+        );
+    };
     (@rules $program:ident: $($module:ident::$rule:ident;)*) => {
         $(#[test]
         #[ignore = "needs the real agent: `just agents`"]
@@ -79,7 +95,7 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE, package, both, terminal, anew, beside, work_trees;
+    claude_code: CLAUDE_CODE, package, both, terminal, anew, beside, work_trees, background, rewind, models;
     codex: CODEX, package, both, terminal, beside, work_trees;
     gemini_cli: GEMINI_CLI, package, terminal, anew, beside, work_trees;
     qwen_code: QWEN_CODE, package;

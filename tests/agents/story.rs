@@ -89,6 +89,13 @@ impl Sitting {
     pub fn say(&mut self, prompt: &str, answer: &str) {
         let before = messages(&self.world).len();
         self.terminal().say(prompt);
+        // An agent that is not quite done with its last turn lets the key pass; on an empty line it does nothing.
+        for _ in 0..KEYS {
+            if self.terminal().shows_soon(|screen| screen.contains(answer)) {
+                break;
+            }
+            self.terminal().press("\r");
+        }
         self.terminal().wait_for_text(answer);
         self.settle(before + 1);
     }
@@ -206,6 +213,9 @@ const TRIES: usize = 3;
 /// The message whose first tool writes `stuck.txt` and hangs.
 const HANGING: &str = "TURN-STUCK please";
 
+/// How often a message is sent again that an agent did not take.
+const KEYS: usize = 12;
+
 /// What comes so long after the last sign of life is not in one run with it: ten seconds, and some for the clock of files.
 const LATER: Duration = Duration::from_secs(12);
 
@@ -311,4 +321,57 @@ pub fn a_new_session_and_one_that_is_resumed_go_back_message_by_message(agent: &
         sitting.world.hook(&["unrevert"]).exits(0);
     }
     sitting.expect(&newest, &[], "all of it comes again");
+}
+
+/// See its name: the answer comes long before the shell ends, and nobody can tell then who wrote what.
+pub fn what_a_shell_in_the_background_writes_later_is_offered_and_not_taken(agent: &'static Agent) {
+    let mut sitting = Sitting::begin(agent);
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    let before = sitting.world.tree();
+    let said = "It goes on in the background.";
+    sitting.terminal().say("TURN-BACKGROUND please");
+    sitting.terminal().wait_for_text(said);
+    std::thread::sleep(LATER);
+    fs::write(sitting.world.path("go"), "").expect("a folder of our own");
+    let late = sitting.world.workspace().join("late.txt");
+    sitting
+        .terminal()
+        .wait("the end of the shell", |_| late.exists());
+
+    let last = messages(&sitting.world).len() - 1;
+    let message = messages(&sitting.world)[last]["id"].to_string();
+    let revert = ["revert", "--message", message.trim_matches('"'), "--force"];
+    let run = sitting.world.hook(&revert).exits(3);
+    let names_it = run.stdout.contains("late.txt") && run.stdout.contains("background");
+    assert!(names_it, "what stays is told with what is known: {run:?}");
+    sitting.expect(&before, &["late.txt"], "it may be the user's");
+    sitting.world.hook(&["unrevert"]).exits(0);
+    let all = [&revert[..], &["--unclear", "take"]].concat();
+    sitting.world.hook(&all).exits(0);
+    sitting.expect(&before, &[], "asked for, it goes as well");
+}
+
+/// See its name: an agent's own rewind puts back the files of its edit tools, and leaves what its shells did.
+pub fn after_its_own_rewind_a_revert_takes_back_what_that_left(agent: &'static Agent) {
+    let mut sitting = Sitting::begin(agent);
+    let before = sitting.world.tree();
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    sitting.say("TURN-AGAIN please", "Turn again is finished.");
+    let edited = sitting.world.workspace().join("hello.txt");
+    assert!(edited.exists(), "an edit tool wrote it");
+    for (shown, keys) in sitting.screen.rewind {
+        sitting.terminal().wait_for_text(shown);
+        sitting.terminal().press(keys);
+    }
+    sitting
+        .terminal()
+        .wait("the rewind of the agent", |_| !edited.exists());
+    let rewound = sitting.world.tree();
+    assert_ne!(rewound, before, "what its shells made is still there");
+    sitting.revert("last~1");
+    // The rewind left this folder empty, and an ignore rule hides it: no snapshot tells whether it was there before.
+    let hidden = ["ignored"];
+    sitting.expect(&before, &hidden, "all that it did is gone");
+    sitting.world.hook(&["unrevert"]).exits(0);
+    sitting.expect(&rewound, &[], "as it was before the revert");
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use ckpt_schema::report::{FileResult, ReasonCode};
 use ckpt_store::model::entry::Entry;
-use ckpt_store::model::reason::ItemReason;
+use ckpt_store::model::item::ItemReason;
 use ckpt_store::revert::apply::{Found, Problem, preflight, state_at};
 
 use testing::apply::{PlannedWorkspace, Thing, assert_done, executable, file, link, path, ways};

@@ -58,3 +58,20 @@ fn a_dry_run_of_the_way_forward_says_busy_as_well() {
         );
     }
 }
+
+#[test]
+fn a_message_whose_step_is_open_is_marked_as_its_numbers_say_too_little() {
+    let world = at_work();
+    world.write("b", "made\n");
+    let log = world.run(&["log"], b"").exits(0);
+    assert!(log.stdout.contains("unfinished"), "{log}");
+    let show = world.run(&["show", "last"], b"").exits(0);
+    assert!(show.stdout.contains("when the step ends"), "{show}");
+    for event in ["tool_finish", "step_finish", "turn_end"] {
+        world
+            .event(json!({"event": event, "session_id": "s", "tool_use_id": "t"}))
+            .ends_silently();
+    }
+    let log = world.run(&["log"], b"").exits(0);
+    assert!(!log.stdout.contains("unfinished"), "{log}");
+}

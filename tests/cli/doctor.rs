@@ -1,8 +1,11 @@
 //! `doctor`: what it finds, what it mends, and what it writes down for others.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Stdio;
 
 use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
+use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
 use testing::binary::{Run, Sandbox};
@@ -153,9 +156,9 @@ fn a_damaged_session_store_gives_way_to_one_with_every_row_that_can_be_read() {
     );
 }
 
-#[test]
-fn what_was_set_aside_by_itself_is_taken_up_where_nothing_was_recorded_since() {
-    let world = played();
+/// Sets the session store aside, as a hook does that meets damage: a new one takes its place, with nothing in it yet. Returns
+/// where the former one is.
+fn set_aside(world: &Sandbox) -> PathBuf {
     let aside = world.store().join("sessions.db.damaged-1");
     let database = world.store().join("sessions.db");
     execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");
@@ -163,12 +166,49 @@ fn what_was_set_aside_by_itself_is_taken_up_where_nothing_was_recorded_since() {
         let _ = std::fs::remove_file(world.store().join(format!("sessions.db{ending}")));
     }
     std::fs::rename(&database, &aside).expect("ours");
-    // As a hook that met the damage went on: a new one, with nothing in it yet.
     let version =
         format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}");
     execute(&database, &(MIGRATIONS.concat() + &version));
     let private = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&database, private).expect("ours");
+    aside
+}
+
+#[test]
+fn a_repair_waits_for_a_forget_so_that_no_row_comes_back() {
+    let world = played();
+    set_aside(&world);
+    let lock = std::fs::File::create(world.store().join("gc")).expect("ours");
+    flock(&lock, FlockOperation::LockExclusive).expect("nobody else has it");
+    let mut repair = world.command(&["doctor", "--repair"]);
+    let mut repair = repair.stdout(Stdio::null()).spawn().expect("it starts");
+    let open = format!("/proc/{}/fd", repair.id());
+    let is_waiting = || {
+        let files = std::fs::read_dir(&open).into_iter().flatten().flatten();
+        let targets = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+        targets.into_iter().any(|file| file.ends_with("gc"))
+    };
+    while !is_waiting() {
+        let ended = repair.try_wait().expect("it is our child");
+        assert!(ended.is_none(), "it did not wait: {ended:?}");
+        std::thread::yield_now();
+    }
+    let unfinished = world.store().join("sessions.db.repaired");
+    assert!(!unfinished.exists(), "no row is copied yet");
+    drop(lock);
+    assert!(repair.wait().expect("it is our child").success());
+    let database = world.store().join("sessions.db");
+    assert_eq!(
+        texts(&database, "SELECT prompt FROM messages"),
+        ["confidential-prompt about everything"],
+        "then it repairs"
+    );
+}
+
+#[test]
+fn what_was_set_aside_by_itself_is_taken_up_where_nothing_was_recorded_since() {
+    let world = played();
+    let aside = set_aside(&world);
     let run = world.run(&["doctor", "--repair"], b"").exits(0);
     assert!(run.stdout.contains("(repaired)"), "{run}");
     assert!(aside.exists(), "nothing is deleted");
@@ -177,6 +217,51 @@ fn what_was_set_aside_by_itself_is_taken_up_where_nothing_was_recorded_since() {
         log.stdout.contains("confidential-prompt"),
         "it is back: {log}"
     );
+}
+
+#[test]
+fn what_a_killed_repair_left_is_named_and_the_next_one_removes_it() {
+    let world = played();
+    let left = ["sessions.db.repaired", "sessions.db.repaired-journal"];
+    for name in left {
+        std::fs::write(world.store().join(name), "confidential-prompt").expect("ours");
+    }
+    let run = doctor(&world, 0);
+    for name in left {
+        assert!(run.stdout.contains(&format!("`{name}`")), "{run}");
+    }
+    assert!(
+        run.stdout.contains("`ckpt-hook doctor --repair` removes"),
+        "what to do: {run}"
+    );
+    let run = world.run(&["doctor", "--repair"], b"").exits(0);
+    for name in left {
+        assert!(!world.store().join(name).exists(), "it is gone: {run}");
+        let line = run
+            .stdout
+            .lines()
+            .find(|line| line.contains(&format!("{name}`")));
+        assert!(
+            line.is_some_and(|line| line.contains("(repaired)")),
+            "and that is said: {run}"
+        );
+    }
+    let run = doctor(&world, 0);
+    assert!(!run.stdout.contains("sessions.db.repaired"), "{run}");
+    let log = world.run(&["log"], b"").exits(0);
+    assert!(log.stdout.contains("confidential-prompt"), "{log}");
+}
+
+#[test]
+fn a_repair_that_is_at_work_is_not_called_a_killed_one() {
+    let world = played();
+    let unfinished = world.store().join("sessions.db.repaired");
+    std::fs::write(&unfinished, "").expect("ours");
+    let lock = std::fs::File::create(world.store().join("lock")).expect("ours");
+    flock(&lock, FlockOperation::LockExclusive).expect("nobody else has it");
+    let run = doctor(&world, 0);
+    assert!(!run.stdout.contains("sessions.db.repaired"), "{run}");
+    assert!(unfinished.exists(), "and stays");
 }
 
 #[test]

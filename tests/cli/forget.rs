@@ -147,3 +147,65 @@ fn a_purge_takes_the_hook_out_of_the_settings_of_every_project() {
     );
     assert!(!world.store().exists(), "and so is the store");
 }
+
+/// What killed repairs, damage and migrations leave beside the session store.
+const LEFT: [&str; 6] = [
+    "sessions.db.damaged-1",
+    "sessions.db.damaged-1-wal",
+    "sessions.db.damaged-2",
+    "sessions.db.repaired",
+    "sessions.db.repaired-journal",
+    "sessions.db.version-3",
+];
+
+fn leave(world: &Sandbox) {
+    for name in LEFT {
+        fs::write(world.store().join(name), "prompt: use the password\n").expect("ours");
+    }
+}
+
+/// Returns the files below a directory in which some bytes stand as they are.
+fn files_with(directory: &std::path::Path, bytes: &[u8]) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).expect("ours") {
+        let path = entry.expect("ours").path();
+        if path.is_dir() {
+            found.extend(files_with(&path, bytes));
+        } else if fs::read(&path).is_ok_and(|all| all.windows(bytes.len()).any(|at| at == bytes)) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn what_repairs_and_damage_left_is_named_before_it_goes_and_goes_with_all() {
+    let world = world();
+    leave(&world);
+    let plan = world.run(&["forget", "--all", "--dry-run"], b"").exits(0);
+    let report = world.json(&["forget", "--all", "--dry-run"]);
+    for name in LEFT {
+        let path = world.store().join(name).display().to_string();
+        assert!(plan.stdout.contains(&path), "{name} is named: {plan}");
+        let copies = report["copies"].as_array().expect("a list");
+        assert!(copies.iter().any(|copy| *copy == *path), "{name}: {report}");
+        assert!(world.store().join(name).exists(), "{name} is still there");
+    }
+    world.run(&["forget", "--all", "--yes"], b"").exits(0);
+    assert_eq!(
+        files_with(&world.store(), b"password"),
+        Vec::<std::path::PathBuf>::new(),
+        "no byte of a prompt is left"
+    );
+    for name in LEFT {
+        assert!(!world.store().join(name).exists(), "{name} went");
+    }
+}
+
+#[test]
+fn a_purge_takes_what_repairs_and_damage_left() {
+    let world = world();
+    leave(&world);
+    world.run(&["uninstall", "--purge", "--yes"], b"").exits(0);
+    assert!(!world.store().exists(), "not a byte is left");
+}

@@ -75,6 +75,33 @@ fn what_cannot_be_done_is_said_and_is_no_failed_shell() {
 }
 
 #[test]
+fn what_is_forced_inside_an_agent_takes_no_database_from_a_program() {
+    let world = Sandbox::new();
+    world.write("x.db", "mine\0");
+    world.play("one", "fill the database", |world| {
+        world.write("x.db", "agent\0");
+    });
+    let path = world.workspace().join("x.db");
+    let open = std::fs::OpenOptions::new().append(true).open(&path);
+    let mut program = std::process::Command::new("sleep")
+        .arg("1000")
+        .stdin(open.expect("it is there"))
+        .spawn()
+        .expect("a program");
+    let inside = inside(&world, &["revert", "--force"]);
+    let kept = std::fs::read(&path).expect("it is there");
+    world
+        .run(&["revert", "--message", "one", "--force"], b"")
+        .exits(0);
+    program.kill().expect("it runs");
+    program.wait().expect("it ends");
+    assert_eq!(kept, b"agent\0", "it is kept: {inside}");
+    assert!(inside.stdout.contains("sleep"), "and named: {inside}");
+    let taken = std::fs::read(&path).expect("it is there");
+    assert_eq!(taken, b"mine\0", "a person may take it");
+}
+
+#[test]
 fn a_conversation_without_messages_names_the_session_that_could_be_meant() {
     let world = three_messages();
     let run = world
@@ -84,7 +111,7 @@ fn a_conversation_without_messages_names_the_session_that_could_be_meant() {
     let said = world.redact(&run.stdout);
     assert_eq!(
         said,
-        "This conversation has no message that could be taken back.\n\
+        "This conversation has no message to take back.\n\
          The session 12345678 (generic, 3 messages) ends with “make three”: \
          `/ckpt-revert --message last --session 12345678`\n"
     );

@@ -1,8 +1,10 @@
 //! The command line from outside: manners of the hook, exit codes, texts. What the library does is tested beside it.
 
+mod bad_input;
 mod blame;
 mod built;
 mod busy;
+mod comparison;
 mod completions;
 mod concurrency;
 mod config;
@@ -29,6 +31,7 @@ mod payload;
 mod permission;
 mod picker;
 mod picture;
+mod rebuilt;
 mod replay;
 mod reverting;
 mod run;
@@ -41,6 +44,7 @@ mod store;
 mod strict;
 mod surroundings;
 mod terminal;
+mod tiny_disk;
 mod tmux;
 mod told;
 mod ui;

@@ -169,6 +169,39 @@ fn an_exact_id_is_no_prefix_no_label_and_no_position() {
 }
 
 #[test]
+fn every_command_that_takes_an_id_takes_it_in_full_if_asked_to() {
+    let world = Sandbox::new();
+    world.write("made", "0\n");
+    world.play("m1", "write it", |world| world.write("made", "1\n"));
+    let id = world.json(&["log"])["messages"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let commands = |id: &str| {
+        [
+            vec!["cat".to_owned(), format!("{id}:made")],
+            vec!["diff".to_owned(), id.to_owned()],
+            vec!["show".to_owned(), id.to_owned()],
+            vec!["label".to_owned(), id.to_owned(), "mine".to_owned()],
+            ["revert", id, "--dry-run"].map(str::to_owned).to_vec(),
+            ["restore", id, "made", "--dry-run"]
+                .map(str::to_owned)
+                .to_vec(),
+            ["forget", "--message", id, "--dry-run"]
+                .map(str::to_owned)
+                .to_vec(),
+        ]
+    };
+    for (mut exact, mut inexact) in commands(&id).into_iter().zip(commands(&id[..8])) {
+        exact.push("--exact".to_owned());
+        inexact.push("--exact".to_owned());
+        let run = world.run(&exact, b"");
+        assert!(matches!(run.code, Some(0 | 3)), "{run}");
+        world.run(&inexact, b"").exits(4);
+    }
+}
+
+#[test]
 fn json_lines_tell_of_progress_and_end_with_the_document() {
     let world = Sandbox::new();
     world.play("m1", "write them", |world| {

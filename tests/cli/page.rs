@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use testing::binary::Sandbox;
 
 use crate::schema::check;
+use crate::serve::played;
 
 /// A running server, and what a browser knows of it.
 struct Page {
@@ -122,16 +123,6 @@ impl Drop for Page {
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
-}
-
-fn played() -> Sandbox {
-    let world = Sandbox::new();
-    world.write("changed", "1\n");
-    world.play("m1", "change it", |world| {
-        world.write("changed", "2\n");
-        world.write("made", "2\n");
-    });
-    world
 }
 
 #[test]

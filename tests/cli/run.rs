@@ -31,6 +31,20 @@ fn a_command_is_a_message_that_can_be_reverted() {
 }
 
 #[test]
+fn a_directory_that_the_command_moved_goes_back() {
+    let world = Sandbox::new();
+    world.write("one/deep/a", "1\n");
+    world.write("one/b", "2\n");
+    world.run(&sh("mv one two"), b"").exits(0);
+    assert_eq!(world.read("two/deep/a"), b"1\n", "it moved");
+    world.run(&["revert", "--message", "last"], b"").exits(0);
+    assert_eq!(world.read("one/deep/a"), b"1\n", "it is back");
+    assert_eq!(world.read("one/b"), b"2\n");
+    let left = world.workspace().join("two").symlink_metadata();
+    assert!(left.is_err(), "and nowhere else");
+}
+
+#[test]
 fn the_exit_code_is_the_commands() {
     let world = Sandbox::new();
     for (script, code) in [

@@ -110,7 +110,8 @@ impl Client {
     }
 }
 
-fn played() -> Sandbox {
+/// A message that changed a file and made another.
+pub fn played() -> Sandbox {
     let world = Sandbox::new();
     world.write("changed", "1\n");
     world.play("m1", "change it", |world| {

@@ -29,8 +29,8 @@ fn the_log_is_a_table_of_messages() {
     let run = world.run(&["log"], b"").exits(0);
     expect![[r#"
         message   when      agent     took  files   +   -  prompt
-        12345678  just now  generic  <10 s      1      -1  tidy up
-        12345678  just now  generic  <10 s      2  +2      add cakes
+        12345678  just now  generic  0.1 s      1      -1  tidy up
+        12345678  just now  generic  0.1 s      2  +2      add cakes
         2 messages, +2 -1
     "#]]
     .assert_eq(&world.redact(&run.stdout));

@@ -83,3 +83,88 @@ fn what_a_hook_borrows_of_the_repository_is_given_back_in_the_background() {
         );
     }
 }
+
+/// Sets the only pack of the store aside, as one that was borrowed and could not be read. Returns its new name, and that of its index.
+fn set_aside(world: &Sandbox) -> [PathBuf; 2] {
+    let folder = world
+        .store()
+        .join("snapshots")
+        .read_dir()
+        .expect("there")
+        .next();
+    let folder = folder.expect("a workspace").expect("readable").path();
+    let packs = folder.join("repository.git/objects/pack");
+    let all = packs
+        .read_dir()
+        .expect("there")
+        .map(|entry| entry.expect("readable").path());
+    let of = |ending: &str, all: &[PathBuf]| -> PathBuf {
+        let mut found = all
+            .iter()
+            .filter(|path| path.extension().is_some_and(|it| it == ending));
+        let path = found.next().expect("`gc` left one").clone();
+        assert_eq!(found.next(), None, "and no more");
+        path
+    };
+    let all: Vec<PathBuf> = all.collect();
+    ["idx", "pack"].map(|ending| {
+        let to = packs.join(format!("borrowed-unread-0123.{ending}"));
+        std::fs::rename(of(ending, &all), &to).expect("ours");
+        to
+    })
+}
+
+/// Runs `gc` two days later.
+fn gc_later(world: &Sandbox) -> testing::binary::Run {
+    let mut command = world.command(&["gc"]);
+    command.env("CKPT_HOOK_TEST_FILE_CLOCK", "172800");
+    testing::binary::finish(&mut command, b"")
+}
+
+fn with_one_pack() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("a", "0\n");
+    world.play("m1", "make it work", |world| world.write("a", "1\n"));
+    world.run(&["gc"], b"").exits(0);
+    world
+}
+
+#[test]
+fn gc_gives_a_borrowed_pack_that_could_not_be_read_back_after_a_day() {
+    let world = with_one_pack();
+    let unread = set_aside(&world);
+    // The user's repository has a name of its own for the file.
+    let theirs = world.path("theirs.pack");
+    std::fs::hard_link(&unread[1], &theirs).expect("one file system");
+    world.run(&["gc"], b"").exits(0);
+    assert!(unread.iter().all(|path| path.exists()), "not at once");
+    gc_later(&world).exits(0);
+    assert!(!unread.iter().any(|path| path.exists()), "after a day");
+    assert!(theirs.exists(), "their file is theirs");
+    world.run(&["doctor", "--all"], b"").exits(0);
+    world.run(&["revert", "m1"], b"").exits(0);
+    assert_eq!(
+        world.read("a"),
+        b"0\n",
+        "what is needed of it was copied before"
+    );
+}
+
+#[test]
+fn gc_keeps_a_borrowed_pack_that_could_not_be_read_while_something_is_only_there() {
+    let world = with_one_pack();
+    let unread = set_aside(&world);
+    let bytes = std::fs::read(&unread[1]).expect("ours");
+    std::fs::remove_file(&unread[1]).expect("ours");
+    std::fs::write(&unread[1], &bytes[..40]).expect("ours");
+    let run = gc_later(&world).exits(3);
+    assert!(unread.iter().all(|path| path.exists()), "{run}");
+    std::fs::write(&unread[1], bytes).expect("ours");
+    gc_later(&world).exits(0);
+    assert!(
+        !unread.iter().any(|path| path.exists()),
+        "it could be read again"
+    );
+    world.run(&["revert", "m1"], b"").exits(0);
+    assert_eq!(world.read("a"), b"0\n");
+}

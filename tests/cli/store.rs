@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use testing::binary::{Run, Sandbox, finish};
+use testing::nobody::as_nobody;
 
 /// Commands that record nothing. With what they answer where there is no store: exit code, and words that say why.
 const READING: [(&[&str], i32, &str); 11] = [
@@ -324,4 +325,53 @@ fn what_killed_hooks_left_is_swept_and_what_is_being_written_is_not() {
     for path in young {
         assert!(path.exists(), "`{}` may be somebody's", path.display());
     }
+}
+
+#[test]
+fn a_store_that_is_only_to_be_read_answers_and_changes_nothing() {
+    as_nobody(
+        "store::a_store_that_is_only_to_be_read_answers_and_changes_nothing",
+        || {
+            let world = Sandbox::new();
+            world.write("a", "0\n");
+            world.play("m1", "make it work", |world| world.write("a", "1\n"));
+            let modes = |directory: u32, file: u32| {
+                for entry in std::fs::read_dir(world.store()).expect("ours") {
+                    let path = entry.expect("ours").path();
+                    if path.is_file() {
+                        std::fs::set_permissions(&path, Permissions::from_mode(file))
+                            .expect("ours");
+                    }
+                }
+                std::fs::set_permissions(world.store(), Permissions::from_mode(directory))
+                    .expect("ours");
+            };
+            modes(0o500, 0o400);
+            for answers in [
+                &["log"][..],
+                &["status"],
+                &["show", "m1"],
+                &["diff", "m1"],
+                &["sessions"],
+                &["cat", "m1:a"],
+                &["du"],
+            ] {
+                world.run(answers, b"").exits(0);
+            }
+            world
+                .event(json!({"event": "user_message", "session_id": "s", "message_id": "m2"}))
+                .ends_silently();
+            for acts in [&["revert", "m1"][..], &["gc"]] {
+                let run = world.run(acts, b"").exits(1);
+                assert!(
+                    !run.stderr.contains("is not known"),
+                    "nothing was done: {run}"
+                );
+            }
+            assert_eq!(world.read("a"), b"1\n", "nothing was changed");
+            modes(0o700, 0o600);
+            world.run(&["revert", "m1"], b"").exits(0);
+            assert_eq!(world.read("a"), b"0\n");
+        },
+    );
 }

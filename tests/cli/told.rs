@@ -148,8 +148,12 @@ fn what_is_told_after_a_revert_names_what_became_of_each_file() {
         )
     };
     message(&world, "claude-code", 1).ends_silently();
+    let call = json!({"session_id": "s", "cwd": world.workspace(), "prompt_id": "t1",
+                      "tool_name": "Bash", "tool_use_id": "0", "tool_input": {"command": "cook"}});
+    tell("PreToolUse", call.clone()).ends_silently();
     world.write("menu", "salad\n");
     world.write("new", "x\n");
+    tell("PostToolUse", call).ends_silently();
     let batch =
         json!({"session_id": "s", "cwd": world.workspace(), "prompt_id": "t1", "tool_calls": []});
     tell("PostToolBatch", batch).ends_silently();

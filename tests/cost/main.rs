@@ -225,6 +225,27 @@ fn no_call_speaks_to_anybody_and_only_the_last_starts_a_program_which_is_its_own
 }
 
 #[test]
+fn the_index_is_asked_only_for_a_file_that_is_ignored() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
+    let tree = SizedWorkspace::untouched();
+    tree.commit("*.log\n");
+    tree.settle();
+    for event in ["user_message", "step_start", "step_finish", "step_start"] {
+        tree.counts(event);
+    }
+    let indexes = |file| tree.counts_of_edit(file).indexes;
+    assert_eq!(
+        indexes("d000/f1"),
+        0,
+        "an index is as large as the work tree"
+    );
+    assert_eq!(indexes("new"), 0, "no rule hides it");
+    assert_eq!(indexes("new.log"), 1, "it may be tracked all the same");
+}
+
+#[test]
 fn directories_of_a_file_server_are_always_read() {
     if !has_strace() || !is_debug_build() {
         return;

@@ -108,9 +108,30 @@ impl SizedWorkspace {
 
     /// The same with options of `strace`.
     pub fn counts_with(&self, event: &str, options: &[&str]) -> Counts {
+        self.count_event(serde_json::json!({"event": event}), options)
+    }
+
+    /// Counts the start of an edit tool that names a file.
+    pub fn counts_of_edit(&self, file: &str) -> Counts {
+        let path = self.world.workspace().join(file);
+        let event = serde_json::json!({
+            "event": "tool_start", "tool_kind": "edit", "tool_use_id": file, "paths": [path.to_str().expect("a plain path")]
+        });
+        self.count_event(event, &[])
+    }
+
+    fn count_event(&self, mut event: serde_json::Value, options: &[&str]) -> Counts {
         let cwd = self.world.workspace();
-        let payload = serde_json::json!({"event": event, "session_id": "s", "cwd": cwd.to_str().expect("a plain path")});
-        count::count(&self.world, &payload.to_string(), options)
+        event["session_id"] = "s".into();
+        event["cwd"] = cwd.to_str().expect("a plain path").into();
+        count::count(&self.world, &event.to_string(), options)
+    }
+
+    /// Commits everything, and has git ignore some names.
+    pub fn commit(&self, ignored: &str) {
+        self.world.write(".gitignore", ignored);
+        self.world.run_git(&["add", "-A"]);
+        self.world.run_git(&["commit", "-qm", "begin"]);
     }
 
     /// Returns how many files the folders of packs hold.

@@ -110,8 +110,15 @@ fn each_error(case: &Case, quick: usize) {
         .into_iter()
         .enumerate()
         .map(|(number, point)| (point, ERRORS[number % ERRORS.len()]))
+        .filter(|task| !is_answer(task))
         .collect();
     each_of(case, sample(tasks, quick), &before, &after);
+}
+
+/// Asked for a lease, the kernel says with this error that a program writes to the file: it is kept, and named, and no later try
+/// ends it.
+fn is_answer(((call, _), error): &(Point, &str)) -> bool {
+    call == "fcntl" && *error == "EAGAIN"
 }
 
 fn each_of(case: &Case, tasks: Vec<(Point, &str)>, before: &Tree, after: &Tree) {

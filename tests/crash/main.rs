@@ -17,6 +17,7 @@ mod hook;
 mod memory;
 mod migration;
 mod power;
+mod rebuilt;
 mod reorder;
 mod revert;
 mod upkeep;

@@ -121,6 +121,15 @@ fn a_hook_that_runs_out_of_memory_touches_nothing_and_the_next_one_records() {
             .ends_silently();
         assert_sound(&world, &what);
         let revert = world.run(&["revert", "--message", "m2"], b"");
+        // A library that panics without memory costs the file that was looked at, not the step: then it is named, and stays.
+        if revert.code == Some(3) && revert.stdout.contains("`edited` (unreadable") {
+            assert_eq!(
+                world.read("edited"),
+                b"second\n",
+                "{what}: what is not known is left alone"
+            );
+            continue;
+        }
         // A hook that had enough memory left to note that it had too little is told of, though the next one saw what it missed.
         let is_told = revert.code == Some(3) && revert.stdout.contains("was not recorded");
         assert!(revert.code == Some(0) || is_told, "{what}: {revert}");

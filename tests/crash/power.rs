@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -16,6 +16,10 @@ use testing::skip::skip;
 
 use super::{Sandbox, Tree, assert_sound, leftovers};
 use testing::namespace::{MountCall, in_namespace};
+
+/// How long a device is waited for, and how often it is asked.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// How many files the agent works on.
 const FILES: usize = 30;
@@ -75,10 +79,12 @@ impl Device {
 
     /// Goes on with the picture.
     fn restart(&self) {
-        assert!(
-            tried("umount", &[], &[&self.place()]),
-            "nobody is at work there"
-        );
+        // Upkeep of the store goes on for a moment after the call that began it; the power cut has ended it already.
+        let patience = Instant::now() + PATIENCE;
+        while !tried("umount", &[], &[&self.place()]) {
+            assert!(Instant::now() < patience, "nobody is at work there");
+            std::thread::sleep(PAUSE);
+        }
         std::fs::remove_file(self.image()).expect("it is there");
         clone(&self.path("outer/picture.img"), &self.image());
         (self.mount)(&["-o", "loop"], &self.image(), &self.place());

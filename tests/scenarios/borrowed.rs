@@ -6,8 +6,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ckpt_store::RevertRequest;
+use ckpt_store::{Forget, RevertRequest};
 
+use testing::nobody::as_nobody;
 use testing::scenario::{World, to};
 
 const FILES: usize = 80;
@@ -274,6 +275,28 @@ fn what_is_emptied_before_it_is_settled_is_taken_from_files_that_are_unchanged_a
     for number in FILES / 2..FILES {
         assert_eq!(world.read(file(number)), text(number, 2), "{number}");
     }
+}
+
+#[test]
+fn a_borrowed_pack_that_nobody_could_read_does_not_outlive_what_is_forgotten() {
+    as_nobody(
+        "borrowed::a_borrowed_pack_that_nobody_could_read_does_not_outlive_what_is_forgotten",
+        forget_beside_an_unread_pack,
+    );
+}
+
+fn forget_beside_an_unread_pack() {
+    let mut world = packed();
+    world.message("m1");
+    for path in files(&world.path(".git/objects/pack")) {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o0)).expect("it is ours");
+    }
+    world.settle();
+    assert!(shares_inodes(&world), "it may be readable again some day");
+    world.finish_in("s1");
+    let (cwd, what) = (world.root.clone(), Forget::Path(file(0)));
+    world.store.forget(&cwd, &what, false).expect("it is ours");
+    assert!(!shares_inodes(&world), "it may have the bytes of the file");
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::process::{Child, Command, Stdio};
 
-use ckpt_schema::report::{FileResult, Outcome};
+use ckpt_schema::report::{FileReport, FileResult, Outcome};
 use ckpt_store::RevertRequest;
 
-use testing::scenario::{World, paths_with, to};
+use testing::scenario::{World, paths_with, to, with_result};
 
 fn write(world: &World, state: &str) {
     for path in ["x.db", "x.db-wal", "x.db-shm"] {
@@ -100,7 +100,17 @@ struct Program(Child);
 
 impl Program {
     fn opens(world: &World, path: &str) -> Self {
-        let file = std::fs::File::open(world.path(path)).expect("it is there");
+        Self::holds(std::fs::File::open(world.path(path)).expect("it is there"))
+    }
+
+    fn writes(world: &World, path: &str) -> Self {
+        let file = std::fs::OpenOptions::new()
+            .append(true)
+            .open(world.path(path));
+        Self::holds(file.expect("it is there"))
+    }
+
+    fn holds(file: std::fs::File) -> Self {
         let child = Command::new("sleep")
             .arg("1000")
             .stdin(Stdio::from(file))
@@ -138,6 +148,48 @@ fn a_database_that_a_program_has_open_is_not_exchanged_under_it() {
         let report = world.try_revert(&forced).expect("it is forced");
         drop(program);
         assert!(world.read("x.db").contains("mine"), "{report:?}");
+    }
+}
+
+#[test]
+fn a_database_that_a_program_writes_to_goes_by_force_and_says_what_is_lost() {
+    for path in ["x.db", "x.db-wal"] {
+        let mut world = world();
+        let program = Program::writes(&world, path);
+        let report = world.revert("m1");
+        assert!(world.read("x.db").contains("agent"), "{report:?}");
+        assert_eq!(
+            paths_with(&report, FileResult::Conflict),
+            ["x.db", "x.db-shm", "x.db-wal"],
+            "all of it, or the log would be of another state"
+        );
+        let spared = RevertRequest {
+            force: true,
+            spares_open: true,
+            ..to("m1")
+        };
+        let report = world.try_revert(&spared).expect("it can be planned");
+        assert!(world.read("x.db").contains("agent"), "{report:?}");
+
+        let forced = RevertRequest {
+            force: true,
+            ..to("m1")
+        };
+        let report = world.try_revert(&forced).expect("it is forced");
+        drop(program);
+        for file in ["x.db", "x.db-shm", "x.db-wal"] {
+            assert!(world.read(file).contains("mine"), "{file}: {report:#?}");
+        }
+        assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+        let mut done = with_result(&report, FileResult::Done);
+        done.retain(|file| file.path.path != "a");
+        let says_so = |file: &&FileReport| {
+            let reason = file.reason.as_deref().unwrap_or_default();
+            reason.contains("sleep") && reason.contains("is lost")
+        };
+        assert!(done.iter().all(says_so), "{path}: {report:#?}");
+        world.unrevert();
+        assert!(world.read("x.db").contains("agent"), "and comes again");
     }
 }
 

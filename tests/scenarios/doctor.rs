@@ -157,7 +157,14 @@ fn git_takes_for_needed_what_the_rows_name() {
     check(&mut world, false);
     let git_dir = format!("--git-dir={}", repository(&world).display());
     let unreachable = world.run_git(&[&git_dir, "fsck", "--full", "--strict", "--unreachable"]);
-    assert_eq!(unreachable, "", "every object is reached from a ref");
+    let mut needed = unreachable
+        .lines()
+        .filter(|line| !line.starts_with("unreachable commit "));
+    assert_eq!(
+        needed.next(),
+        None,
+        "a ref leads to every object but the notes on snapshots"
+    );
     let refs = world.run_git(&[
         &git_dir,
         "for-each-ref",

@@ -401,8 +401,8 @@ fn a_step_in_which_no_tool_was_told_of_is_not_nothing() {
     assert_eq!(unclear_of(&report).len(), 1, "named: {report:?}");
 }
 
-#[test]
-fn what_a_command_in_the_background_may_have_done_is_offered() {
+/// Ten minutes ago, the message `m1` left a command in the background.
+fn with_a_command_in_the_background() -> World {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-10 * MINUTE);
@@ -413,6 +413,12 @@ fn what_a_command_in_the_background_may_have_done_is_offered() {
     };
     world.send(&finish);
     world.finish();
+    world
+}
+
+#[test]
+fn what_a_command_in_the_background_may_have_done_is_offered() {
+    let mut world = with_a_command_in_the_background();
     world.write("later", "by the server, or by hand\n");
     set_clock_from_files(MINUTE);
     let report = world.revert("m1");
@@ -428,6 +434,56 @@ fn what_a_command_in_the_background_may_have_done_is_offered() {
     let report = world.try_revert(&taking("m1")).expect("asked for");
     assert!(!world.exists("later"), "taken");
     assert!(world.exists("by hand"), "nobody's: {report:?}");
+}
+
+#[test]
+fn what_a_command_in_the_background_did_before_its_end_was_told_is_offered() {
+    for told in [EventKind::TurnEnd, EventKind::SessionEnd] {
+        let mut world = with_a_command_in_the_background();
+        world.write("late", "by the command, or by hand\n");
+        set_clock_from_files(0);
+        let end = Event {
+            background: Some(false),
+            ..world.event(told, "s1")
+        };
+        world.send(&end);
+        set_clock_from_files(10_000);
+        world.write("by hand", "nothing runs any more\n");
+        let report = world.revert("m1");
+        assert!(world.exists("late"), "{told:?}: kept");
+        let unclear: Vec<&str> = unclear_of(&report).iter().map(|(path, _)| *path).collect();
+        assert_eq!(
+            (unclear, report.outcome),
+            (vec!["late"], Outcome::Partial),
+            "{told:?}: and named: {report:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_finish_without_a_start_takes_nothing_for_certain_where_tools_are_told_of() {
+    for tells in [true, false] {
+        let mut world = World::new();
+        world.write("f", "the person's\n");
+        let sent = |world: &World, kind| Event {
+            tells_of_tools: tells,
+            ..world.event(kind, "s1")
+        };
+        let message = Event {
+            message_id: Some("m1".to_owned()),
+            ..sent(&world, EventKind::UserMessage)
+        };
+        world.send(&message);
+        world.write("f", "by whom?\n");
+        let finish = sent(&world, EventKind::StepFinish);
+        world.send(&finish);
+        let report = world.revert("m1");
+        let unclear: Vec<&str> = unclear_of(&report).iter().map(|(path, _)| *path).collect();
+        let expected: &[&str] = if tells { &["f"] } else { &[] };
+        assert_eq!(unclear, expected, "tells of tools: {tells}: {report:#?}");
+        let is_kept = world.read("f") == "by whom?\n";
+        assert_eq!(is_kept, tells, "tells of tools: {tells}");
+    }
 }
 
 #[test]

@@ -238,3 +238,27 @@ fn an_empty_folder_of_the_users_stays() {
     world.revert("m0");
     assert!(world.exists("mine/too"), "nobody else made it");
 }
+
+#[test]
+fn a_folder_that_was_filled_and_emptied_gives_way_to_the_file_or_link_that_was_there_before() {
+    let mut world = World::new();
+    world.write("d", "file\n");
+    world.turn("m1", |world| {
+        world.remove("d");
+        world.link("d", "elsewhere");
+    });
+    world.turn("m2", |world| {
+        world.remove("d");
+        world.write("d/o", "x\n");
+    });
+    world.turn("m3", |world| world.remove("d/o"));
+    let after = world.tree();
+    for (message, kind) in [("m1", "file"), ("m2", "link")] {
+        let report = world.revert(message);
+        assert_eq!(report.outcome, Outcome::Restored, "{kind}: {report:#?}");
+        let found = world.path("d").symlink_metadata().expect("it is back");
+        assert_eq!(found.is_symlink(), kind == "link");
+        let report = world.unrevert();
+        assert_eq!(world.tree(), after, "{kind}: {report:#?}");
+    }
+}

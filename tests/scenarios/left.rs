@@ -225,3 +225,67 @@ fn a_dry_run_that_fails_while_an_agent_is_at_work_says_both() {
         "and that it would be refused: {text}"
     );
 }
+
+/// Runs a shell as a tool of a step.
+fn shell(world: &mut World, line: &str) {
+    let start = Event {
+        tool_use_id: Some("t".to_owned()),
+        tool_command: Some(line.to_owned()),
+        ..world.event(EventKind::ToolStart, "s1")
+    };
+    world.send(&start);
+    let status = std::process::Command::new("sh")
+        .args(["-c", line])
+        .current_dir(world.path(""))
+        .status();
+    assert!(status.expect("a shell").success(), "{line}");
+    world.tool_finish_in("s1", "t");
+    world.finish();
+}
+
+#[test]
+fn ignored_files_that_a_shell_removed_are_told_of() {
+    let line = "touch new && cd web && rm -rf dist ../node_modules/*";
+    let mut world = World::git(&[(".gitignore", ".env\nnode_modules\ndist/\n")]);
+    for (path, text) in [
+        ("node_modules/a/file", "x\n"),
+        ("web/dist/page", "x\n"),
+        ("web/page", "x\n"),
+    ] {
+        world.write(path, text);
+    }
+    world.message("m1");
+    shell(&mut world, line);
+    let report = world.revert("m1");
+    assert!(!world.exists("new"), "what is captured goes back");
+    let command = "rm -rf dist ../node_modules/*";
+    assert_eq!(told(&report, command).len(), 1, "{report:#?}");
+
+    for line in ["rm -f web/page", "rm -rf .env nothing", "mkdir -p web/dist"] {
+        let mut world = World::git(&[(".gitignore", ".env\nweb/dist\n")]);
+        world.write(".env", "SECRET=1\n");
+        world.write("web/page", "x\n");
+        world.message("m1");
+        shell(&mut world, line);
+        let report = world.revert("m1");
+        assert!(report.notes.is_empty(), "{line}: {report:#?}");
+        assert_eq!(world.read(".env"), "SECRET=1\n", "it is small and kept");
+        assert_eq!(world.read("web/page"), "x\n", "it is captured");
+    }
+}
+
+#[test]
+fn a_command_that_removed_ignored_files_is_told_of() {
+    let mut world = World::git(&[(".gitignore", ".env\nnode_modules\n")]);
+    world.write(".env", "SECRET=1\n");
+    world.write("node_modules/package/file", "x\n");
+    world.message("m1");
+    shell(&mut world, "git clean -qfdx && true");
+    let report = world.revert("m1");
+    assert_eq!(world.read(".env"), "SECRET=1\n", "it is small and kept");
+    assert_eq!(
+        told(&report, "`git clean -qfdx`").len(),
+        1,
+        "the packages do not come back: {report:#?}"
+    );
+}

@@ -2,6 +2,7 @@
 
 mod again;
 mod alone;
+mod arrivals;
 mod basic;
 mod blame;
 mod borrowed;
@@ -10,6 +11,7 @@ mod damaged;
 mod damaged_anywhere;
 mod databases;
 mod doctor;
+mod everyday;
 mod evidence;
 mod excludes;
 mod finished_later;
@@ -27,6 +29,7 @@ mod looks;
 mod losses;
 mod moved;
 mod names;
+mod nested;
 mod out_of_view;
 mod owner;
 mod parts;

@@ -219,10 +219,10 @@ type Source = (
 );
 
 const OUTER_RULES: [Source; 4] = [
-    ("work/.git/info/exclude", "x/\n", &[]),
+    ("code/.git/info/exclude", "x/\n", &[]),
     ("home/.config/git/ignore", "x/\n", &[]),
     (
-        "work/.git/config",
+        "code/.git/config",
         "[core]\n\texcludesFile = ~/mine\n",
         &[("home/mine", "x/\n")],
     ),

@@ -15,3 +15,13 @@ pub fn await_tick() {
         std::thread::yield_now();
     }
 }
+
+/// Returns in a later second than all that was done so far: git's reflogs keep whole seconds, and what stands in the second of a message
+/// may have been before it or after.
+pub fn await_second() {
+    let second = || clock_gettime(ClockId::Realtime).tv_sec;
+    let now = second();
+    while second() == now {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}

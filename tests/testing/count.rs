@@ -21,6 +21,8 @@ pub struct Counts {
     pub listings: u64,
     /// Pages of the database, or of its log, that were read.
     pub pages: u64,
+    /// How often the index of the user's repository was opened.
+    pub indexes: u64,
 }
 
 /// Makes every file system look as if a file server had it: what `fstatfs` tells is NFS's number.
@@ -73,6 +75,7 @@ impl Counts {
             "execve" => self.programs += 1,
             "getdents64" => self.listings += 1,
             "connect" => self.connections += 1,
+            "open" | "openat" if rest.contains("/.git/index\"") => self.indexes += 1,
             "pread64" if rest.contains(", 4096, ") => self.pages += 1,
             _ => {}
         }

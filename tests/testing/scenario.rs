@@ -52,13 +52,14 @@ pub fn set_clock_from_files(milliseconds: i64) {
 }
 
 /// Sets the clock to a moment of a day of its own: what is stamped, and what is written to the workspace, is of then. It waits
-/// for the next tick of the clock of files, so that their times tell the moments apart.
+/// until the clock of files has passed everything that was written, so that times tell the moments apart: a kernel may give a
+/// file a finer time than that of the last tick.
 pub fn set_moment(milliseconds: i64) {
     let coarse = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
         time.tv_sec * 1000 + time.tv_nsec / 1_000_000
     };
-    let last = MOMENTS.with_borrow(|moments| moments.last().map_or(0, |(real, _)| *real));
+    let last = file_time();
     let mut now = coarse();
     while now <= last + 1 {
         std::thread::yield_now();
@@ -125,7 +126,7 @@ impl World {
     pub fn with(settings: Settings) -> Self {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let base = directory.path().canonicalize().expect("it is there");
-        let root = base.join("work");
+        let root = base.join("code");
         fs::create_dir_all(&root).expect("it is writable");
         fs::create_dir_all(base.join("home")).expect("it is writable");
         let store = open(&base, settings);

@@ -80,6 +80,7 @@ impl CapturedWorkspace {
             home: Some(&self.home),
             config_home: None,
             store: &self.store,
+            origin: None,
             only_around: None,
             anew: false,
             takes_hints: false,

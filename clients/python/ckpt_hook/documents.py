@@ -545,7 +545,7 @@ class MessagesParameters(TypedDict):
     """
 
 
-NoteCode: TypeAlias = Literal['borrowed', 'finished', 'open', 'step_not_recorded', 'message_not_captured', 'no_step', 'not_compared', 'unread', 'not_captured', 'directory_permissions', 'unknown_path', 'version_control', 'commits', 'head', 'branch_moved', 'branch_made', 'branch_gone', 'tags', 'tags_gone', 'stashed', 'stash_dropped', 'pushed', 'repository_removed', 'repository_made', 'repositories_below', 'git_under_way', 'submodules', 'no_repository', 'other_directories', 'outside', 'folders_stay', 'discarded', 'nothing_reverted', 'differs']
+NoteCode: TypeAlias = Literal['borrowed', 'finished', 'open', 'step_not_recorded', 'message_not_captured', 'no_step', 'not_compared', 'unread', 'not_captured', 'directory_permissions', 'unknown_path', 'version_control', 'commits', 'head', 'branch_moved', 'branch_made', 'branch_gone', 'tags', 'tags_gone', 'stashed', 'stash_dropped', 'pushed', 'repository_removed', 'repository_made', 'repositories_below', 'git_under_way', 'submodules', 'no_repository', 'other_directories', 'outside', 'moved_in', 'ignored_removed', 'folders_stay', 'discarded', 'nothing_reverted', 'differs']
 """
 The kinds of note.
 """
@@ -2757,7 +2757,7 @@ class ForgetReport(TypedDict):
     """
     copies: list[str]
     """
-    Former session stores that are removed: copies of migrations, and damaged ones that were set aside.
+    Former session stores that are removed: copies of migrations, damaged ones that were set aside, and what a killed repair left.
     """
     dry_run: bool
     """

@@ -207,6 +207,8 @@ export type NoteCode =
   | "no_repository"
   | "other_directories"
   | "outside"
+  | "moved_in"
+  | "ignored_removed"
   | "folders_stay"
   | "discarded"
   | "nothing_reverted"
@@ -1867,7 +1869,7 @@ export interface ForgetReport {
    */
   bytes_before: number;
   /**
-   * Former session stores that are removed: copies of migrations, and damaged ones that were set aside.
+   * Former session stores that are removed: copies of migrations, damaged ones that were set aside, and what a killed repair left.
    */
   copies: string[];
   /**

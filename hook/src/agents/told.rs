@@ -1,4 +1,4 @@
-//! What an agent is told with the user's next message: which files were put back, so that it does not rely on what it
+//! What we tell an agent with the user's next message: which files were put back, so that it does not rely on what it
 //! remembers.
 
 use ckpt_schema::report::{FileAction, FileReport};

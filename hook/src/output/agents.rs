@@ -4,10 +4,10 @@ use ckpt_schema::report::{
     AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
 };
 
+use super::View;
 use super::paint::Paint;
 use super::table::Table;
 use super::text::safe;
-use super::view::View;
 
 /// Returns a row an agent, and what keeps an installed hook from working.
 pub fn list(report: &AgentsReport, view: &View) -> String {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{BlameHunk, BlameReport, BlameStep, LineAuthor};
 
+use super::View;
 use super::table::Table;
 use super::text::{fit, path, safe, safe_bytes, short, title};
-use super::view::View;
 
 /// How many columns of an agent's name are shown beside the lines.
 const AGENT: usize = 14;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use similar::DiffTag;
+use similar::{DiffOp, DiffTag};
 
 use super::lines::{self, LineDifference, Style, changed_words};
 use super::paint::Paint;
@@ -38,35 +38,40 @@ pub struct ColumnRow<'a> {
 
 /// Returns the rows of each group.
 pub fn rows<'a>(difference: &LineDifference<'a>) -> Vec<Vec<ColumnRow<'a>>> {
-    let cell = |lines: &[&'a [u8]], place: Option<usize>| {
-        let place = place?;
-        let whole = lines[place];
-        Some(Cell {
-            number: place + 1,
-            line: whole.strip_suffix(b"\n").unwrap_or(whole),
-            marked: Vec::new(),
-        })
-    };
-    let group = |ops: &Vec<similar::DiffOp>| {
-        let mut rows = Vec::new();
-        for op in ops {
-            let (old, new) = (op.old_range(), op.new_range());
-            for place in 0..old.len().max(new.len()) {
-                let nth = |range: &Range<usize>| range.clone().nth(place);
-                let mut row = ColumnRow {
-                    old: cell(&difference.old, nth(&old)),
-                    new: cell(&difference.new, nth(&new)),
-                    differs: op.tag() != DiffTag::Equal,
-                };
-                if let (true, Some(old), Some(new)) = (row.differs, &mut row.old, &mut row.new) {
-                    [old.marked, new.marked] = changed_words(old.line, new.line);
-                }
-                rows.push(row);
-            }
-        }
-        rows
-    };
+    let group = |ops: &Vec<DiffOp>| ops.iter().flat_map(|op| rows_of(op, difference)).collect();
     difference.groups.iter().map(group).collect()
+}
+
+/// Returns the rows of one operation. A line that was replaced stands beside the one that took its place.
+fn rows_of<'a>(op: &DiffOp, difference: &LineDifference<'a>) -> Vec<ColumnRow<'a>> {
+    let (old, new) = (op.old_range(), op.new_range());
+    let rows = (0..old.len().max(new.len())).map(|place| {
+        let mut row = ColumnRow {
+            old: old
+                .clone()
+                .nth(place)
+                .map(|place| cell(&difference.old, place)),
+            new: new
+                .clone()
+                .nth(place)
+                .map(|place| cell(&difference.new, place)),
+            differs: op.tag() != DiffTag::Equal,
+        };
+        if let (true, Some(old), Some(new)) = (row.differs, &mut row.old, &mut row.new) {
+            [old.marked, new.marked] = changed_words(old.line, new.line);
+        }
+        row
+    });
+    rows.collect()
+}
+
+fn cell<'a>(lines: &[&'a [u8]], place: usize) -> Cell<'a> {
+    let whole = lines[place];
+    Cell {
+        number: place + 1,
+        line: whole.strip_suffix(b"\n").unwrap_or(whole),
+        marked: Vec::new(),
+    }
 }
 
 /// Returns two texts beside each other, or as hunks where the terminal is narrow.

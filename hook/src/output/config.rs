@@ -2,9 +2,9 @@
 
 use ckpt_schema::report::{ConfigChange, ConfigReport, SettingReport, SettingSource};
 
+use super::View;
 use super::table::Table;
 use super::text::safe;
-use super::view::View;
 
 /// Returns every setting with its value and the source of the value.
 pub fn render(report: &ConfigReport, view: &View) -> String {
@@ -43,15 +43,17 @@ fn source(setting: &SettingReport) -> String {
 
 /// Returns the value alone, a text without its quotes, for scripts.
 pub fn render_value(report: &ConfigReport) -> String {
-    let value = |setting: &SettingReport| {
-        let read = format!("value = {}", setting.value).parse::<toml::Table>();
-        let text = read
-            .ok()
-            .and_then(|table| Some(table.get("value")?.as_str()?.to_owned()));
-        text.unwrap_or_else(|| setting.value.clone())
-    };
-    let values = report.settings.iter().map(value);
+    let values = report.settings.iter().map(|setting| bare(&setting.value));
     values.map(|value| format!("{}\n", safe(&value))).collect()
+}
+
+/// Returns a value as TOML has it, a text without its quotes.
+fn bare(value: &str) -> String {
+    let read = format!("value = {value}").parse::<toml::Table>();
+    let text = read
+        .ok()
+        .and_then(|table| Some(table.get("value")?.as_str()?.to_owned()));
+    text.unwrap_or_else(|| value.to_owned())
 }
 
 /// Returns what a change did.
@@ -79,5 +81,19 @@ pub fn render_change(report: &ConfigChange, view: &View) -> String {
             )
         }
         (None, None) => format!("{key} was not set{place}, in `{file}`.\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_text_loses_its_quotes() {
+        assert_eq!(bare(r#""30 days""#), "30 days");
+        assert_eq!(bare(r#""a \"b\"""#), r#"a "b""#);
+        assert_eq!(bare("true"), "true");
+        assert_eq!(bare(r#"["a", "b"]"#), r#"["a", "b"]"#);
+        assert_eq!(bare("no TOML"), "no TOML");
     }
 }

@@ -2,12 +2,12 @@
 
 use ckpt_schema::report::{ChangeKind, ChangeReport, DiffReport};
 
+use super::View;
 use super::fold::{self, ListedFile};
 use super::paint::Paint;
 use super::patch;
 use super::table::Table;
 use super::text::{bytes, count, grouped, path, safe, short};
-use super::view::View;
 
 /// Returns the line above a difference, which says what is compared.
 pub fn heading(report: &DiffReport, view: &View) -> String {
@@ -17,7 +17,7 @@ pub fn heading(report: &DiffReport, view: &View) -> String {
     };
     let text = match report.to_name.as_deref() {
         Some("current") if report.from_name.as_deref() == Some("current") => {
-            "The workspace as it is now, with itself".to_owned()
+            "The workspace as it is now, compared with itself".to_owned()
         }
         Some("current") | None => format!("Since {from}"),
         Some(to) if to.starts_with("step ") && report.to_name == report.from_name => {

@@ -2,9 +2,9 @@
 
 use ckpt_schema::report::{DoctorReport, Finding};
 
+use super::View;
 use super::paint::Paint;
 use super::text::{count, safe, wrap};
-use super::view::View;
 
 /// What nobody should expect; the README says the same.
 pub const NON_PROMISES: &str = "\

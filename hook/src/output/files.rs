@@ -2,12 +2,12 @@
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, GitPart, GitReport};
 
+use super::View;
 use super::diff::{counts, sum_of};
 use super::fold::{FoldedRow, ListedFile, fold};
 use super::paint::Paint;
 use super::table::Table;
 use super::text::{count, path, safe, short};
-use super::view::View;
 
 /// Returns a line for each file that says something: those that already are what they should be say nothing.
 pub fn files(files: &[FileReport], view: &View) -> String {
@@ -105,21 +105,23 @@ fn git_part(part: &GitReport) -> String {
         GitPart::Head => "HEAD".to_owned(),
         GitPart::Index => "git's index".to_owned(),
     };
-    let value = |text: &Option<String>| match text
-        .as_deref()
-        .map(|text| (text, text.strip_prefix("ref: ")))
-    {
-        Some((_, Some(branch))) => safe(plain(branch)).into_owned(),
-        Some((commit, None)) => short(commit),
-        None => "none".to_owned(),
-    };
     let way = match (part.part, part.result) {
         (GitPart::Branch | GitPart::Head, FileResult::Done | FileResult::Planned) => {
-            format!(": {} → {}", value(&part.from), value(&part.to))
+            let (from, to) = (part.from.as_deref(), part.to.as_deref());
+            format!(": {} → {}", git_value(from), git_value(to))
         }
         _ => String::new(),
     };
     what + &way
+}
+
+/// Returns what HEAD or a branch is at: a branch by its name, a commit by the beginning of its id.
+fn git_value(text: Option<&str>) -> String {
+    match text.map(|text| (text, text.strip_prefix("ref: "))) {
+        Some((_, Some(branch))) => safe(plain(branch)).into_owned(),
+        Some((commit, None)) => short(commit),
+        None => "none".to_owned(),
+    }
 }
 
 fn plain(branch: &str) -> &str {
@@ -151,5 +153,18 @@ fn word(file: &FileReport, paint: Paint) -> String {
         (FileResult::Planned, FileAction::Merge) => paint.id("merge"),
         (_, FileAction::Keep) => paint.warning("kept"),
         (_, FileAction::None) => paint.faint("unchanged"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn head_is_at_a_branch_or_a_commit_or_nowhere() {
+        assert_eq!(git_value(Some("ref: refs/heads/topic/a")), "topic/a");
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        assert_eq!(git_value(Some(commit)), short(commit));
+        assert_eq!(git_value(None), "none");
     }
 }

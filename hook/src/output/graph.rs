@@ -4,9 +4,9 @@ use ckpt_schema::report::{
     MessageReport, MessageState, OperationEntry, TimelineEntry, TimelineReport,
 };
 
+use super::View;
 use super::history;
 use super::text::{count, fit, safe, short};
-use super::view::View;
 
 /// The symbol at the left of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

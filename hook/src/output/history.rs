@@ -5,12 +5,12 @@ use ckpt_schema::report::{
     SessionReport, SessionsReport, SnapshotsReport,
 };
 
+use super::View;
 use super::diff::counts;
 use super::paint::Paint;
 use super::table::Table;
 use super::text::{count, fit, grouped, safe, short, title};
 use super::time::duration;
-use super::view::View;
 
 /// Narrower than this, a message takes two lines.
 const NARROW: usize = 60;
@@ -175,10 +175,21 @@ fn labels(message: &MessageReport, paint: Paint) -> String {
 pub fn state_unless_live(message: &MessageReport, paint: Paint) -> String {
     match message.state {
         MessageState::Live if message.unprotected.is_none() && !message.undone_alone => {
-            String::new()
+            match is_unfinished(message) {
+                true => paint.warning(UNFINISHED),
+                false => String::new(),
+            }
         }
         _ => state(message, paint),
     }
+}
+
+const UNFINISHED: &str = "unfinished";
+
+/// Returns whether a step of a message is open. What such a step changed is counted when it ends, so the numbers of files and
+/// lines say too little until then.
+pub fn is_unfinished(message: &MessageReport) -> bool {
+    message.steps > 0 && message.finished.is_none()
 }
 
 pub fn state(message: &MessageReport, paint: Paint) -> String {

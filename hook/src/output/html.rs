@@ -5,13 +5,13 @@ use std::ops::Range;
 use ckpt_schema::report::ChangeReport;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::View;
 use super::columns::{Cell, ColumnRow, rows};
 use super::diff;
 use super::lines::{DiffOptions, difference, with_tabs};
 use super::paint::Paint;
 use super::patch::FileSides;
 use super::text::{path, safe};
-use super::view::View;
 
 /// The head of the page.
 #[derive(Clone, Debug, Default)]

@@ -2,9 +2,9 @@
 
 use ckpt_schema::report::{LabelAction, LabelEntry, LabelledKind, LabelsReport};
 
+use super::View;
 use super::table::Table;
 use super::text::{safe, short, title};
-use super::view::View;
 
 /// Returns the labels, or what was done to one.
 pub fn render(report: &LabelsReport, view: &View) -> String {

@@ -205,16 +205,21 @@ pub fn one(
     }
 }
 
-fn shown(tag: ChangeTag, line: &[u8], marked: &[Range<usize>], style: &Style<'_>) -> String {
-    let paint = style.paint;
-    let is_moved = tag != ChangeTag::Equal && style.moved.has(line);
-    let colour = |text: &str| match tag {
+/// Returns a text in the colour of what happened to its line.
+fn coloured(text: &str, tag: ChangeTag, is_moved: bool, paint: Paint) -> String {
+    match tag {
         ChangeTag::Equal => text.to_owned(),
         ChangeTag::Delete if is_moved => paint.moved_away(text),
         ChangeTag::Insert if is_moved => paint.moved_here(text),
         ChangeTag::Delete => paint.bad(text),
         ChangeTag::Insert => paint.good(text),
-    };
+    }
+}
+
+fn shown(tag: ChangeTag, line: &[u8], marked: &[Range<usize>], style: &Style<'_>) -> String {
+    let paint = style.paint;
+    let is_moved = tag != ChangeTag::Equal && style.moved.has(line);
+    let colour = |text: &str| coloured(text, tag, is_moved, paint);
     if marked.is_empty() || is_moved {
         return colour(&format!("{tag}{}", with_tabs(line)));
     }

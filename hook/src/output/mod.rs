@@ -30,7 +30,6 @@ pub mod table;
 pub mod text;
 pub mod time;
 pub mod upkeep;
-mod view;
 pub mod when;
 pub mod workspace;
 
@@ -46,7 +45,18 @@ use paint::{Paint, When};
 use text::wrap;
 use time::TimeContext;
 
-pub use view::View;
+/// How things are shown to people.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// The colours.
+    pub paint: Paint,
+    /// The width of the terminal in columns, or `None` without a terminal.
+    pub width: Option<usize>,
+    /// The format of times.
+    pub times: TimeContext,
+    /// Whether details are asked for.
+    pub verbose: bool,
+}
 
 /// How far the rest of a long line is indented.
 const HANGING: usize = 2;

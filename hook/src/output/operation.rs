@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{
     DifferenceReason, FileReport, FileResult, OperationKind, OperationReport, Outcome, PathText,
-    RevertedSession,
+    ReasonCode, RevertedSession,
 };
 
 use ckpt_store::revert::PriorState;
 
+use super::View;
 use super::files::{moved, says_something};
 use super::paint::Paint;
 use super::text::{count, fit, path, safe, short, title};
-use super::view::View;
 
 /// What the report does not say, and people want to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -152,29 +152,45 @@ fn differing(report: &OperationReport) -> String {
     format!("{files} {verb} from that state: {}.\n", parts.join("; "))
 }
 
-/// What was left, and the way back.
-fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
+/// Returns whether a file stays, all or in part, because of changes that may be somebody else's.
+fn is_kept(file: &FileReport) -> bool {
+    let is_in_part = file.unclear && file.reason.is_some();
+    file.result == FileResult::Conflict || is_in_part
+}
+
+/// Why files were kept, a line for each kind of reason.
+fn reasons_to_keep(report: &OperationReport, paint: Paint) -> Vec<String> {
     let mut lines = Vec::new();
-    let kept = |is_unclear: bool| {
-        let is_kept = |file: &&FileReport| {
-            let is_in_part = file.unclear && file.reason.is_some();
-            file.unclear == is_unclear && (file.result == FileResult::Conflict || is_in_part)
-        };
-        report.files.iter().filter(is_kept).count() as u64
-    };
-    if kept(false) > 0 {
-        let files = count(kept(false), "file");
+    let kept = report.files.iter().filter(|file| is_kept(file));
+    let (unclear, rest): (Vec<&FileReport>, Vec<_>) = kept.partition(|file| file.unclear);
+    let (databases, edited): (Vec<&FileReport>, Vec<_>) = rest
+        .into_iter()
+        .partition(|file| file.reason_code == Some(ReasonCode::Database));
+    if !databases.is_empty() {
+        let files = count(databases.len() as u64, "file");
         lines.push(format!(
-            "{files} kept because of edits that are not known to be of this session."
+            "{files} kept because a database goes back as a whole, and not while a program has it open."
         ));
     }
-    if kept(true) > 0 {
-        let files = count(kept(true), "file");
+    if !edited.is_empty() {
+        let files = count(edited.len() as u64, "file");
+        lines.push(format!(
+            "{files} kept because of edits that may not be this session's."
+        ));
+    }
+    if !unclear.is_empty() {
+        let files = count(unclear.len() as u64, "file");
         lines.push(format!(
             "{files} kept because nobody can tell whose changes these are; {} takes them as well.",
             paint.strong("--unclear take")
         ));
     }
+    lines
+}
+
+/// What was left, and the way back.
+fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
+    let mut lines = reasons_to_keep(report, paint);
     if report.git.iter().any(|item| item.unclear) {
         lines.push(format!(
             "Git's own state is kept where nobody can tell who moved it; {} moves it as well.",
@@ -353,7 +369,7 @@ mod tests {
               removed   +10  -2  gone\u{1b}
               kept      +10  -2  yours (changed after the agent)
             note: commits were made
-            1 file kept because of edits that are not known to be of this session.
+            1 file kept because of edits that may not be this session's.
             1 message is hidden until you redo, or send a new one.
             To undo this: ckpt-hook undo
         "#]]
@@ -383,6 +399,21 @@ mod tests {
         assert!(
             shown.contains(rows) && shown.contains("151 files, +1,510 -302 (-v lists all)\n"),
             "two rows and their sum: {shown}"
+        );
+    }
+
+    #[test]
+    fn a_database_that_is_kept_is_no_edit_of_anybody() {
+        let reason = "a program has the database open (app, process 7): `--force` takes it";
+        let kept = FileReport {
+            reason_code: Some(ReasonCode::Database),
+            ..file("x.db", FileAction::Keep, FileResult::Conflict, Some(reason))
+        };
+        let shown = shown(&operation(vec![kept], Outcome::Partial));
+        assert!(!shown.contains("edits"), "{shown}");
+        assert!(
+            shown.contains("1 file kept because a database goes back as a whole"),
+            "{shown}"
         );
     }
 
@@ -451,7 +482,7 @@ mod tests {
             ! Went back to just before “tidy up” (abcdefgh), but not everything
               kept  +10  -2  kept (why)
             6 other paths differ from that state: changed since, outside any step (a, b, c, and 2 more); ignored now or then (x.log).
-            1 file kept because of edits that are not known to be of this session.
+            1 file kept because of edits that may not be this session's.
             1 message is hidden until you redo, or send a new one.
             To undo this: ckpt-hook undo
         "#]]

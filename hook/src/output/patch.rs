@@ -2,10 +2,10 @@
 
 use ckpt_schema::report::{ChangeReport, Rename};
 
+use super::View;
 use super::binary;
 use super::lines::{self, MovedLines, Style};
 use super::text::{bytes, path, safe, short};
-use super::view::View;
 
 /// The two contents of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use ckpt_schema::report::{GoneReport, TakenBy};
 
+use super::View;
 use super::table::Table;
 use super::text::{path, safe, short, title};
-use super::view::View;
 
 /// How many files are listed by default.
 const LISTED: usize = 50;

@@ -4,13 +4,13 @@ use ckpt_schema::report::{
     ChangeReport, GapReport, MessageReport, OperationEntry, SessionReport, ShowReport, StepReport,
 };
 
+use super::View;
 use super::diff;
 use super::files::moved;
-use super::history::{messages, outcome, state, total};
+use super::history::{is_unfinished, messages, outcome, state, total};
 use super::paint::Paint;
 use super::text::{count, path, safe, short, wrap};
 use super::time::duration;
-use super::view::View;
 
 /// How much of a thing is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -241,6 +241,13 @@ fn show_message(
                 format!("{took}, {}", count(steps.len() as u64, "step")),
             ),
         );
+    }
+    if is_unfinished(message) {
+        fields.push((
+            "unfinished",
+            "what its open step changes is recorded when the step ends; `revert --dry-run` looks now"
+                .to_owned(),
+        ));
     }
     let gap = if prompt.is_empty() { "" } else { "\n" };
     heading("Message", &message.id, view) + &list(fields, view) + gap + &prompt

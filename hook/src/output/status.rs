@@ -5,12 +5,12 @@ use ckpt_schema::report::{
 };
 use ckpt_store::Milliseconds;
 
+use super::View;
 use super::files;
 use super::operation;
 use super::paint::Paint;
 use super::table::Table;
 use super::text::{count, path, safe, short, title};
-use super::view::View;
 
 /// How many gaps are listed; the rest is counted.
 const LISTED: usize = 10;

@@ -3,8 +3,8 @@
 
 use console::{Alignment, measure_text_width, pad_str};
 
+use super::View;
 use super::text::{fit, fit_end, width, wrap};
-use super::view::View;
 
 /// The space between two columns.
 const GAP: usize = 2;

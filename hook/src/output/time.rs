@@ -54,14 +54,15 @@ impl TimeContext {
     }
 }
 
-/// Returns how long something took: "<10 s", "12 s", "3 min 5 s", "2 h 4 min".
+/// Returns how long something took: "0.4 s", "3.2 s", "12 s", "3 min 5 s", "2 h 4 min". Tenths are rounded up, because nothing
+/// takes no time.
 pub fn duration(milliseconds: Milliseconds) -> String {
     let (seconds, minutes) = (milliseconds / 1000, milliseconds / 60_000);
+    let tenths = milliseconds.saturating_add(99) / 100;
     match seconds {
         _ if milliseconds < 0 => "no time".to_owned(),
-        // Of what is so short, nobody wants to know more.
-        0..10 => "<10 s".to_owned(),
-        10..60 => format!("{seconds} s"),
+        0..10 if tenths < 100 => format!("{}.{} s", tenths.max(1) / 10, tenths.max(1) % 10),
+        0..60 => format!("{} s", seconds.max(10)),
         60..3600 => format!("{minutes} min {} s", seconds % 60),
         _ => format!("{} h {} min", minutes / 60, minutes % 60),
     }
@@ -83,7 +84,13 @@ mod tests {
     #[test]
     fn a_duration_is_as_exact_as_somebody_wants_to_know_it() {
         let cases = [
-            (1420, "<10 s"),
+            (0, "0.1 s"),
+            (12, "0.1 s"),
+            (1420, "1.5 s"),
+            (3200, "3.2 s"),
+            (9900, "9.9 s"),
+            (9901, "10 s"),
+            (10_000, "10 s"),
             (12_900, "12 s"),
             (185_000, "3 min 5 s"),
             (7_440_000, "2 h 4 min"),

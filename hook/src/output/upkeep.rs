@@ -2,9 +2,9 @@
 
 use ckpt_schema::report::{DuReport, ForgetReport, GcReport, GcSession, GcWorkspace};
 
+use super::View;
 use super::table::Table;
 use super::text::{count, safe, short};
-use super::view::View;
 
 /// Returns what went, or would go, and why.
 pub fn gc(report: &GcReport, view: &View) -> String {
@@ -184,7 +184,10 @@ pub fn forget(report: &ForgetReport, view: &View) -> String {
         }
     }
     for copy in &report.copies {
-        text.push_str(&format!("{}, a former session store\n", safe(copy)));
+        text.push_str(&format!(
+            "{}, a session store that is not in use\n",
+            safe(copy)
+        ));
     }
     text + &if report.dry_run {
         "All of this would be removed from the store; nothing was changed yet.\n".to_owned()

@@ -2,10 +2,10 @@
 
 use ckpt_schema::report::{AdoptReport, WorkspaceReport, WorkspaceState, WorkspacesReport};
 
+use super::View;
 use super::paint::Paint;
 use super::table::Table;
 use super::text::{count, safe, short};
-use super::view::View;
 
 /// Returns a row a workspace.
 pub fn list(report: &WorkspacesReport, view: &View) -> String {

@@ -23,7 +23,7 @@ const LONGEST_LINE: u64 = 1 << 20;
 /// So much is read at once, in bytes; a pipe rarely holds more. It is on the stack: memory for it would be a call of its own.
 const AT_ONCE: usize = 64 << 10;
 
-/// How long a writer is listened to where nothing is to be recorded, so that it does not meet a closed pipe.
+/// How long to listen to a writer if nothing will be recorded, so that it does not meet a closed pipe.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// What stood on stdin.

@@ -78,6 +78,10 @@ pub enum NoteCode {
     OtherDirectories,
     /// Tools named files, or ran, outside the workspace.
     Outside,
+    /// What the revert takes away was moved into the workspace, and is not put back where it came from.
+    MovedIn,
+    /// A command ran that removes ignored files, most of which are not captured.
+    IgnoredRemoved,
     /// Folders stay because of files that are ignored or not captured.
     FoldersStay,
     /// The message that was asked for is discarded.

@@ -18,6 +18,19 @@ pub struct Finding {
     pub repaired: bool,
 }
 
+impl Finding {
+    /// Returns a finding without a hint that nothing was mended of.
+    pub fn new(level: &str, subject: &str, message: impl Into<String>) -> Self {
+        Self {
+            level: level.to_owned(),
+            subject: subject.to_owned(),
+            message: message.into(),
+            hint: None,
+            repaired: false,
+        }
+    }
+}
+
 /// `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorReport {

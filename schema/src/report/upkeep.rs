@@ -109,7 +109,7 @@ pub struct ForgetReport {
     pub dry_run: bool,
     /// The workspaces of which something is forgotten.
     pub workspaces: Vec<ForgetWorkspace>,
-    /// Former session stores that are removed: copies of migrations, and damaged ones that were set aside.
+    /// Former session stores that are removed: copies of migrations, damaged ones that were set aside, and what a killed repair left.
     pub copies: Vec<String>,
     /// The bytes of the store before it.
     pub bytes_before: u64,

@@ -3,10 +3,10 @@
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-use rustix::fs::Stat;
+use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
-use super::beneath;
+use super::{beneath, system};
 use crate::error::{Context, Result as Outcome};
 use crate::model::FileTime;
 
@@ -33,7 +33,7 @@ impl Stamp {
             ctime: nanoseconds(i128::from(stat.st_ctime), i128::from(stat.st_ctime_nsec)),
             inode: stat.st_ino,
             size: u64::try_from(stat.st_size).unwrap_or_default(),
-            mode: stat.st_mode,
+            mode: system::mode(stat),
         }
     }
 
@@ -42,15 +42,7 @@ impl Stamp {
     /// Times are compared with the moment before the scan began; where a file system keeps whole seconds only, two of them
     /// have to have passed.
     pub fn is_settled(&self, now: FileTime, margin: i64) -> bool {
-        let is_old = |time: i64| {
-            let coarse = if time % 1_000_000_000 == 0 {
-                2_000_000_000
-            } else {
-                0
-            };
-            time > i64::MIN && time.saturating_add(margin.max(coarse)) < now
-        };
-        is_old(self.mtime) && is_old(self.ctime)
+        is_settled(self.mtime, now, margin) && is_settled(self.ctime, now, margin)
     }
 
     /// Returns whether a file was changed, compared with an earlier stamp of it, and its time does not say so yet. The kernel
@@ -66,14 +58,31 @@ impl Stamp {
     }
 }
 
-fn nanoseconds(seconds: i128, nanoseconds: i128) -> i64 {
+/// The time of a file that is older than 64 bits of nanoseconds can say (the year 1677). Two such times look alike, so a stamp
+/// with one is never settled.
+const FARTHEST_PAST: FileTime = FileTime::MIN;
+
+/// Returns whether a later change gets another time than this one.
+fn is_settled(time: FileTime, now: FileTime, margin: i64) -> bool {
+    let coarse = match time % 1_000_000_000 {
+        0 => 2_000_000_000,
+        _ => 0,
+    };
+    time > FARTHEST_PAST && time.saturating_add(margin.max(coarse)) < now
+}
+
+fn nanoseconds(seconds: i128, nanoseconds: i128) -> FileTime {
     let time = seconds * 1_000_000_000 + nanoseconds;
-    i64::try_from(time).unwrap_or(if time < 0 { i64::MIN } else { i64::MAX })
+    FileTime::try_from(time).unwrap_or(if time < 0 {
+        FARTHEST_PAST
+    } else {
+        FileTime::MAX
+    })
 }
 
 /// Returns the moment, by the clock that file times are taken from.
 pub fn now() -> FileTime {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    let time = system::coarse_clock();
     nanoseconds(i128::from(time.tv_sec), i128::from(time.tv_nsec))
 }
 
@@ -102,43 +111,17 @@ pub(crate) fn names(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
 
 fn names_from_here(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
     let mut names = Vec::new();
-    let mut buffer = Vec::with_capacity(64 << 10);
-    let mut entries = rustix::fs::RawDir::new(directory, buffer.spare_capacity_mut());
-    while let Some(entry) = entries.next() {
-        let entry = match entry {
-            Err(Errno::INTR) => continue,
-            entry => entry?,
-        };
-        let name = entry.file_name().to_bytes();
-        let is_directory = match entry.file_type() {
-            rustix::fs::FileType::Unknown => None,
-            kind => Some(kind == rustix::fs::FileType::Directory),
+    system::list(directory, |name, kind| {
+        let is_directory = match kind {
+            FileType::Unknown => None,
+            kind => Some(kind == FileType::Directory),
         };
         if name != b"." && name != b".." {
             names.push((name.to_vec(), is_directory));
         }
-    }
+    })?;
     names.sort_unstable();
     Ok(names)
-}
-
-/// Returns whether the directory times of a file system cannot be trusted: those that other machines or other processes
-/// serve. The numbers are those of the kernel's `magic.h`.
-pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
-    const REMOTE: [i64; 10] = [
-        0x6969,
-        0xff53_4d42,
-        0xfe53_4d42,
-        0x517b,
-        0x0102_1997,
-        0x6573_5546,
-        0x6573_5543,
-        0x0bd0_0bd0,
-        0x5346_414f,
-        0x00c3_6400,
-    ];
-    // NFS, CIFS, SMB2, SMB, 9p, FUSE (and virtiofs), fusectl, Lustre, AFS, Ceph.
-    rustix::fs::fstatfs(root).map_or(true, |stat| REMOTE.contains(&(stat.f_type & 0xffff_ffff)))
 }
 
 #[cfg(test)]
@@ -173,7 +156,7 @@ mod tests {
             "within the margin"
         );
         assert!(
-            !stamp(i64::MIN, now - 1).is_settled(now, 0),
+            !stamp(FARTHEST_PAST, now - 1).is_settled(now, 0),
             "a time that does not fit says nothing"
         );
     }

@@ -12,6 +12,7 @@
 //!   watch.sock             where a watcher is asked what may have changed
 //!   watch.lock             held while there is one
 //!   snapshots/<key>/       a workspace
+//!     going                it is being removed
 //!     lock                 one snapshot or operation at a time; holds which rows were written last
 //!     settling             held while what is borrowed of the user's repository is made the store's own
 //!     repository.git/      its objects
@@ -29,6 +30,14 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::{check_inner_directory, check_owner};
+
+/// The name of the file that says of a workspace's folder that it is being removed: nobody may take it up again.
+pub(crate) const GOING: &str = "going";
+
+/// Returns whether a workspace's folder has a repository and nobody began to remove it.
+pub(crate) fn holds_objects(folder: &Path) -> bool {
+    folder.join("repository.git/objects").is_dir() && folder.join(GOING).symlink_metadata().is_err()
+}
 
 /// Makes a directory, and its parents, that only the user can enter.
 pub(crate) fn make_private(directory: &Path) -> Result<()> {
@@ -130,9 +139,11 @@ pub(crate) fn lock_upkeep(directory: &Path, patience: Duration) -> Result<Lock> 
 
 /// For so long a watcher that has ended may seem to hold its lock: a program that it was just starting, or that another thread of
 /// its process was, has the descriptor until it runs.
+#[cfg(target_os = "linux")]
 const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// Takes the lock of the watcher: one a store.
+#[cfg(target_os = "linux")]
 pub(crate) fn lock_watcher(directory: &Path) -> Result<Lock> {
     lock(
         &directory.join("watch.lock"),

@@ -7,4 +7,5 @@ pub(crate) mod layout;
 pub(crate) mod leftover;
 pub(crate) mod ownership;
 pub(crate) mod reserve;
+pub(crate) mod system;
 pub(crate) mod threads;

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::make_private;
 
-/// The session store's name in the store's directory. A directory that has one is a store.
+/// The session store's name in the store's directory. A directory that has one is a store, and so is one that has snapshots.
 pub(crate) const DATABASE: &str = "sessions.db";
 
 /// The other files of a store's directory. If the database is missing, these alone do not make the directory somebody
@@ -81,7 +81,24 @@ pub(crate) fn find(directory: &Path) -> Result<Option<PathBuf>> {
     if holds_a_store(&found)? {
         return Ok(Some(found));
     }
-    check_beginning(&found, &metadata).map(|()| None)
+    check_beginning(&found, &metadata)?;
+    Ok(holds_snapshots(&found)?.then_some(found))
+}
+
+/// Returns whether there are snapshots: a store whose database is gone is a store all the same.
+fn holds_snapshots(directory: &Path) -> Result<bool> {
+    let snapshots = directory.join("snapshots");
+    match snapshots.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        metadata => {
+            let metadata = metadata.context(|| format!("cannot read `{}`", snapshots.display()))?;
+            check_inner_directory(&snapshots, &metadata)?;
+        }
+    }
+    let mut entries = snapshots
+        .read_dir()
+        .context(|| format!("cannot list `{}`", snapshots.display()))?;
+    Ok(entries.next().is_some())
 }
 
 /// Fails unless a directory inside the store is the user's own, and no link.

@@ -6,21 +6,18 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use super::system::Processors;
 
 /// Returns how many threads to use: one for each processor that the process may run on, up to eight. A control group's share
 /// of time is not asked for; that takes twenty system calls, and threads that wait for their turn cost nothing.
 pub(crate) fn count() -> usize {
-    let allowed = allowed().map_or(1, |allowed| usize::try_from(allowed.count()).unwrap_or(1));
-    allowed.clamp(1, 8)
+    allowed().map_or(1, Processors::count).clamp(1, 8)
 }
 
 /// Returns the processors that the process might run on when this was asked first.
-fn allowed() -> Option<&'static CpuSet> {
-    static ALLOWED: OnceLock<Option<CpuSet>> = OnceLock::new();
-    ALLOWED
-        .get_or_init(|| sched_getaffinity(None).ok())
-        .as_ref()
+fn allowed() -> Option<&'static Processors> {
+    static ALLOWED: OnceLock<Option<Processors>> = OnceLock::new();
+    ALLOWED.get_or_init(Processors::allowed).as_ref()
 }
 
 /// Runs `work` on `threads` threads, of which the caller's is one, and returns what each gave. Where no thread can be made,
@@ -31,13 +28,17 @@ pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> 
         let work = &work;
         let spawn = |number: usize| {
             let start = move || {
-                spread(allowed, number);
+                if let Some(allowed) = allowed {
+                    allowed.move_to(number);
+                }
                 work(number)
             };
             std::thread::Builder::new().spawn_scoped(scope, start).ok()
         };
         let handles: Vec<_> = (1..threads).map_while(spawn).collect();
-        spread(allowed.filter(|_| !handles.is_empty()), 0);
+        if let Some(allowed) = allowed.filter(|_| !handles.is_empty()) {
+            allowed.move_to(0);
+        }
         let mut gathered = vec![work(0)];
         for handle in handles {
             match handle.join() {
@@ -78,22 +79,6 @@ pub(crate) fn map<'i, T: Sync, R: Send>(
         .collect::<Vec<(usize, Vec<R>)>>();
     done.sort_unstable_by_key(|(start, _)| *start);
     done.into_iter().flat_map(|(_, batch)| batch).collect()
-}
-
-/// Moves this thread to the processor of its number, without tying it there. A failure costs time only.
-fn spread(allowed: Option<&CpuSet>, number: usize) {
-    let Some(allowed) = allowed else { return };
-    let count = usize::try_from(allowed.count()).unwrap_or(1).max(1);
-    let processor = (0..CpuSet::MAX_CPU)
-        .filter(|processor| allowed.is_set(*processor))
-        .nth(number % count);
-    if let Some(processor) = processor {
-        let mut one = CpuSet::new();
-        one.set(processor);
-        if sched_setaffinity(None, &one).is_ok() {
-            let _ = sched_setaffinity(None, allowed);
-        }
-    }
 }
 
 #[cfg(test)]

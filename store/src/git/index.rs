@@ -1,7 +1,12 @@
 //! A bounded reader of git's index, versions 2 to 4: which files the user's repository tracks, and with which ids.
 //!
 //! The format is git's `Documentation/gitformat-index.txt`. Whatever does not fit it makes the whole index unreadable:
-//! half an index would make tracked files look untracked.
+//! half an index would make tracked files look untracked. A split index is joined with the shared one that it adds to; the order
+//! of the steps is that of `merge_base_index` in git's `split-index.c`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gix_bitmap::ewah;
 
 use crate::model::entry::ObjectId;
 
@@ -43,6 +48,9 @@ pub(crate) struct GitIndex {
     pub shared: Option<Vec<u8>>,
 }
 
+/// The least that an entry takes in bytes: its fixed fields with an id of SHA-1, and the end of its path.
+const SMALLEST_ENTRY: usize = 63;
+
 const EXTENDED: u16 = 0x4000;
 const ASSUME_VALID: u16 = 0x8000;
 /// The bits of an entry's flags that are its stage.
@@ -60,7 +68,9 @@ pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<GitIndex> {
     if !(2..=4).contains(&version) {
         return None;
     }
+    let most = bytes.len() / SMALLEST_ENTRY;
     let mut index = GitIndex {
+        entries: Vec::with_capacity(most.min(usize::try_from(count).unwrap_or(most))),
         is_whole: true,
         ..GitIndex::default()
     };
@@ -300,6 +310,53 @@ impl<'a> IndexCursor<'a> {
         }
         Some(link)
     }
+}
+
+/// Returns the joined meaning of a split index and its shared index, or `None` if they do not belong together.
+pub(crate) fn join_split(split: &Meaning, shared: Meaning, id_length: usize) -> Option<Meaning> {
+    let link = split.link.as_deref()?.get(id_length..)?;
+    // An extension without bitmaps changes nothing in the shared index.
+    let (deleted, replaced) = if link.is_empty() {
+        (BTreeSet::new(), BTreeSet::new())
+    } else {
+        let (deleted, rest) = ewah::decode(link).ok()?;
+        let (replaced, _) = ewah::decode(rest).ok()?;
+        let count = shared.entries.len();
+        (numbers(&deleted, count)?, numbers(&replaced, count)?)
+    };
+    let mut entries = shared.entries;
+    let mut own = split.entries.iter();
+    for number in replaced {
+        // Its name is in the shared index alone.
+        let entry = own.next().filter(|entry| entry.path.is_empty())?;
+        let path = std::mem::take(&mut entries[number].path);
+        entries[number] = Staged {
+            path,
+            ..entry.clone()
+        };
+    }
+    let place = |entry: Staged| ((entry.path.clone(), entry.flags & STAGE), entry);
+    let kept = entries
+        .into_iter()
+        .enumerate()
+        .filter(|(number, _)| !deleted.contains(number));
+    let mut joined: BTreeMap<_, _> = kept.map(|(_, entry)| place(entry)).collect();
+    joined.extend(own.cloned().map(place));
+    Some(Meaning {
+        entries: joined.into_values().collect(),
+        link: None,
+        newest: split.newest.max(shared.newest),
+    })
+}
+
+/// Returns the numbers of the set bits, or `None` if one is beyond the shared index.
+fn numbers(bitmap: &ewah::Vec, count: usize) -> Option<BTreeSet<usize>> {
+    let mut numbers = BTreeSet::new();
+    bitmap.for_each_set_bit(|number| {
+        numbers.insert(number);
+        (number < count).then_some(())
+    })?;
+    Some(numbers)
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ pub(crate) mod excludes;
 pub(crate) mod glob;
 pub(crate) mod index;
 pub(crate) mod objects;
-pub(crate) mod split_index;
 pub(crate) mod state;
 pub(crate) mod tracked;
 

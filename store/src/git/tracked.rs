@@ -1,6 +1,5 @@
 //! Which paths the user's repository tracks. This module does IO.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use rustix::fs::OFlags;
@@ -89,13 +88,18 @@ impl Tracked {
             .is_some_and(|other| other.path.starts_with(&start))
     }
 
-    /// Returns the tracked names by directory.
-    pub fn by_directory(&self) -> HashMap<&[u8], Vec<&[u8]>> {
-        let mut directories: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
-        for (directory, name) in self.entries().map(|entry| split(&entry.path)) {
-            directories.entry(directory).or_default().push(name);
-        }
-        directories
+    /// Returns the tracked names by directory, in order. A directory comes more than once if others are between its files.
+    pub fn by_directory(&self) -> impl Iterator<Item = (&[u8], impl Iterator<Item = &[u8]>)> {
+        let directory = |entry: &IndexEntry| split(&entry.path).0.len();
+        let is_beside = move |one: &IndexEntry, other: &IndexEntry| {
+            let length = directory(one);
+            length == directory(other) && one.path[..length] == other.path[..length]
+        };
+        let runs = self.index.entries.chunk_by(is_beside);
+        runs.map(|run| {
+            let names = run.iter().map(|entry| split(&entry.path).1);
+            (split(&run[0].path).0, names)
+        })
     }
 }
 

@@ -11,6 +11,11 @@
 //! token      32 hexadecimal digits of the watch, and a number: what came until then was seen
 //! ```
 
+#![cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "there is no watcher to ask or to be")
+)]
+
 #[cfg(target_os = "linux")]
 mod ask;
 mod changes;

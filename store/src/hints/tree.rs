@@ -17,7 +17,6 @@ use uuid::Uuid;
 
 use super::changes::ChangeTimes;
 use super::protocol::{Answer, ChangedPlaces, WatchToken};
-use crate::fs::disk;
 use crate::model::path::join;
 
 /// The events that are asked for of a directory and its entries.
@@ -319,6 +318,6 @@ fn is_told_in_part(root: &Path) -> bool {
     let Ok(opened) = std::fs::File::open(root) else {
         return true;
     };
-    disk::is_remote(opened.as_fd())
+    crate::fs::system::is_remote(opened.as_fd())
         || rustix::fs::fstatfs(&opened).map_or(true, |stat| stat.f_type & 0xffff_ffff == OVERLAY)
 }

@@ -1,5 +1,7 @@
 //! Which rows an id may mean, and which of them it does. Ids are compared as bytes, in one statement a kind.
 
+use std::collections::BTreeSet;
+
 use ckpt_schema::report::MessageState;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -61,7 +63,7 @@ impl IdKind {
         match self {
             Self::Message => {
                 "SELECT messages.seq AS seq, messages.id AS ours, messages.agent_id AS theirs,
-                        messages.session_id AS session, messages.state = 'discarded' AS discarded
+                        messages.session_id AS session, messages.state = 'discarded' AS discarded, sessions.workspace_id AS workspace
                    FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id
                   WHERE ((messages.id >= ?3 AND messages.id < ?4) OR messages.agent_id = ?3)
                     AND (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
@@ -69,7 +71,7 @@ impl IdKind {
             }
             Self::Step => {
                 "SELECT steps.seq AS seq, steps.id AS ours, steps.agent_id AS theirs,
-                        messages.session_id AS session, messages.state = 'discarded' AS discarded
+                        messages.session_id AS session, messages.state = 'discarded' AS discarded, sessions.workspace_id AS workspace
                    FROM steps
                    CROSS JOIN messages ON messages.id = steps.message_id
                    CROSS JOIN sessions ON sessions.id = messages.session_id
@@ -78,22 +80,22 @@ impl IdKind {
                   ORDER BY sessions.last_event_at DESC, sessions.seq DESC, steps.seq DESC"
             }
             Self::Session => {
-                "SELECT seq, id AS ours, agent_id AS theirs, id AS session, 0 AS discarded
+                "SELECT seq, id AS ours, agent_id AS theirs, id AS session, 0 AS discarded, workspace_id AS workspace
                    FROM sessions
                   WHERE ((id >= ?3 AND id < ?4) OR agent_id = ?3)
                     AND (?1 IS NULL OR workspace_id = ?1) AND (?2 IS NULL OR id = ?2)
                   ORDER BY last_event_at DESC, seq DESC"
             }
             Self::Operation => {
-                "SELECT seq, id AS ours, NULL AS theirs, session_id AS session, 0 AS discarded
+                "SELECT seq, id AS ours, NULL AS theirs, session_id AS session, 0 AS discarded, workspace_id AS workspace
                    FROM operations
-                  WHERE id >= ?3 AND id < ?4 AND workspace_id = ?1 AND (?2 IS NULL OR session_id = ?2)
+                  WHERE id >= ?3 AND id < ?4 AND (?1 IS NULL OR workspace_id = ?1) AND (?2 IS NULL OR session_id = ?2)
                   ORDER BY seq DESC"
             }
             Self::Snapshot => {
-                "SELECT id AS seq, tree AS ours, NULL AS theirs, NULL AS session, 0 AS discarded
+                "SELECT id AS seq, tree AS ours, NULL AS theirs, NULL AS session, 0 AS discarded, workspace_id AS workspace
                    FROM snapshots
-                  WHERE workspace_id = ?1 AND ?2 IS NULL AND tree >= ?3 AND tree < ?4
+                  WHERE (?1 IS NULL OR workspace_id = ?1) AND ?2 IS NULL AND tree >= ?3 AND tree < ?4
                   ORDER BY id DESC"
             }
         }
@@ -133,6 +135,7 @@ pub(super) struct Candidate {
     pub(super) seq: i64,
     pub(super) id: String,
     session_id: Option<String>,
+    workspace_id: Option<i64>,
     discarded: bool,
 }
 
@@ -200,7 +203,7 @@ impl SearchScope {
             .context(|| "cannot look up the newest message")?;
         let message = found.map_or(Ok(None), |id| sessions::message(connection, &id))?;
         message.ok_or_else(|| match before {
-            0 => errors::unknown(Some(IdKind::Message), self, id, None),
+            0 => errors::unknown(Some(IdKind::Message), self, id, &BTreeSet::new()),
             before => errors::before_the_first(id, before),
         })
     }
@@ -234,7 +237,7 @@ impl SearchScope {
                     return Err(errors::other_kind(kind, candidate));
                 }
                 let elsewhere = self.elsewhere(connection, kinds, id)?;
-                Err(errors::unknown(kind, self, id, elsewhere.as_deref()))
+                Err(errors::unknown(kind, self, id, &elsewhere))
             }
         }
     }
@@ -254,6 +257,7 @@ impl SearchScope {
             seq,
             id,
             session_id,
+            workspace_id: Some(workspace_id),
             discarded,
         };
         let candidate = match &label.on {
@@ -293,31 +297,36 @@ impl SearchScope {
         Ok(false)
     }
 
-    /// Returns the other workspace that knows an id which this one does not.
-    fn elsewhere(
+    /// Returns the other workspaces that know an id which this one does not, by their paths: those in which it is one in full, or else
+    /// those in which it is the beginning of one.
+    pub(super) fn elsewhere(
         &self,
         connection: &Connection,
         kinds: &[IdKind],
         id: &str,
-    ) -> Result<Option<String>> {
+    ) -> Result<BTreeSet<String>> {
         if self.workspace_id.is_none() || self.session_id.is_some() || id.is_empty() {
-            return Ok(None);
+            return Ok(BTreeSet::new());
         }
         if let Some(path) = sessions::workspaces_with_label(connection, id)?.pop() {
-            return Ok(Some(path));
+            return Ok(BTreeSet::from([path]));
         }
+        let mut candidates = Vec::new();
         for kind in kinds {
-            let exact = |candidate: &Candidate| matches!(candidate.fit, Fit::Ours | Fit::Theirs);
-            let candidates = Self::default().candidates(connection, *kind, id)?;
-            if let Some(session_id) = candidates
-                .into_iter()
-                .find(exact)
-                .and_then(|candidate| candidate.session_id)
-            {
-                return workspace_of(connection, &session_id).map(Some);
-            }
+            candidates.extend(Self::default().candidates(connection, *kind, id)?);
         }
-        Ok(None)
+        let best = candidates.iter().map(|candidate| candidate.fit).min();
+        candidates
+            .iter()
+            .filter(|candidate| Some(candidate.fit) == best)
+            .filter_map(|candidate| candidate.workspace_id)
+            .collect::<BTreeSet<i64>>()
+            .into_iter()
+            .map(|workspace_id| {
+                let path = sessions::workspace(connection, workspace_id)?.path;
+                Ok(path.to_string_lossy().into_owned())
+            })
+            .collect()
     }
 
     fn candidates(
@@ -339,17 +348,11 @@ impl SearchScope {
                 seq,
                 id: ours,
                 session_id,
+                workspace_id: row.get("workspace")?,
                 discarded,
             })
         })
     }
-}
-
-fn workspace_of(connection: &Connection, session_id: &str) -> Result<String> {
-    let sql = "SELECT workspaces.path FROM sessions JOIN workspaces ON workspaces.id = workspace_id WHERE sessions.id = ?1";
-    connection
-        .query_row(sql, [session_id], |row| row.get("path"))
-        .context(|| "cannot look up a workspace")
 }
 
 /// Says how an id fits a row that it is known to fit, and which of the row's ids.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use ckpt_schema::report::CandidateReport;
 
 use super::candidates::{Candidate, IdKind, SearchScope};
+use super::prefixes::LEAST;
 use crate::error::Error;
 
 /// How many candidates an error lists.
@@ -81,12 +82,12 @@ fn describe(candidate: &Candidate, with_kind: bool) -> String {
     }
 }
 
-/// Returns the error for an id that means nothing here, and the workspace in which it does.
+/// Returns the error for an id that means nothing here, and the workspaces in which it does.
 pub(super) fn unknown(
     kind: Option<IdKind>,
     scope: &SearchScope,
     id: &str,
-    elsewhere: Option<&str>,
+    elsewhere: &BTreeSet<String>,
 ) -> Error {
     let place = match (&scope.session_id, scope.workspace_id) {
         (Some(id), _) => format!("session {}", quoted(id)),
@@ -96,12 +97,22 @@ pub(super) fn unknown(
     let what = kind.map_or("nothing with the id".to_owned(), |kind| {
         format!("no {}", kind.name())
     });
-    let hint = match elsewhere {
-        Some(path) => format!(
-            "it was recorded in `{}`: go there, or use --workspace",
-            path.escape_debug()
-        ),
-        None => kind.unwrap_or(IdKind::Message).hint().to_owned(),
+    let lists = kind.unwrap_or(IdKind::Message).hint();
+    let is_short =
+        (1..LEAST).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let hint = if !elsewhere.is_empty() {
+        let paths = elsewhere.iter().take(LISTED);
+        let paths: Vec<_> = paths
+            .map(|path| format!("`{}`", path.escape_debug()))
+            .collect();
+        format!(
+            "it was recorded in {}: go there, or use --workspace",
+            paths.join(" and in ")
+        )
+    } else if is_short {
+        format!("the beginning of an id has at least {LEAST} characters; {lists}")
+    } else {
+        lists.to_owned()
     };
     Error::unknown(format!("there is {what} {} in {place}", quoted(id))).hint(hint)
 }

@@ -93,7 +93,8 @@ pub(crate) fn check_exact(connection: &Connection, workspace_id: i64, id: &str) 
         return Ok(());
     }
     let scope = SearchScope::whole(workspace_id);
-    Err(errors::unknown(None, &scope, id, None))
+    let elsewhere = scope.elsewhere(connection, &IdKind::ALL, id)?;
+    Err(errors::unknown(None, &scope, id, &elsewhere))
 }
 
 /// Returns whatever an id means; for a tree (four digits or more), the newest snapshot. An agent's id that is

@@ -17,24 +17,7 @@ pub struct Prefixes(Vec<u64>);
 impl Prefixes {
     /// Reads them; each table has an index that holds its ids alone, but for the snapshots.
     pub(crate) fn read(connection: &Connection) -> Result<Self> {
-        let read = || {
-            let mut keys = Vec::new();
-            for sql in [
-                "SELECT id FROM messages",
-                "SELECT id FROM steps",
-                "SELECT id FROM sessions",
-                "SELECT id FROM operations",
-                "SELECT tree FROM snapshots",
-            ] {
-                let mut statement = connection.prepare(sql)?;
-                let mut rows = statement.query([])?;
-                while let Some(row) = rows.next()? {
-                    keys.extend(row.get_ref(0)?.as_str().ok().and_then(key));
-                }
-            }
-            Ok::<_, rusqlite::Error>(keys)
-        };
-        let mut keys = read().context(|| "cannot read the ids")?;
+        let mut keys = keys(connection).context(|| "cannot read the ids")?;
         keys.sort_unstable();
         // A tree that was captured twice is one id.
         keys.dedup();
@@ -44,7 +27,7 @@ impl Prefixes {
     /// Returns how many characters of an id tell it from all others, but no fewer than a prefix needs; `None` for what is no id of the
     /// store.
     pub fn length(&self, id: &str) -> Option<usize> {
-        let own = key(id)?;
+        let own = key(id.as_bytes())?;
         let place = self.0.binary_search(&own).ok()?;
         let before = place.checked_sub(1).and_then(|place| self.0.get(place));
         let neighbours = before.into_iter().chain(self.0.get(place + 1));
@@ -55,8 +38,31 @@ impl Prefixes {
     }
 }
 
-fn key(id: &str) -> Option<u64> {
-    u64::from_str_radix(id.get(..COMPARED)?, 16).ok()
+/// Reads the beginnings of all ids, in no order.
+fn keys(connection: &Connection) -> rusqlite::Result<Vec<u64>> {
+    let mut keys = Vec::new();
+    for sql in [
+        "SELECT id FROM messages",
+        "SELECT id FROM steps",
+        "SELECT id FROM sessions",
+        "SELECT id FROM operations",
+        "SELECT tree FROM snapshots",
+    ] {
+        let mut statement = connection.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            keys.extend(row.get_ref(0)?.as_bytes().ok().and_then(key));
+        }
+    }
+    Ok(keys)
+}
+
+/// Returns the first digits as a number. A store has tens of thousands of ids, so they are read without a detour over text.
+fn key(id: &[u8]) -> Option<u64> {
+    let digits = id.get(..COMPARED)?;
+    digits.iter().try_fold(0, |number, digit| {
+        Some(number << 4 | u64::from(char::from(*digit).to_digit(16)?))
+    })
 }
 
 #[cfg(test)]
@@ -68,7 +74,7 @@ mod tests {
         let id = |text: &str| format!("{text:0<32}");
         let mut keys: Vec<u64> = ["12345a", "12345b", "1299", "f"]
             .iter()
-            .filter_map(|text| key(&id(text)))
+            .filter_map(|text| key(id(text).as_bytes()))
             .collect();
         keys.sort_unstable();
         let prefixes = Prefixes(keys);

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::path::WorkspacePath;
+
 /// Why a snapshot could not hold a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GapReason {
@@ -123,9 +125,32 @@ pub struct Gap {
     pub size: Option<u64>,
 }
 
+impl Gap {
+    /// Returns whether a path is the gap's, or below it. The gap of the workspace itself covers everything.
+    pub fn covers(&self, path: &WorkspacePath) -> bool {
+        let below = path.as_bytes().strip_prefix(&self.path[..]);
+        below.is_some_and(|below| self.path.is_empty() || matches!(below, [] | [b'/', ..]))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gap_covers_its_path_and_what_is_below_it() {
+        let covers = |gap: &str, path: &str| {
+            let gap = Gap {
+                path: gap.into(),
+                reason: GapReason::Changing,
+                size: None,
+            };
+            gap.covers(&WorkspacePath::new(path).expect("legal"))
+        };
+        assert!(covers("a", "a") && covers("a", "a/b") && covers("a", "a/b/c"));
+        assert!(!covers("a", "ab") && !covers("a/b", "a") && !covers("a", "b/a"));
+        assert!(covers("", "a/b"), "the workspace itself");
+    }
 
     #[test]
     fn a_reason_is_read_as_it_was_written() {

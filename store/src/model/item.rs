@@ -1,10 +1,12 @@
-//! One path of a plan: what must be there before it is touched, and what is there afterwards.
+//! One path of a plan: what must be there before it is touched, what is there afterwards, and why it stays if it does.
 
-use ckpt_schema::report::{FileAction, FileResult};
+use std::fmt;
+use std::ops::Deref;
+
+use ckpt_schema::report::{AuthorReport, FileAction, FileResult, ReasonCode};
 
 use super::entry::State;
 use super::path::WorkspacePath;
-use super::reason::ItemReason;
 
 /// One path of a plan. A plan is a list of these, by path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,11 +29,57 @@ pub struct Item {
     pub lines: Option<(u64, u64)>,
 }
 
+impl Item {
+    /// Returns whether it is taken from a program that has it open to write: its reason says what is lost by that.
+    pub fn is_taken(&self) -> bool {
+        let code = self.reason.as_ref().and_then(|reason| reason.code);
+        matches!(self.result, FileResult::Planned | FileResult::Done)
+            && code == Some(ReasonCode::Database)
+    }
+}
+
 /// How it went with one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemOutcome {
-    /// `ItemOutcome`, `Conflict` (it was not in the expected state any more, and was left alone) or `Failed` (left as it was).
+    /// `Done`, `Conflict` (it was not in the expected state any more, and was left alone) or `Failed` (left as it was).
     pub result: FileResult,
-    /// The reason, where it is not `ItemOutcome`.
+    /// The reason, unless it is `Done`.
     pub reason: Option<ItemReason>,
+}
+
+/// Why a path stays as it is, all or in part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemReason {
+    /// The sentence.
+    pub text: String,
+    /// The same for programs; none in rows of older binaries.
+    pub code: Option<ReasonCode>,
+    /// Whose changes it names.
+    pub by: Vec<AuthorReport>,
+}
+
+impl ItemReason {
+    /// Returns a reason that names nobody.
+    pub fn new(code: ReasonCode, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            code: Some(code),
+            by: Vec::new(),
+        }
+    }
+}
+
+/// Most who look at a reason want its sentence.
+impl Deref for ItemReason {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for ItemReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
 }

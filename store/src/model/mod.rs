@@ -1,21 +1,19 @@
 //! The nouns: what a path, an entry, a change, an item of a plan and a request are. Nothing here does IO.
 
-pub mod chosen;
 pub mod entry;
 pub mod gap;
 pub mod hex;
 pub mod item;
 pub mod label;
+pub mod noted;
 pub mod path;
 pub mod progress;
-pub mod reason;
 pub mod request;
 
 pub(crate) mod attribution;
 pub(crate) mod git_item;
 pub(crate) mod note;
 pub(crate) mod path_list;
-pub(crate) mod roots;
 
 /// Milliseconds since the Unix epoch.
 pub type Milliseconds = i64;

@@ -1,6 +1,9 @@
-//! What a person asks for: a revert, a redo or a restore.
+//! What a person asks for: a revert, a redo or a restore, or what they chose of a plan.
 
 use std::path::PathBuf;
+
+use super::entry::{Mode, State};
+use super::path::WorkspacePath;
 
 /// What to do with a file that is not what the agent left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,8 +83,10 @@ pub struct RevertRequest {
     pub dry_run: bool,
     /// Whether a plan reports what the files hold before and after.
     pub contents: bool,
-    /// Whether to go on though an agent is at work.
+    /// Whether to go on though an agent is at work, and to take databases that programs have open.
     pub force: bool,
+    /// Whether those databases stay all the same: what runs inside an agent is forced because that agent is at work.
+    pub spares_open: bool,
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
 }
@@ -99,8 +104,10 @@ pub struct RedoRequest {
     pub dry_run: bool,
     /// Whether a plan reports what the files hold before and after.
     pub contents: bool,
-    /// Whether to go on though an agent is at work.
+    /// Whether to go on though an agent is at work, and to take databases that programs have open.
     pub force: bool,
+    /// Whether those databases stay all the same: what runs inside an agent is forced because that agent is at work.
+    pub spares_open: bool,
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
 }
@@ -116,8 +123,43 @@ pub struct RestoreRequest {
     pub dry_run: bool,
     /// Whether a plan reports what the files hold before and after.
     pub contents: bool,
-    /// Whether to go on though an agent is at work.
+    /// Whether to go on though an agent is at work, and to take databases that programs have open.
     pub force: bool,
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
+}
+
+/// What is to become of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Where in the workspace.
+    pub path: WorkspacePath,
+    /// What was there when it was shown; nothing else is replaced or removed.
+    pub seen: State,
+    /// What is to be there.
+    pub content: ChosenContent,
+}
+
+/// What a file is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChosenContent {
+    /// Something that the store holds, or nothing.
+    State(State),
+    /// A file with these bytes.
+    Text {
+        /// Its mode.
+        mode: Mode,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+impl Chosen {
+    /// Returns the bytes that the store does not hold yet.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match &self.content {
+            ChosenContent::State(_) => None,
+            ChosenContent::Text { bytes, .. } => Some(bytes),
+        }
+    }
 }

@@ -7,10 +7,11 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::pack::read::{PackFile, open_regular};
-use crate::error::Result;
+use crate::error::{Context, Result};
 use crate::fs::disk::Stamp;
 use crate::fs::layout::sync;
 
@@ -20,7 +21,8 @@ const PREFIX: &[u8] = b"borrowed-";
 /// A borrowed pack: its file name, and the file as it was when somebody looked.
 pub(crate) type Borrowed = (Vec<u8>, Stamp);
 
-/// What the name of one begins with that could not be read: it is kept for `doctor`, and nobody waits for it.
+/// What the name of one begins with that could not be read: it is kept for a while, for it may be readable again, and nobody waits
+/// for it.
 const UNREAD: &[u8] = b"borrowed-unread-";
 
 /// Returns whether a file name is that of a borrowed pack.
@@ -82,6 +84,29 @@ pub(crate) fn give_back(directory: &Path) -> Result<()> {
     } else {
         sync(directory)
     }
+}
+
+/// Removes the packs that could not be read and that were set aside long enough ago: what is needed of them stands elsewhere by
+/// now. `is_old` says that of a time in seconds since the epoch. The user's repository keeps its own name for the file.
+pub(crate) fn drop_unread(directory: &Path, is_old: &dyn Fn(i64) -> bool) -> Result<()> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let unread = entries.filter(|entry| entry.file_name().as_bytes().starts_with(UNREAD));
+    let mut unread: Vec<PathBuf> = unread.map(|entry| entry.path()).collect();
+    // An index before its pack: a pack without one is no pack.
+    unread.sort();
+    let mut is_changed = false;
+    for path in unread {
+        // The time of the last change is when it got its name, or later; that of its bytes is the user's.
+        let is_young = path
+            .symlink_metadata()
+            .is_ok_and(|metadata| !is_old(metadata.ctime()));
+        if is_young {
+            continue;
+        }
+        fs::remove_file(&path).context(|| format!("cannot remove `{}`", path.display()))?;
+        is_changed = true;
+    }
+    if is_changed { sync(directory) } else { Ok(()) }
 }
 
 fn is_closed(pack: &Path) -> bool {

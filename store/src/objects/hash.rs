@@ -6,6 +6,8 @@
 //! stored only after its bytes were compared (`Reader::holds`, `PackWriter::add`). Only the second look at a file whose stamp is
 //! the same believes the hash: it is there for stores through a memory map, not for forgeries.
 
+use std::io::{self, Read};
+
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 
@@ -23,7 +25,7 @@ pub(crate) enum ObjectKind {
     Blob,
     /// A directory.
     Tree,
-    /// A commit: only the user's repository has any.
+    /// A commit: of the user's repository, or the note on a snapshot that stands beside it in its pack.
     Commit,
 }
 
@@ -65,6 +67,33 @@ pub fn blob_id(bytes: &[u8]) -> ObjectId {
     hash(ObjectKind::Blob, bytes)
 }
 
+/// Returns git's id of what a reader gives, or `None` if that is not exactly `size` bytes: the size comes first in what is
+/// hashed, and a file may grow or shrink while it is read.
+pub(crate) fn id_of_reader(
+    kind: ObjectKind,
+    size: u64,
+    reader: &mut dyn Read,
+) -> io::Result<Option<ObjectId>> {
+    let mut hasher = Hasher::new(kind, size);
+    let room = usize::try_from(size.saturating_add(1)).unwrap_or(usize::MAX);
+    let mut buffer = vec![0; room.min(64 << 10)];
+    let mut read: u64 = 0;
+    loop {
+        let count = match reader.read(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        if count == 0 {
+            return Ok((read == size).then(|| hasher.finish()));
+        }
+        read += count as u64;
+        if read > size {
+            return Ok(None);
+        }
+        hasher.update(&buffer[..count]);
+    }
+}
+
 /// Makes the id of an object that arrives in pieces.
 pub(crate) struct Hasher(Sha1);
 
@@ -101,6 +130,20 @@ mod tests {
             id, "ce013625030ba8dba906f756967f9e9ca394464a",
             "`echo hello | git hash-object --stdin`"
         );
+    }
+
+    #[test]
+    fn a_reader_of_another_length_than_was_said_has_no_id() {
+        let of = |size, bytes: &[u8]| {
+            id_of_reader(ObjectKind::Blob, size, &mut &*bytes).expect("memory can be read")
+        };
+        let long = vec![7; 200_000];
+        assert_eq!(of(6, b"hello\n"), Some(blob_id(b"hello\n")));
+        assert_eq!(of(0, b""), Some(blob_id(b"")));
+        assert_eq!(of(200_000, &long), Some(blob_id(&long)), "in pieces");
+        assert_eq!(of(7, b"hello\n"), None, "it shrank");
+        assert_eq!(of(5, b"hello\n"), None, "it grew");
+        assert_eq!(of(u64::MAX, b"hello\n"), None, "no size is believed");
     }
 
     #[test]

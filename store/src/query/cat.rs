@@ -7,12 +7,10 @@ use ckpt_schema::report::{CatReport, VERSION};
 use super::blame::one_path;
 use crate::error::{Error, Result};
 use crate::model::entry::EntryKind;
-use crate::model::gap::Gap;
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::revert;
 use crate::sessions;
-use crate::snapshot::is_below;
 use crate::store::Store;
 use crate::timeline::{self, Place};
 
@@ -90,10 +88,9 @@ fn directory(path: &WorkspacePath) -> Error {
 /// A path that the snapshot could not hold is not one that was not there.
 fn missing(store: &Store, snapshot_id: i64, path: &WorkspacePath) -> Result<Error> {
     let gaps = sessions::gaps_of(store.database.connection(), snapshot_id)?;
-    let is_at = |gap: &&Gap| gap.path == path.as_bytes() || is_below(path.as_bytes(), &gap.path);
     let name = path.to_text();
     let name = name.escape_debug();
-    Ok(match gaps.iter().find(is_at) {
+    Ok(match gaps.iter().find(|gap| gap.covers(path)) {
         Some(gap) => Error::unavailable(format!(
             "that state does not hold `{name}`: {}",
             gap.reason

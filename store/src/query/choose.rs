@@ -182,9 +182,7 @@ pub(super) fn differs_whatever_the_case(
 fn differs(snapshots: &Snapshots, change: &Change, count: impl Fn(&[u8]) -> usize) -> bool {
     let occurrences = |state: State| {
         let blob = state.and_then(|entry| entry.blob)?;
-        let bytes = snapshots
-            .read_blob_up_to(blob, lines::MAX_SIZE as u64)
-            .ok()??;
+        let bytes = snapshots.comparable(blob, lines::MAX_SIZE as u64)?;
         Some(count(&bytes))
     };
     change.old != change.new
@@ -238,13 +236,10 @@ pub(super) fn operations(
         let ids = "SELECT messages.id FROM messages JOIN sessions ON sessions.id = session_id
                     WHERE (?1 IS NULL OR workspace_id = ?1) AND messages.state = ?2";
         let in_state = found(connection, ids, params![workspace, state.name()])?;
-        let message = |operation: &OperationEntry| {
-            operation
-                .message
-                .clone()
-                .or_else(|| operation.alone.clone())
-        };
-        operations.retain(|operation| message(operation).is_some_and(|id| in_state.contains(&id)));
+        operations.retain(|operation| {
+            let message = operation.message.as_ref().or(operation.alone.as_ref());
+            message.is_some_and(|id| in_state.contains(id))
+        });
     }
     let only = match place {
         Some(place) => place.paths_asked_for(&filter.paths)?,

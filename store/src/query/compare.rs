@@ -70,8 +70,6 @@ fn bytes(snapshots: &Snapshots, state: State) -> Option<Vec<u8>> {
     match state {
         None => Some(Vec::new()),
         Some(Entry { mode, .. }) if mode.kind() == EntryKind::Directory => Some(Vec::new()),
-        Some(Entry { blob, .. }) => snapshots
-            .read_blob_up_to(blob?, lines::MAX_SIZE as u64)
-            .ok()?,
+        Some(Entry { blob, .. }) => snapshots.comparable(blob?, lines::MAX_SIZE as u64),
     }
 }

@@ -141,8 +141,9 @@ pub(super) fn messages(
     chosen: Messages<'_>,
 ) -> Result<Vec<MessageReport>> {
     let sql = "
-        SELECT messages.*, sessions.agent, sessions.agent_id AS agent_session, workspaces.path AS workspace,
-               snapshots.pruned_at IS NOT NULL AS is_pruned
+        SELECT messages.state, messages.seq, messages.id, messages.agent_id, messages.session_id, messages.prompt,
+               messages.created_at, messages.unprotected, sessions.agent, sessions.agent_id, workspaces.path,
+               snapshots.pruned_at IS NOT NULL
           FROM messages JOIN sessions ON sessions.id = messages.session_id
           JOIN workspaces ON workspaces.id = sessions.workspace_id
           LEFT JOIN snapshots ON snapshots.id = messages.snapshot_id
@@ -235,29 +236,30 @@ fn pending_alone(connection: &Connection) -> Result<BTreeSet<String>> {
     Ok(pending)
 }
 
+/// Columns have numbers here, in the order of the statement: a name is searched for anew in each row.
 fn read_message(row: &Row<'_>) -> rusqlite::Result<ReadMessage> {
     Ok(ReadMessage {
-        is_pruned: row.get("is_pruned")?,
+        is_pruned: row.get(11)?,
         report: MessageReport {
-            seq: row.get("seq")?,
-            id: row.get("id")?,
-            agent_id: row.get("agent_id")?,
-            session: row.get("session_id")?,
-            agent_session: row.get("agent_session")?,
-            agent: row.get("agent")?,
+            seq: row.get(1)?,
+            id: row.get(2)?,
+            agent_id: row.get(3)?,
+            session: row.get(4)?,
+            agent_session: row.get(9)?,
+            agent: row.get(8)?,
             labels: Vec::new(),
-            prompt: row.get("prompt")?,
-            time: row.get("created_at")?,
+            prompt: row.get(5)?,
+            time: row.get(6)?,
             state: word(row, WordTable::Messages, "state")?,
             steps: 0,
             files: 0,
             unclear: 0,
             additions: 0,
             deletions: 0,
-            unprotected: row.get("unprotected")?,
+            unprotected: row.get(7)?,
             revertable: true,
             not_revertable: None,
-            workspace: row.get("workspace")?,
+            workspace: row.get(10)?,
             finished: None,
             undone_alone: false,
         },

@@ -31,7 +31,7 @@ pub(super) fn find(snapshots: &Snapshots, files: &mut [ChangeReport]) {
             let file = &files[*place];
             let blob = if old { &file.old_blob } else { &file.new_blob };
             let blob = ObjectId::from_hex(blob.as_deref()?)?;
-            let bytes = snapshots.read_blob_up_to(blob, MAX_SIZE).ok()??;
+            let bytes = snapshots.comparable(blob, MAX_SIZE)?;
             Some((*place, pieces(&bytes)))
         };
         let old: Vec<_> = gone
@@ -63,7 +63,7 @@ pub(super) fn find(snapshots: &Snapshots, files: &mut [ChangeReport]) {
 fn lines(snapshots: &Snapshots, old: &ChangeReport, new: &ChangeReport) -> Option<(u64, u64)> {
     let read = |blob: &Option<String>| {
         let blob = ObjectId::from_hex(blob.as_deref()?)?;
-        snapshots.read_blob_up_to(blob, MAX_SIZE).ok()?
+        snapshots.comparable(blob, MAX_SIZE)
     };
     lines::count(&read(&old.old_blob)?, &read(&new.new_blob)?)
 }

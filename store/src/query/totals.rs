@@ -3,7 +3,7 @@
 //! SQLite would sort all changes once more for each of these numbers, so they are added up here, from rows in the order in which
 //! they stand in the file.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use rusqlite::{Connection, Row, params};
 
@@ -16,9 +16,10 @@ const SHARE: usize = 4;
 /// The steps of messages.
 const STEPS: &str = "SELECT id, message_id, state = 'open', finished_at FROM steps";
 
-/// The changes of steps.
+/// The changes of steps. Each column of so many rows counts: bit 0 says unclear, bit 1 live; a raw path is no text.
 const CHANGES: &str = "
-    SELECT step_id, attribution = 'unclear', undone_by IS NULL, path, path_raw, additions, deletions FROM changes";
+    SELECT step_id, (attribution = 'unclear') + 2 * (undone_by IS NULL), ifnull(path_raw, path), additions, deletions
+      FROM changes";
 
 /// What the steps of one message did. Sums are of changes that are not unclear.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,8 +40,9 @@ pub(super) struct Totals {
 struct MessageTotals {
     totals: Totals,
     is_open: bool,
-    files: HashSet<u32>,
-    unclear: HashSet<u32>,
+    /// The numbers of paths, as often as they were changed.
+    files: Vec<u32>,
+    unclear: Vec<u32>,
 }
 
 /// The numbers of the paths that were read: the same few thousand names recur in every message.
@@ -63,18 +65,19 @@ pub(super) fn totals(
     connection: &Connection,
     messages: &[&str],
 ) -> Result<HashMap<String, Totals>> {
-    let read = || {
-        let all: i64 =
-            connection.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))?;
-        if messages.len().saturating_mul(SHARE) > usize::try_from(all).unwrap_or(usize::MAX) {
-            in_one_pass(connection, messages)
-        } else {
-            one_by_one(connection, messages)
-        }
-    };
-    let sums = read().context(|| "cannot read the session store")?;
+    let sums = sums(connection, messages).context(|| "cannot read the session store")?;
     let ids = messages.iter().map(|id| (*id).to_owned());
     Ok(ids.zip(sums.into_iter().map(MessageTotals::end)).collect())
+}
+
+/// Reads in the way that is faster for so many of the messages.
+fn sums(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<MessageTotals>> {
+    let all: i64 = connection.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))?;
+    if messages.len().saturating_mul(SHARE) > usize::try_from(all).unwrap_or(usize::MAX) {
+        in_one_pass(connection, messages)
+    } else {
+        one_by_one(connection, messages)
+    }
 }
 
 /// Reads each table once, in the order of the file: to search the changes of each step takes half as long again.
@@ -93,9 +96,18 @@ fn in_one_pass(connection: &Connection, messages: &[&str]) -> rusqlite::Result<V
     let mut names = Names::default();
     let mut statement = connection.prepare(CHANGES)?;
     let mut rows = statement.query([])?;
+    // The changes of a step stand beside each other.
+    let (mut last, mut message) = (String::new(), None);
     while let Some(row) = rows.next()? {
-        let step = row.get_ref(0)?.as_str_or_null()?;
-        if let Some(number) = step.and_then(|step| steps.get(step)) {
+        let Some(step) = row.get_ref(0)?.as_str_or_null()? else {
+            continue;
+        };
+        if step != last {
+            message = steps.get(step);
+            last.clear();
+            last.push_str(step);
+        }
+        if let Some(number) = message {
             sums[*number].add_change(row, &mut names)?;
         }
     }
@@ -132,31 +144,35 @@ impl MessageTotals {
     }
 
     fn add_change(&mut self, row: &Row<'_>, names: &mut Names) -> rusqlite::Result<()> {
-        self.totals.has_live_changes |= row.get::<_, bool>(2)?;
-        let path = match row.get_ref(4)?.as_blob_or_null()? {
-            Some(raw) => names.number(raw),
-            None => names.number(row.get_ref(3)?.as_str()?.as_bytes()),
-        };
-        if row.get(1)? {
-            self.unclear.insert(path);
+        let flags: i64 = row.get(1)?;
+        self.totals.has_live_changes |= flags & 2 != 0;
+        let path = names.number(row.get_ref(2)?.as_bytes()?);
+        if flags & 1 != 0 {
+            self.unclear.push(path);
             return Ok(());
         }
-        self.files.insert(path);
+        self.files.push(path);
         let number = |column| {
             let number: Option<i64> = row.get(column)?;
             Ok::<_, rusqlite::Error>(number.map_or(0, i64::unsigned_abs))
         };
-        self.totals.additions += number(5)?;
-        self.totals.deletions += number(6)?;
+        self.totals.additions += number(3)?;
+        self.totals.deletions += number(4)?;
         Ok(())
     }
 
     fn end(self) -> Totals {
         Totals {
-            files: self.files.len() as u64,
-            unclear: self.unclear.len() as u64,
+            files: different(self.files),
+            unclear: different(self.unclear),
             finished: self.totals.finished.filter(|_| !self.is_open),
             ..self.totals
         }
     }
+}
+
+fn different(mut numbers: Vec<u32>) -> u64 {
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers.len() as u64
 }

@@ -68,20 +68,21 @@ fn refused(kind: &str, id: &str, message: Option<&str>) -> Error {
     }
 }
 
+fn unknown(text: &str) -> Error {
+    let shown: String = text
+        .chars()
+        .take(100)
+        .flat_map(char::escape_debug)
+        .collect();
+    Error::unknown(format!("there is no label `{shown}` in this workspace"))
+        .hint("`ckpt-hook label --list` lists the labels")
+}
+
 /// Takes a label off, and returns what it was on.
 pub(crate) fn delete(store: &mut Store, cwd: &Path, text: &str) -> Result<LabelRow> {
     let place = Place::known(store, cwd)?;
     store.database.write(|connection| {
-        let unknown = || {
-            let shown: String = text
-                .chars()
-                .take(100)
-                .flat_map(char::escape_debug)
-                .collect();
-            Error::unknown(format!("there is no label `{shown}` in this workspace"))
-                .hint("`ckpt-hook label --list` lists the labels")
-        };
-        let row = sessions::label(connection, place.row.id, text)?.ok_or_else(unknown)?;
+        let row = sessions::label(connection, place.row.id, text)?.ok_or_else(|| unknown(text))?;
         sessions::delete_label(connection, place.row.id, text)?;
         Ok(row)
     })

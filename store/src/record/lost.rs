@@ -108,16 +108,18 @@ pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Millisec
     let causes = error.causes();
     let reason = causes.last().cloned().unwrap_or_else(|| error.to_string());
     let one = Lost::of(event, &reason, now);
-    let added = |text: &str| {
-        let mut all = read(text);
-        match all.iter_mut().rev().find(|known| known.goes_on_with(&one)) {
-            Some(known) => (known.last, known.number) = (now, known.number + 1),
-            None => all.push(one),
-        }
-        // The oldest are kept: what is beyond the room is cut off, and the last line is read no more.
-        all.iter().map(|lost| lost.to_line() + "\n").collect()
-    };
-    let _ = reserve::change(directory, added);
+    let _ = reserve::change(directory, |text| with(text, one));
+}
+
+/// Returns the note with one more event in it: counted with those of its kind, or as a new line. The oldest are kept: what is beyond
+/// the room is cut off, and the last line is read no more.
+fn with(text: &str, one: Lost) -> String {
+    let mut all = read(text);
+    match all.iter_mut().rev().find(|known| known.goes_on_with(&one)) {
+        Some(known) => (known.last, known.number) = (one.last, known.number + 1),
+        None => all.push(one),
+    }
+    all.iter().map(|lost| lost.to_line() + "\n").collect()
 }
 
 /// Returns whether an error says that the database could not be written.

@@ -93,7 +93,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
             message,
             step,
         };
-        crate::timeline::note(lock, &rows);
+        crate::timeline::note(lock, &rows, place.looked_at.get());
     }
     drop(lock);
     aftermath.settle(store, &place, event)?;
@@ -151,7 +151,7 @@ fn view_under_lock(
     lock: &Lock,
 ) -> Result<EventContext> {
     let view = store.database.read(|connection| {
-        let is_left = crate::timeline::has_lost_rows(connection, lock)?
+        let is_left = crate::timeline::has_lost_rows(connection, place, lock)?
             || crate::revert::is_open(store, place)?;
         (!is_left)
             .then(|| EventContext::of(store, place, event))
@@ -223,13 +223,21 @@ impl Aftermath {
 }
 
 /// Decides what to do about an event. While a command runs in the background, every boundary looks everywhere, because
-/// the command may change any file.
+/// the command may change any file; and so does what ends it, because nobody knows later that a change was made before.
 fn decided(place: &Place, event: &Event, view: &EventContext) -> Result<Decision> {
     let mut decision = decide::decide(event, view, &place.settings);
-    if decision.is_boundary() && view.is_in_background {
+    if view.is_in_background && (decision.is_boundary() || ends_background(event)) {
         decision.look = LookScope::Everywhere;
     }
     Ok(decision)
+}
+
+/// Returns whether no command of the event's session goes on in the background any more.
+fn ends_background(event: &Event) -> bool {
+    match event.event {
+        EventKind::TurnEnd => event.background == Some(false),
+        kind => kind == EventKind::SessionEnd,
+    }
 }
 
 /// How many characters of a pattern a diagnostic shows.
@@ -331,7 +339,11 @@ fn look(
             ..CaptureOptions::default()
         },
     };
-    Observation::make(store, place, &snapshots, before, looking)
+    let observation = Observation::make(store, place, &snapshots, before, looking)?;
+    if looking.how.only_around.is_none() {
+        place.looked_at.set(Some(now));
+    }
+    Ok(observation)
 }
 
 /// Of so many looks that a watcher could make cheaper, one looks at everything all the same.

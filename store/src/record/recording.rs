@@ -46,7 +46,7 @@ impl Seen<'_> {
         }
     }
 
-    fn failure(&self) -> Option<&str> {
+    pub fn failure(&self) -> Option<&str> {
         match self {
             Self::At { .. } | Self::AsBefore(_) => None,
             Self::Failed(why) => Some(why),
@@ -304,8 +304,9 @@ impl<'a> Recording<'a> {
         sessions::bind_pending_messages(self.connection, &self.root.id, start, why)
     }
 
-    /// Notes the time of the event, and what it says about its agent.
-    pub fn end(mut self) -> Result<EventOutcome> {
+    /// Notes the time of the event, and what it says about its agent. `is_seen` says that what changed before it is in the rows: where
+    /// it is not, a command in the background may still have changed it.
+    pub fn end(mut self, is_seen: bool) -> Result<EventOutcome> {
         if self.written.message.is_none() {
             let newest = sessions::newest_message(self.connection, &self.root.id, false)?;
             self.written.message = newest.map(|message| message.id);
@@ -323,7 +324,7 @@ impl<'a> Recording<'a> {
             tells_of_tools,
             self.now,
         )?;
-        if self.event.event == EventKind::TurnEnd && self.event.background == Some(false) {
+        if is_seen && super::ends_background(self.event) {
             sessions::release_background(self.connection, &session, self.now)?;
         }
         self.written.session = Some(session);

@@ -1,5 +1,6 @@
 //! What the store knows that bears on an event, read once.
 
+use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 use rusqlite::Connection;
 
@@ -136,6 +137,8 @@ impl EventContext {
         if let (Some(supposed), Some(session), Some(root)) =
             (&decision.supposed, &self.session, &self.root)
         {
+            let has_ended_tool =
+                session.last_event.as_deref() == Some(EventKind::ToolFinish.name());
             open.push(OpenStep {
                 row: StepRow {
                     id: supposed.id.clone(),
@@ -149,6 +152,9 @@ impl EventContext {
                 },
                 root_session_id: root.id.clone(),
                 last_event_at: session.last_event_at,
+                // Of an agent that tells of its tools, those of the step were lost with its start, or none ran: nobody knows. Where the
+                // end of one was told, one ran.
+                tool_events: session.tool_events && !has_ended_tool,
                 ..OpenStep::default()
             });
         }

@@ -36,7 +36,7 @@ pub(super) fn without_snapshot(
         let seen = Seen::AsBefore(last);
         recording.end_steps(decision, &seen, None)?;
         recording.act(decision.action, &seen)?;
-        recording.end()
+        recording.end(true)
     })?;
     Ok(report(event, decision, written, None))
 }
@@ -78,7 +78,7 @@ pub(super) fn with_snapshot(
             recording.bind_messages(&seen)?;
         }
         recording.act(decision.action, &seen)?;
-        let written = recording.end()?;
+        let written = recording.end(seen.failure().is_none())?;
         run.map(|run| sessions::end_run(connection, run))
             .transpose()?;
         Ok(written)

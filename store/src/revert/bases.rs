@@ -89,16 +89,9 @@ pub(super) fn pasts(
             walk.was_moved = true;
         }
     }
-    let past = |walk: PathWalk| match walk.was_kept && !walk.was_moved {
-        true => PathPast {
-            base: Base::Current,
-            goal: None,
-        },
-        false => walk.past,
-    };
     walks
         .into_iter()
-        .map(|(path, walk)| (path.clone(), past(walk)))
+        .map(|(path, walk)| (path.clone(), walk.end()))
         .collect()
 }
 
@@ -119,6 +112,17 @@ impl PathWalk {
             was_kept: false,
             was_moved: false,
             seen: base,
+        }
+    }
+
+    /// Returns what the chain says of the path: nothing but how it is now, if the chain always left it alone.
+    fn end(self) -> PathPast {
+        match self.was_kept && !self.was_moved {
+            true => PathPast {
+                base: Base::Current,
+                goal: None,
+            },
+            false => self.past,
         }
     }
 }

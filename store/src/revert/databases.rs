@@ -4,7 +4,7 @@
 //! database, so all of them go back or none. A program that has the database open would go on writing to what has no name any
 //! more: then it stays as well, unless that is asked for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -16,9 +16,8 @@ use rustix::process::{Flock, FlockType};
 use super::plan::Plan;
 use crate::error::Result;
 use crate::fs::beneath;
-use crate::model::item::Item;
+use crate::model::item::{Item, ItemReason};
 use crate::model::path::WorkspacePath;
-use crate::model::reason::ItemReason;
 use crate::snapshot::{Snapshot, Snapshots};
 
 /// What SQLite writes next to a database. The last holds nothing that is not in the others.
@@ -34,8 +33,10 @@ pub(super) struct Databases<'a> {
     pub now: &'a Snapshot,
     /// The snapshot that the operation goes back to, if known.
     pub then: Option<Snapshot>,
-    /// Whether open databases are taken as well.
+    /// Whether a log that was written since goes as well.
     pub force: bool,
+    /// Whether a database that a program has open goes as well.
+    pub takes_open: bool,
 }
 
 impl Databases<'_> {
@@ -61,10 +62,17 @@ impl Databases<'_> {
                     "a database and its log are reverted together, and `{}` was written since",
                     stays.to_text()
                 )),
-                None if self.force => None,
-                None => self.first_open(&database, &mut open).map(|by| {
-                    format!("a program has the database open ({by}): `--force` takes it")
-                }),
+                None => match self.holder(&database, &mut open) {
+                    Some(holder) if self.takes_open => {
+                        for at in &items {
+                            tell_of_writer(&mut plan.items[*at], &holder);
+                        }
+                        None
+                    }
+                    holder => holder.map(|Holder { program, .. }| {
+                        format!("a program has the database open ({program}): `--force` takes it")
+                    }),
+                },
             };
             match reason {
                 Some(reason) => {
@@ -114,14 +122,17 @@ impl Databases<'_> {
         kept.or_else(|| others.first().filter(|_| !self.force).cloned())
     }
 
-    /// Returns the program that has a file of a database open.
-    fn first_open(&self, database: &WorkspacePath, open: &mut OpenFiles) -> Option<String> {
+    /// Returns a program that has a file of a database open: one that writes, if there is one.
+    fn holder(&self, database: &WorkspacePath, open: &mut OpenFiles) -> Option<Holder> {
         let files = COMPANIONS
             .iter()
             .filter_map(|ending| companion(database, ending));
-        std::iter::once(database.clone())
-            .chain(files)
-            .find_map(|path| open.by(&on_disk(self.root, &path)))
+        let files = std::iter::once(database.clone()).chain(files);
+        let holders = files.filter_map(|path| open.by(&on_disk(self.root, &path)));
+        holders.reduce(|first, next| match next.writes && !first.writes {
+            true => next,
+            false => first,
+        })
     }
 
     fn removals(&self, logs: Vec<WorkspacePath>) -> Result<Vec<Item>> {
@@ -144,6 +155,17 @@ impl Databases<'_> {
 
 fn is_planned(item: &Item) -> bool {
     item.result == FileResult::Planned
+}
+
+/// Says with a file that goes what becomes of what its program writes next: it goes to a file without a name.
+fn tell_of_writer(item: &mut Item, holder: &Holder) {
+    if holder.writes && is_planned(item) {
+        let text = format!(
+            "a program had the database open ({}): what it writes to it from now on is lost",
+            holder.program
+        );
+        item.reason = Some(ItemReason::new(ReasonCode::Database, text));
+    }
 }
 
 fn keep(item: &mut Item, reason: &str) {
@@ -189,24 +211,36 @@ fn on_disk(root: &Path, path: &WorkspacePath) -> PathBuf {
     root.join(std::ffi::OsStr::from_bytes(path.as_bytes()))
 }
 
-/// The files that other programs have open, as far as this user can see them. They are looked up once.
+/// A program that has a file open.
+#[derive(Clone)]
+struct Holder {
+    program: String,
+    /// Whether it may write to it.
+    writes: bool,
+}
+
+/// The files that other programs have open, by device and inode, as far as this user can see them. They are looked up once.
 #[derive(Default)]
 struct OpenFiles {
-    found: Option<BTreeMap<(u64, u64), String>>,
+    found: Option<BTreeMap<(u64, u64), Holder>>,
 }
 
 impl OpenFiles {
     /// Returns which program has a file open, or holds a lock on it.
-    fn by(&mut self, path: &Path) -> Option<String> {
+    fn by(&mut self, path: &Path) -> Option<Holder> {
         let found = path
             .symlink_metadata()
             .ok()
             .filter(|found| found.is_file())?;
-        if let Some(pid) = locked_by(path) {
-            return Some(pid);
-        }
         let open = self.found.get_or_insert_with(open_files);
-        open.get(&(found.dev(), found.ino())).cloned()
+        let holder = open.get(&(found.dev(), found.ino())).cloned();
+        match locked_by(path) {
+            Some(program) => Some(Holder {
+                program,
+                writes: holder.is_some_and(|holder| holder.writes),
+            }),
+            None => holder,
+        }
     }
 }
 
@@ -221,9 +255,9 @@ fn locked_by(path: &Path) -> Option<String> {
     })
 }
 
-fn open_files() -> BTreeMap<(u64, u64), String> {
+fn open_files() -> BTreeMap<(u64, u64), Holder> {
     let own = std::process::id().to_string();
-    let mut open = BTreeMap::new();
+    let mut open: BTreeMap<(u64, u64), Holder> = BTreeMap::new();
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     for process in processes {
         let name = process.file_name();
@@ -234,21 +268,34 @@ fn open_files() -> BTreeMap<(u64, u64), String> {
             continue;
         }
         let files = std::fs::read_dir(process.path().join("fd"));
-        let mut of_it = BTreeSet::new();
+        let mut of_it: BTreeMap<(u64, u64), bool> = BTreeMap::new();
         for file in files.into_iter().flatten().flatten() {
             // What it points at, and not the link.
             if let Ok(found) = std::fs::metadata(file.path())
                 && found.is_file()
             {
-                of_it.insert((found.dev(), found.ino()));
+                *of_it.entry((found.dev(), found.ino())).or_default() |= is_to_write(&file.path());
             }
         }
         if !of_it.is_empty() {
             let program = program(pid);
-            open.extend(of_it.into_iter().map(|file| (file, program.clone())));
+            for (file, writes) in of_it {
+                let program = program.clone();
+                let holder = Holder { program, writes };
+                let known = open.entry(file).or_insert_with(|| holder.clone());
+                if writes && !known.writes {
+                    *known = holder;
+                }
+            }
         }
     }
     open
+}
+
+/// The permissions of the link say how the file was opened.
+fn is_to_write(link: &Path) -> bool {
+    let found = link.symlink_metadata();
+    found.is_ok_and(|found| found.mode() & 0o200 != 0)
 }
 
 fn program(pid: i32) -> String {

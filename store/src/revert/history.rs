@@ -8,8 +8,8 @@ use ckpt_schema::report::{AuthorKind, AuthorReport, ReasonCode};
 
 use crate::model::attribution::UNCLEAR;
 use crate::model::entry::{Change, State};
+use crate::model::item::ItemReason;
 use crate::model::path::WorkspacePath;
-use crate::model::reason::ItemReason;
 
 /// One change of the past.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,11 +18,10 @@ use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::{Change, EntryKind, ObjectId};
 use crate::model::git_item::GitItem;
-use crate::model::item::{Item, ItemOutcome};
+use crate::model::item::{Item, ItemOutcome, ItemReason};
 use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::model::progress::OperationProgress;
-use crate::model::reason::ItemReason;
 use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -512,11 +511,7 @@ fn look_again(
         .flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent))
         .collect();
     let is_own = |change: &Change| {
-        let is_directory = change
-            .new
-            .or(change.old)
-            .is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
-        touched.contains(&change.path) || is_directory && parents.contains(&change.path)
+        touched.contains(&change.path) || is_directory(change) && parents.contains(&change.path)
     };
     let how = CaptureOptions {
         only_around: Some(&touched),
@@ -534,6 +529,11 @@ fn look_again(
             ..Looking::default()
         },
     )
+}
+
+fn is_directory(change: &Change) -> bool {
+    let entry = change.new.or(change.old);
+    entry.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory)
 }
 
 /// If a file failed on the way to the state in which nothing is reverted, the state before the first revert is kept, so

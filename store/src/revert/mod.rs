@@ -8,6 +8,7 @@
 
 pub mod apply;
 pub mod clash;
+mod cleaned;
 pub mod history;
 pub mod merge;
 pub mod plan;
@@ -23,6 +24,7 @@ mod databases;
 mod gather;
 pub(crate) mod git;
 mod journal;
+mod moved_in;
 mod movement;
 mod operate;
 mod operation;
@@ -45,10 +47,9 @@ use ckpt_schema::report::{
 
 use crate::error::{Error, Result};
 use crate::fs::layout::Lock;
-use crate::model::chosen::{Chosen, ChosenContent};
 use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
-use crate::model::request::{RedoRequest, RestoreRequest, RevertRequest};
+use crate::model::request::{Chosen, ChosenContent, RedoRequest, RestoreRequest, RevertRequest};
 use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
@@ -85,6 +86,7 @@ pub(crate) fn revert(
     let options = Options {
         dry_run: request.dry_run,
         force: request.force,
+        spares_open: request.spares_open,
         git: request.git,
         expected,
         contents: request.contents,
@@ -138,6 +140,7 @@ pub(crate) fn redo(
     let options = Options {
         dry_run: request.dry_run,
         force: request.force,
+        spares_open: request.spares_open,
         git: request.git,
         expected,
         contents: request.contents,
@@ -277,6 +280,7 @@ pub(crate) fn put_back(
     let options = Options {
         dry_run,
         force,
+        spares_open: false,
         git: false,
         expected: None,
         contents: false,

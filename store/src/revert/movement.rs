@@ -9,8 +9,7 @@ use super::chain::{reverts_that_hold, takes_all_back};
 use crate::error::{Error, Result};
 use crate::ids;
 use crate::model::path::WorkspacePath;
-use crate::model::request::OnConflict;
-use crate::model::request::{RedoRequest, RevertRequest, Unclear};
+use crate::model::request::{OnConflict, RedoRequest, RevertRequest, Unclear};
 use crate::sessions::{
     self, ChainOperation, LiveChange, MessageRow, OperationRow, SessionRow, StepRow,
 };

@@ -12,12 +12,11 @@ use super::journal::{
 };
 use super::movement::Movement;
 use super::operation::{Operation, Options};
-use super::plan::Plan;
-use super::plan::{count_lines, plan_for};
+use super::plan::{Plan, count_lines, plan_for};
 use super::receipt::{self, Expectation};
 use super::recover::Recovered;
 use super::report::report;
-use super::{contents, databases, refuse, surroundings, token, warnings};
+use super::{cleaned, contents, databases, moved_in, refuse, surroundings, token, warnings};
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
@@ -127,6 +126,20 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             self.movement,
             self.seen,
             moves_git,
+        )?);
+        operation.warnings.extend(cleaned::told(
+            self.store,
+            self.place,
+            self.snapshots,
+            self.movement,
+            operation.reference.as_ref(),
+        )?);
+        operation.warnings.extend(moved_in::told(
+            self.store,
+            self.place,
+            self.snapshots,
+            self.movement,
+            (&operation.plan, operation.reference.as_ref()),
         )?);
         let told = surroundings::told_before(connection, self.movement)?;
         operation
@@ -389,6 +402,7 @@ impl Execution<'_> {
             now: &seen.snapshot,
             then: operation.reference,
             force: options.force,
+            takes_open: options.force && !options.spares_open,
         };
         databases.keep_whole(&mut operation.plan)?;
         let fingerprint = match options.expected.is_some() || options.dry_run {
@@ -516,12 +530,16 @@ fn take_receipt(
 }
 
 /// If syncing the rows failed, they may still be complete in the database's log, and count for the next process that
-/// opens it. The next rows replace them; if these cannot be written either, nobody knows whether the plan counts.
+/// opens it. The next rows replace them; if these cannot be written either, nobody knows whether the plan counts. A file that is
+/// only to be read took nothing.
 fn take_back_what_was_written(
     store: &mut Store,
     operation: &Operation<'_>,
     error: crate::error::Error,
 ) -> crate::error::Error {
+    if sessions::is_read_only(&error) {
+        return error;
+    }
     let causes = error.causes().join(": ");
     let noted = store.diagnose(&sessions::Diagnostic {
         level: "error",

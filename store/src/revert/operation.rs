@@ -17,6 +17,8 @@ use crate::snapshot::Snapshot;
 pub(crate) struct Options {
     pub dry_run: bool,
     pub force: bool,
+    /// Whether a database that a program has open stays even with `force`.
+    pub spares_open: bool,
     /// Whether HEAD, branches and the index move along.
     pub git: bool,
     /// The fingerprint of the only plan that may be carried out.

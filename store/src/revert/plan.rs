@@ -18,9 +18,8 @@ use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 use crate::error::{Context, Result};
 use crate::fs::threads;
 use crate::model::entry::{Change, Entry, EntryKind, ObjectId, State};
-use crate::model::item::Item;
+use crate::model::item::{Item, ItemReason};
 use crate::model::path::WorkspacePath;
-use crate::model::reason::ItemReason;
 use crate::model::request::OnConflict;
 use crate::revert::clash::{self, EntriesByPath, PathChange};
 use crate::revert::gather::{Material, PathStates};
@@ -406,10 +405,7 @@ pub(super) fn known_lines<'a>(rows: impl Iterator<Item = &'a ChangeRow>) -> Line
 pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan, known: &Lines) {
     let read = |blob| match plan.blobs.get(&blob) {
         Some(bytes) => Some(bytes.clone()),
-        None => snapshots
-            .read_blob_up_to(blob, crate::timeline::MAX_COUNTED)
-            .ok()
-            .flatten(),
+        None => snapshots.comparable(blob, crate::timeline::MAX_COUNTED),
     };
     let lines = threads::map(&plan.items, |item| {
         let change = Change {

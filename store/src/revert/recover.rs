@@ -12,10 +12,9 @@ use super::warnings;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
-use crate::model::item::Item;
+use crate::model::item::{Item, ItemReason};
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
-use crate::model::reason::ItemReason;
 use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -54,11 +53,7 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
     }
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     let note = |row: &sessions::OperationRow| {
-        let text = format!(
-            "the {} `{}` is not done yet, and is finished first",
-            row.kind.name(),
-            super::short(&row.id)
-        );
+        let text = format!("{} is not done yet, and is finished first", name(row));
         Note::about(NoteCode::Open, text, vec![row.id.clone()])
     };
     warnings.extend(open.iter().map(note));
@@ -85,21 +80,30 @@ pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
     // The process that carries one out holds the lock.
     let is_under_way = place.lock(Duration::ZERO).is_err();
     let sentence = |row: &sessions::OperationRow| {
-        let name = format!("the {} `{}`", row.kind.name(), super::short(&row.id));
-        if is_under_way {
-            return Ok(format!("{name} is under way"));
-        }
-        let locks = super::git::own_locks(store, place, &row.id)?;
-        let locks = match locks.len() {
-            0 => String::new(),
-            1 => format!(", and {} is its lock", locks[0]),
-            _ => format!(", and {} are its locks", locks.join(" and ")),
-        };
-        Ok(format!(
-            "{name} was interrupted, or could not write all files{locks}: `ckpt-hook snapshot` finishes it, as does the next command or message"
-        ))
+        Ok(match is_under_way {
+            true => format!("{} is under way", name(row)),
+            false => interrupted_text(row, &super::git::own_locks(store, place, &row.id)?),
+        })
     };
     open.iter().map(sentence).collect()
+}
+
+/// Returns what people call an operation.
+fn name(row: &sessions::OperationRow) -> String {
+    format!("the {} `{}`", row.kind.name(), super::short(&row.id))
+}
+
+/// Says that an operation was left open, with these locks of git, and what to do.
+fn interrupted_text(row: &sessions::OperationRow, locks: &[String]) -> String {
+    let locks = match locks {
+        [] => String::new(),
+        [lock] => format!(", and {lock} is its lock"),
+        locks => format!(", and {} are its locks", locks.join(" and ")),
+    };
+    format!(
+        "{} was interrupted, or could not write all files{locks}: `ckpt-hook snapshot` finishes it, as does the next command or message",
+        name(row)
+    )
 }
 
 /// Finishes the operations that are open in a workspace, whose lock the caller holds, and says which. A file that was edited in
@@ -114,7 +118,7 @@ pub(crate) fn finish_open_operations(
     for row in open {
         let snapshots = place.snapshots()?;
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-        let name = format!("the {} `{}`", row.kind.name(), super::short(&row.id));
+        let name = name(&row);
         keep_what_goes(store, place, &snapshots, &row)?;
         let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
             compare(store, place, &snapshots, &row, items, after)

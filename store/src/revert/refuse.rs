@@ -151,37 +151,41 @@ pub(super) fn no_way_back(
     check_going(&place.snapshots()?, &going, seen).map_err(|_| error)
 }
 
+/// Returns the error for paths whose present content is damaged in the store.
+fn damaged(items: &[&Item]) -> Error {
+    let names = items
+        .iter()
+        .map(|item| format!("`{}`", item.path.to_text()));
+    Error::unavailable(format!(
+        "nothing was changed: what is at {} is damaged in the store, and could not be brought back",
+        first_of(names, NAMED)
+    ))
+    .hint("`ckpt-hook doctor` checks the store; --only reverts other files")
+}
+
+/// Returns the blob that is needed to put an item back as it is now.
+fn blob_of(item: &Item) -> Option<ObjectId> {
+    let blob = item.expected.and_then(|entry| entry.blob);
+    blob.filter(|blob| *blob != ObjectId::EMPTY_TREE)
+}
+
 fn check_going(snapshots: &Snapshots, going: &[&Item], seen: &Observation) -> Result<()> {
-    let refused = |paths: &[&Item]| {
-        let names: Vec<String> = paths
-            .iter()
-            .map(|item| format!("`{}`", item.path.to_text()))
-            .collect();
-        Error::unavailable(format!(
-            "nothing was changed: what is at {} is damaged in the store, and could not be brought back",
-            first_of(names.into_iter(), NAMED)
-        ))
-        .hint("`ckpt-hook doctor` checks the store; --only reverts other files")
-    };
-    let blob = |item: &Item| {
-        let blob = item.expected.and_then(|entry| entry.blob);
-        blob.filter(|blob| *blob != ObjectId::EMPTY_TREE)
-    };
-    let mut blobs: Vec<ObjectId> = going.iter().filter_map(|item| blob(item)).collect();
+    let mut blobs: Vec<ObjectId> = going.iter().filter_map(|item| blob_of(item)).collect();
     blobs.extend(seen.git.as_ref().and_then(|git| git.index));
     blobs.sort_unstable();
     blobs.dedup();
     let broken = snapshots.check_blobs(&blobs)?;
     if let Some((id, what)) = broken.first() {
-        let is_broken =
-            |item: &&Item| blob(item).is_some_and(|blob| broken.iter().any(|(id, _)| *id == blob));
+        let is_broken = |item: &&Item| {
+            blob_of(item).is_some_and(|blob| broken.iter().any(|(id, _)| *id == blob))
+        };
         let paths: Vec<&Item> = going.iter().copied().filter(is_broken).collect();
-        return Err(refused(&paths).because(format!("object {id}: {what}")));
+        return Err(damaged(&paths).because(format!("object {id}: {what}")));
     }
     let paths: Vec<WorkspacePath> = going.iter().map(|item| item.path.clone()).collect();
     snapshots
         .check_paths(&seen.snapshot, &paths)
-        .map_err(|error| refused(going).because(error))
+        .map_err(|error| damaged(going).because(error))
 }
 
 /// Checks before the first write that every new content exists in the store and is intact.

@@ -14,29 +14,39 @@ use crate::sessions;
 use crate::sessions::read::{blob_text, mode_text};
 use crate::store::Store;
 
+/// Returns whether an operation reached what it went for: all of it, a part, or there was nothing to do.
 pub(super) fn outcome(items: &[Item], git: &[GitItem]) -> Outcome {
-    let is_git_left =
-        |item: &GitItem| !matches!(item.result, FileResult::Done | FileResult::Planned);
-    let is_done = |item: &&Item| item.action != FileAction::None && item.result == FileResult::Done;
-    let is_left = |item: &Item| {
-        let is_in_part = item.reason.is_some() && item.action != FileAction::None;
-        is_in_part
-            || matches!(
-                item.result,
-                FileResult::Conflict | FileResult::Gap | FileResult::Failed
-            )
-    };
     if items.iter().any(is_left) || git.iter().any(is_git_left) {
         Outcome::Partial
-    } else if items
-        .iter()
-        .any(|item| is_done(&item) || item.result == FileResult::Planned)
-        || !git.is_empty()
-    {
+    } else if items.iter().any(is_moved) || !git.is_empty() {
         Outcome::Restored
     } else {
         Outcome::Nothing
     }
+}
+
+/// Returns whether a path, or a part of it, stays as it is although it should change.
+fn is_left(item: &Item) -> bool {
+    let is_in_part = item.reason.is_some() && item.action != FileAction::None && !item.is_taken();
+    let is_whole = match item.result {
+        FileResult::Conflict | FileResult::Gap | FileResult::Failed => true,
+        FileResult::Done | FileResult::Planned => false,
+    };
+    is_in_part || is_whole
+}
+
+/// Returns whether a path changed, or will.
+fn is_moved(item: &Item) -> bool {
+    match item.result {
+        FileResult::Planned => true,
+        FileResult::Done => item.action != FileAction::None,
+        FileResult::Conflict | FileResult::Gap | FileResult::Failed => false,
+    }
+}
+
+/// Returns whether a part of git's state stays as it is although it should change.
+fn is_git_left(item: &GitItem) -> bool {
+    !matches!(item.result, FileResult::Done | FileResult::Planned)
 }
 
 pub(super) fn report(
@@ -127,4 +137,63 @@ pub(crate) fn file_report(item: &Item) -> FileReport {
 /// Returns the beginning of an id, for people.
 pub(crate) fn short(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use ckpt_schema::report::{GitPart, ReasonCode};
+
+    use super::*;
+    use crate::model::item::ItemReason;
+    use crate::model::path::WorkspacePath;
+
+    fn item(action: FileAction, result: FileResult) -> Item {
+        Item {
+            path: WorkspacePath::new("a").expect("legal"),
+            expected: None,
+            target: None,
+            goal: None,
+            action,
+            result,
+            reason: None,
+            lines: None,
+        }
+    }
+
+    #[test]
+    fn one_path_that_stays_makes_an_outcome_partial() {
+        let done = item(FileAction::Write, FileResult::Done);
+        for result in [FileResult::Conflict, FileResult::Gap, FileResult::Failed] {
+            let items = [done.clone(), item(FileAction::Keep, result)];
+            assert_eq!(outcome(&items, &[]), Outcome::Partial, "{result:?}");
+        }
+        let in_part = Item {
+            reason: Some(ItemReason::new(ReasonCode::Moved, "merged")),
+            ..done
+        };
+        assert_eq!(outcome(&[in_part], &[]), Outcome::Partial);
+    }
+
+    #[test]
+    fn an_outcome_without_a_path_that_changes_is_nothing() {
+        let nothing = item(FileAction::None, FileResult::Done);
+        assert_eq!(outcome(&[], &[]), Outcome::Nothing);
+        assert_eq!(outcome(slice::from_ref(&nothing), &[]), Outcome::Nothing);
+        for item in [
+            item(FileAction::Delete, FileResult::Planned),
+            item(FileAction::Delete, FileResult::Done),
+        ] {
+            assert_eq!(outcome(&[nothing.clone(), item], &[]), Outcome::Restored);
+        }
+    }
+
+    #[test]
+    fn a_part_of_gits_state_counts_as_a_path_does() {
+        let head = GitItem::planned(GitPart::Head, "HEAD", None, None);
+        assert_eq!(outcome(&[], slice::from_ref(&head)), Outcome::Restored);
+        let left = head.left(FileResult::Conflict, "it moved since");
+        assert_eq!(outcome(&[], &[left]), Outcome::Partial);
+    }
 }

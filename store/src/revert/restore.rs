@@ -41,6 +41,7 @@ pub(crate) fn restore(
     let options = Options {
         dry_run: request.dry_run,
         force: request.force,
+        spares_open: false,
         git: request.git,
         expected,
         contents: request.contents,
@@ -361,12 +362,6 @@ fn written_down(
         .iter()
         .filter(|gap| gap.reason.hides_content())
         .collect();
-    let is_in_gap = |path: &WorkspacePath| {
-        let is_at = |gap: &&Gap| {
-            path.as_bytes() == gap.path || crate::snapshot::is_below(path.as_bytes(), &gap.path)
-        };
-        gaps.iter().any(is_at)
-    };
     let mut items = sessions::operation_items(connection, operation)?;
     items.retain(|item| item.result == FileResult::Done);
     let paths: Vec<WorkspacePath> = items.iter().map(|item| item.path.clone()).collect();
@@ -374,6 +369,6 @@ fn written_down(
     let unseen = items
         .into_iter()
         .zip(are_hidden)
-        .filter(|(item, is_hidden)| *is_hidden || is_in_gap(&item.path));
+        .filter(|(item, is_hidden)| *is_hidden || gaps.iter().any(|gap| gap.covers(&item.path)));
     Ok(unseen.map(|(item, _)| (item.path, item.expected)).collect())
 }

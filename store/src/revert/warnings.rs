@@ -1,6 +1,7 @@
 //! The warnings of an operation: what was not recorded or captured, and what stays of git's state.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use ckpt_schema::report::{FileAction, NoteCode, OperationKind};
 use rusqlite::Connection;
@@ -11,6 +12,7 @@ use super::movement::{Movement, Part, RevertScope};
 use super::plan::Plan;
 use super::report::short;
 use crate::error::{Error, Result};
+use crate::model::Milliseconds;
 use crate::model::gap::Gap;
 use crate::model::git_item::GitStateRow;
 use crate::model::note::Note;
@@ -255,24 +257,9 @@ pub(super) fn version_control_moved(
         return Ok(None);
     };
     let since = sessions::message_time(connection, &to.id)?;
-    let is_since = |file: std::path::PathBuf| {
-        let written = file.symlink_metadata().and_then(|found| found.modified());
-        let age = written.ok().and_then(|time| {
-            let age = time.duration_since(std::time::UNIX_EPOCH).ok()?;
-            i64::try_from(age.as_millis()).ok()
-        });
-        age.is_some_and(|written| written >= since)
-    };
-    let moved = VERSION_CONTROL.iter().filter(|(name, files)| {
-        let holder = place.root.join(name);
-        // Most are not there at all.
-        let is_there = files.len() == 1 || holder.symlink_metadata().is_ok();
-        is_there
-            && files.iter().any(|file| match *file {
-                "" => is_since(holder.clone()),
-                file => is_since(holder.join(file)),
-            })
-    });
+    let moved = VERSION_CONTROL
+        .iter()
+        .filter(|(name, files)| is_one_written_since(&place.root.join(name), files, since));
     let about: Vec<String> = moved.map(|(name, _)| (*name).to_owned()).collect();
     let names: Vec<String> = about.iter().map(|name| format!("`{name}`")).collect();
     Ok((!names.is_empty()).then(|| {
@@ -365,6 +352,27 @@ pub(super) fn head_moved(
     Ok(head.into_iter().chain(told.notes).collect())
 }
 
+/// Returns whether one of the files in a folder was written since a moment; no name stands for the folder itself, which may be
+/// a file.
+fn is_one_written_since(folder: &Path, files: &[&str], since: Milliseconds) -> bool {
+    // Most are not there at all.
+    let is_there = files.len() == 1 || folder.symlink_metadata().is_ok();
+    is_there
+        && files.iter().any(|file| match *file {
+            "" => is_written_since(folder, since),
+            file => is_written_since(&folder.join(file), since),
+        })
+}
+
+fn is_written_since(file: &Path, since: Milliseconds) -> bool {
+    let written = file.symlink_metadata().and_then(|found| found.modified());
+    let written = written.ok().and_then(|time| {
+        let age = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+        i64::try_from(age.as_millis()).ok()
+    });
+    written.is_some_and(|written| written >= since)
+}
+
 fn head_differs(side: &GitSide<'_>, movement: &Movement) -> Result<Option<Note>> {
     let connection = side.connection;
     let Some(snapshot_id) = movement.reference_snapshot(None) else {
@@ -378,17 +386,19 @@ fn head_differs(side: &GitSide<'_>, movement: &Movement) -> Result<Option<Note>>
     if then.head == now.head && then.branch == now.branch {
         return Ok(None);
     }
-    let name = |state: &GitStateRow| {
-        let head = state.head.as_deref().map_or("no commit", short);
-        match &state.branch {
-            Some(branch) => format!("{head} on `{}`", branch.trim_start_matches("refs/heads/")),
-            None => format!("{head}, detached"),
-        }
-    };
     let text = format!(
         "git's HEAD was at {} and is at {}: commits, branches and the index stay as they are without `--git`",
-        name(&then),
-        name(now)
+        head_text(&then),
+        head_text(now)
     );
     Ok(Some(Note::new(NoteCode::Head, text)))
+}
+
+/// Returns where HEAD is: a commit, and the branch that it is on.
+fn head_text(state: &GitStateRow) -> String {
+    let head = state.head.as_deref().map_or("no commit", short);
+    match &state.branch {
+        Some(branch) => format!("{head} on `{}`", branch.trim_start_matches("refs/heads/")),
+        None => format!("{head}, detached"),
+    }
 }

@@ -37,6 +37,8 @@ pub struct Database {
     path: PathBuf,
     /// The new name of a damaged file that was replaced by this one.
     pub(crate) set_aside: Option<PathBuf>,
+    /// Whether nothing was there before.
+    pub(crate) is_new: bool,
 }
 
 /// Something that went wrong in a hook.
@@ -105,11 +107,12 @@ impl Database {
         let mut connection = opened.context(|| format!("cannot open `{}`", path.display()))?;
         configure_patiently(&connection, durability)
             .context(|| format!("cannot open `{}`", path.display()))?;
-        migrate(&mut connection, &path)?;
+        let is_new = migrate(&mut connection, &path)?;
         Ok(Self {
             connection,
             path,
             set_aside: None,
+            is_new,
         })
     }
 
@@ -119,11 +122,12 @@ impl Database {
         let what = || "cannot make an empty session store in memory";
         let mut connection = Connection::open_in_memory().context(what)?;
         configure(&connection, Durability::Objects).context(what)?;
-        migrate(&mut connection, &path)?;
+        let is_new = migrate(&mut connection, &path)?;
         Ok(Self {
             connection,
             path,
             set_aside: None,
+            is_new,
         })
     }
 
@@ -269,13 +273,21 @@ impl Database {
 /// Returns whether an error says that the file is no database, or a broken one; not that it cannot be read, or is somebody
 /// else's.
 fn is_damage(error: &Error) -> bool {
-    let code = std::error::Error::source(error)
-        .and_then(|source| source.downcast_ref::<rusqlite::Error>())
-        .and_then(rusqlite::Error::sqlite_error_code);
     matches!(
-        code,
+        code(error),
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
     )
+}
+
+/// Returns whether an error says that the file can only be read.
+pub(crate) fn is_read_only(error: &Error) -> bool {
+    code(error) == Some(ErrorCode::ReadOnly)
+}
+
+fn code(error: &Error) -> Option<ErrorCode> {
+    std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<rusqlite::Error>())
+        .and_then(rusqlite::Error::sqlite_error_code)
 }
 
 /// Returns whether everything was written, and the disk did not say that it has it.

@@ -17,13 +17,13 @@ use crate::fs::ownership::DATABASE;
 use crate::settings::Durability;
 
 /// Brings a database to this binary's version: all migrations in one transaction, so that it is the old one or the new one wherever
-/// a kill or a power cut comes.
+/// a kill or a power cut comes. Returns whether nothing was there before.
 ///
 /// The write lock comes first. Only under it is it certain which version there is, and that the copy has every row: nobody writes
 /// between the copy and the migrations.
-pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> {
     if is_current(connection, path)? {
-        return Ok(());
+        return Ok(false);
     }
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -31,13 +31,16 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
     // Another process may have done it in the meantime.
     let from = version(&transaction, path)?;
     if from > VERSION {
-        return refuse_newer(&transaction, path, from);
+        return refuse_newer(&transaction, path, from).map(|()| false);
     }
     if from == VERSION {
-        return check_application(&transaction, path);
+        return check_application(&transaction, path).map(|()| false);
     }
     let copy = match from {
-        0 => None,
+        0 => {
+            check_empty(&transaction, path)?;
+            None
+        }
         _ => {
             check_application(&transaction, path)?;
             Some(keep_copy(path, from)?)
@@ -58,7 +61,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
     }
     // The tables fill half of the log, which each hook would read.
     empty_log(connection);
-    Ok(())
+    Ok(from == 0)
 }
 
 /// Returns whether the file is a session store with all migrations. Every call of a hook asks: both questions are one transaction,
@@ -86,11 +89,26 @@ fn check_application(connection: &Connection, path: &Path) -> Result<()> {
     if found == APPLICATION_ID {
         Ok(())
     } else {
-        Err(Error::failed(format!(
-            "`{}` is not a session store",
-            path.display()
-        )))
+        Err(not_ours(path))
     }
+}
+
+/// Fails where a database without a version is another program's, whose tables would get ours beside them.
+fn check_empty(connection: &Connection, path: &Path) -> Result<()> {
+    let sql = "SELECT (SELECT application_id FROM pragma_application_id) = 0 AND NOT EXISTS (SELECT 1 FROM sqlite_schema)";
+    let is_empty: bool = connection
+        .query_row(sql, [], |row| row.get(0))
+        .context(|| format!("cannot read `{}`", path.display()))?;
+    if is_empty {
+        Ok(())
+    } else {
+        Err(not_ours(path))
+    }
+}
+
+fn not_ours(path: &Path) -> Error {
+    Error::failed(format!("`{}` is not a session store", path.display()))
+        .hint("another program made it, and it is left as it is: move it out of the store")
 }
 
 /// A newer file may still let this binary write to it: its `meta` table says so.
@@ -172,16 +190,21 @@ pub(super) const DAMAGED: &str = ".damaged-";
 /// Returns every file in a store's directory that is a former session store: copies that migrations kept, unfinished ones too, and
 /// damaged ones that were set aside. They hold prompts and names of files as the session store does.
 pub(crate) fn copies(directory: &Path) -> Result<Vec<PathBuf>> {
+    beside(directory, &[COPY, DAMAGED])
+}
+
+/// Returns the files in a store's directory, sorted, of which the name is the database's and then one of these.
+pub(super) fn beside(directory: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
     let what = || format!("cannot list `{}`", directory.display());
-    let mut copies = Vec::new();
+    let mut found = Vec::new();
     for entry in directory.read_dir().context(what)? {
         let path = entry.context(what)?.path();
-        if is_named(&path, COPY) || is_named(&path, DAMAGED) {
-            copies.push(path);
+        if endings.iter().any(|ending| is_named(&path, ending)) {
+            found.push(path);
         }
     }
-    copies.sort();
-    Ok(copies)
+    found.sort();
+    Ok(found)
 }
 
 fn is_named(path: &Path, ending: &str) -> bool {

@@ -14,6 +14,7 @@ mod labels;
 mod migrate;
 mod operations;
 pub(crate) mod read;
+mod rebuild;
 mod retention;
 mod roots;
 mod rows;
@@ -26,8 +27,8 @@ mod unrecorded;
 mod words;
 mod workspaces;
 
-pub(crate) use database::is_noted;
 pub use database::{Database, Diagnostic, OLDEST_SQLITE};
+pub(crate) use database::{is_noted, is_read_only};
 
 pub(crate) use changes::{
     ChangeRow, ChangeSince, LiveChange, changes_of_others, changes_of_step, changes_since,
@@ -50,6 +51,7 @@ pub(crate) use operations::{
     insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
     open_operations, operation, operation_items, operation_outcome,
 };
+pub(crate) use rebuild::{put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use retention::{
     Measured, Pruning, SessionUse, WorkspacePresence, delete_workspace, mark_pruned, note_gone,
     note_sizes, note_unswept, presences, prunable, session_uses, snapshots_to_measure, trees_of,
@@ -63,10 +65,10 @@ pub(crate) use rows::{
     set_hidden_from, set_revert_point, stepless_messages, touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
-pub(crate) use salvage::salvage;
+pub(crate) use salvage::{remove_unfinished, salvage, unfinished};
 pub(crate) use snapshots::{
-    NewSnapshot, SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state, put_git_state,
-    put_snapshot, snapshot, snapshot_row, snapshots_since,
+    MessageSpan, NewSnapshot, SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state,
+    put_git_state, put_snapshot, snapshot, snapshot_row, snapshots_since,
 };
 pub(crate) use steps::{
     OpenStep, StepRow, StepSides, close_open_steps, close_step, find_step_by_agent_id, insert_step,
@@ -74,8 +76,8 @@ pub(crate) use steps::{
     steps_in_background,
 };
 pub(crate) use tools::{
-    OuterTool, StepPath, ToolRow, files_outside, finish_tool, forced_paths, insert_step_path,
-    insert_tool, note_wait, outer_tools, release_background,
+    OuterTool, StepPath, ToolRow, commands_of, files_outside, finish_tool, forced_paths,
+    insert_step_path, insert_tool, note_wait, outer_tools, release_background,
 };
 pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
 pub(crate) use workspaces::{

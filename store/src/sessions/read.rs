@@ -11,8 +11,8 @@ use crate::model::attribution::is_unclear;
 use crate::model::entry::State;
 use crate::model::gap::Gap;
 use crate::model::hex::Hex;
+use crate::model::item::ItemReason;
 use crate::model::path::WorkspacePath;
-use crate::model::reason::ItemReason;
 use crate::sessions;
 
 /// Reads all rows of a question, so that no statement stays open while the answer is used.

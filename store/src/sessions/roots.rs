@@ -3,8 +3,7 @@
 use rusqlite::Connection;
 
 use crate::error::{Context, Result};
-use crate::model::entry::ObjectId;
-use crate::model::roots::Roots;
+use crate::model::entry::{ObjectId, Roots};
 
 /// The trees of a workspace's snapshots, the newest first.
 const TREES: &str = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree ORDER BY max(id) DESC";

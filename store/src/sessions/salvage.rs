@@ -10,7 +10,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use super::database::{configure, make_file, set_aside, with_suffix};
-use super::migrate::migrate;
+use super::migrate::{beside, migrate};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::ownership::DATABASE;
@@ -30,6 +30,33 @@ pub(crate) struct Salvaged {
 /// How far behind a damaged page rows are looked for, in numbers of rows.
 const FARTHEST: i64 = 1 << 32;
 
+/// What follows the database's name in that of a new one that is being filled.
+const UNFINISHED: &str = ".repaired";
+
+/// Returns the files of the new session store that a repair was filling when it was killed. They hold prompts and names of files, and
+/// every row in them is also in the file that it was read from. While a repair is at work there are none.
+pub(crate) fn unfinished(directory: &Path) -> Result<Vec<PathBuf>> {
+    if layout::is_locked(directory) {
+        return Ok(Vec::new());
+    }
+    beside(directory, &[UNFINISHED])
+}
+
+/// Removes them, and returns their names. The lock keeps a repair that is at work from losing its own.
+pub(crate) fn remove_unfinished(directory: &Path) -> Result<Vec<PathBuf>> {
+    let _lock = layout::lock_store(directory, super::database::BUSY_TIMEOUT)?;
+    remove_locked(directory)
+}
+
+fn remove_locked(directory: &Path) -> Result<Vec<PathBuf>> {
+    let unfinished = beside(directory, &[UNFINISHED])?;
+    for path in &unfinished {
+        super::migrate::remove_if_there(path)
+            .context(|| format!("cannot remove `{}`", path.display()))?;
+    }
+    Ok(unfinished)
+}
+
 /// Builds a new session store from what can be read of `source`, which is the current file or one that was set aside,
 /// and replaces the current one.
 ///
@@ -40,10 +67,8 @@ pub(crate) fn salvage(directory: &Path, source: &Path) -> Result<Salvaged> {
     let what = || format!("cannot save what `{}` holds", source.display());
     let _lock = layout::lock_store(directory, super::database::BUSY_TIMEOUT)?;
     let path = directory.join(DATABASE);
-    let unfinished = with_suffix(&path, ".repaired");
-    for ending in ["", "-wal", "-shm", "-journal"] {
-        super::migrate::remove_if_there(&with_suffix(&unfinished, ending)).context(what)?;
-    }
+    let unfinished = with_suffix(&path, UNFINISHED);
+    remove_locked(directory)?;
     make_file(&unfinished)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
@@ -167,7 +192,8 @@ fn copy_by_numbers(
         return copy_without_numbers(old, table, columns, |row| put(row, 0));
     };
     let mut sum = 0;
-    let (mut last, mut step, mut is_whole) = (i64::MIN, 0_i64, true);
+    // SQLite numbers rows from 1.
+    let (mut last, mut step, mut is_whole) = (0_i64, 0_i64, true);
     loop {
         let from = last.saturating_add(step);
         let Ok(mut rows) = select.query([from]) else {
@@ -188,7 +214,6 @@ fn copy_by_numbers(
         }
         is_whole = false;
         // Behind a page that cannot be read are others.
-        last = last.max(0);
         step = (step * 2).max(1);
         if step > FARTHEST {
             return Ok((sum, false));

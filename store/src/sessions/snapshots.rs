@@ -1,7 +1,5 @@
 //! Rows of `snapshots`, `gaps` and `git_states`.
 
-use std::ops::RangeInclusive;
-
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::words;
@@ -202,12 +200,36 @@ pub(crate) struct StepGap {
     pub at_finish: Option<bool>,
 }
 
+/// Messages of a session, by their places in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MessageSpan {
+    /// The place of the first.
+    pub first: i64,
+    /// The place of the last, or `None` where the span goes on to the session's newest message.
+    pub last: Option<i64>,
+}
+
+impl MessageSpan {
+    /// A message and all after it.
+    pub fn from(first: i64) -> Self {
+        Self { first, last: None }
+    }
+
+    /// One message alone.
+    pub fn only(seq: i64) -> Self {
+        Self {
+            first: seq,
+            last: Some(seq),
+        }
+    }
+}
+
 /// Returns the gaps without a size around the steps of a session's messages: directories, and paths that could not even
 /// be looked at.
 pub(crate) fn gaps_around_steps(
     connection: &Connection,
     root_session: &str,
-    messages: &RangeInclusive<i64>,
+    messages: MessageSpan,
 ) -> Result<Vec<StepGap>> {
     let what = || "cannot read the gaps of steps";
     let mut statement = connection
@@ -218,7 +240,7 @@ pub(crate) fn gaps_around_steps(
                FROM messages
                JOIN steps ON steps.message_id = messages.id
                JOIN gaps ON gaps.snapshot_id IN (steps.start_snapshot_id, steps.finish_snapshot_id)
-              WHERE messages.session_id = ?1 AND messages.seq BETWEEN ?2 AND ?3 AND messages.state <> 'discarded'
+              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND (?3 IS NULL OR messages.seq <= ?3) AND messages.state <> 'discarded'
                 AND gaps.size IS NULL
               GROUP BY steps.id, gaps.path, gaps.path_raw, gaps.reason
               ORDER BY steps.seq, gaps.path",
@@ -226,7 +248,7 @@ pub(crate) fn gaps_around_steps(
         .context(what)?;
     let rows = statement
         .query_map(
-            params![root_session, messages.start(), messages.end()],
+            params![root_session, messages.first, messages.last],
             |row| {
                 Ok(StepGap {
                     gap: gap(row)?,

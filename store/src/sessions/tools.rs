@@ -68,15 +68,18 @@ pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>>
         .context(|| "cannot read the tools of a step")
 }
 
-/// An edit tool of an agent in a workspace around another one.
+/// A tool of an agent in a workspace around another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OuterTool {
     pub session_id: String,
-    /// With the files that it named in the inner workspace, by their paths there.
+    /// With the files that it named in the inner workspace, by their paths there; none if it may change any file.
     pub tool: ToolRow,
+    /// When its session was last heard of.
+    pub last_event_at: Milliseconds,
 }
 
-/// Returns the tools in workspaces around one that named files in it and had not ended when a snapshot was taken.
+/// Returns the tools in workspaces around one that named files in it, or may have changed any, and had not ended when a snapshot
+/// was taken.
 pub(crate) fn outer_tools(
     connection: &Connection,
     inner: &WorkspaceRow,
@@ -85,7 +88,8 @@ pub(crate) fn outer_tools(
     let mut statement = connection
         .prepare_cached(
             "WITH since (at) AS (SELECT ifnull((SELECT taken_at FROM snapshots WHERE id = ?2), 0))
-             SELECT around.path, steps.session_id, tools.paths, tools.started_at, tools.finished_at, ran_for, waited_at
+             SELECT around.path, steps.session_id, sessions.last_event_at, tools.paths, tools.started_at, tools.finished_at,
+                    ran_for, waited_at, tools.paths = '[]' AS is_shell
                FROM workspaces AS around, since
                JOIN sessions ON sessions.workspace_id = around.id
                JOIN steps ON steps.session_id = sessions.id
@@ -93,7 +97,7 @@ pub(crate) fn outer_tools(
               WHERE around.replaced_at IS NULL AND around.path_raw IS NULL
                 AND substr(?1, 1, length(around.path) + 1) = around.path || '/'
                 AND sessions.last_event_at >= since.at AND ifnull(steps.finished_at >= since.at, 1)
-                AND tools.paths <> '[]' AND ifnull(tools.finished_at >= since.at, 1)",
+                AND (tools.paths <> '[]' OR tools.kind IS NOT 'read') AND ifnull(tools.finished_at >= since.at, 1)",
         )
         .context(|| "cannot read the tools of agents around a workspace")?;
     let path = inner.path.to_string_lossy();
@@ -101,8 +105,10 @@ pub(crate) fn outer_tools(
         .query_map(params![path, since_snapshot], |row| {
             let around: String = row.get("path")?;
             let paths: String = row.get("paths")?;
-            Ok(OuterTool {
+            let is_shell: bool = row.get("is_shell")?;
+            let outer = OuterTool {
                 session_id: row.get("session_id")?,
+                last_event_at: row.get("last_event_at")?,
                 tool: ToolRow {
                     paths: within(
                         &inner.path,
@@ -115,14 +121,15 @@ pub(crate) fn outer_tools(
                     waited_at: row.get("waited_at")?,
                     ..ToolRow::default()
                 },
-            })
+            };
+            let reaches_in = is_shell || !outer.tool.paths.is_empty();
+            Ok(reaches_in.then_some(outer))
         })
         .context(|| "cannot read the tools of agents around a workspace")?;
-    let mut tools: Vec<OuterTool> = rows
+    let tools: Vec<Option<OuterTool>> = rows
         .collect::<rusqlite::Result<_>>()
         .context(|| "cannot read the tools of agents around a workspace")?;
-    tools.retain(|outer| !outer.tool.paths.is_empty());
-    Ok(tools)
+    Ok(tools.into_iter().flatten().collect())
 }
 
 /// Returns those of some paths that are below an inner workspace, by their paths there.
@@ -187,6 +194,23 @@ pub(crate) fn files_outside(
     super::read::all(connection, sql, params![root_session, from_seq], |row| {
         row.get("path")
     })
+}
+
+/// Returns the command lines that tools of a session's messages ran, from a place in the order on, as far as they are kept.
+pub(crate) fn commands_of(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: i64,
+) -> Result<Vec<String>> {
+    let sql = "SELECT tools.command AS command
+                 FROM messages
+                 JOIN steps ON steps.message_id = messages.id
+                 JOIN tools ON tools.step_id = steps.id
+                WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+                  AND tools.command IS NOT NULL
+                ORDER BY tools.id";
+    let values = params![root_session, from_seq];
+    super::read::all(connection, sql, values, |row| row.get("command"))
 }
 
 /// Notes that a tool of a step waits for the user's permission: the one that the agent calls so, else the newest that runs.

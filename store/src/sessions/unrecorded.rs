@@ -1,9 +1,8 @@
 //! Steps of which nobody saw what they changed, and how the loss of rows is noticed.
 
-use std::ops::RangeInclusive;
-
 use rusqlite::{Connection, params};
 
+use super::snapshots::MessageSpan;
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
@@ -93,18 +92,18 @@ pub(crate) fn was_unrecorded(
 pub(crate) fn unprotected_steps(
     connection: &Connection,
     root_session: &str,
-    messages: &RangeInclusive<i64>,
+    messages: MessageSpan,
 ) -> Result<Vec<(String, String)>> {
     let mut statement = connection
         .prepare_cached(
             "SELECT steps.id, steps.unprotected FROM messages JOIN steps ON steps.message_id = messages.id
-              WHERE messages.session_id = ?1 AND messages.seq BETWEEN ?2 AND ?3 AND messages.state <> 'discarded'
+              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND (?3 IS NULL OR messages.seq <= ?3) AND messages.state <> 'discarded'
                 AND steps.unprotected IS NOT NULL ORDER BY steps.seq",
         )
         .context(|| "cannot read unprotected steps")?;
     let rows = statement
         .query_map(
-            params![root_session, messages.start(), messages.end()],
+            params![root_session, messages.first, messages.last],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .context(|| "cannot read unprotected steps")?;

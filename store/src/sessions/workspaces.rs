@@ -336,11 +336,11 @@ fn elsewhere(connection: &Connection, identity: &Identity) -> Result<Option<Work
     Ok(None)
 }
 
-fn text(path: &Path) -> String {
+pub(super) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn raw(path: &Path) -> Option<&[u8]> {
+pub(super) fn raw(path: &Path) -> Option<&[u8]> {
     let bytes = path.as_os_str().as_bytes();
     std::str::from_utf8(bytes).is_err().then_some(bytes)
 }

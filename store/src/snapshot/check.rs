@@ -6,7 +6,7 @@
 //! ```
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
 use rustix::fs::OFlags;
@@ -15,12 +15,12 @@ use super::settle::{Reached, from_workspace};
 use crate::error::Result;
 use crate::fs::{beneath, threads};
 use crate::git::{Location, read_small};
-use crate::model::entry::ObjectId;
-use crate::model::roots::Roots;
+use crate::model::entry::{ObjectId, Roots};
 use crate::objects::Objects;
 use crate::objects::hash::{ObjectKind, hash};
 use crate::objects::pack::read::PackFile;
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::reader::ObjectReader;
 
 /// An object that is needed and cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +46,33 @@ pub(crate) struct Checked {
     pub broken: Vec<Broken>,
 }
 
+impl Checked {
+    /// Reads blobs, each with a path if one is known, and returns whether there was time for all.
+    fn read(
+        &mut self,
+        reader: &ObjectReader,
+        blobs: &[(ObjectId, Option<Vec<u8>>)],
+        goes_on: &dyn Fn() -> bool,
+    ) -> bool {
+        blobs.chunks(BATCH).all(|blobs| {
+            let problems = threads::map(blobs, |(id, _)| reader.check_blob(*id).err());
+            self.objects += blobs.len() as u64;
+            let broken = blobs
+                .iter()
+                .zip(problems)
+                .filter_map(|((id, path), error)| {
+                    Some(Broken {
+                        id: *id,
+                        path: path.clone(),
+                        what: error?.with_causes(),
+                    })
+                });
+            self.broken.extend(broken);
+            goes_on()
+        })
+    }
+}
+
 /// How many blobs are read before the clock is checked again.
 const BATCH: usize = 256;
 
@@ -59,24 +86,6 @@ pub(super) fn check(
     reader.refresh()?;
     let mut checked = Checked::default();
     let mut reached = Reached::default();
-    let read = |blobs: Vec<(ObjectId, Option<Vec<u8>>)>, checked: &mut Checked| {
-        blobs.chunks(BATCH).all(|blobs| {
-            let problems = threads::map(blobs, |(id, _)| reader.check_blob(*id).err());
-            checked.objects += blobs.len() as u64;
-            let broken = blobs
-                .iter()
-                .zip(problems)
-                .filter_map(|((id, path), error)| {
-                    Some(Broken {
-                        id: *id,
-                        path: path.clone(),
-                        what: error?.with_causes(),
-                    })
-                });
-            checked.broken.extend(broken);
-            goes_on()
-        })
-    };
     for tree in &roots.trees {
         let one = Roots {
             trees: vec![*tree],
@@ -85,22 +94,22 @@ pub(super) fn check(
         let is_walked = reached.walk(&reader, &one, goes_on);
         let found = std::mem::take(&mut reached.objects);
         checked.objects += found.keys().filter(|id| reached.is_tree(**id)).count() as u64;
-        let blobs = found
+        let blobs: Vec<_> = found
             .into_iter()
             .filter(|(id, _)| !reached.is_tree(*id) && reached.is_new(*id))
             .collect();
-        if !read(blobs, &mut checked) || !is_walked {
+        if !checked.read(&reader, &blobs, goes_on) || !is_walked {
             add_torn(&mut checked, reached);
             return Ok(checked);
         }
         checked.trees += 1;
     }
     let blobs = roots.blobs.iter().filter(|id| **id != ObjectId::EMPTY_TREE);
-    let blobs = blobs
+    let blobs: Vec<_> = blobs
         .filter(|id| reached.is_new(**id))
         .map(|id| (*id, None))
         .collect();
-    checked.is_whole = read(blobs, &mut checked);
+    checked.is_whole = checked.read(&reader, &blobs, goes_on);
     add_torn(&mut checked, reached);
     Ok(checked)
 }
@@ -148,36 +157,33 @@ pub(super) fn heal(
 /// Returns an object of the user's repository, hashed in full.
 fn from_repository(location: &Location, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {
     let folder = location.common.join("objects");
-    let loose = || {
-        let name = id.to_string();
-        let bytes = read_small(
-            &folder.join(&name[..2]).join(&name[2..]),
-            LARGEST,
-            OFlags::NOFOLLOW,
-        )?;
-        let mut text = Vec::new();
-        let mut decoder = std::io::Read::take(ZlibDecoder::new(&bytes[..]), LARGEST);
-        std::io::Read::read_to_end(&mut decoder, &mut text).ok()?;
-        let end = text.iter().position(|byte| *byte == 0)?;
-        let kinds = [ObjectKind::Blob, ObjectKind::Tree];
-        let kind = kinds
-            .into_iter()
-            .find(|kind| text.starts_with(kind.name().as_bytes()))?;
-        let body = text.split_off(end + 1);
-        (hash(kind, &body) == id).then_some((kind, body))
-    };
-    let packed = || {
-        let directory = folder.join("pack");
-        let entries = std::fs::read_dir(&directory).ok()?;
-        let names =
-            entries.filter_map(|entry| Some(std::path::PathBuf::from(entry.ok()?.file_name())));
-        let packs = names.filter(|name| name.extension().is_some_and(|ending| ending == "pack"));
-        packs.into_iter().find_map(|name| {
-            let pack = PackFile::new(&directory, &name);
-            pack.object(pack.find(id)?, id).ok()
-        })
-    };
-    loose().or_else(packed)
+    loose_object(&folder, id).or_else(|| packed_object(&folder.join("pack"), id))
+}
+
+fn loose_object(folder: &Path, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {
+    let name = id.to_string();
+    let path = folder.join(&name[..2]).join(&name[2..]);
+    let bytes = read_small(&path, LARGEST, OFlags::NOFOLLOW)?;
+    let mut text = Vec::new();
+    let mut decoder = std::io::Read::take(ZlibDecoder::new(&bytes[..]), LARGEST);
+    std::io::Read::read_to_end(&mut decoder, &mut text).ok()?;
+    let end = text.iter().position(|byte| *byte == 0)?;
+    let kinds = [ObjectKind::Blob, ObjectKind::Tree];
+    let kind = kinds
+        .into_iter()
+        .find(|kind| text.starts_with(kind.name().as_bytes()))?;
+    let body = text.split_off(end + 1);
+    (hash(kind, &body) == id).then_some((kind, body))
+}
+
+fn packed_object(folder: &Path, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).ok()?;
+    let names = entries.filter_map(|entry| Some(PathBuf::from(entry.ok()?.file_name())));
+    let mut packs = names.filter(|name| name.extension().is_some_and(|ending| ending == "pack"));
+    packs.find_map(|name| {
+        let pack = PackFile::new(folder, &name);
+        pack.object(pack.find(id)?, id).ok()
+    })
 }
 
 /// The largest object of the user's repository that is taken, in bytes.
@@ -190,15 +196,21 @@ pub(super) fn packs(objects: &Objects, all: bool) -> Result<Vec<(String, &'stati
     reader.refresh()?;
     let packs = reader.packs();
     let packs: Vec<_> = packs.alone().iter().chain(packs.each_joint()).collect();
-    let problem = |pack: &&std::sync::Arc<PackFile>| {
-        let name = pack.name().display().to_string();
-        if !pack.has_its_end() {
-            return Some((name, "is cut off, or is not what its index was made of"));
-        }
-        (all && !pack.is_sound()).then_some((name, "is damaged"))
+    let named = |pack: &&std::sync::Arc<PackFile>| {
+        let what = pack_problem(pack, all)?;
+        Some((pack.name().display().to_string(), what))
     };
-    Ok(threads::map(&packs, problem)
-        .into_iter()
-        .flatten()
-        .collect())
+    let problems = threads::map(&packs, named);
+    Ok(problems.into_iter().flatten().collect())
+}
+
+/// Returns what is wrong with a pack. Only with `all` is all of it read.
+fn pack_problem(pack: &PackFile, all: bool) -> Option<&'static str> {
+    if !pack.has_its_end() {
+        Some("is cut off, or is not what its index was made of")
+    } else if all && !pack.is_sound() {
+        Some("is damaged")
+    } else {
+        None
+    }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::cache::Cache;
 use super::rules::Rules;
-use crate::git::{index, split_index};
+use crate::git::index;
 use crate::model::entry::ObjectId;
 use crate::objects::hash::SHA256;
 use crate::objects::multi_pack_index::MultiPackIndex;
@@ -99,7 +99,7 @@ pub fn index(bytes: &[u8]) {
     for length in [20, 32] {
         let _ = index::parse(bytes, length);
         if let Some(meaning) = index::meaning(bytes, length) {
-            let _ = split_index::join(&meaning, meaning.clone(), length);
+            let _ = index::join_split(&meaning, meaning.clone(), length);
         }
     }
 }

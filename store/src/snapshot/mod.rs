@@ -10,9 +10,8 @@ mod difference;
 mod forget;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
-mod hides;
 mod moves;
-mod now;
+mod noted;
 mod patch;
 mod repack;
 mod rules;
@@ -32,15 +31,15 @@ use crate::error::Result;
 use crate::fs::disk::Stamp;
 use crate::git::Location;
 use crate::model::FileTime;
-use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, State};
+use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, Roots, State};
+use crate::model::noted::{NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
-use crate::model::roots::Roots;
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
+pub use capture::Now;
 pub(crate) use check::{Broken, Checked};
 pub(crate) use forget::{ForgottenPath, Rewritten, RewrittenRules};
-pub use now::Now;
 pub(crate) use patch::Budget;
 pub(crate) use rules::{PathPattern, is_below};
 pub(crate) use settle::Settled;
@@ -102,6 +101,8 @@ pub struct Request<'a> {
     pub config_home: Option<&'a Path>,
     /// The store's directory, left out wherever it is.
     pub store: &'a Path,
+    /// Which directory it is, to be noted beside what is stored.
+    pub origin: Option<WorkspaceOrigin<'a>>,
     /// Look for changes only at, beside and below these paths, and take the rest to be as it was last seen. `None`:
     /// look everywhere.
     pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
@@ -232,6 +233,24 @@ impl Snapshots {
     /// Writes refs to what rows name.
     pub(crate) fn write_refs(&self, trees: &[(i64, ObjectId)], blobs: &[ObjectId]) -> Result<()> {
         refs::write(self.objects.repository(), trees, blobs)
+    }
+
+    /// Notes what rows say of snapshots, for when the session store is gone.
+    pub(crate) fn write_note(
+        &self,
+        origin: WorkspaceOrigin<'_>,
+        snapshots: &[NotedSnapshot],
+    ) -> Result<()> {
+        noted::write(&self.objects, origin, snapshots)
+    }
+
+    /// Returns what is noted of the snapshots, in the order in which they were taken, with how many others there were that are not
+    /// whole any more. `None` if nothing says which directory they are of.
+    pub(crate) fn noted(
+        &self,
+        key: &str,
+    ) -> Result<Option<(NotedWorkspace, Vec<NotedSnapshot>, usize)>> {
+        noted::read(&self.objects, key)
     }
 
     /// Gives borrowed packs back. The caller holds the workspace's lock, and whatever `roots` need of the packs has
@@ -422,14 +441,24 @@ impl Snapshots {
             .map(Arc::unwrap_or_clone))
     }
 
+    /// Returns a blob for a comparison that does without what cannot be read, and what is larger than `limit` bytes.
+    pub fn comparable(&self, blob: ObjectId, limit: u64) -> Option<Vec<u8>> {
+        self.read_blob_up_to(blob, limit).ok().flatten()
+    }
+
+    /// Returns a blob as one of very many versions of a file that are read once.
+    pub fn read_version_up_to(&self, blob: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
+        self.objects.reader()?.version_up_to(blob, limit)
+    }
+
     /// Reads the present content of a path of the workspace, at most `limit` bytes. Stores nothing.
     pub fn read_now(&self, root: &Path, path: &WorkspacePath, limit: u64) -> Result<Now> {
-        now::read_now(root, path, limit)
+        capture::read_now(root, path, limit)
     }
 
     /// Returns whether ignore rules hide a path, regardless of edit tools that named it.
     pub fn hides(&self, request: &Request<'_>, path: &WorkspacePath) -> Result<bool> {
-        hides::hides(request, path)
+        take::hides(request, path)
     }
 
     /// Writes a blob's bytes to a file in bounded memory, and returns their number. The blob was decoded and hashed in full

@@ -14,8 +14,8 @@ use super::Snapshots;
 use super::settle::Reached;
 use crate::error::{Error, Result};
 use crate::fs::disk;
-use crate::model::entry::ObjectId;
-use crate::model::roots::Roots;
+use crate::model::entry::{ObjectId, Roots};
+use crate::objects::borrowed;
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 use crate::objects::repack::{self, NeededObject, OldPack};
 
@@ -53,8 +53,8 @@ impl Snapshots {
         })
     }
 
-    /// Writes one pack of all that roots reach and, where `young_since` (seconds since the epoch) is given, of all in packs that
-    /// were written since then. Fails where something is damaged: nothing may go then.
+    /// Writes one pack of all that roots reach and, where `young_since` (seconds since the epoch) is given, of all but commits in
+    /// packs that were written since then. Fails where something is damaged: nothing may go then.
     pub(crate) fn begin_repack(
         &self,
         roots: &Roots,
@@ -73,7 +73,10 @@ impl Snapshots {
         let is_young = |pack: &&OldPack| young_since.is_some_and(|since| pack.written >= since);
         for pack in old.iter().filter(is_young) {
             let ids = pack.pack.ids()?;
-            let others = ids.iter().filter(|id| !reached.objects.contains_key(id));
+            // The note beside the refs says what the commits of snapshots do.
+            let others = ids
+                .iter()
+                .filter(|id| !reached.objects.contains_key(id) && !pack.pack.has_commit(**id));
             wanted.extend(others.map(|id| (*id, None)));
         }
         let (new, kept) = repack::write(&self.objects, &old, &wanted, goes_on)?;
@@ -147,12 +150,12 @@ impl Snapshots {
         .map(drop)
     }
 
-    /// Removes what crashes left, if it is older than `before` (seconds since the epoch), or in any case for `None`.
-    /// The caller holds both locks of the workspace.
+    /// Removes what crashes left, and borrowed packs that could not be read, if that is older than `before` (seconds since the epoch),
+    /// or in any case for `None`. The caller holds both locks of the workspace, and just made a pack of all that rows name.
     pub(crate) fn sweep(&self, before: Option<i64>) -> Result<u64> {
-        repack::sweep(&self.objects, &|time| {
-            before.is_none_or(|before| time < before)
-        })
+        let is_old = |time| before.is_none_or(|before| time < before);
+        borrowed::drop_unread(&self.objects.packs(), &is_old)?;
+        repack::sweep(&self.objects, &is_old)
     }
 
     /// Returns how many bytes each of these needs that none before it needs, and what nothing needs.

@@ -1,6 +1,6 @@
 //! The times of the last change of paths, for those that a scan looked at. This module does IO for the others.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -17,6 +17,10 @@ use crate::model::{FileTime, Milliseconds};
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     known: HashMap<Vec<u8>, i64>,
+    /// The directories that were not there at the last look, or are others than then; `None` if nobody knows.
+    arrived: Option<HashSet<Vec<u8>>>,
+    /// The moment before the scan began.
+    now: FileTime,
     /// Whether the clock of the files is another machine's: then no time says anything.
     is_remote: bool,
 }
@@ -30,13 +34,20 @@ impl PartialEq for Times {
 
 impl Eq for Times {}
 
+/// Returns the stamp that a directory had at the last look, if it was there.
+pub(super) type StampBefore<'a> = dyn Fn(&[u8]) -> Option<Stamp> + 'a;
+
 impl Times {
-    /// Takes the times from the findings of a scan's threads. What was `noted` is known better than by the stamps.
+    /// Takes the times from the findings of a scan's threads, which began `now`. What was `noted` is known better than by the
+    /// stamps. `before` is what the last look saw of a directory, if there was one.
     pub(super) fn of(
         found: &[ThreadFindings],
         noted: &BTreeMap<Vec<u8>, FileTime>,
+        before: Option<&StampBefore<'_>>,
+        now: FileTime,
         is_remote: bool,
     ) -> Self {
+        let arrived = before.map(|before| arrived(found, before));
         let mut known = HashMap::new();
         let mut note = |path: Vec<u8>, stamp: &Stamp| {
             if *stamp != Stamp::default() {
@@ -62,7 +73,12 @@ impl Times {
             }
         }
         known.extend(noted.iter().map(|(path, time)| (path.clone(), *time)));
-        Self { known, is_remote }
+        Self {
+            known,
+            arrived,
+            now,
+            is_remote,
+        }
     }
 
     /// Returns when a changed path was last changed, in milliseconds; for a deleted one, when the nearest directory
@@ -114,11 +130,65 @@ impl Times {
         times
     }
 
+    /// Returns when a changed path came to its place at the latest, where it came with a directory that was moved there since the
+    /// last look at everything. In milliseconds; `is_since` says of a time whether it is later than that look.
+    ///
+    /// A rename changes the times of the directory that is moved and of the one that it enters, and no others. So a path that
+    /// was not there, and whose own time is older than the look, came no later than either of them last changed.
+    pub fn of_arrival(
+        &self,
+        root: &Path,
+        change: &Change,
+        is_since: impl Fn(Milliseconds) -> bool,
+    ) -> Option<Milliseconds> {
+        let above = std::iter::successors(change.path.parent(), WorkspacePath::parent);
+        let above: Vec<WorkspacePath> = above.collect();
+        let has_arrived =
+            |directory: &WorkspacePath| self.has_arrived(directory.as_bytes(), change);
+        let arrived = above.iter().rposition(has_arrived)?;
+        let directories = above.iter().map(WorkspacePath::as_bytes).chain([&b""[..]]);
+        let times = directories.take(arrived + 2);
+        let times = times.map(|path| self.at(root, path).filter(|at| is_since(*at)));
+        let moved = times.skip_while(Option::is_none);
+        moved.take(2).flatten().min()
+    }
+
+    fn has_arrived(&self, directory: &[u8], change: &Change) -> bool {
+        match &self.arrived {
+            Some(arrived) => arrived.contains(directory),
+            // What was not there before and is older than the last look came with one of its directories.
+            None => change.old.is_none(),
+        }
+    }
+
     fn at(&self, root: &Path, path: &[u8]) -> Option<Milliseconds> {
         let known = self.known.get(path).copied();
         let nanoseconds = known.or_else(|| look(root, path))?;
-        Some(nanoseconds.div_euclid(1_000_000))
+        Some(self.latest(nanoseconds).div_euclid(1_000_000))
     }
+
+    /// A file system that keeps whole seconds says in which one a change came: a tool that began in it may have made the change.
+    /// What came in it before the tool was seen when the tool began.
+    fn latest(&self, time: FileTime) -> FileTime {
+        const SECOND: FileTime = 1_000_000_000;
+        if time % SECOND == 0 {
+            (time + SECOND - 1).min(self.now).max(time)
+        } else {
+            time
+        }
+    }
+}
+
+/// Returns the directories that were not there before, or are others than then.
+fn arrived(found: &[ThreadFindings], before: &StampBefore<'_>) -> HashSet<Vec<u8>> {
+    let listings = found.iter().flat_map(|found| &found.listings);
+    let is_another =
+        |path: &[u8], stamp: &Stamp| before(path).is_none_or(|before| before.inode != stamp.inode);
+    let arrived = listings.filter_map(|(path, listing)| {
+        let stamp = &listing.as_ref()?.stamp;
+        is_another(path, stamp).then(|| path.clone())
+    });
+    arrived.collect()
 }
 
 /// Asks the file system.
@@ -162,7 +232,7 @@ mod tests {
             new: is_there.then(|| Entry::stored(Mode::file(0o644), ObjectId::new([1; 20]))),
         };
         let nowhere = Path::new("/nowhere");
-        let times = Times::of(&found, &BTreeMap::new(), false);
+        let times = Times::of(&found, &BTreeMap::new(), None, 0, false);
         assert_eq!(times.of_change(nowhere, &change("d/f", true)), Some(2));
         assert_eq!(
             times.of_change(nowhere, &change("d/gone", false)),
@@ -170,7 +240,7 @@ mod tests {
             "its directory's"
         );
         let noted = BTreeMap::from([(b"d/f".to_vec(), 7_000_000), (b"d".to_vec(), 8_000_000)]);
-        let times = Times::of(&found, &noted, false);
+        let times = Times::of(&found, &noted, None, 0, false);
         assert_eq!(
             times.of_change(nowhere, &change("d/f", true)),
             Some(7),
@@ -181,5 +251,124 @@ mod tests {
             Some(8),
             "removed after the stamp was read"
         );
+    }
+
+    #[test]
+    fn a_time_in_whole_seconds_is_that_of_any_moment_in_it() {
+        let at = |time: i64, now: i64| {
+            let found = listed(&[("d", 1, time)]);
+            let times = Times::of(&found, &BTreeMap::new(), None, now * 1_000_000, false);
+            let change = Change {
+                path: WorkspacePath::new("d/gone").expect("legal"),
+                old: None,
+                new: None,
+            };
+            times.of_change(Path::new("/nowhere"), &change)
+        };
+        assert_eq!(at(5_000, 9_000), Some(5_999), "the last one counts");
+        assert_eq!(at(5_000, 5_300), Some(5_300), "that there was");
+        assert_eq!(at(5_000, 4_000), Some(5_000), "a clock that jumped");
+        assert_eq!(at(5_001, 9_000), Some(5_001), "another file system");
+    }
+
+    /// What a scan found: directories with their inodes and times in milliseconds.
+    fn listed(directories: &[(&str, u64, i64)]) -> Vec<ThreadFindings> {
+        let mut found = ThreadFindings::default();
+        for (path, inode, at) in directories {
+            let stamp = Stamp {
+                ctime: at * 1_000_000,
+                inode: *inode,
+                ..Stamp::default()
+            };
+            let listing = Listing::unread(stamp, DirectoryView::Open, ListingState::Listed);
+            let path = path.as_bytes().to_vec();
+            found.listings.push((path, Some(listing)));
+        }
+        vec![found]
+    }
+
+    /// When a path came, by what a scan found and the inodes of directories before it. Everything was looked at in moment 40.
+    fn arrival(found: &[(&str, u64, i64)], before: &[(&str, u64)], path: &str) -> Option<i64> {
+        let seen = |path: &[u8]| {
+            let mut before = before.iter();
+            let (_, inode) = before.find(|(known, _)| known.as_bytes() == path)?;
+            Some(Stamp {
+                inode: *inode,
+                ..Stamp::default()
+            })
+        };
+        let times = Times::of(&listed(found), &BTreeMap::new(), Some(&seen), 0, false);
+        let change = Change {
+            path: WorkspacePath::new(path).expect("legal"),
+            old: None,
+            new: Some(Entry::stored(Mode::file(0o644), ObjectId::new([1; 20]))),
+        };
+        times.of_arrival(Path::new("/nowhere"), &change, |at| at >= 40)
+    }
+
+    #[test]
+    fn what_a_directory_brought_came_when_it_did() {
+        let root = [("", 1)];
+        let moved = [("", 1, 50), ("d", 7, 50), ("d/e", 8, 3)];
+        assert_eq!(arrival(&moved, &root, "d/e/f"), Some(50));
+        let into = [("", 1, 50), ("new", 6, 50), ("new/d", 7, 50)];
+        assert_eq!(arrival(&into, &root, "new/d/f"), Some(50), "a new one");
+        let worked_in = [("", 1, 50), ("d", 7, 90)];
+        assert_eq!(arrival(&worked_in, &root, "d/f"), Some(50), "since then");
+        let worked_beside = [("", 1, 90), ("d", 7, 50)];
+        assert_eq!(arrival(&worked_beside, &root, "d/f"), Some(50));
+        let untold = [("", 1, 50), ("d", 7, 3)];
+        assert_eq!(
+            arrival(&untold, &root, "d/f"),
+            Some(50),
+            "not every file system changes the time of what is renamed"
+        );
+        let replaced = [("", 1, 50), ("d", 7, 50)];
+        let another = [("", 1), ("d", 6)];
+        assert_eq!(arrival(&replaced, &another, "d/f"), Some(50));
+    }
+
+    #[test]
+    fn a_directory_that_was_there_brings_nothing() {
+        let before = [("", 1), ("d", 7)];
+        let written_in = [("", 1, 50), ("d", 7, 50)];
+        assert_eq!(arrival(&written_in, &before, "d/f"), None, "the same one");
+        assert_eq!(arrival(&[("", 1, 50)], &[], "f"), None, "none is above it");
+        let old = [("", 1, 3), ("d", 7, 3)];
+        assert_eq!(arrival(&old, &[("", 1)], "d/f"), None, "no time fits");
+    }
+
+    proptest::proptest! {
+        /// A directory was moved to some depth, and directories were worked in before and since.
+        #[test]
+        fn an_arrival_is_dated_between_the_move_and_the_last_work_near_it(
+            moved in 41_i64..60,
+            depth in 0_usize..3,
+            below in 0_usize..3,
+            work in proptest::collection::vec((0_usize..7, 0_i64..100), 0..8),
+        ) {
+            let names = ["", "a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/e", "a/b/c/d/e/f"];
+            let names = &names[..depth + below + 2];
+            // What was moved is at `depth + 1`; what is above stood there before.
+            let mut times: Vec<i64> = vec![3; names.len()];
+            for at in [depth, depth + 1] {
+                times[at] = moved;
+            }
+            for (place, at) in &work {
+                let is_late = *at > moved;
+                if let Some(time) = times.get_mut(*place).filter(|_| is_late) {
+                    *time = (*time).max(*at);
+                }
+            }
+            let found: Vec<(&str, u64, i64)> = names.iter().zip(&times)
+                .enumerate().map(|(inode, (name, at))| (*name, inode as u64, *at)).collect();
+            let before: Vec<(&str, u64)> = found[..=depth].iter().map(|(name, inode, _)| (*name, *inode)).collect();
+            let came = arrival(&found, &before, &format!("{}/file", names[names.len() - 1])).expect("it was moved");
+            proptest::prop_assert!(came >= moved);
+            proptest::prop_assert!(came <= *times.iter().max().expect("some"));
+            let is_untouched = times[depth + 1..].iter().skip(1).all(|at| *at == 3)
+                && (times[depth] == moved || times[depth + 1] == moved);
+            proptest::prop_assert!(!is_untouched || came == moved);
+        }
     }
 }

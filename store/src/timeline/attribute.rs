@@ -13,6 +13,7 @@
 
 use ckpt_schema::ToolKind;
 
+use super::around::OuterAgents;
 use super::evidence::{self, Changed, Doubt, Evidence, Reach, Signs, StepStanding, Verdict};
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
@@ -37,7 +38,7 @@ pub(crate) struct Patch<'a> {
     pub changes: Vec<Change>,
     /// The time of the last change of the changed path, if known.
     pub time: &'a dyn Fn(&Change) -> Option<Milliseconds>,
-    /// The edit tools of agents in workspaces around this one that named files in it.
+    /// The tools of agents in workspaces around this one that named files in it, or may have changed any.
     pub outer: &'a [OuterTool],
     /// Returns whether a path is in a nested workspace in which another agent works.
     pub is_elsewhere: &'a dyn Fn(&WorkspacePath) -> bool,
@@ -64,7 +65,8 @@ pub(crate) fn attribute(
         .filter(|one| one.step.row.unprotected.is_none())
         .collect();
     let mut steps: Vec<evidence::Step> = acting.iter().map(|one| step_of(one)).collect();
-    steps.extend(patch.outer.iter().map(step_of_outer));
+    let around = OuterAgents::of(patch.outer);
+    steps.extend(around.named.iter().cloned());
     let preferred = acting
         .iter()
         .rposition(|one| Some(one.step.row.session_id.as_str()) == session);
@@ -84,26 +86,18 @@ pub(crate) fn attribute(
             {
                 Verdict::Unclear(vec![step], Doubt::Elsewhere)
             }
+            Verdict::Agent(step)
+                if step < acting.len()
+                    && !steps[step].names(&change.path)
+                    && around.contests(&steps[step], *seen, patch.now) =>
+            {
+                Verdict::Unclear(vec![step], Doubt::Around)
+            }
             verdict => verdict,
         };
         rows_of(change, verdict, &acting, from)
     });
     rows.collect()
-}
-
-/// The step of an agent that works in a workspace around this one: it takes what its tool named.
-fn step_of_outer(outer: &OuterTool) -> evidence::Step {
-    evidence::Step {
-        root: outer.session_id.clone(),
-        started_at: outer.tool.started_at,
-        tells_of_tools: true,
-        tools: vec![tool_of(&outer.tool)],
-        standing: StepStanding::Finished,
-        signs: Signs::default(),
-        background_since: None,
-        died_at: None,
-        is_over: false,
-    }
 }
 
 fn rows_of(
@@ -122,23 +116,7 @@ fn rows_of(
         change: change.clone(),
         lines: None,
     };
-    // A change by a step in another workspace is reported there; here it is nobody's.
-    let own = |steps: Vec<usize>| -> Vec<usize> {
-        steps
-            .into_iter()
-            .filter(|step| *step < acting.len())
-            .collect()
-    };
-    let verdict = match verdict {
-        Verdict::Agent(step) if step >= acting.len() => Verdict::Outside,
-        Verdict::Shared(steps) => Verdict::Shared(own(steps)),
-        Verdict::Unclear(steps, doubt) => match own(steps) {
-            steps if steps.is_empty() => Verdict::Outside,
-            steps => Verdict::Unclear(steps, doubt),
-        },
-        verdict => verdict,
-    };
-    match verdict {
+    match in_this_workspace(verdict, acting.len()) {
         Verdict::Outside => vec![row(None, Attribution::Outside, None)],
         Verdict::Agent(step) => vec![row(Some(step), Attribution::Agent, None)],
         Verdict::Shared(steps) => steps
@@ -149,6 +127,24 @@ fn rows_of(
             .into_iter()
             .map(|step| row(Some(step), Attribution::Unclear, Some(doubt.to_string())))
             .collect(),
+    }
+}
+
+/// Returns what a verdict says of the workspace that has the first `own` steps. A change by a step in another workspace is reported
+/// there; here it is nobody's.
+fn in_this_workspace(verdict: Verdict, own: usize) -> Verdict {
+    let only_own = |mut steps: Vec<usize>| {
+        steps.retain(|step| *step < own);
+        steps
+    };
+    match verdict {
+        Verdict::Agent(step) if step >= own => Verdict::Outside,
+        Verdict::Shared(steps) => Verdict::Shared(only_own(steps)),
+        Verdict::Unclear(steps, doubt) => match only_own(steps) {
+            steps if steps.is_empty() => Verdict::Outside,
+            steps => Verdict::Unclear(steps, doubt),
+        },
+        Verdict::Agent(_) | Verdict::Outside => verdict,
     }
 }
 
@@ -169,7 +165,7 @@ pub(super) fn step_of(acting: &Acting<'_>) -> evidence::Step {
 }
 
 /// An edit tool of which no file in the workspace is known may have changed any.
-fn tool_of(tool: &ToolRow) -> evidence::Tool {
+pub(super) fn tool_of(tool: &ToolRow) -> evidence::Tool {
     let reach = match tool.kind {
         Some(ToolKind::Read) => Reach::Nothing,
         _ if !tool.paths.is_empty() => Reach::Files(tool.paths.clone()),
@@ -280,6 +276,18 @@ mod tests {
         step
     }
 
+    #[test]
+    fn a_change_by_a_step_of_another_workspace_is_nobodys_here() {
+        let here = |verdict| in_this_workspace(verdict, 2);
+        assert_eq!(here(Verdict::Agent(1)), Verdict::Agent(1));
+        assert_eq!(here(Verdict::Agent(2)), Verdict::Outside);
+        assert_eq!(here(Verdict::Shared(vec![0, 2])), Verdict::Shared(vec![0]));
+        let doubt = Doubt::Elsewhere;
+        let unclear = |steps: &[usize]| Verdict::Unclear(steps.to_vec(), doubt);
+        assert_eq!(here(unclear(&[2, 1])), unclear(&[1]));
+        assert_eq!(here(unclear(&[2, 3])), Verdict::Outside);
+    }
+
     fn rows_with(open: &[OpenStep], is_elsewhere: bool) -> Vec<ChangeRow> {
         let acting: Vec<_> = open
             .iter()
@@ -316,6 +324,7 @@ mod tests {
                 paths: vec![path("f")],
                 ..ToolRow::default()
             },
+            last_event_at: 0,
         };
         let patch = Patch {
             changes: vec![

@@ -4,11 +4,14 @@
 //! The rows written last for a workspace are noted in its lock file, which every writer has open anyway. If the
 //! database does not have them any more, rows between its newest one and now are missing. The changes they held belong
 //! to nobody: neither to the user nor to an agent.
+//!
+//! Beside them stands when everything was last looked at: what is new and older than that came with its directory.
 
 use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::fs::layout::Lock;
+use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::sessions::{self, Diagnostic, LastRows};
 use crate::store::Store;
@@ -17,17 +20,20 @@ use super::Place;
 
 const WHY: &str = "rows of the session store were lost: it was damaged, or the power failed";
 
-/// Returns whether the rows that were written last are gone.
-pub(crate) fn has_lost_rows(connection: &Connection, lock: &Lock) -> Result<bool> {
-    match lock.note().as_deref().and_then(read) {
-        Some(last) => Ok(!sessions::has_rows(connection, &last)?),
-        None => Ok(false),
-    }
+/// Returns whether the rows that were written last are gone. Where they are not, the place learns when everything was last looked
+/// at.
+pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock) -> Result<bool> {
+    let Some((last, looked_at)) = lock.note().as_deref().and_then(read) else {
+        return Ok(false);
+    };
+    let is_lost = !sessions::has_rows(connection, &last)?;
+    place.looked_at.set(looked_at.filter(|_| !is_lost));
+    Ok(is_lost)
 }
 
 /// Marks what is not known where the rows that were written last are gone.
 pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()> {
-    if !has_lost_rows(store.database.connection(), lock)? {
+    if !has_lost_rows(store.database.connection(), place, lock)? {
         return Ok(());
     }
     let now = store.now();
@@ -47,24 +53,28 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
     })
 }
 
-/// Notes the rows that were just written. That it cannot be noted is no reason to fail.
-pub(crate) fn note(lock: &Lock, last: &LastRows) {
+/// Notes the rows that were just written, and when everything was last looked at. That it cannot be noted is no reason to fail.
+pub(crate) fn note(lock: &Lock, last: &LastRows, looked_at: Option<Milliseconds>) {
     let text = |id: &Option<String>| id.clone().unwrap_or_else(|| "-".to_owned());
     lock.set_note(&format!(
-        "{} {} {}\n",
+        "{} {} {} {}\n",
         last.tree,
         text(&last.message),
-        text(&last.step)
+        text(&last.step),
+        text(&looked_at.map(|at| at.to_string()))
     ));
 }
 
-fn read(note: &str) -> Option<LastRows> {
+/// A note of an earlier version has no time.
+fn read(note: &str) -> Option<(LastRows, Option<Milliseconds>)> {
     let mut words = note.strip_suffix('\n')?.split(' ');
     let tree = ObjectId::from_hex(words.next()?)?;
     let mut id = || Some(Some(words.next()?.to_owned()).filter(|id| id != "-"));
-    Some(LastRows {
+    let last = LastRows {
         tree,
         message: id()?,
         step: id()?,
-    })
+    };
+    let looked_at = words.next().and_then(|at| at.parse().ok());
+    Some((last, looked_at))
 }

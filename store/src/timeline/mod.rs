@@ -3,6 +3,7 @@
 
 mod adopt;
 mod afterwards;
+mod around;
 mod attribute;
 #[cfg(test)]
 mod day_tests;
@@ -18,7 +19,7 @@ pub(crate) use adopt::{adopt, list as list_workspaces, offered};
 pub(crate) use afterwards::step_afterwards;
 pub(crate) use losses::{has_lost_rows, note, notice};
 pub(crate) use observe::{Baseline, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
-pub(crate) use workspace::{CaptureOptions, PATIENCE, Place, parent_of};
+pub(crate) use workspace::{CaptureOptions, PATIENCE, Place, normal, parent_of, path_below};
 
 use crate::error::Result;
 use crate::snapshot::Taken;

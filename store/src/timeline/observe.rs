@@ -6,7 +6,7 @@ use std::cell::LazyCell;
 use rusqlite::Connection;
 
 use super::attribute::{Acting, Patch, attribute, consolidate};
-use super::evidence::StepStanding;
+use super::evidence::{StepStanding, TICK};
 use super::life;
 use super::workspace::{CaptureOptions, Place};
 use crate::error::{ErrorKind, Result};
@@ -19,7 +19,7 @@ use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, SnapshotRow};
-use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken};
+use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken, Times};
 use crate::store::Store;
 
 /// A larger file's lines are not counted, in bytes.
@@ -322,7 +322,8 @@ fn attributed(
                 Some(time) => *time,
                 None => taken.times.of_change(&place.root, change)?,
             };
-            Some((store.surroundings.file_times)(time))
+            let arrival = of_arrival(store, place, &taken.times, change, time);
+            Some((store.surroundings.file_times)(arrival.unwrap_or(time)))
         },
         outer: &outer,
         is_elsewhere: &is_elsewhere,
@@ -330,6 +331,24 @@ fn attributed(
         now,
     };
     Ok(attribute(patch, &acting, looking.session))
+}
+
+/// Returns when a path came with a directory that was moved to its place, where its own time is older than the last look at
+/// everything: so it was not there then.
+fn of_arrival(
+    store: &Store,
+    place: &Place,
+    times: &Times,
+    change: &Change,
+    own: Milliseconds,
+) -> Option<Milliseconds> {
+    let looked_at = place.looked_at.get()?;
+    let told = store.surroundings.file_times;
+    let is_since = |at: Milliseconds| told(at) + TICK >= looked_at;
+    if is_since(own) {
+        return None;
+    }
+    times.of_arrival(&place.root, change, is_since)
 }
 
 /// Returns what is known of a step that may have changed something.
@@ -434,9 +453,7 @@ fn join(connection: &Connection, drafts: &mut Vec<ChangeRow>, step: &str) -> Res
 
 /// Returns how many lines a change adds and removes, or `None` for content without lines.
 fn count(snapshots: &Snapshots, change: &Change) -> Option<(u64, u64)> {
-    count_with(change, |blob| {
-        snapshots.read_blob_up_to(blob, MAX_COUNTED).ok().flatten()
-    })
+    count_with(change, |blob| snapshots.comparable(blob, MAX_COUNTED))
 }
 
 /// Like [`count`], with a reader of blobs.

@@ -1,5 +1,6 @@
 //! Which workspace, and which folder of the store, an event or a command is about.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,6 +11,8 @@ use ckpt_schema::event::Event;
 use super::root::{Identity, Workspace, check_apart};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::{self, Lock};
+use crate::model::Milliseconds;
+use crate::model::noted::WorkspaceOrigin;
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::{self, SessionRow, WorkspaceRow};
@@ -46,6 +49,8 @@ pub(crate) struct Place {
     pub settings: Settings,
     /// The directory that relative paths start from.
     pub cwd: PathBuf,
+    /// When everything was last looked at for an event, as far as is noted; known once the workspace is locked.
+    pub looked_at: Cell<Option<Milliseconds>>,
 }
 
 impl Place {
@@ -90,9 +95,10 @@ impl Place {
         let root = workspace_of(store, cwd)?.root;
         if let Some(history) = super::offered(store, &root)?.first() {
             return Err(error.hint(format!(
-                "another directory used to be at `{}`, with {} messages: `ckpt-hook workspace adopt` takes its history over",
+                "another directory used to be at `{}`, with {} message{}: `ckpt-hook workspace adopt` takes its history over",
                 root.display(),
-                history.messages
+                history.messages,
+                if history.messages == 1 { "" } else { "s" }
             )));
         }
         Err(match neighbour(store, cwd)? {
@@ -170,7 +176,7 @@ impl Place {
         let settings = surroundings.settings.for_directory(&row.path).clone();
         let scope = match settings.scope {
             Scope::Worktree => None,
-            Scope::Cwd => relative(&row.path, &cwd),
+            Scope::Cwd => path_below(&row.path, &cwd),
         };
         let folder = surroundings.directory.join("snapshots").join(&row.key);
         Self {
@@ -180,6 +186,7 @@ impl Place {
             settings,
             cwd,
             row,
+            looked_at: Cell::new(None),
         }
     }
 
@@ -250,6 +257,17 @@ impl Place {
         snapshots.hides(&self.request(store), path)
     }
 
+    /// Returns which directory it is, as the repository notes it.
+    pub fn origin(&self) -> WorkspaceOrigin<'_> {
+        WorkspaceOrigin {
+            key: &self.row.key,
+            path: &self.root,
+            device: self.row.device,
+            inode: self.row.inode,
+            born: self.row.born,
+        }
+    }
+
     fn request<'a>(&'a self, store: &'a Store) -> Request<'a> {
         Request {
             root: &self.root,
@@ -264,6 +282,7 @@ impl Place {
             home: store.surroundings.home.as_deref(),
             config_home: store.surroundings.config_home.as_deref(),
             store: &store.surroundings.directory,
+            origin: Some(self.origin()),
             only_around: None,
             anew: false,
             takes_hints: false,
@@ -288,11 +307,17 @@ impl Place {
         }
         let path_of = |path: &PathBuf| {
             self.path_of(path).ok_or_else(|| {
+                let shown = |path: &Path| path.to_string_lossy().escape_debug().to_string();
                 Error::failed(format!(
                     "`{}` is not captured in the workspace `{}`",
-                    path.display(),
-                    self.root.display()
+                    shown(&if path.is_absolute() {
+                        normal(path)
+                    } else {
+                        path.clone()
+                    }),
+                    shown(&self.root)
                 ))
+                .hint("`--workspace DIR` asks about another workspace")
             })
         };
         named.iter().map(path_of).collect()
@@ -301,7 +326,8 @@ impl Place {
     /// Returns the path below the workspace that a tool or a user named, if it is below it.
     pub fn path_of(&self, named: &Path) -> Option<WorkspacePath> {
         let absolute = self.cwd.join(named);
-        relative(&self.root, &normal(&absolute)).or_else(|| relative(&self.root, &real(&absolute)?))
+        path_below(&self.root, &normal(&absolute))
+            .or_else(|| path_below(&self.root, &real(&absolute)?))
     }
 }
 
@@ -356,14 +382,14 @@ fn stays(event: EventKind, row: &WorkspaceRow, cwd: &Path) -> bool {
             .is_ok_and(|cwd| cwd.starts_with(&row.path))
 }
 
-fn relative(root: &Path, path: &Path) -> Option<WorkspacePath> {
+pub(crate) fn path_below(root: &Path, path: &Path) -> Option<WorkspacePath> {
     use std::os::unix::ffi::OsStrExt;
     let below = path.strip_prefix(root).ok()?;
     WorkspacePath::new(below.as_os_str().as_bytes()).ok()
 }
 
 /// Takes `.` and `..` out of a path by its text.
-fn normal(path: &Path) -> PathBuf {
+pub(crate) fn normal(path: &Path) -> PathBuf {
     use std::path::Component;
     path.components()
         .fold(PathBuf::new(), |mut path, component| {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use ckpt_schema::report::Finding;
 
+use super::gc::sizes;
 use super::settle;
 use crate::error::Result;
 use crate::sessions;
@@ -37,7 +38,7 @@ pub(crate) fn check(store: &mut Store, all: bool) -> Vec<Finding> {
     let goes_on = || all || begin.elapsed() < A_WHILE;
     let workspaces = match sessions::workspaces(store.database.connection()) {
         Ok(workspaces) => workspaces,
-        Err(error) => return vec![finding("error", error.to_string())],
+        Err(error) => return vec![Finding::new("error", SUBJECT, error.to_string())],
     };
     let mut findings = Vec::new();
     let mut sum = Sum {
@@ -47,7 +48,7 @@ pub(crate) fn check(store: &mut Store, all: bool) -> Vec<Finding> {
     for id in workspaces {
         match workspace(store, id, all, &goes_on, &mut sum) {
             Ok(found) => findings.extend(found),
-            Err(error) => findings.push(finding("error", error.with_causes())),
+            Err(error) => findings.push(Finding::new("error", SUBJECT, error.with_causes())),
         }
     }
     findings.insert(0, sum.finding());
@@ -63,12 +64,17 @@ impl Sum {
             is_whole,
         } = self;
         if *is_whole {
-            return finding("ok", format!("read {objects} objects of {trees} snapshots"));
+            return Finding::new(
+                "ok",
+                SUBJECT,
+                format!("read {objects} objects of {trees} snapshots"),
+            );
         }
         Finding {
             hint: Some("`ckpt-hook doctor --all` reads all of them".to_owned()),
-            ..finding(
+            ..Finding::new(
                 "note",
+                SUBJECT,
                 format!("read {objects} objects, of the newest {trees} of {all_trees} snapshots"),
             )
         }
@@ -94,7 +100,7 @@ fn workspace(
     if lock.is_ok() {
         let lost = settle::under_lock(store, &place)?;
         let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
-        findings.extend(lost.map(|text| finding("error", text)));
+        findings.extend(lost.map(|text| Finding::new("error", SUBJECT, text)));
     }
     let roots = sessions::roots(store.database.connection(), id)?;
     if lock.is_ok() {
@@ -148,7 +154,7 @@ fn find_paths(store: &Store, workspace: i64, broken: &mut [Broken]) -> Result<()
 fn repaired(text: String) -> Finding {
     Finding {
         repaired: true,
-        ..finding("warning", text)
+        ..Finding::new("warning", SUBJECT, text)
     }
 }
 
@@ -156,9 +162,13 @@ fn of_pack(snapshots: &Snapshots, pack: &str, what: &str, is_harmless: bool) -> 
     let repository = snapshots.repository();
     let text = format!("`{}/objects/pack/{pack}` {what}", repository.display());
     if is_harmless {
-        finding("warning", format!("{text}; nothing that is needed is lost"))
+        Finding::new(
+            "warning",
+            SUBJECT,
+            format!("{text}; nothing that is needed is lost"),
+        )
     } else {
-        finding("error", text)
+        Finding::new("error", SUBJECT, text)
     }
 }
 
@@ -204,8 +214,9 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
     }
     Some(Finding {
         hint: Some("a revert that needs it is refused; --only reverts other files".to_owned()),
-        ..finding(
+        ..Finding::new(
             "error",
+            SUBJECT,
             format!(
                 "`{name}`: what the snapshots hold of {} is damaged or missing ({})",
                 named.join(", "),
@@ -215,19 +226,14 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
     })
 }
 
-/// Writes the refs by which git knows what is needed.
+/// Writes the refs by which git knows what is needed, and beside them what else is known of the snapshots.
 pub(crate) fn name_to_git(store: &Store, place: &Place) -> Result<()> {
-    let sessions::Named { trees, blobs } =
-        sessions::named(store.database.connection(), place.row.id)?;
-    place.snapshots()?.write_refs(&trees, &blobs)
-}
-
-fn finding(level: &str, message: String) -> Finding {
-    Finding {
-        level: level.to_owned(),
-        subject: SUBJECT.to_owned(),
-        message,
-        hint: None,
-        repaired: false,
-    }
+    let connection = store.database.connection();
+    let sessions::Named { trees, blobs } = sessions::named(connection, place.row.id)?;
+    let snapshots = place.snapshots()?;
+    snapshots.write_refs(&trees, &blobs)?;
+    let noted = sessions::snapshots_to_note(connection, place.row.id)?;
+    snapshots.write_note(place.origin(), &noted)?;
+    sizes::note_staying(&place.folder);
+    Ok(())
 }

@@ -58,7 +58,9 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
         if !place.folder.join("repository.git").is_dir() {
             continue;
         }
-        let (snapshots, rest) = sizes::note(store, &place)?;
+        let (snapshots, rest) = sizes::of_snapshots(store, &place)?;
+        // Sizes that cannot be noted, as in a store that is only to be read, are measured again the next time.
+        let _ = sizes::put(store, &snapshots);
         reclaimable += rest;
         for (snapshot, bytes) in snapshots {
             let row = rows.entry(key(by, &place, &snapshot, now)).or_default();

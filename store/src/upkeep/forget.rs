@@ -116,7 +116,8 @@ pub(crate) fn forget(
     let _lock = layout::lock_upkeep(&directory, PATIENCE)?;
     report.bytes_before = sizes::of_store(store)?.bytes;
     report.bytes_after = report.bytes_before;
-    let copies = sessions::copies(&directory)?;
+    let mut copies = sessions::copies(&directory)?;
+    copies.extend(sessions::unfinished(&directory)?);
     report.copies = copies
         .iter()
         .map(|copy| copy.to_string_lossy().into_owned())
@@ -187,6 +188,7 @@ pub(crate) fn scrub(store: &Store) -> Result<()> {
     for path in sessions::copies(directory)? {
         remove_file(&path)?;
     }
+    sessions::remove_unfinished(directory)?;
     for name in ["log", "log.old"] {
         remove_file(&directory.join(name))?;
     }
@@ -378,14 +380,17 @@ fn sweep(store: &mut Store, place: &Place) -> Result<()> {
 fn gaps(gone: &[ForgottenPath]) -> Vec<Gap> {
     let gap = |gone: &ForgottenPath| Gap {
         path: gone.path.clone(),
-        reason: if gone.is_directory {
-            GapReason::ForgottenDirectory
-        } else {
-            GapReason::Forgotten
-        },
+        reason: reason_of(gone),
         size: None,
     };
     gone.iter().map(gap).collect()
+}
+
+fn reason_of(gone: &ForgottenPath) -> GapReason {
+    match gone.is_directory {
+        true => GapReason::ForgottenDirectory,
+        false => GapReason::Forgotten,
+    }
 }
 
 fn path_text(path: &[u8]) -> PathText {
@@ -427,7 +432,7 @@ fn remove_all_folders(directory: &Path) -> Result<()> {
         let entry = entry.context(what)?;
         if entry.file_type().context(what)?.is_dir() {
             let _lock = layout::lock_workspace(&entry.path(), PATIENCE)?;
-            sizes::remove_folder(&entry.path())?;
+            sizes::remove_workspace_folder(&entry.path())?;
         }
     }
     Ok(())

@@ -4,5 +4,6 @@ pub(crate) mod check;
 pub(crate) mod du;
 pub(crate) mod forget;
 pub(crate) mod gc;
+pub(crate) mod rebuild;
 pub(crate) mod repair;
 pub(crate) mod settle;

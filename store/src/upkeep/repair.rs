@@ -1,22 +1,33 @@
-//! `doctor --repair`: a damaged session store gives way to a new one, with the rows that can still be read.
+//! `doctor --repair`: a damaged session store gives way to a new one, with the rows that can still be read. What no row knows any more is
+//! taken up from its repository.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::Finding;
 
-use crate::error::{Context, Result};
+use super::rebuild;
+use crate::error::{Context, Error, Result};
+use crate::fs::layout;
 use crate::fs::ownership::DATABASE;
 use crate::sessions::{self, Database};
 use crate::store::Store;
+use crate::timeline::PATIENCE;
+
+/// What the findings are about.
+const SUBJECT: &str = "database";
 
 /// Mends the session store, where it is damaged, or was so that it was set aside and nothing was recorded since. Returns what was done.
 pub(crate) fn repair(store: &mut Store) -> Vec<Finding> {
     match try_repair(store) {
         Ok(findings) => findings,
-        Err(error) => vec![Finding {
-            hint: error.hint_text().map(str::to_owned),
-            ..finding("error", error.with_causes())
-        }],
+        Err(error) => vec![failed(&error)],
+    }
+}
+
+fn failed(error: &Error) -> Finding {
+    Finding {
+        hint: error.hint_text().map(str::to_owned),
+        ..Finding::new("error", SUBJECT, error.with_causes())
     }
 }
 
@@ -24,29 +35,46 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     if store.is_missing {
         return Ok(Vec::new());
     }
-    let Some(source) = source(store)? else {
-        return Ok(Vec::new());
-    };
     let directory = store.surroundings.directory.clone();
-    let salvaged = sessions::salvage(&directory, &source)?;
+    if source(store)?.is_none()
+        && sessions::unfinished(&directory)?.is_empty()
+        && rebuild::orphans(store)?.is_empty()
+    {
+        return Ok(Vec::new());
+    }
+    // Rows that were copied before a `forget` took them would come back with the new database.
+    let _lock = layout::lock_upkeep(&directory, PATIENCE)?;
+    let mut findings: Vec<Finding> = sessions::remove_unfinished(&directory)?
+        .iter()
+        .map(|path| {
+            repaired(format!(
+                "`{}` was left by a repair that was killed, and is removed",
+                path.display()
+            ))
+        })
+        .collect();
+    if let Some(source) = source(store)? {
+        findings.extend(salvage(store, &source).unwrap_or_else(|error| vec![failed(&error)]));
+    }
+    findings.extend(rebuild::rebuild(store)?);
+    Ok(findings)
+}
+
+fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
+    let directory = store.surroundings.directory.clone();
+    let salvaged = sessions::salvage(&directory, source)?;
     store.database = Database::open(&directory, store.surroundings.settings.durability)?;
-    let mut findings = vec![Finding {
-        repaired: true,
-        ..finding(
-            "warning",
-            format!(
-                "the session store was damaged: {} rows of `{}` could be read and are in a new one; the former one is `{}`",
-                salvaged.rows,
-                source.display(),
-                salvaged.set_aside.display()
-            ),
-        )
-    }];
+    let mut findings = vec![repaired(format!(
+        "the session store was damaged: {} rows of `{}` could be read and are in a new one; the former one is `{}`",
+        salvaged.rows,
+        source.display(),
+        salvaged.set_aside.display()
+    ))];
     findings.extend(
         salvaged
             .damaged
             .iter()
-            .map(|table| finding("warning", format!("rows of `{table}` are lost"))),
+            .map(|table| Finding::new("warning", SUBJECT, format!("rows of `{table}` are lost"))),
     );
     Ok(findings)
 }
@@ -73,26 +101,44 @@ fn source(store: &Store) -> Result<Option<PathBuf>> {
 
 /// Returns the damaged session store that was set aside last.
 fn newest_damaged(store: &Store) -> Result<Option<PathBuf>> {
-    let number = |path: &PathBuf| -> Option<u32> {
-        let name = path.file_name()?.to_str()?;
-        name.strip_prefix(DATABASE)?
-            .strip_prefix(".damaged-")?
-            .parse()
-            .ok()
-    };
     let copies = sessions::copies(&store.surroundings.directory)?;
-    Ok(copies
+    let damaged = copies
         .into_iter()
-        .filter(|path| number(path).is_some())
-        .max_by_key(number))
+        .filter_map(|path| Some((damaged_number(&path)?, path)));
+    Ok(damaged.max().map(|(_, path)| path))
 }
 
-fn finding(level: &str, message: String) -> Finding {
+/// Returns the number of a damaged session store by its name; the highest was set aside last.
+fn damaged_number(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let number = name.strip_prefix(DATABASE)?.strip_prefix(".damaged-")?;
+    number.parse().ok()
+}
+
+fn repaired(message: String) -> Finding {
     Finding {
-        level: level.to_owned(),
-        subject: "database".to_owned(),
-        message,
-        hint: None,
-        repaired: false,
+        repaired: true,
+        ..Finding::new("warning", SUBJECT, message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_session_store_is_known_by_its_name() {
+        let number = |name: &str| damaged_number(&Path::new("store").join(name));
+        assert_eq!(number("sessions.db.damaged-2"), Some(2));
+        assert!(number("sessions.db.damaged-10") > number("sessions.db.damaged-9"));
+        for name in [
+            "sessions.db",
+            "sessions.db.version-3",
+            "sessions.db.damaged-",
+            "sessions.db.damaged-2-wal",
+            "other.db.damaged-2",
+        ] {
+            assert_eq!(number(name), None, "{name}");
+        }
     }
 }

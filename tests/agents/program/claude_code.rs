@@ -37,6 +37,7 @@ pub const CLAUDE_CODE: Agent = Agent {
         );
         CLAUDE_CODE.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);
     }),
+    serve: Some(serve),
     counts: |line| {
         (!line.starts_with("SessionEnd hook") || !line.contains("ENOENT")).then_some(line)
     },
@@ -56,6 +57,16 @@ pub const CLAUDE_CODE: Agent = Agent {
         interrupted: |screen| screen.contains("Interrupted"),
         anew: "/clear",
         resume: &["--continue"],
+        rewind: &[
+            ("(shift+tab to cycle)", "/rewind"),
+            ("❯ /rewind", "\r"),
+            ("  ❯ (current)", "\x1b[A"),
+            ("  ❯ TURN-AGAIN", "\x1b[A"),
+            ("  ❯ TURN-ONE", "\r"),
+            ("❯ 1. Restore code and conversation", "\r"),
+            // It listens again when all of its files are back.
+            ("(shift+tab to cycle)", ""),
+        ],
     }),
 };
 
@@ -69,6 +80,28 @@ const SETTINGS: &str = r#"{
   "includeCoAuthoredBy": false
 }
 "#;
+
+/// Its user allows the tools of a server by the server's name.
+fn serve(world: &Machine) {
+    let allowed = SETTINGS.replace(r#""Agent"]"#, r#""Agent", "mcp__ckpt-hook"]"#);
+    world.write_home(".claude/settings.json", &allowed);
+    CLAUDE_CODE.install(world);
+    let binary = world.binary();
+    let binary = binary.to_str().expect("a plain path");
+    CLAUDE_CODE.manage(
+        world,
+        &[
+            "mcp",
+            "add",
+            "--scope",
+            "user",
+            "ckpt-hook",
+            "--",
+            binary,
+            "mcp",
+        ],
+    );
+}
 
 /// Keeps it from everything but its model, whose key is not one.
 const VARIABLES: [(&str, &str); 6] = [

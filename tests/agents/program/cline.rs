@@ -21,6 +21,7 @@ pub const CLINE: Agent = Agent {
     revert: None,
     knows_session: false,
     package: None,
+    serve: None,
     counts,
     screen: Some(Screen {
         settle: |_| (),
@@ -38,6 +39,7 @@ pub const CLINE: Agent = Agent {
         interrupted: |screen| screen.contains("Ask anything") && !screen.contains("esc to cancel"),
         anew: "/clear",
         resume: &["--continue"],
+        rewind: &[],
     }),
 };
 

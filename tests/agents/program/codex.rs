@@ -43,6 +43,7 @@ pub const CODEX: Agent = Agent {
         );
         CODEX.manage(world, &["plugin", "add", "ckpt-hook@ckpt-hook"]);
     }),
+    serve: None,
     counts,
     screen: Some(Screen {
         settle: |_| (),
@@ -57,6 +58,7 @@ pub const CODEX: Agent = Agent {
         interrupted: |screen| screen.contains("interrupted"),
         anew: "/new",
         resume: &["resume", "--last"],
+        rewind: &[],
     }),
 };
 

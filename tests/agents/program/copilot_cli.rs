@@ -33,6 +33,7 @@ pub const COPILOT_CLI: Agent = Agent {
         );
         COPILOT_CLI.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);
     }),
+    serve: None,
     counts,
     screen: Some(Screen {
         settle: |_| (),
@@ -45,6 +46,7 @@ pub const COPILOT_CLI: Agent = Agent {
         interrupted: |screen| screen.contains("Operation cancelled by user"),
         anew: "/clear",
         resume: &["--continue"],
+        rewind: &[],
     }),
 };
 

@@ -44,6 +44,7 @@ pub const GEMINI_CLI: Agent = Agent {
             ],
         );
     }),
+    serve: None,
     counts: |line| (!line.starts_with("[STARTUP] ")).then_some(line),
     screen: Some(Screen {
         settle: |_| (),
@@ -62,6 +63,7 @@ pub const GEMINI_CLI: Agent = Agent {
         interrupted: |screen| screen.contains("cancelled"),
         anew: "/clear",
         resume: &["--resume", "latest"],
+        rewind: &[],
     }),
 };
 

@@ -49,6 +49,8 @@ pub struct Agent {
     pub knows_session: bool,
     /// Puts in our package by the agent's own means, where there is one.
     pub package: Option<fn(&Machine)>,
+    /// Puts in `ckpt-hook mcp` by the agent's own means, where its model is given servers of tools.
+    pub serve: Option<fn(&Machine)>,
     /// Returns what of a line of its output is of account: neither chance nor its own word on what its hooks do.
     pub counts: fn(&str) -> Option<&str>,
     /// How it is used at a terminal, where the tests do that.
@@ -77,6 +79,8 @@ pub struct Screen {
     pub anew: &'static str,
     /// The arguments that have it go on with the newest session.
     pub resume: &'static [&'static str],
+    /// What its own rewind by two messages shows, and the keys that answer, in its order; the last is its end. None where it has none.
+    pub rewind: &'static [(&'static str, &'static str)],
 }
 
 /// The key.

@@ -21,6 +21,7 @@ pub const OPENCODE: Agent = Agent {
     revert: Some("/ckpt-revert"),
     knows_session: true,
     package: Some(|world| add_package(world, "opencode")),
+    serve: None,
     counts: all,
     screen: Some(screen(|command, _| environment(command, "OPENCODE"))),
 };
@@ -92,6 +93,7 @@ const fn screen(start: fn(&mut Command, &str)) -> Screen {
         interrupted: |screen| screen.contains("interrupted"),
         anew: "/new",
         resume: &["--continue"],
+        rewind: &[],
     }
 }
 

@@ -25,6 +25,7 @@ pub const PI: Agent = Agent {
     revert: Some("/ckpt-revert"),
     knows_session: true,
     package: None,
+    serve: None,
     counts: all,
     screen: Some(Screen {
         settle: |_| (),
@@ -37,6 +38,7 @@ pub const PI: Agent = Agent {
         interrupted: |screen| screen.contains("Operation aborted"),
         anew: "/new",
         resume: &["-c"],
+        rewind: &[],
     }),
 };
 

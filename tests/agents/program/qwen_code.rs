@@ -36,6 +36,7 @@ pub const QWEN_CODE: Agent = Agent {
         let package = format!("{}:ckpt-hook", our_package(world, "plugin", PLUGIN));
         QWEN_CODE.manage(world, &["extensions", "install", &package, "--consent"]);
     }),
+    serve: None,
     counts: all,
     screen: None,
 };

@@ -4,6 +4,7 @@ use ckpt_schema::report::NoteCode;
 use ckpt_schema::{Event, EventKind};
 
 use super::*;
+use testing::clock::await_second;
 use testing::scenario::{file_time, set_clock_from_files};
 
 const MINUTE: i64 = 60_000;
@@ -234,6 +235,8 @@ fn what_moved_in_another_worktree_is_not_the_agents() {
         let folder = other.to_str().expect("UTF-8");
         world.run_git(&[&["-C", folder], arguments].concat())
     };
+    await_second();
+    set_clock_from_files(0);
     world.turn("m1", |world| {
         world.write("a", "2\n");
         elsewhere(
@@ -381,4 +384,21 @@ fn without_reflogs_head_goes_back_and_other_branches_that_moved_are_named() {
         .find(|remark| remark.code == NoteCode::BranchMoved);
     let moved = moved.expect("it stays where the agent left it");
     assert_eq!(moved.about, ["side"], "{}", moved.text);
+}
+
+#[test]
+fn a_repository_that_the_agent_made_had_no_tags_to_remove() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    set_clock_from_files(0);
+    world.turn("m1", |world| {
+        world.run_git(&["init", "-q"]);
+        world.run_git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+        world.run_git(&["tag", "deep/v1"]);
+        world.run_git(&["tag", "-d", "deep/v1"]);
+    });
+    let report = world.revert("m1");
+    let told = report.remarks.iter().map(|note| note.code);
+    let told: Vec<NoteCode> = told.filter(|code| *code == NoteCode::TagsGone).collect();
+    assert_eq!(told, [], "{report:#?}");
 }

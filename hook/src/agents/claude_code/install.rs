@@ -46,7 +46,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     files,
     follow: None,
     check: Some(advice::check_switch),
-    notes: &["a session of Claude Code that is open now may call the hook only after a restart"],
+    notes: &["an open session of Claude Code may call the hook only after a restart"],
     project_notes: &[],
 };
 

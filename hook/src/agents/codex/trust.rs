@@ -41,14 +41,13 @@ impl Trust {
         let Some(state) = state(&mut document) else {
             return self.is_empty();
         };
-        let trusted = |key: &str| {
+        let is_trusted = |(key, hash): &(String, String)| {
             state
-                .get(key)?
-                .as_table_like()?
-                .get("trusted_hash")?
-                .as_str()
+                .get(key)
+                .and_then(|hook| text_of(hook, "trusted_hash"))
+                == Some(hash)
         };
-        self.0.iter().all(|(key, hash)| trusted(key) == Some(hash))
+        self.0.iter().all(is_trusted)
     }
 }
 
@@ -127,16 +126,15 @@ pub fn trusts_project(config: &str, project: &Path) -> bool {
     let Ok(document) = parse(config) else {
         return false;
     };
-    let level = |project: &str| {
-        document
-            .get("projects")?
-            .as_table_like()?
-            .get(project)?
-            .as_table_like()?
-            .get("trust_level")?
-            .as_str()
-    };
-    project.to_str().and_then(level) == Some("trusted")
+    let projects = document.get("projects").and_then(Item::as_table_like);
+    let project = projects.zip(project.to_str());
+    let project = project.and_then(|(projects, name)| projects.get(name));
+    project.and_then(|project| text_of(project, "trust_level")) == Some("trusted")
+}
+
+/// Returns the text of a key in a table.
+fn text_of<'i>(table: &'i Item, key: &str) -> Option<&'i str> {
+    table.as_table_like()?.get(key)?.as_str()
 }
 
 /// Codex names a hook by its file, the event in snake case, and its place in the event's list.
@@ -187,7 +185,7 @@ fn with_line_ends_of(before: &str, after: String) -> Result<String> {
         (0, _) => Ok(after),
         (windows, all) if windows == all => Ok(after.replace('\n', "\r\n")),
         _ => Err(Error::failed(
-            "its lines end in two ways, of which only one would be left",
+            "its line ends are mixed, and only one kind would remain",
         )),
     }
 }

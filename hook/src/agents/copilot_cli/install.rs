@@ -27,7 +27,7 @@ pub const TARGET: AgentTarget = AgentTarget {
         lower_were_tried: false,
         lacks: &[(
             AgentVersion(1, 0, 102),
-            "may list the task of a sub-agent as a message of a session of its own",
+            "may list a sub-agent's task as a message in a session of its own",
         )],
     },
     home: |place| place.directory("COPILOT_HOME", ".copilot"),

@@ -96,7 +96,7 @@ pub fn projects(place: &SettingsPlace<'_>) -> BTreeSet<PathBuf> {
     memory.files().filter_map(project_of).collect()
 }
 
-/// Returns every agent whose payloads are understood, and what there is of the hook in its settings.
+/// Returns every agent whose payloads are understood, and whether its settings call the hook.
 pub fn list(place: &SettingsPlace<'_>) -> Vec<AgentState> {
     let known = agents::all()
         .iter()

@@ -30,7 +30,7 @@ pub const OPENCODE: AgentTarget = AgentTarget {
     files: |scope, place| files("opencode", scope, place),
     follow: None,
     check: None,
-    notes: &["a session of opencode that is open now loads the plugin only after a restart"],
+    notes: &["an open session of opencode loads the plugin only after a restart"],
     project_notes: &[],
 };
 
@@ -50,7 +50,7 @@ pub const KILO: AgentTarget = AgentTarget {
     files: |scope, place| files("kilo", scope, place),
     follow: None,
     check: None,
-    notes: &["a session of Kilo that is open now loads the plugin only after a restart"],
+    notes: &["an open session of Kilo loads the plugin only after a restart"],
     project_notes: &[],
 };
 

@@ -277,15 +277,16 @@ impl<'a> Payload<'a> {
     /// Returns the agent's directory: the payload's, else its first workspace root, else the hook's own.
     fn cwd(&self) -> PathBuf {
         let named = || self.text(&["cwd", "working_dir"]);
-        let root = || {
-            let roots = ["workspace_roots", "workspaceRoots"]
-                .into_iter()
-                .map(|name| self.object.texts(name));
-            roots.flatten().find(|root| !root.is_empty())
-        };
         named()
-            .or_else(root)
+            .or_else(|| self.workspace_root())
             .map_or_else(|| self.context.cwd.to_owned(), PathBuf::from)
+    }
+
+    fn workspace_root(&self) -> Option<String> {
+        let roots = ["workspace_roots", "workspaceRoots"]
+            .into_iter()
+            .map(|name| self.object.texts(name));
+        roots.flatten().find(|root| !root.is_empty())
     }
 
     fn describe(&self, problem: PayloadError) -> String {

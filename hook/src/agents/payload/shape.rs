@@ -197,19 +197,19 @@ pub fn named_paths(input: &Object<'_>) -> Vec<PathBuf> {
 
 /// Returns the files that a patch in Codex's format names; empty if the text is no such patch.
 fn files_of_patch(patch: &str) -> Vec<PathBuf> {
+    patch.lines().filter_map(file_of_line).collect()
+}
+
+/// Returns the file that a line of such a patch names.
+fn file_of_line(line: &str) -> Option<PathBuf> {
     let heads = [
         "*** Add File: ",
         "*** Update File: ",
         "*** Delete File: ",
         "*** Move to: ",
     ];
-    let file = |line: &str| {
-        heads
-            .iter()
-            .find_map(|head| line.strip_prefix(head))
-            .map(|path| PathBuf::from(path.trim_end()))
-    };
-    patch.lines().filter_map(file).collect()
+    let path = heads.iter().find_map(|head| line.strip_prefix(head))?;
+    Some(PathBuf::from(path.trim_end()))
 }
 
 /// Returns an id for a batch of tool calls, so that a second report of the same batch is known for one.

@@ -28,7 +28,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     files,
     follow: None,
     check: None,
-    notes: &["a session of Pi that is open now loads the extension only after a restart"],
+    notes: &["an open session of Pi loads the extension only after a restart"],
     project_notes: &[],
 };
 

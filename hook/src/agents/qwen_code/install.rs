@@ -34,7 +34,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     files,
     follow: None,
     check: Some(check),
-    notes: &["a session of Qwen Code that is open now calls the hook only after a restart"],
+    notes: &["an open session of Qwen Code calls the hook only after a restart"],
     project_notes: &[],
 };
 

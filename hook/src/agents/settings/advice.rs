@@ -122,21 +122,24 @@ pub fn is_below_one(folders: Option<&Value>, project: &Path) -> bool {
 /// Of the answers about folders that hold the project, the one with the longest path counts.
 fn trusts(answers: &Value, project: &Path) -> bool {
     let project = real(project);
-    let holds = |path: &str, answer: &str| match answer {
-        "TRUST_PARENT" => Path::new(path)
-            .parent()
-            .is_some_and(|parent| project.starts_with(real(parent))),
-        _ => project.starts_with(real(path)),
-    };
     let answers = answers
         .as_object()
         .into_iter()
         .flatten()
         .filter_map(|(path, answer)| Some((path, answer.as_str()?)));
     let nearest = answers
-        .filter(|(path, answer)| holds(path, answer))
+        .filter(|(path, answer)| concerns(Path::new(path), answer, &project))
         .max_by_key(|(path, _)| path.len());
     nearest.is_some_and(|(_, answer)| answer != "DO_NOT_TRUST")
+}
+
+/// Returns whether an answer about a folder is one about a project. It is about the folder, or the one that holds it.
+fn concerns(folder: &Path, answer: &str, project: &Path) -> bool {
+    let folder = match answer {
+        "TRUST_PARENT" => folder.parent(),
+        _ => Some(folder),
+    };
+    folder.is_some_and(|folder| project.starts_with(real(folder)))
 }
 
 fn settings(path: &Path) -> Result<Value> {
@@ -148,4 +151,31 @@ fn settings(path: &Path) -> Result<Value> {
 
 fn real(path: impl AsRef<Path>) -> PathBuf {
     file::real(path.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_answer_about_the_nearest_folder_says_whether_a_project_is_trusted() {
+        let trusts = |answers, project: &str| trusts(&answers, Path::new(project));
+        let answers = json!({
+            "/none/a": "TRUST_FOLDER",
+            "/none/a/b": "DO_NOT_TRUST",
+            "/none/c/d": "TRUST_PARENT",
+        });
+        assert!(trusts(answers.clone(), "/none/a"));
+        assert!(trusts(answers.clone(), "/none/a/x"));
+        assert!(!trusts(answers.clone(), "/none/a/b/x"));
+        assert!(
+            trusts(answers.clone(), "/none/c/x"),
+            "the folder that holds it"
+        );
+        assert!(!trusts(answers.clone(), "/none"));
+        assert!(!trusts(answers, "/none/ab"), "another name");
+        assert!(!trusts(json!(null), "/none/a"), "nothing was asked");
+    }
 }

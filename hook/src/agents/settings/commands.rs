@@ -45,24 +45,20 @@ pub fn files(
     place: &SettingsPlace<'_>,
 ) -> Result<Vec<SettingsFile>> {
     let binary = command::text(place.binary)?;
-    let file = |command: &OwnCommand| {
-        let content = |text: String| {
-            let marker = SENTENCE.to_owned();
-            Box::new(OwnFile {
-                text,
-                marker,
-                binary: binary.to_owned(),
-                is_optional: true,
-            })
-        };
-        let texts = texts(form, command, &command::quoted(binary));
-        texts.into_iter().map(move |(name, text)| SettingsFile {
-            path: folder.join(name),
-            mode: scope.mode(),
-            content: content(text),
-        })
+    let texts = COMMANDS
+        .iter()
+        .flat_map(|command| texts(form, command, &command::quoted(binary)));
+    let file = |(name, text)| SettingsFile {
+        path: folder.join(name),
+        mode: scope.mode(),
+        content: Box::new(OwnFile {
+            text,
+            marker: SENTENCE.to_owned(),
+            binary: binary.to_owned(),
+            is_optional: true,
+        }),
     };
-    Ok(COMMANDS.iter().flat_map(file).collect())
+    Ok(texts.map(file).collect())
 }
 
 /// Returns `settings.json` of an agent's folder with a table of hooks, and the command files in `commands` beside it.

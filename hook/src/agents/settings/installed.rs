@@ -14,11 +14,11 @@ use super::version::AgentVersion;
 /// How much of our hook is in a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Installation {
-    /// Nothing.
+    /// The file does not call it.
     Absent,
     /// All of it, as [`install`](crate::agents::install::install) would write it.
     Installed,
-    /// Something else than [`install`](crate::agents::install::install) would write: of another version, or changed by hand.
+    /// Not what [`install`](crate::agents::install::install) would write: another version wrote it, or somebody changed it.
     Outdated,
     /// An agent waits for it for less long than it may take.
     Hurried,
@@ -61,7 +61,7 @@ pub struct Installed {
     pub advice: Vec<Advice>,
 }
 
-/// An agent, and what there is of our hook in its settings.
+/// An agent, and whether its settings call our hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentState {
     /// The agent.

@@ -83,18 +83,20 @@ impl SettingsContent for OwnFile {
 /// Returns the binaries that one of our files calls: in a constant of a plugin, in a line of shell, or in one within
 /// JSON.
 fn called(text: &str) -> Vec<String> {
-    let binary = |line: &str| {
-        let line = line.trim().trim_end_matches(',');
-        if let Some(constant) = line.strip_prefix("const binary = ") {
-            return serde_json::from_str(constant).ok();
-        }
-        let quoted = line
-            .strip_prefix("\"bash\": ")
-            .and_then(|line| serde_json::from_str::<String>(line).ok());
-        command::binary(quoted.as_deref().unwrap_or(line))
-    };
-    let mut binaries: Vec<String> = text.lines().filter_map(binary).collect();
+    let mut binaries: Vec<String> = text.lines().filter_map(called_in).collect();
     binaries.sort();
     binaries.dedup();
     binaries
+}
+
+/// Returns the binary that one line calls or names.
+fn called_in(line: &str) -> Option<String> {
+    let line = line.trim().trim_end_matches(',');
+    if let Some(constant) = line.strip_prefix("const binary = ") {
+        return serde_json::from_str(constant).ok();
+    }
+    let quoted = line
+        .strip_prefix("\"bash\": ")
+        .and_then(|line| serde_json::from_str::<String>(line).ok());
+    command::binary(quoted.as_deref().unwrap_or(line))
 }

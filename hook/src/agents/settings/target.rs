@@ -46,12 +46,12 @@ pub struct AgentTarget {
 const PROJECT_NOTE: &str =
     "the file names the binary by the path that it has on this machine: do not share it";
 
-/// Whether an agent is on this machine, and by what that was seen.
+/// Whether an agent is on this machine, and how we know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentPresence {
-    /// Whether it is.
+    /// Whether its program or its directory was found.
     pub found: bool,
-    /// What there is of it, or what there is not.
+    /// What was found, or what was looked for.
     pub reason: String,
 }
 

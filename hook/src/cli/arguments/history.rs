@@ -46,7 +46,7 @@ pub struct LogArguments {
     /// Only messages that added or removed this text in a file
     #[arg(short = 'S', value_name = "TEXT", conflicts_with = "everywhere")]
     pub text: Option<String>,
-    /// List those of every workspace, not only of this one
+    /// List entries of every workspace, not only this one
     #[arg(long)]
     pub everywhere: bool,
     /// List reverts, redos and restores instead of messages

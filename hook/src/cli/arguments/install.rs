@@ -36,10 +36,10 @@ pub struct UninstallArguments {
     /// The agents
     #[arg(value_name = "AGENT", required_unless_present_any = ["all", "list", "purge"])]
     pub agents: Vec<String>,
-    /// Every agent that is on this machine
+    /// Every agent on this machine
     #[arg(long, conflicts_with = "agents")]
     pub all: bool,
-    /// Show which agents there are and where the hook is installed, and change nothing
+    /// List the agents and where the hook is installed, and change nothing
     #[arg(long, conflicts_with_all = ["agents", "all", "dry_run", "user", "project", "purge"])]
     pub list: bool,
     /// In the settings of this project
@@ -48,7 +48,7 @@ pub struct UninstallArguments {
     /// In your own settings, for every project (the default)
     #[arg(long)]
     pub user: bool,
-    /// Show what would be changed, and change nothing
+    /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Take the hook out of every agent, and then remove the store with all that was ever recorded

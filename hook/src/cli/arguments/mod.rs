@@ -8,14 +8,10 @@ mod files;
 mod history;
 mod inside;
 mod install;
+mod interfaces;
 mod label;
-mod mcp;
 mod operation;
-mod page;
 mod record;
-mod run;
-mod serve;
-mod ui;
 mod upkeep;
 mod workspace;
 
@@ -38,17 +34,13 @@ pub use history::{
 };
 pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::{InstallArguments, UninstallArguments};
+pub use interfaces::{McpArguments, PageArguments, ServeArguments, UiArguments, WatchArguments};
 pub use label::LabelArguments;
-pub use mcp::McpArguments;
 pub use operation::{
     OnConflictArgument, RedoArguments, RestoreArguments, RevertArguments, UnclearArgument,
     UndoArguments, UnrevertArguments,
 };
-pub use page::PageArguments;
-pub use record::{EventArguments, FlagArguments};
-pub use run::RunArguments;
-pub use serve::{ServeArguments, WatchArguments};
-pub use ui::UiArguments;
+pub use record::{EventArguments, FlagArguments, RunArguments};
 pub use upkeep::{DuArguments, ForgetArguments, GcArguments, GroupingArgument};
 pub use workspace::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
 
@@ -144,7 +136,7 @@ pub struct Common {
     /// Print one JSON document
     #[arg(long, global = true)]
     pub json: bool,
-    /// Print JSON a line at a time: progress while it goes on, and the document last
+    /// Print JSON line by line: progress as it happens, then the document
     #[arg(long, global = true)]
     pub json_lines: bool,
     /// Take ids only in full: no prefix, no label, no `last`
@@ -279,7 +271,7 @@ pub enum Candidates {
     Messages,
     /// Sessions.
     Sessions,
-    /// Agents of which something was recorded.
+    /// Agents with something recorded.
     Agents,
     /// Labels.
     Labels,

@@ -52,9 +52,12 @@ pub struct RevertArguments {
     /// Plan first, act later.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
+    /// Whether databases that programs have open stay all the same. It is no option: `inside` sets it.
+    #[arg(skip)]
+    pub spares_open: bool,
 }
 
 const REVERT_EXAMPLES: &str = "\
@@ -114,7 +117,7 @@ pub struct UndoArguments {
     /// Plan first, act later.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
 }
@@ -139,7 +142,7 @@ pub struct RedoArguments {
 }
 
 /// `unrevert`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct UnrevertArguments {
     /// The session [default: the newest of this workspace that is reverted]
     #[arg(long, value_name = "ID", conflicts_with = "plan")]
@@ -156,9 +159,12 @@ pub struct UnrevertArguments {
     /// Plan first, act later.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
+    /// Whether databases that programs have open stay all the same. It is no option: `inside` sets it.
+    #[arg(skip)]
+    pub spares_open: bool,
 }
 
 /// `restore`.
@@ -184,7 +190,7 @@ pub struct RestoreArguments {
     /// Plan first, act later.
     #[command(flatten)]
     pub planning: Planning,
-    /// Go ahead even if an agent is at work, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
 }

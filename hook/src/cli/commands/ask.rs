@@ -109,7 +109,7 @@ pub fn agrees(invocation: &Invocation, yes: bool, question: &str) -> Result<bool
     }
     if !stdin::is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::usage(
-            "there is no terminal to ask at whether it is to be removed for good",
+            "there is no terminal to ask for confirmation",
             "give --yes; --dry-run says what would go",
         ));
     }

@@ -59,24 +59,50 @@ fn within(report: BlameReport, wanted: &RangeInclusive<u64>) -> Result<BlameRepo
         let lines = crate::output::text::count(report.lines, "line");
         return Err(Error::failed(format!("the file has only {lines}")).into());
     }
-    let cut = |hunk: BlameHunk| {
-        let end = hunk.start + hunk.lines - 1;
-        let (start, end) = (hunk.start.max(*wanted.start()), end.min(*wanted.end()));
-        (start <= end).then(|| BlameHunk {
-            start,
-            lines: end - start + 1,
-            ..hunk
-        })
-    };
+    let hunks = report.hunks.into_iter();
     Ok(BlameReport {
-        hunks: report.hunks.into_iter().filter_map(cut).collect(),
+        hunks: hunks.filter_map(|hunk| cut(hunk, wanted)).collect(),
         ..report
+    })
+}
+
+/// Returns the lines of a hunk that are in a range, or `None` if it has none there.
+fn cut(hunk: BlameHunk, wanted: &RangeInclusive<u64>) -> Option<BlameHunk> {
+    let end = hunk.start + hunk.lines - 1;
+    let (start, end) = (hunk.start.max(*wanted.start()), end.min(*wanted.end()));
+    (start <= end).then(|| BlameHunk {
+        start,
+        lines: end - start + 1,
+        ..hunk
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use ckpt_schema::report::LineAuthor;
+
     use super::*;
+
+    #[test]
+    fn a_hunk_is_cut_to_the_lines_that_are_asked_for() {
+        let hunk = BlameHunk {
+            start: 5,
+            lines: 3,
+            by: LineAuthor::Outside,
+            steps: Vec::new(),
+            operation: None,
+            time: None,
+            reason: None,
+            renamed_from: None,
+        };
+        let cut = |wanted| cut(hunk.clone(), &wanted).map(|hunk| (hunk.start, hunk.lines));
+        assert_eq!(cut(1..=u64::MAX), Some((5, 3)));
+        assert_eq!(cut(6..=6), Some((6, 1)));
+        assert_eq!(cut(1..=5), Some((5, 1)));
+        assert_eq!(cut(7..=20), Some((7, 1)));
+        assert_eq!(cut(1..=4), None, "before it");
+        assert_eq!(cut(8..=9), None, "behind it");
+    }
 
     #[test]
     fn a_range_is_first_and_last_or_first_and_how_many() {

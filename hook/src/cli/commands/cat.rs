@@ -48,7 +48,11 @@ fn find(invocation: &Invocation, file: &OsStr) -> Result<CapturedFile, Failure> 
             continue;
         }
         let path = directory.join(Path::new(OsStr::from_bytes(path)));
-        match store.cat(&directory, id, &path) {
+        let checked = match invocation.common.exact {
+            true => store.check_exact(&directory, id),
+            false => Ok(()),
+        };
+        match checked.and_then(|()| store.cat(&directory, id, &path)) {
             Err(error) if error.kind == ErrorKind::Unknown => unknown = unknown.or(Some(error)),
             found => return Ok(found?),
         }

@@ -31,7 +31,7 @@ pub struct Recorded {
     pub report: EventReport,
     /// The text for the agent.
     pub words: Option<String>,
-    /// The store, and a directory of the workspace, of which there is something left to do that nobody should wait for.
+    /// The store, and a directory of the workspace that has work left which nobody should wait for.
     pub unsettled: Option<(PathBuf, PathBuf)>,
 }
 
@@ -188,7 +188,7 @@ struct Recorder<'a> {
     store: Option<Store>,
     /// The text for the agent.
     words: Option<String>,
-    /// A directory of the workspace of which there is something left to do.
+    /// A directory of the workspace, if work is left there.
     unsettled: Option<PathBuf>,
 }
 

@@ -26,18 +26,7 @@ pub fn check(invocation: &Invocation, command: &Command) -> Result<(), Failure> 
 /// Returns the ids that a command names. `current` is no id: it is the workspace as it is now.
 fn ids(command: &Command) -> Vec<&str> {
     let named: Vec<Option<&String>> = match command {
-        Command::Revert(RevertArguments {
-            id,
-            message,
-            step,
-            session,
-            ..
-        }) => vec![
-            id.as_ref(),
-            message.as_ref(),
-            step.as_ref(),
-            session.as_ref(),
-        ],
+        Command::Revert(arguments) => ids_of_revert(arguments).to_vec(),
         Command::Redo(arguments) => vec![arguments.forward.session.as_ref()],
         Command::Unrevert(arguments) => vec![arguments.session.as_ref()],
         Command::Restore(arguments) => vec![arguments.id.as_ref()],
@@ -45,7 +34,41 @@ fn ids(command: &Command) -> Vec<&str> {
         Command::Log(arguments) => vec![arguments.session.as_ref()],
         Command::Show(arguments) => vec![Some(&arguments.id)],
         Command::Diff(arguments) => vec![arguments.from.as_ref(), arguments.to.as_ref()],
-        _ => Vec::new(),
+        Command::Forget(arguments) => vec![arguments.session.as_ref(), arguments.message.as_ref()],
+        // With --list it is a text to look for.
+        Command::Label(arguments) if !arguments.list => vec![arguments.id.as_ref()],
+        // `cat` alone knows where in its argument the id ends.
+        Command::Cat(_) | Command::Label(_) => Vec::new(),
+        // Nothing that they take is an id of something recorded.
+        Command::Undo(_)
+        | Command::Ui(_)
+        | Command::Page(_)
+        | Command::Sessions(_)
+        | Command::Blame(_)
+        | Command::Recover(_)
+        | Command::Run(_)
+        | Command::Snapshot(_)
+        | Command::Workspace(_)
+        | Command::Install(_)
+        | Command::Uninstall(_)
+        | Command::Config(_)
+        | Command::Doctor(_)
+        | Command::Gc(_)
+        | Command::Du(_)
+        | Command::Demo
+        | Command::Event(_)
+        | Command::StepStart(_)
+        | Command::StepFinish(_)
+        | Command::Message(_)
+        | Command::Settle
+        | Command::Inside(_)
+        | Command::Serve(_)
+        | Command::Mcp(_)
+        | Command::Watch(_)
+        | Command::Schema { .. }
+        | Command::Candidates { .. }
+        | Command::Completions { .. }
+        | Command::Man { .. } => Vec::new(),
     };
     named
         .into_iter()
@@ -53,4 +76,13 @@ fn ids(command: &Command) -> Vec<&str> {
         .map(String::as_str)
         .filter(|id| *id != "current")
         .collect()
+}
+
+fn ids_of_revert(arguments: &RevertArguments) -> [Option<&String>; 4] {
+    [
+        arguments.id.as_ref(),
+        arguments.message.as_ref(),
+        arguments.step.as_ref(),
+        arguments.session.as_ref(),
+    ]
 }

@@ -108,7 +108,7 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
     COMPREPLY=()
     for line in "${lines[@]}"; do
         id="${line%%$'\t'*}"
-        # What an id is of is only told where there is a choice: else it would be typed.
+        # A description is shown only if there is a choice: a single one would be typed.
         if ((${#lines[@]} > 1 && COMP_TYPE == 63)); then
             printf -v line '%s  (%s)' "$id" "${line#*$'\t'}"
             COMPREPLY+=("${line:0:$((${COLUMNS:-80} - 2))}")

@@ -6,7 +6,8 @@ use ckpt_store::query::LogFilter;
 
 use super::{operation, status};
 use crate::cli::arguments::{
-    InsideArguments, InsideCommand, InsideRevertArguments, RevertArguments,
+    InsideArguments, InsideCommand, InsideRevertArguments, RedoArguments, RevertArguments,
+    UnrevertArguments,
 };
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -22,9 +23,7 @@ const WIDTH: usize = 60;
 pub fn run(invocation: &Invocation, arguments: &InsideArguments) -> Result<u8, Failure> {
     let done = match &arguments.command {
         InsideCommand::Revert(arguments) => revert(invocation, arguments),
-        InsideCommand::Redo(arguments) => {
-            operation::redo(invocation, &arguments.forward, arguments.all)
-        }
+        InsideCommand::Redo(arguments) => redo(invocation, arguments),
         InsideCommand::Status(arguments) => status::run(invocation, arguments),
     };
     if let Err(failure) = done {
@@ -33,13 +32,27 @@ pub fn run(invocation: &Invocation, arguments: &InsideArguments) -> Result<u8, F
     Ok(DONE)
 }
 
+/// What runs inside an agent is forced because that agent is at work, which says nothing about other programs.
+fn redo(invocation: &Invocation, arguments: &RedoArguments) -> Result<u8, Failure> {
+    let forward = UnrevertArguments {
+        spares_open: true,
+        ..arguments.forward.clone()
+    };
+    operation::redo(invocation, &forward, arguments.all)
+}
+
+/// See [`redo`] for what stays.
 fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<u8, Failure> {
-    let named = |message: String| RevertArguments {
-        message: Some(message),
+    let asked = RevertArguments {
+        spares_open: true,
         ..arguments.revert.clone()
     };
-    if arguments.revert.message.is_some() || arguments.revert.step.is_some() {
-        return operation::revert(invocation, &arguments.revert);
+    let named = |message: String| RevertArguments {
+        message: Some(message),
+        ..asked.clone()
+    };
+    if asked.message.is_some() || asked.step.is_some() {
+        return operation::revert(invocation, &asked);
     }
     let session = arguments.revert.session.as_deref();
     let messages = messages(invocation, session);
@@ -73,9 +86,7 @@ fn target(typed: Option<&str>, messages: &[MessageReport]) -> InsideTarget {
             .iter()
             .any(|message| message.state == MessageState::Hidden) =>
         {
-            InsideTarget::Choose(
-                "A message is already taken back; nothing was done now.".to_owned(),
-            )
+            InsideTarget::Choose("That message is already taken back; nothing was done.".to_owned())
         }
         None => InsideTarget::Message("last".to_owned()),
         Some(typed) => match typed.parse::<usize>() {
@@ -130,7 +141,7 @@ fn other_sessions(invocation: &Invocation, session: &str) -> Result<u8, Failure>
     let others = sessions
         .iter()
         .filter(|other| other.messages > 0 && other.parent.is_none() && other.agent_id != session);
-    let mut text = "This conversation has no message that could be taken back.\n".to_owned();
+    let mut text = "This conversation has no message to take back.\n".to_owned();
     for other in others.take(3) {
         let filter = LogFilter {
             session: Some(other.id.clone()),
@@ -235,7 +246,7 @@ mod tests {
         };
         assert_eq!(
             list(&why, &messages),
-            "A message is already taken back; nothing was done now.\n\
+            "That message is already taken back; nothing was done.\n\
              `/ckpt-revert NUMBER` takes back this message and all above it, too:\n\
              \x20 1  b  “say b”  2 files\n\
              \x20 2  a  “say a”  2 files\n"

@@ -88,13 +88,20 @@ fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter
         Some(_) => None,
         None => moment(invocation, "--since", arguments.since.as_deref())?,
     };
+    let until = moment(invocation, "--until", arguments.until.as_deref())?;
+    if since.zip(until).is_some_and(|(since, until)| since > until) {
+        return Err(Failure::usage(
+            "`--since` is later than `--until`",
+            "nothing can be between them: exchange them",
+        ));
+    }
     Ok(LogFilter {
         session: arguments.session.clone(),
         limit: arguments.limit,
         everywhere: arguments.everywhere,
         after,
         since,
-        until: moment(invocation, "--until", arguments.until.as_deref())?,
+        until,
         agent: arguments.agent.clone(),
         state: arguments.state.map(|state| match state {
             StateArgument::Live => MessageState::Live,

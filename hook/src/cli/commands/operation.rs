@@ -40,6 +40,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         dry_run: arguments.planning.dry_run,
         contents: arguments.planning.contents,
         force: arguments.force,
+        spares_open: arguments.spares_open,
         git: arguments.git,
     };
     let mut store = invocation.open()?;
@@ -111,6 +112,7 @@ pub fn redo(
         dry_run: arguments.planning.dry_run || arguments.patch,
         contents: arguments.planning.contents,
         force: arguments.force,
+        spares_open: arguments.spares_open,
         git: arguments.git,
     };
     let mut store = invocation.open()?;

@@ -16,7 +16,7 @@ use crate::failure::{DONE, Failure};
 use crate::output::operation::{self, Around};
 use crate::output::{View, history};
 
-/// Lets the user choose, and reverts if they say yes; hunk by hunk where it is said how.
+/// Lets the user choose, and reverts if they say yes; hunk by hunk if `hunks` says how.
 pub fn revert(
     invocation: &Invocation,
     store: &mut Store,

@@ -1,5 +1,6 @@
 //! `recover`: files that are gone.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{GoneReport, OperationReport};
@@ -76,14 +77,9 @@ fn nothing(named: &Path) -> Error {
 
 /// Several files match only by name, and the user has to choose one.
 fn is_by_name(found: &[GoneReport], named: &Path) -> bool {
-    let has_name = |gone: &GoneReport| {
-        let path = bytes(&gone.path);
-        let name = path.rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
-        named
-            .file_name()
-            .map(|name| name.as_encoded_bytes().to_vec())
-            == name
-    };
+    let named = named.file_name().map(OsStr::as_encoded_bytes);
+    let has_name =
+        |gone: &GoneReport| bytes(&gone.path).rsplit(|byte| *byte == b'/').next() == named;
     found.len() > 1 && found.iter().all(has_name)
 }
 

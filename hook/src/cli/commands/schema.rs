@@ -15,7 +15,7 @@ pub fn run(invocation: &Invocation, name: Option<&str>) -> Result<u8, Failure> {
         return Ok(DONE);
     };
     let all: Value =
-        serde_json::from_str(documents::ALL).context(|| "the schemas inside are no JSON")?;
+        serde_json::from_str(documents::ALL).context(|| "the built-in schemas are not JSON")?;
     let Some(schema) = documents::document(&all, name) else {
         let names = documents::names(&all).join(", ");
         return Err(Failure::usage(

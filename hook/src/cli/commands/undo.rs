@@ -33,7 +33,7 @@ enum Reversal {
     Files,
 }
 
-/// How the last operation is to be taken back.
+/// How to take back the last operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Undo {
     /// Whether to plan only.
@@ -183,8 +183,8 @@ fn files(
     Ok(report)
 }
 
-/// Refuses to undo an operation of which every file was changed since, or any if git's own state belongs to it: that is undone
-/// as a whole.
+/// Refuses to undo an operation if every file of it has changed since. One that moved git's own state is undone as a whole, so one
+/// changed file is enough.
 fn refuse_changed(
     last: &OperationEntry,
     kept: &[ChangeReport],

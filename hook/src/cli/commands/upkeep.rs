@@ -48,7 +48,7 @@ pub fn forget(invocation: &Invocation, arguments: &ForgetArguments) -> Result<u8
         Forget::Workspace
     } else {
         return Err(Failure::usage(
-            "it is not said what to forget",
+            "nothing was named to forget",
             "give --path, --session, --message, --workspace or --all",
         ));
     };

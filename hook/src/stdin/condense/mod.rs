@@ -1,6 +1,6 @@
 //! Shortens a payload while it is read, so that neither time nor memory grows with it.
 //!
-//! An agent may send a whole conversation, or everything that a tool printed: fifty megabytes, of which a few fields matter.
+//! An agent may send a whole conversation, or everything that a tool printed: fifty megabytes, in which a few fields matter.
 //! Every byte is looked at once. Strings, fields and the payload are cut at their maximum lengths, and open brackets are
 //! closed, so that everything before and after a long value is parsed as if the value were short. This does not validate:
 //! other bytes than JSON come out unchanged, up to those lengths.
@@ -218,7 +218,7 @@ impl Condenser {
         self.whole = self.kept.len();
         self.open.pop();
         if self.open.is_empty() {
-            // What follows the payload is none of it.
+            // What follows is not part of the payload.
             self.dropping = Dropping::All;
         }
     }

@@ -68,26 +68,23 @@ struct LoneIndex {
 impl LoneIndex {
     /// Reads the short indexes among these, newest first. An index that cannot be read leaves its pack outside.
     fn read<'p>(packs: impl Iterator<Item = &'p Arc<PackFile>>) -> Vec<Self> {
-        let read = |pack: &Arc<PackFile>| {
-            // It is soon gone.
-            if pack.is_borrowed() {
-                return None;
-            }
-            let (index, written) = pack.short_index(LONGEST).ok()??;
-            let name = pack
-                .name()
-                .with_extension("idx")
-                .into_os_string()
-                .into_encoded_bytes();
-            Some(Self {
-                name,
-                written,
-                index,
-            })
-        };
-        let mut joined: Vec<_> = packs.filter_map(read).collect();
+        let mut joined: Vec<_> = packs.filter_map(|pack| Self::of(pack)).collect();
         joined.sort_by_key(|joined| Reverse(joined.written));
         joined
+    }
+
+    /// Reads the index of a pack, if it is short and the pack is there to stay.
+    fn of(pack: &PackFile) -> Option<Self> {
+        if pack.is_borrowed() {
+            return None;
+        }
+        let (index, written) = pack.short_index(LONGEST).ok()??;
+        let name = pack.name().with_extension("idx");
+        Some(Self {
+            name: name.into_os_string().into_encoded_bytes(),
+            written,
+            index,
+        })
     }
 }
 

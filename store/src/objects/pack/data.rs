@@ -8,6 +8,7 @@ use std::io::{BufReader, Read};
 use super::entry::{
     EntryContent, EntryHeader, FileRange, apply_delta, inflate, inflate_at_once, read_header,
 };
+use super::index::Indexed;
 use crate::error::{Context, Error, Result};
 use crate::model::hex::Hex;
 use crate::objects::hash::{ObjectKind, SHA1};
@@ -53,6 +54,30 @@ impl<'a, const N: usize> Data<'a, N> {
                 0 => return Ok(&buffer[..filled]),
                 read => filled += read,
             }
+        }
+    }
+
+    /// Returns the bytes of a whole blob of at most `limit` bytes whose entry has the CRC-32 that an index says; `None` for any other
+    /// entry.
+    pub(super) fn written_blob(self, written: Indexed, limit: u64) -> Result<Option<Vec<u8>>> {
+        let most = limit.min(SMALL as u64);
+        let length = usize::try_from(written.length)
+            .ok()
+            .filter(|length| *length <= longest_entry(SMALL));
+        let Some(length) = length else {
+            return Ok(None);
+        };
+        let mut entry = vec![0; length];
+        let read = self.front(written.offset, &mut entry)?.len();
+        if read != length || libdeflater::crc32(&entry) != written.crc {
+            return Ok(None);
+        }
+        let mut rest = &entry[..];
+        let header = read_header::<N>(&mut rest, written.offset)?;
+        let is_blob = header.content == EntryContent::Whole(ObjectKind::Blob);
+        match usize::try_from(header.size) {
+            Ok(size) if is_blob && header.size <= most => Ok(inflate_at_once(rest, size)),
+            _ => Ok(None),
         }
     }
 
@@ -145,7 +170,7 @@ impl<'a, const N: usize> PackEntry<'a, N> {
         let size = usize::try_from(self.header.size)
             .ok()
             .filter(|size| *size <= SMALL)?;
-        let longest = self.start + size + size / 1024 + 64;
+        let longest = self.start + longest_entry(size);
         if longest <= FRONT {
             return inflate_at_once(&self.front[self.start..], size);
         }
@@ -153,6 +178,11 @@ impl<'a, const N: usize> PackEntry<'a, N> {
         let length = self.data.front(self.offset, &mut bytes).ok()?.len();
         inflate_at_once(bytes.get(self.start..length)?, size)
     }
+}
+
+/// Returns how long the compressed bytes of an object of this size are at most, with the front of the entry.
+fn longest_entry(size: usize) -> usize {
+    size + size / 1024 + 64
 }
 
 fn apply_deltas(

@@ -2,7 +2,7 @@
 //!
 //! It shares with the multi-pack-index a table of sorted ids ([`IdTable`]), and the bytes of an index that is read a
 //! part at a time ([`IndexBytes`]). An index is checked only as far as needed to keep a search inside the file, because
-//! every object that is read is hashed.
+//! every object that is read is hashed, or else the whole index is.
 //!
 //! `N` is the length of an id in bytes: 20, or 32 in a repository of the user's with SHA-256.
 
@@ -92,6 +92,7 @@ pub(crate) struct PackIndex<const N: usize = SHA1> {
     bytes: IndexBytes,
     ids: IdTable<N>,
     large: u64,
+    is_sound: OnceLock<bool>,
 }
 
 /// The length up to which an index is read whole: some 2,000 objects.
@@ -128,7 +129,13 @@ impl<const N: usize> PackIndex<N> {
             .map(|rest| rest / 8);
         let large = large.filter(|large| *large <= u64::from(ids.count()));
         let large = large.ok_or_else(|| Error::failed("the index's parts do not fit together"))?;
-        Ok(Self { bytes, ids, large })
+        let is_sound = OnceLock::new();
+        Ok(Self {
+            bytes,
+            ids,
+            large,
+            is_sound,
+        })
     }
 
     /// Returns whether its file stays open.
@@ -201,6 +208,34 @@ impl PackIndex {
             .collect::<Result<Vec<_>>>()?;
         layout.sort_unstable();
         Ok(layout)
+    }
+
+    /// Returns where an object's entry stands in a pack whose entries stop at `end`, with its CRC-32. `None` if the object is not in
+    /// it, and if the index cannot be relied on: it is a long one, or not as it was written, by its own checksum.
+    pub(crate) fn written(&self, id: ObjectId, end: u64) -> Result<Option<Indexed>> {
+        let IndexBytes::Whole(bytes) = &self.bytes else {
+            return Ok(None);
+        };
+        let is_sound = || {
+            let (content, checksum) = bytes.split_at(bytes.len() - SHA1);
+            Sha1::digest(content)[..] == *checksum
+        };
+        let place = self.ids.find(&self.bytes, id.as_bytes())?;
+        let Some(place) = place.filter(|_| *self.is_sound.get_or_init(is_sound)) else {
+            return Ok(None);
+        };
+        let layout = self.layout()?;
+        let Some(number) = layout.iter().position(|(_, other)| *other == place) else {
+            return Ok(None);
+        };
+        let offset = layout[number].0;
+        let next = layout.get(number + 1).map_or(end, |(next, _)| *next);
+        let crc = self.crc(place)?;
+        Ok(next.checked_sub(offset).map(|length| Indexed {
+            offset,
+            length,
+            crc,
+        }))
     }
 
     /// Returns the id of the object at a place.
@@ -368,9 +403,9 @@ const OFTEN: u64 = 64 << 20;
 
 /// An index that was opened.
 pub(crate) enum IndexBytes {
-    /// All of it.
+    /// Read as a whole.
     Whole(Vec<u8>),
-    /// A part at a time.
+    /// Read a part at a time.
     File(PartialIndex),
 }
 

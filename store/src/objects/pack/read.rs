@@ -24,6 +24,8 @@ use crate::objects::hash::{Hasher, ObjectKind, SHA1, hash};
 /// The size of the largest object that is decoded in memory: a tree, a text to merge, or a delta. Git makes no deltas
 /// of larger objects (`core.bigFileThreshold`).
 pub(super) const LARGEST: u64 = 512 << 20;
+/// The size in bytes up to which a commit is read.
+const LONGEST_COMMIT: u64 = 16 << 20;
 /// How many packs and indexes stay open once they were read: a store may have more of them than a process may open.
 const MOST_OPEN: usize = 32;
 
@@ -97,36 +99,65 @@ impl PackFile {
 
     /// Returns whether pack and index end as they were written: both with the pack's checksum.
     pub(crate) fn has_its_end(&self) -> bool {
-        let end = || -> Result<bool> {
-            let checksum = PackIndex::open(self.open_index()?)?.pack_checksum()?;
-            let file = open_regular(&self.path)?;
-            let length = file.metadata().context(|| "cannot read the pack")?.len();
-            let mut end = [0; 20];
-            file.read_exact_at(&mut end, length.saturating_sub(20))
-                .context(|| "cannot read the pack")?;
-            Ok(end == checksum)
-        };
-        end().unwrap_or(false)
+        self.ends_as_its_index().unwrap_or(false)
+    }
+
+    fn ends_as_its_index(&self) -> Result<bool> {
+        let checksum = PackIndex::open(self.open_index()?)?.pack_checksum()?;
+        let file = open_regular(&self.path)?;
+        let length = file.metadata().context(|| "cannot read the pack")?.len();
+        let mut end = [0; 20];
+        file.read_exact_at(&mut end, length.saturating_sub(20))
+            .context(|| "cannot read the pack")?;
+        Ok(end == checksum)
     }
 
     /// Returns whether all of the pack is what its index was made of, by its checksum. Reads all of it.
     pub(crate) fn is_sound(&self) -> bool {
-        let sound = || -> Result<bool> {
-            let checksum = PackIndex::open(self.open_index()?)?.pack_checksum()?;
-            self.with_data(|data| {
-                let mut end = [0; 20];
-                data.file
-                    .read_exact_at(&mut end, data.end)
-                    .context(|| "cannot read the pack")?;
-                let found = checksum_of(data.file, data.end).context(|| "cannot read the pack")?;
-                Ok(found == checksum && end == checksum)
-            })
-        };
-        sound().unwrap_or(false)
+        self.sums_up_to_its_index().unwrap_or(false)
+    }
+
+    fn sums_up_to_its_index(&self) -> Result<bool> {
+        let checksum = PackIndex::open(self.open_index()?)?.pack_checksum()?;
+        self.with_data(|data| {
+            let mut end = [0; 20];
+            data.file
+                .read_exact_at(&mut end, data.end)
+                .context(|| "cannot read the pack")?;
+            let found = checksum_of(data.file, data.end).context(|| "cannot read the pack")?;
+            Ok(found == checksum && end == checksum)
+        })
     }
 
     pub(super) fn open_index(&self) -> Result<File> {
         open_regular(&self.path.with_extension("idx"))
+    }
+
+    /// Returns the commits that stand in it as a whole, hashed in full. A call may fail by chance: what cannot be read twice is
+    /// left out.
+    pub(crate) fn commits(&self) -> Vec<Vec<u8>> {
+        let places = || PackIndex::open(self.open_index()?)?.entries();
+        let places = places().or_else(|_| places()).unwrap_or_default();
+        let commit = |(id, offset): (ObjectId, u64)| match self.has_commit_at(offset)? {
+            true => self.object(offset, id).map(|(_, bytes)| Some(bytes)),
+            false => Ok(None),
+        };
+        let commits = places.into_iter();
+        commits
+            .filter_map(|place| commit(place).or_else(|_| commit(place)).ok()?)
+            .collect()
+    }
+
+    /// Returns whether an object of it is a commit that stands there as a whole.
+    pub(crate) fn has_commit(&self, id: ObjectId) -> bool {
+        self.find(id)
+            .is_some_and(|offset| self.has_commit_at(offset).unwrap_or(false))
+    }
+
+    fn has_commit_at(&self, offset: u64) -> Result<bool> {
+        let header = self.with_data(|data| Ok(data.entry(offset)?.header))?;
+        let is_commit = header.content == EntryContent::Whole(ObjectKind::Commit);
+        Ok(is_commit && header.size <= LONGEST_COMMIT)
     }
 
     /// Returns the object at an offset, hashed in full.
@@ -155,6 +186,30 @@ impl PackFile {
             check_id(id, hash(kind, &bytes))?;
             Ok(Some(bytes))
         })
+    }
+
+    /// The same without hashing where that proves nothing more: the CRC-32 in a sound index of a pack of our own says that the entry
+    /// is the one that was written, and it was hashed then. SHA-1 takes as long as all the rest of reading a version of a file.
+    pub(crate) fn written_blob(
+        &self,
+        offset: u64,
+        id: ObjectId,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>> {
+        let is_listed = !self.is_borrowed() && self.find(id) == Some(offset);
+        let index = self.index.get().filter(|_| is_listed);
+        let bytes = index.and_then(|(index, _)| {
+            let read = |data: Data<'_>| {
+                let written = index.written(id, data.end)?;
+                let written = written.filter(|written| written.offset == offset);
+                written.map_or(Ok(None), |written| data.written_blob(written, limit))
+            };
+            self.with_data(read).ok().flatten()
+        });
+        match bytes {
+            Some(bytes) => Ok(Some(bytes)),
+            None => self.small_blob(offset, id, limit),
+        }
     }
 
     /// Returns a blob's size in bytes, as its entry or the front of its delta says.

@@ -23,7 +23,7 @@ use crate::error::{Context, Error, Result};
 use crate::fs::layout::sync;
 use crate::model::entry::ObjectId;
 use crate::objects::borrowed;
-use crate::objects::hash::{Hasher, hash};
+use crate::objects::hash::{hash, id_of_reader};
 use crate::objects::recent;
 
 /// What every pack begins with: its signature and version; the number of its objects follows.
@@ -49,7 +49,7 @@ pub(crate) fn rebuild_indexes(directory: &Path) -> Result<Vec<PathBuf>> {
         }
         let path = directory.join(&name);
         // A pack that is damaged itself has no index to be made of it.
-        if !is_sound(&path)
+        if !has_its_index(&path).unwrap_or(false)
             && let Ok(index) = index_of(&path)
         {
             put(&path, &index)?;
@@ -64,20 +64,17 @@ pub(crate) fn rebuild_indexes(directory: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Returns whether the index beside a pack is as it was written, for this pack.
-fn is_sound(pack: &Path) -> bool {
-    let sound = || -> Result<bool> {
-        let mut bytes = Vec::new();
-        open_regular(&pack.with_extension("idx"))?
-            .read_to_end(&mut bytes)
-            .context(|| "cannot read the index")?;
-        let file = open_regular(pack)?;
-        let end = end_of(&file)?;
-        let Some((covered, own)) = bytes.split_last_chunk::<CHECKSUM>() else {
-            return Ok(false);
-        };
-        Ok(covered.ends_with(&end) && Sha1::digest(covered)[..] == own[..])
+fn has_its_index(pack: &Path) -> Result<bool> {
+    let mut bytes = Vec::new();
+    open_regular(&pack.with_extension("idx"))?
+        .read_to_end(&mut bytes)
+        .context(|| "cannot read the index")?;
+    let file = open_regular(pack)?;
+    let end = end_of(&file)?;
+    let Some((covered, own)) = bytes.split_last_chunk::<CHECKSUM>() else {
+        return Ok(false);
     };
-    sound().unwrap_or(false)
+    Ok(covered.ends_with(&end) && Sha1::digest(covered)[..] == own[..])
 }
 
 /// Returns the checksum at the end of a pack.
@@ -136,23 +133,10 @@ fn measure(entry: PackEntry<'_>, before: &HashMap<ObjectId, Indexed>) -> Result<
     let mut decoder = ZlibDecoder::new(entry.compressed());
     let id = match entry.header.content {
         EntryContent::Whole(kind) => {
-            let mut hasher = Hasher::new(kind, size);
-            let mut buffer = vec![0; 64 << 10];
-            let mut left = size;
-            while left > 0 {
-                let wanted = usize::try_from(left)
-                    .unwrap_or(usize::MAX)
-                    .min(buffer.len());
-                let read = decoder
-                    .read(&mut buffer[..wanted])
-                    .context(|| "the object cannot be decompressed")?;
-                if read == 0 {
-                    return Err(Error::failed("the object is smaller than its entry says"));
-                }
-                hasher.update(&buffer[..read]);
-                left -= read as u64;
-            }
-            Some(hasher.finish())
+            let id = id_of_reader(kind, size, &mut decoder)
+                .context(|| "the object cannot be decompressed")?;
+            let wrong = || Error::failed("the object is not of the size that its entry says");
+            Some(id.ok_or_else(wrong)?)
         }
         EntryContent::ToOffset(_) | EntryContent::ToObject(_) => {
             let delta = std::io::copy(&mut (&mut decoder).take(size), &mut std::io::sink());

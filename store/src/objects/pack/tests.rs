@@ -446,3 +446,56 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_version_that_is_not_hashed_is_never_wrong_wherever_its_pack_is_damaged() {
+    let repository = repository();
+    let contents = [&b"one version of a file"[..], b"another version of it"];
+    let mut writer = PackWriter::begin(repository.path()).expect("begun");
+    let ids = contents.map(|content| add(&mut writer, content));
+    writer.finish().expect("finished");
+    let version = |number: usize, limit| {
+        let reader = ObjectReader::open(repository.path()).expect("opened");
+        reader.version_up_to(ids[number], limit)
+    };
+    let replace = |file: &Path, bytes: &[u8]| {
+        fs::remove_file(file).expect("ours");
+        fs::write(file, bytes).expect("writable");
+    };
+    for number in [0, 1] {
+        let sound = version(number, 21).expect("stored");
+        assert_eq!(sound.as_deref(), Some(contents[number]), "as it was");
+        let short = version(number, 20).expect("stored");
+        assert_eq!(short, None, "it is longer than that");
+    }
+    for name in names(repository.path()) {
+        let file = repository.path().join("objects/pack").join(&name);
+        let sound = fs::read(&file).expect("readable");
+        let mut damaged: Vec<Vec<u8>> = (0..sound.len())
+            .map(|at| {
+                let mut bytes = sound.clone();
+                bytes[at] ^= 0x41;
+                bytes
+            })
+            .collect();
+        if name.ends_with(".idx") {
+            // Each object's checksum and offset under the other one's id.
+            let mut bytes = sound.clone();
+            let checksums = 8 + 1024 + 2 * 20;
+            bytes[checksums..checksums + 8].rotate_left(4);
+            bytes[checksums + 8..checksums + 16].rotate_left(4);
+            damaged.push(bytes);
+        }
+        for bytes in damaged {
+            replace(&file, &bytes);
+            for number in [0, 1] {
+                let found = version(number, 1 << 20).ok().flatten();
+                assert!(
+                    found.is_none_or(|found| found == contents[number]),
+                    "{name}: other bytes under its id"
+                );
+            }
+        }
+        replace(&file, &sound);
+    }
+}

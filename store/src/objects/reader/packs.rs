@@ -15,12 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use rustix::fs::RawDir;
-use rustix::io::Errno;
-
 use crate::error::{Context, Result, contained};
 use crate::fs::disk::{self, Stamp};
 use crate::fs::leftover::TEMPORARY_PACK;
+use crate::fs::system;
 use crate::model::entry::ObjectId;
 use crate::objects::multi_pack_index::{self, MultiPackIndex};
 use crate::objects::pack::read::{PackFile, open_regular};
@@ -188,7 +186,12 @@ impl Packs {
     /// Returns whether each of the sorted ids is in a pack. The packs that stand alone are the last that were written, and have
     /// to be whole.
     pub fn have_all(&self, ids: &[ObjectId]) -> bool {
-        self.have(ids, |_| true).iter().all(|is_found| *is_found)
+        self.found(ids).iter().all(|is_found| *is_found)
+    }
+
+    /// Returns the same of each of them.
+    pub fn found(&self, ids: &[ObjectId]) -> Vec<bool> {
+        self.have(ids, |_| true)
     }
 
     /// Returns of each of the sorted ids whether it is in a pack of our own.
@@ -363,16 +366,9 @@ struct DirectoryNames {
 /// Returns the names of the packs that stand alone; of those that the multi-pack-index names, notes that they are there.
 fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<DirectoryNames> {
     let (mut packs, mut indexes, mut temporary) = (Vec::new(), HashSet::new(), Vec::new());
-    let mut buffer = Vec::with_capacity(64 << 10);
-    let mut entries = RawDir::new(directory.as_fd(), buffer.spare_capacity_mut());
-    while let Some(entry) = entries.next() {
-        let entry = match entry {
-            Err(Errno::INTR) => continue,
-            entry => entry?,
-        };
-        let name = entry.file_name().to_bytes();
+    system::list(directory.as_fd(), |name, _| {
         if joint.as_mut().is_some_and(|joint| joint.note(name)) {
-            continue;
+            return;
         }
         match name.strip_suffix(INDEX) {
             Some(stem) => drop(indexes.insert(stem.to_vec())),
@@ -380,7 +376,7 @@ fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<Dir
             None if name.starts_with(TEMPORARY_PACK.as_bytes()) => temporary.push(name.to_vec()),
             None => {}
         }
-    }
+    })?;
     // An index without its pack is what a crash leaves; it names objects that are not there.
     packs.retain(|name| {
         name.strip_suffix(PACK)

@@ -44,22 +44,22 @@ pub(crate) fn blame(store: &Store, cwd: &Path, named: &Path) -> Result<Blame> {
         workspace_id: place.row.id,
     };
     let mut versions = store.database.read(|_| history.versions(&path))?;
-    end_with_now(store, &place, &path, blob_id(&bytes), &mut versions)?;
+    let now = blob_id(&bytes);
+    end_with_now(store, &place, &path, now, &mut versions)?;
     let is_readable = |blob| {
-        blob == blob_id(&bytes)
+        blob == now
             || snapshots
                 .blob_size(blob)
                 .is_ok_and(|size| size <= lines::MAX_SIZE as u64)
     };
     set_aside_unreadable(&mut versions, is_readable);
     let list: Vec<FileState<ObjectId>> = versions.iter().map(|one| one.version.clone()).collect();
-    let now = blob_id(&bytes);
     let owners = trace(&list, |blob| {
         if blob == now {
             return bytes.clone();
         }
         snapshots
-            .read_blob_up_to(blob, lines::MAX_SIZE as u64)
+            .read_version_up_to(blob, lines::MAX_SIZE as u64)
             .ok()
             .flatten()
             .unwrap_or_default()

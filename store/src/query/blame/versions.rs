@@ -168,33 +168,33 @@ impl FileHistories<'_> {
         if let Some((old, _)) = gone.iter().find(|(_, blob)| *blob == new) {
             return Ok(Some(old.clone()));
         }
-        let read = |blob| {
-            self.snapshots
-                .read_blob_up_to(blob, LARGEST_COMPARED)
-                .ok()
-                .flatten()
-        };
+        let read = |blob| self.snapshots.comparable(blob, LARGEST_COMPARED);
         let Some(new) = read(new).filter(|bytes| lines::has_lines(bytes)) else {
             return Ok(None);
         };
         let mut best: Option<(u64, FileChange)> = None;
         for (old, blob) in gone.into_iter().take(MOST_COMPARED) {
             let Some(bytes) = read(blob) else { continue };
-            let Some((added, deleted)) = lines::count(&bytes, &new) else {
+            let Some(kept) = lines_kept(&bytes, &new) else {
                 continue;
             };
-            let number = |bytes: &[u8]| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
-            let (before, after) = (number(&bytes), number(&new));
-            let kept = before
-                .saturating_sub(deleted)
-                .min(after.saturating_sub(added));
-            let is_alike = kept > 0 && kept * 2 >= before.max(after);
-            if is_alike && best.as_ref().is_none_or(|(most, _)| kept > *most) {
+            if best.as_ref().is_none_or(|(most, _)| kept > *most) {
                 best = Some((kept, old));
             }
         }
         Ok(best.map(|(_, old)| old))
     }
+}
+
+/// Returns how many lines a file kept when it was renamed, or `None` if less than half of it is in both.
+fn lines_kept(old: &[u8], new: &[u8]) -> Option<u64> {
+    let (added, deleted) = lines::count(old, new)?;
+    let number = |bytes: &[u8]| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+    let (before, after) = (number(old), number(new));
+    let kept = before
+        .saturating_sub(deleted)
+        .min(after.saturating_sub(added));
+    (kept > 0 && kept * 2 >= before.max(after)).then_some(kept)
 }
 
 fn by_change(change: FileChange, path: &WorkspacePath) -> WrittenVersion {
@@ -275,6 +275,18 @@ fn bridge(versions: &mut Vec<WrittenVersion>, before: State, path: &WorkspacePat
     });
 }
 
+/// Returns whether an operation undid a change: its step or message alone, or all of its session from an earlier message on.
+fn undid(operation: &FileOperation, change: &FileChange) -> bool {
+    change.author.as_ref().is_some_and(|author| {
+        let is_alone = operation.alone.as_ref() == Some(&author.message_id)
+            || operation.step_id.as_ref() == Some(&author.step_id);
+        let is_later = operation
+            .reverted_from
+            .is_some_and(|from| author.message_seq >= from);
+        is_alone || is_later && operation.session_id.as_ref() == Some(&author.root_session_id)
+    })
+}
+
 /// Notes which versions each operation undid.
 fn mark_undone(versions: &mut [WrittenVersion]) {
     for number in 0..versions.len() {
@@ -284,22 +296,13 @@ fn mark_undone(versions: &mut [WrittenVersion]) {
         if operation.kind == OperationKind::Restore {
             continue;
         }
-        let is_undone = |change: &FileChange| {
-            change.author.as_ref().is_some_and(|author| {
-                let is_alone = operation.alone.as_ref() == Some(&author.message_id)
-                    || operation.step_id.as_ref() == Some(&author.step_id);
-                let is_later = operation
-                    .reverted_from
-                    .is_some_and(|from| author.message_seq >= from);
-                is_alone
-                    || (is_later && operation.session_id.as_ref() == Some(&author.root_session_id))
-            })
-        };
         let undone: HashSet<usize> = versions[..number]
             .iter()
             .enumerate()
             .filter(|(_, older)| match &older.writer {
-                VersionAuthor::Change(changes) => changes.iter().any(is_undone),
+                VersionAuthor::Change(changes) => {
+                    changes.iter().any(|change| undid(operation, change))
+                }
                 VersionAuthor::Unrecorded
                 | VersionAuthor::Operation(_)
                 | VersionAuthor::Uncaptured
@@ -308,5 +311,26 @@ fn mark_undone(versions: &mut [WrittenVersion]) {
             .map(|(older, _)| older)
             .collect();
         versions[number].version.origin = Origin::PutBack(undone);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_which_half_is_kept_was_renamed() {
+        assert_eq!(
+            lines_kept(b"a\nb\nc\nd\n", b"a\nb\n"),
+            Some(2),
+            "half of the old one"
+        );
+        assert_eq!(
+            lines_kept(b"a\n", b"a\nb\n"),
+            Some(1),
+            "half of the new one"
+        );
+        assert_eq!(lines_kept(b"a\nb\nc\n", b"a\nx\ny\n"), None, "a third");
+        assert_eq!(lines_kept(b"a\n", b"b\n"), None, "nothing");
     }
 }

@@ -7,7 +7,7 @@ use ckpt_schema::migration::VERSION;
 use ckpt_schema::report::Finding;
 use rusqlite::Connection;
 
-use super::{broken, finding};
+use super::broken;
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::sessions::Database;
@@ -61,10 +61,10 @@ fn schema(store: &Store) -> Result<Option<Finding>> {
         return Ok(None);
     }
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    Ok(Some(finding(
+    Ok(Some(Finding::new(
         "error",
         "database",
-        &format!(
+        format!(
             "these tables, views or indexes are not as ckpt-hook makes them: {}",
             names.join(", ")
         ),
@@ -76,10 +76,10 @@ fn references(store: &Store) -> Result<Option<Finding>> {
     let sql = "SELECT DISTINCT \"table\" FROM pragma_foreign_key_check";
     let tables: Vec<String> = all(store.database.connection(), sql, [], |row| row.get(0))?;
     Ok((!tables.is_empty()).then(|| {
-        finding(
+        Finding::new(
             "error",
             "database",
-            &format!(
+            format!(
                 "rows of these tables refer to missing rows: {}",
                 tables.join(", ")
             ),
@@ -104,10 +104,10 @@ fn clock(store: &Store) -> Result<Option<Finding>> {
             "set the clock, or wait: until then, times do not reliably show whose a change is"
                 .to_owned(),
         ),
-        ..finding(
+        ..Finding::new(
             "warning",
             "clock",
-            &format!(
+            format!(
                 "the newest event is {} minutes in the future: the clock was set back",
                 ahead / 60_000
             ),
@@ -129,10 +129,10 @@ fn unprotected(store: &Store) -> Result<Option<Finding>> {
         .context(|| "cannot read the session store")?;
     Ok((number > 0).then(|| Finding {
         hint: Some("a revert past them says what it cannot undo".to_owned()),
-        ..finding(
+        ..Finding::new(
             "warning",
             "steps",
-            &format!(
+            format!(
                 "{number} of the last seven days are unprotected; the newest because: {}",
                 reason.unwrap_or_default()
             ),
@@ -155,10 +155,10 @@ fn unused(store: &Store) -> Result<Option<Finding>> {
         )
         .context(|| "cannot read the session store")?;
     Ok((number > 0).then(|| {
-        finding(
+        Finding::new(
             "note",
             "sessions",
-            &format!("{number} have been unused for longer than the setting `keep` allows"),
+            format!("{number} have been unused for longer than the setting `keep` allows"),
         )
     }))
 }
@@ -186,11 +186,11 @@ fn room(store: &Store) -> Result<Option<Finding>> {
     Ok(Some(if left < LITTLE_ROOM {
         Finding {
             hint: Some("free some space: what cannot be stored is not protected".to_owned()),
-            ..finding("warning", "store", &text)
+            ..Finding::new("warning", "store", text)
         }
     } else if taken > most {
-        finding("warning", "store", &text)
+        Finding::new("warning", "store", text)
     } else {
-        finding("ok", "store", &text)
+        Finding::new("ok", "store", text)
     }))
 }

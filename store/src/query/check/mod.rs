@@ -3,7 +3,7 @@
 mod condition;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::Finding;
 
@@ -16,9 +16,15 @@ pub(crate) fn check(store: &Store) -> Vec<Finding> {
         return Vec::new();
     }
     let mut findings = vec![database(store).unwrap_or_else(|error| broken("database", &error))];
-    match copies(store) {
+    for look in [copies, unfinished] {
+        match look(store) {
+            Ok(found) => findings.extend(found),
+            Err(error) => findings.push(broken("database", &error)),
+        }
+    }
+    match unknown_folders(store) {
         Ok(found) => findings.extend(found),
-        Err(error) => findings.push(broken("database", &error)),
+        Err(error) => findings.push(broken("snapshots", &error)),
     }
     findings.extend(condition::look(store));
     match repositories(store) {
@@ -34,7 +40,7 @@ pub(crate) fn check(store: &Store) -> Vec<Finding> {
             hint: Some(
                 "anything that needs the row fails and names it; nothing is guessed".to_owned(),
             ),
-            ..finding("error", "database", &word.to_string())
+            ..Finding::new("error", "database", word.to_string())
         })),
         Err(error) => findings.push(broken("database", &error)),
     }
@@ -65,17 +71,17 @@ fn database(store: &Store) -> Result<Finding> {
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
         .context(|| "cannot check the session store")?;
     Ok(if answer == "ok" {
-        finding("ok", "database", "the session store is sound")
+        Finding::new("ok", "database", "the session store is sound")
     } else {
         Finding {
             hint: Some(
                 "`ckpt-hook doctor --repair` sets it aside and keeps every row that can be read"
                     .to_owned(),
             ),
-            ..finding(
+            ..Finding::new(
                 "error",
                 "database",
-                &format!("the session store is damaged: {answer}"),
+                format!("the session store is damaged: {answer}"),
             )
         }
     })
@@ -84,24 +90,34 @@ fn database(store: &Store) -> Result<Finding> {
 /// Former session stores that lie beside the one in use: they take room, and hold prompts.
 fn copies(store: &Store) -> Result<Option<Finding>> {
     let copies = crate::sessions::copies(&store.surroundings.directory)?;
-    let named: Vec<String> = copies
-        .iter()
-        .filter_map(|copy| Some(format!("`{}`", copy.file_name()?.to_string_lossy())))
-        .collect();
-    if named.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(Finding {
+    Ok(named(&copies).map(|named| Finding {
         hint: Some("remove those that you no longer need".to_owned()),
-        ..finding(
+        ..Finding::new(
             "note",
             "database",
-            &format!(
-                "former session stores are kept beside it: {}",
-                named.join(", ")
-            ),
+            format!("former session stores are kept beside it: {named}"),
         )
     }))
+}
+
+/// What a repair that was killed left: it holds prompts too, and nothing that the session store that it was made of does not.
+fn unfinished(store: &Store) -> Result<Option<Finding>> {
+    let unfinished = crate::sessions::unfinished(&store.surroundings.directory)?;
+    Ok(named(&unfinished).map(|named| Finding {
+        hint: Some("`ckpt-hook doctor --repair` removes it".to_owned()),
+        ..Finding::new(
+            "note",
+            "database",
+            format!("a repair that was killed left an unfinished session store: {named}"),
+        )
+    }))
+}
+
+fn named(files: &[PathBuf]) -> Option<String> {
+    let names = files
+        .iter()
+        .filter_map(|file| Some(format!("`{}`", file.file_name()?.to_string_lossy())));
+    Some(names.collect::<Vec<_>>().join(", ")).filter(|names| !names.is_empty())
 }
 
 /// A workspace has a folder from its first snapshot on.
@@ -123,22 +139,35 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
             lacking.push(path)
         }
     }
-    let mut findings = vec![finding(
+    let mut findings = vec![Finding::new(
         "ok",
         "snapshots",
-        &format!("workspaces with a repository: {sound}"),
+        format!("workspaces with a repository: {sound}"),
     )];
     findings.extend(lacking.iter().map(|path| {
-        finding(
+        Finding::new(
             "error",
             "snapshots",
-            &format!(
+            format!(
                 "`{}` has no repository: its snapshots are gone",
                 path.display()
             ),
         )
     }));
     Ok(findings)
+}
+
+/// Repositories of which the rows are gone.
+fn unknown_folders(store: &Store) -> Result<Option<Finding>> {
+    let number = crate::upkeep::rebuild::orphans(store)?.len();
+    Ok((number > 0).then(|| Finding {
+        hint: Some("`ckpt-hook doctor --repair` takes up what their repositories tell".to_owned()),
+        ..Finding::new(
+            "warning",
+            "snapshots",
+            format!("the session store knows nothing of {number} workspaces of which there are snapshots"),
+        )
+    }))
 }
 
 /// What a crash or a full disk left is ended by the next command that acts in its workspace.
@@ -162,7 +191,7 @@ fn interrupted(store: &Store) -> Result<Vec<Finding>> {
         .iter()
         .map(|text| Finding {
             hint: hint.clone(),
-            ..finding("warning", "operations", text)
+            ..Finding::new("warning", "operations", text)
         })
         .collect())
 }
@@ -171,16 +200,6 @@ fn is_repository(path: &Path) -> bool {
     path.join("objects").is_dir()
 }
 
-fn finding(level: &str, subject: &str, message: &str) -> Finding {
-    Finding {
-        level: level.to_owned(),
-        subject: subject.to_owned(),
-        message: message.to_owned(),
-        hint: None,
-        repaired: false,
-    }
-}
-
 fn broken(subject: &str, error: &crate::error::Error) -> Finding {
-    finding("error", subject, &error.with_causes())
+    Finding::new("error", subject, error.with_causes())
 }

@@ -1,12 +1,11 @@
-//! Why an item was left alone, and the words for it.
+//! How it went with an item, and why one was left alone.
 
 use rustix::io::Errno;
 
 use ckpt_schema::report::{FileResult, ReasonCode};
 
 use crate::error::Error;
-use crate::model::item::ItemOutcome;
-use crate::model::reason::ItemReason;
+use crate::model::item::{Item, ItemOutcome, ItemReason};
 
 use super::found::Found;
 
@@ -90,5 +89,62 @@ impl From<ItemFailure> for ItemOutcome {
                 reason: Some(ItemReason::new(ReasonCode::Failed, reason)),
             },
         }
+    }
+}
+
+/// Returns how it went with an item: as planned if nothing was tried, else whether it changed. `unsynced` says why what changed
+/// may be lost.
+pub(super) fn outcome(
+    item: &Item,
+    tried: Option<ItemResult<bool>>,
+    unsynced: Option<&ItemReason>,
+) -> ItemOutcome {
+    match tried {
+        None => ItemOutcome {
+            result: item.result,
+            reason: item.reason.clone(),
+        },
+        Some(Err(failure)) => failure.into(),
+        Some(Ok(is_changed)) => ItemOutcome {
+            result: FileResult::Done,
+            reason: unsynced.filter(|_| is_changed).cloned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ckpt_schema::report::FileAction;
+
+    use super::*;
+    use crate::model::path::WorkspacePath;
+
+    #[test]
+    fn only_what_changed_may_be_lost_in_a_power_cut() {
+        let item = Item {
+            path: WorkspacePath::new("a").expect("legal"),
+            expected: None,
+            target: None,
+            goal: None,
+            action: FileAction::Keep,
+            result: FileResult::Conflict,
+            reason: Some(ItemReason::new(ReasonCode::Moved, "edited")),
+            lines: None,
+        };
+        let unsynced = ItemReason::new(ReasonCode::NotSynced, "may be lost");
+        let outcome = |tried| outcome(&item, tried, Some(&unsynced));
+        let done = |reason| ItemOutcome {
+            result: FileResult::Done,
+            reason,
+        };
+        assert_eq!(outcome(Some(Ok(true))), done(Some(unsynced.clone())));
+        assert_eq!(outcome(Some(Ok(false))), done(None), "it was there before");
+        let failed = outcome(Some(Err(ItemFailure::Failed("no".to_owned()))));
+        assert_eq!(failed.result, FileResult::Failed);
+        let untried = outcome(None);
+        assert_eq!(
+            (untried.result, untried.reason),
+            (item.result, item.reason.clone())
+        );
     }
 }

@@ -2,7 +2,7 @@
 //! reads, and changes nothing.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{
@@ -10,10 +10,11 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
-use crate::objects::hash::{Hasher, ObjectKind, blob_id};
+use crate::model::entry::{Entry, EntryKind, Mode, State};
+use crate::objects::hash::{ObjectKind, blob_id, id_of_reader};
 
 use super::sys::{self, SysResult};
+use crate::fs::system;
 
 /// What was found at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +77,7 @@ pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<(Found, 
         FileType::RegularFile => look_at_file(directory, name)?,
         FileType::Symlink => look_at_link(directory, name)?,
         FileType::Directory => {
-            let permissions = Mode::directory(stat.st_mode).permissions();
+            let permissions = Mode::directory(system::mode(&stat)).permissions();
             Found::Directory {
                 permissions,
                 empty: is_empty(directory, name)?,
@@ -112,8 +113,9 @@ fn look_at_file(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<Found> {
         return Ok(Found::Changing);
     };
     let size = u64::try_from(stat.st_size).unwrap_or(0);
-    Ok(match hash_blob(File::from(file), size).map_err(errno)? {
-        Some(blob) => Found::Entry(Entry::stored(Mode::file(stat.st_mode), blob)),
+    let blob = id_of_reader(ObjectKind::Blob, size, &mut File::from(file)).map_err(errno)?;
+    Ok(match blob {
+        Some(blob) => Found::Entry(Entry::stored(Mode::file(system::mode(&stat)), blob)),
         None => Found::Changing,
     })
 }
@@ -142,33 +144,6 @@ fn is_empty(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<bool> {
         }
     }
     Ok(true)
-}
-
-/// Returns git's id of a file's bytes, or `None` if there are not exactly `size` bytes, because the file is being
-/// changed.
-fn hash_blob(mut file: File, size: u64) -> io::Result<Option<ObjectId>> {
-    let mut hash = Hasher::new(ObjectKind::Blob, size);
-    let mut buffer = vec![
-        0;
-        usize::try_from(size.saturating_add(1))
-            .unwrap_or(usize::MAX)
-            .min(1 << 16)
-    ];
-    let mut read: u64 = 0;
-    loop {
-        let count = match file.read(&mut buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => other?,
-        };
-        if count == 0 {
-            return Ok((read == size).then(|| hash.finish()));
-        }
-        read += count as u64;
-        if read > size {
-            return Ok(None);
-        }
-        hash.update(&buffer[..count]);
-    }
 }
 
 /// Returns the number of an I/O error.

@@ -1,7 +1,9 @@
 //! Whether a program has a file open to write to it, or maps it: what it goes on writing would go with the file. The kernel says
 //! so when it is asked for a lease. This module does IO.
 
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 

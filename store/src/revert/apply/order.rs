@@ -144,22 +144,25 @@ fn also_emptied(
     let wanted: HashSet<&WorkspacePath> = of_kind(true).map(|item| &item.path).collect();
     let needed: HashSet<&WorkspacePath> = of_kind(false).map(|item| &item.path).collect();
     let named: HashSet<&WorkspacePath> = removable.iter().collect();
-    let is_needed = |directory: &WorkspacePath| {
-        let mut next = Some(directory.clone());
-        while let Some(above) = next {
-            if needed.contains(&above) {
-                return true;
-            }
-            next = above.parent();
-        }
-        false
-    };
+    // One that an item expects, empty, is its to replace: an item that finds nothing there leaves it.
+    let own: HashSet<&WorkspacePath> = of_kind(false)
+        .filter(|item| kind(item.expected) == Some(EntryKind::Directory))
+        .map(|item| &item.path)
+        .collect();
     let may_go = |directory: &&WorkspacePath| {
         !wanted.contains(directory)
+            && !own.contains(directory)
             && !gaining.contains(*directory)
-            && (named.contains(directory) || !needed.is_empty() && is_needed(directory))
+            && (named.contains(directory)
+                || !needed.is_empty() && is_at_or_below(directory, &needed))
     };
     losing.iter().filter(may_go).cloned().collect()
+}
+
+/// Returns whether a path is one of these, or below one.
+fn is_at_or_below(path: &WorkspacePath, among: &HashSet<&WorkspacePath>) -> bool {
+    let mut at_or_above = std::iter::successors(Some(path.clone()), WorkspacePath::parent);
+    at_or_above.any(|path| among.contains(&path))
 }
 
 /// Cuts a sorted list of items into pieces that share a directory.

@@ -5,18 +5,17 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ckpt_schema::report::{FileResult, ReasonCode};
+use ckpt_schema::report::ReasonCode;
 use rustix::io::Errno;
 
 use crate::model::entry::Entry;
-use crate::model::item::{Item, ItemOutcome};
+use crate::model::item::{Item, ItemOutcome, ItemReason};
 use crate::model::path::WorkspacePath;
-use crate::model::reason::ItemReason;
 
 mod aside;
 
 use super::Work;
-use super::failure::{ItemFailure, ItemResult};
+use super::failure::{ItemFailure, ItemResult, outcome};
 use super::found::{Found, look};
 use super::leftover::own_name;
 use super::order::{Chunk, Order, chunks, order};
@@ -164,6 +163,15 @@ impl<'a> Attempt<'a> {
             directory: directory.as_fd(),
             name: path.name(),
             own,
+            is_taken: false,
+        }
+    }
+
+    /// The place of an item.
+    fn place_of<'p>(&self, directory: &'p OwnedFd, item: &'p Item) -> Slot<'p> {
+        Slot {
+            is_taken: item.is_taken(),
+            ..self.place(directory, &item.path)
         }
     }
 
@@ -214,7 +222,7 @@ impl<'a> Attempt<'a> {
         let act = |index: &usize| {
             let item = self.item(*index);
             let filled = self.order.gaining.contains(&item.path);
-            let place = self.place(&directory, &item.path);
+            let place = self.place_of(&directory, item);
             let removed =
                 Self::refuse(item).and_then(|()| self.writer.remove(&place, item.expected, filled));
             (*index, removed.map(|change| self.note(*index, change)))
@@ -416,7 +424,7 @@ impl<'a> Attempt<'a> {
         let emptied = self.order.losing.contains(&item.path);
         let target = self.target(item);
         self.writer.prepare(
-            &self.place(directory, &item.path),
+            &self.place_of(directory, item),
             item.expected,
             target,
             emptied,
@@ -448,7 +456,7 @@ impl<'a> Attempt<'a> {
         }
         let act = |index: &usize| {
             let item = self.item(*index);
-            let place = self.place(&ready.directory, &item.path);
+            let place = self.place_of(&ready.directory, item);
             let finished = self.writer.finish(&place, item.expected, self.target(item));
             (*index, finished.map(|change| self.note(*index, change)))
         };
@@ -460,7 +468,7 @@ impl<'a> Attempt<'a> {
         for index in &ready.chunk.items {
             let item = self.item(*index);
             self.writer
-                .drop_prepared(&self.place(&ready.directory, &item.path), self.target(item));
+                .drop_prepared(&self.place_of(&ready.directory, item), self.target(item));
         }
         self.all(&ready.chunk, &Err(failure.clone()))
     }
@@ -509,15 +517,7 @@ impl<'a> Attempt<'a> {
         if changed.len() > SYNC_EACH || !self.writer.sync_each && !changed.is_empty() {
             return alongside(sync_all, meanwhile);
         }
-        let each = || {
-            for path in changed.iter() {
-                if let Descent::Directory(directory, _) = self.root.descend(path.as_ref())? {
-                    sys::sync_directory(directory.as_fd())?;
-                }
-            }
-            Ok(())
-        };
-        let synced = match each() {
+        let synced = match self.sync_each(&changed) {
             // What the disk refused once is not asked again: the second answer would be that all is well.
             Err(error @ (Errno::IO | Errno::NOSPC | Errno::DQUOT)) => Err(error),
             // A directory that may not be read cannot be synced by itself, nor one for which no file can be opened.
@@ -525,6 +525,16 @@ impl<'a> Attempt<'a> {
             Ok(()) => Ok(()),
         };
         (synced, meanwhile())
+    }
+
+    /// Syncs directories one by one, up to the first that cannot be synced.
+    fn sync_each(&self, directories: &BTreeSet<Option<WorkspacePath>>) -> SysResult<()> {
+        for path in directories {
+            if let Descent::Directory(directory, _) = self.root.descend(path.as_ref())? {
+                sys::sync_directory(directory.as_fd())?;
+            }
+        }
+        Ok(())
     }
 
     /// What was put into its place is there, synced or not.
@@ -538,21 +548,9 @@ impl<'a> Attempt<'a> {
                 format!("done, but a power cut may undo it, because it cannot be synced: {error}");
             ItemReason::new(ReasonCode::NotSynced, text)
         });
-        let done = |(item, result): (&Item, Option<ItemResult<bool>>)| match result {
-            None => ItemOutcome {
-                result: item.result,
-                reason: item.reason.clone(),
-            },
-            Some(Err(failure)) => failure.into(),
-            Some(Ok(false)) => ItemOutcome {
-                result: FileResult::Done,
-                reason: None,
-            },
-            Some(Ok(true)) => ItemOutcome {
-                result: FileResult::Done,
-                reason: reason.clone(),
-            },
-        };
-        self.work.items.iter().zip(results).map(done).collect()
+        let results = self.work.items.iter().zip(results);
+        results
+            .map(|(item, result)| outcome(item, result, reason.as_ref()))
+            .collect()
     }
 }

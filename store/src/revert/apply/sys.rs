@@ -6,11 +6,12 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RawMode, Uid};
-use rustix::fs::{chownat, fchmod, fstat, fsync, linkat, openat, renameat, statat, unlinkat};
+use rustix::fs::{chownat, fchmod, fstat, linkat, openat, renameat, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::writer::Slot;
+use crate::fs::system::full_sync;
 
 /// What a system call gives.
 pub(in crate::revert) type SysResult<T> = Result<T, Errno>;
@@ -213,7 +214,7 @@ pub(super) fn set_permissions(
 /// Syncs a directory's names.
 pub(in crate::revert) fn sync_directory(directory: BorrowedFd<'_>) -> SysResult<()> {
     let readable = open_readable(directory, b".")?;
-    retry_on_intr(|| fsync(&readable))
+    retry_on_intr(|| full_sync(&readable))
 }
 
 /// Syncs all that was written to the file system of the root.
@@ -225,7 +226,7 @@ pub(super) fn sync_all(root: BorrowedFd<'_>) -> SysResult<()> {
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     {
         rustix::fs::sync();
-        retry_on_intr(|| fsync(root))
+        retry_on_intr(|| full_sync(root))
     }
 }
 

@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{AtFlags, Gid, Mode as OpenMode, OFlags, RawMode, Stat, Uid};
-use rustix::fs::{fchmod, fchown, fstat, fsync, mkdirat, openat, statat, symlinkat};
+use rustix::fs::{fchmod, fchown, fstat, mkdirat, openat, statat, symlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
+use crate::fs::system::full_sync;
 use crate::model::entry::{Entry, EntryKind};
 
 use super::failure::{ItemFailure, ItemResult};
@@ -59,7 +60,7 @@ impl ItemWriter<'_> {
             return Ok(());
         }
         // All of it is written, and whether the disk has it is not known.
-        retry_on_intr(|| fsync(&file))
+        retry_on_intr(|| full_sync(&file))
             .map_err(|error| ItemFailure::of("cannot be synced", error).into_failure())
     }
 

@@ -17,10 +17,11 @@
 use std::io::Write;
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{Stat, fchmod, fsync};
+use rustix::fs::{Stat, fchmod};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::Result;
+use crate::fs::system::full_sync;
 use crate::model::entry::{Entry, EntryKind, ObjectId, State};
 
 use super::failure::{ItemFailure, ItemResult};
@@ -52,6 +53,8 @@ pub(super) struct Slot<'a> {
     pub(super) name: &'a [u8],
     /// The name of the temporary file next to it, which this operation uses for this item and for nothing else.
     pub(super) own: Vec<u8>,
+    /// Whether what stands there goes though a program has it open to write.
+    pub(super) is_taken: bool,
 }
 
 impl Slot<'_> {
@@ -61,12 +64,12 @@ impl Slot<'_> {
     }
 }
 
-/// What was done to an item.
+/// How an item was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemChange {
-    /// Nothing.
+    /// It was as planned already.
     Nothing,
-    /// All that was planned.
+    /// As planned.
     Done,
     /// The same, but what was there still stands at the place's own name: nobody can say whether a program has it open to write.
     Aside,
@@ -118,7 +121,7 @@ impl ItemWriter<'_> {
         which: AsideLook,
     ) -> ItemResult<ItemChange> {
         // Held until it is gone.
-        let lease = self.lease_on(place.directory, &place.own, expected);
+        let lease = self.lease_on(place, &place.own, expected);
         let failure = match look(place.directory, &place.own) {
             _ if matches!(lease, Lease::Busy) => in_use(),
             Ok((found, _)) if found.is(expected) => {
@@ -266,7 +269,7 @@ impl ItemWriter<'_> {
         retry_on_intr(|| fchmod(&file, permissions(target)))
             .map_err(|error| ItemFailure::of(what, error))?;
         if self.sync_each
-            && let Err(error) = retry_on_intr(|| fsync(&file))
+            && let Err(error) = retry_on_intr(|| full_sync(&file))
         {
             // What failed is as it was.
             let _ = retry_on_intr(|| fchmod(&file, permissions(expected)));
@@ -345,7 +348,7 @@ impl ItemWriter<'_> {
         expected: State,
         target: Entry,
     ) -> ItemResult<ItemChange> {
-        let lease = self.lease_on(place.directory, place.name, expected);
+        let lease = self.lease_on(place, place.name, expected);
         let is_kept = matches!(lease, Lease::Unknown) && is_file(expected);
         let goes_first = is_directory(expected) || is_directory(Some(target));
         let checked = match look(place.directory, place.name) {
@@ -389,12 +392,15 @@ impl ItemWriter<'_> {
         })
     }
 
-    /// Only a file is written to by who has it open.
-    fn lease_on(&self, directory: BorrowedFd<'_>, name: &[u8], expected: State) -> Lease {
-        if self.leases && is_file(expected) {
-            lease::take(directory, name)
-        } else {
-            Lease::Unknown
+    /// Only a file is written to by who has it open. One that is taken from its program stays aside for a little while, as where
+    /// the kernel does not say: what is written to it just then is not lost.
+    fn lease_on(&self, place: &Slot<'_>, name: &[u8], expected: State) -> Lease {
+        if !self.leases || !is_file(expected) {
+            return Lease::Unknown;
+        }
+        match lease::take(place.directory, name) {
+            Lease::Busy if place.is_taken => Lease::Unknown,
+            lease => lease,
         }
     }
 

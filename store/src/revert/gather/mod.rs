@@ -5,7 +5,6 @@ mod past;
 pub(in crate::revert) mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
 
 use rusqlite::Connection;
 
@@ -19,7 +18,7 @@ use crate::model::entry::State;
 use crate::model::gap::{Gap, GapReason};
 use crate::model::path::WorkspacePath;
 use crate::model::request::Unclear;
-use crate::sessions::{self, ChainOperation, LiveChange, StepGap};
+use crate::sessions::{self, ChainOperation, LiveChange, MessageSpan, StepGap};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place};
@@ -142,7 +141,7 @@ fn unprotected(
 ) -> Result<Vec<(String, String)>> {
     let mut steps = Vec::new();
     for messages in messages_of(scopes) {
-        let of_these = sessions::unprotected_steps(connection, &movement.session.id, &messages)?;
+        let of_these = sessions::unprotected_steps(connection, &movement.session.id, messages)?;
         steps.extend(of_these);
     }
     Ok(steps)
@@ -249,7 +248,7 @@ fn unread(
     };
     let mut gaps = Vec::new();
     for messages in messages_of(scopes) {
-        let of_these = sessions::gaps_around_steps(connection, &movement.session.id, &messages)?;
+        let of_these = sessions::gaps_around_steps(connection, &movement.session.id, messages)?;
         gaps.extend(of_these);
     }
     gaps.retain(|around| is_unread_directory(&around.gap) && is_uncertain(around));
@@ -266,7 +265,7 @@ fn is_unread_directory(gap: &Gap) -> bool {
 
 /// Returns the messages, by their places in the order, that scopes ask to be undone: all from the first on, and each that stands
 /// alone before it. A step alone is no message.
-fn messages_of(scopes: &[RevertScope]) -> Vec<RangeInclusive<i64>> {
+fn messages_of(scopes: &[RevertScope]) -> Vec<MessageSpan> {
     let seqs = |of: fn(&RevertScope) -> Option<i64>| scopes.iter().filter_map(of);
     let first = seqs(|scope| match scope {
         RevertScope::From { seq, .. } => Some(*seq),
@@ -279,6 +278,6 @@ fn messages_of(scopes: &[RevertScope]) -> Vec<RangeInclusive<i64>> {
     })
     .filter(|seq| first.is_none_or(|first| *seq < first))
     .collect();
-    let alone = alone.into_iter().map(|seq| seq..=seq);
-    alone.chain(first.map(|first| first..=i64::MAX)).collect()
+    let alone = alone.into_iter().map(MessageSpan::only);
+    alone.chain(first.map(MessageSpan::from)).collect()
 }

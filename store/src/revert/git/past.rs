@@ -65,14 +65,10 @@ impl GitSide<'_> {
             None => Vec::new(),
         };
         let windows = windows(&line, &refs);
-        let is_asked = |span: &StepSpan| {
-            let end = span.finished_at.unwrap_or(Milliseconds::MAX);
-            let overlaps = |(from, to): &(Milliseconds, Milliseconds)| {
-                span.started_at <= to.saturating_add(1000) && end >= from.saturating_sub(1000)
-            };
-            windows.iter().any(overlaps)
-        };
-        let workers = self.workers(spans.into_iter().filter(is_asked))?;
+        let spans = spans
+            .into_iter()
+            .filter(|span| is_during((span.started_at, span.finished_at), &windows));
+        let workers = self.workers(spans)?;
         let changes = claims::changes(&line, &workers, &refs.head, since);
         let is_before = |one: &str, other: &str| commits::is_before(repository, one, other);
         let claimed = |(name, log): (&String, &Vec<RefMove>)| {
@@ -188,20 +184,43 @@ impl GitPast {
         let on_head = self.on_head(now);
         let goals = self.branch_goals(repository);
         let others = goals.iter().filter(|(name, _)| !on_head.contains(name));
-        let at = |commit: Option<&str>| commit.map_or("nothing", short).to_owned();
-        let sentence = |(name, goal): (&String, &BranchGoal)| {
-            let (to, end) = match goal {
-                BranchGoal::Back(to) => (to, "and it stays; `--git` moves it back".to_owned()),
-                BranchGoal::Left(to, reason) => (to, format!("and it stays: {reason}")),
-                BranchGoal::Made => return None,
-            };
-            let (from, to) = (at(to.as_deref()), at(repository.value_of(name).as_deref()));
-            let name = plain(name).to_owned();
-            let text = format!("`{name}` was moved from {from} to {to} since, {end}");
-            Some(Note::about(NoteCode::BranchMoved, text, vec![name]))
+        let note = |(name, goal): (&String, &BranchGoal)| {
+            branch_stays(plain(name), goal, repository.value_of(name).as_deref())
         };
-        others.filter_map(sentence).collect()
+        others.filter_map(note).collect()
     }
+}
+
+/// Returns the note on a branch that is at `now` and stays there, unless the agent made it.
+fn branch_stays(name: &str, goal: &BranchGoal, now: Option<&str>) -> Option<Note> {
+    let (before, end) = match goal {
+        BranchGoal::Back(before) => (before, "and it stays; `--git` moves it back".to_owned()),
+        BranchGoal::Left(before, reason) => (before, format!("and it stays: {reason}")),
+        BranchGoal::Made => return None,
+    };
+    let (from, to) = (commit_name(before.as_deref()), commit_name(now));
+    let text = format!("`{name}` was moved from {from} to {to} since, {end}");
+    Some(Note::about(
+        NoteCode::BranchMoved,
+        text,
+        vec![name.to_owned()],
+    ))
+}
+
+/// Returns what people call a commit, or the absence of one.
+fn commit_name(commit: Option<&str>) -> &str {
+    commit.map_or("nothing", short)
+}
+
+/// Returns whether a step was at work in one of these windows of time. A reflog has whole seconds, so one more counts at each end.
+fn is_during(
+    (start, end): (Milliseconds, Option<Milliseconds>),
+    windows: &[(Milliseconds, Milliseconds)],
+) -> bool {
+    let end = end.unwrap_or(Milliseconds::MAX);
+    windows
+        .iter()
+        .any(|(from, to)| start <= to.saturating_add(1000) && end >= from.saturating_sub(1000))
 }
 
 /// The times at which something happened to git's state that may be a step's.
@@ -295,13 +314,10 @@ fn gone_note(gone: Vec<(String, Option<String>)>) -> Option<Note> {
     if gone.is_empty() {
         return None;
     }
-    let was = |(name, commit): &(String, Option<String>)| {
-        format!(
-            "`{name}` (was {})",
-            commit.as_deref().map_or("nothing", short)
-        )
-    };
-    let names = named("branch", "branches", gone.iter().map(was).collect());
+    let names = gone
+        .iter()
+        .map(|(name, commit)| format!("`{name}` (was {})", commit_name(commit.as_deref())));
+    let names = named("branch", "branches", names.collect());
     let text = format!("{names} gone since: no revert makes it again");
     let about = gone.into_iter().map(|(name, _)| name).collect();
     Some(Note::about(NoteCode::BranchGone, text, about))
@@ -338,4 +354,50 @@ fn named(one: &str, many: &str, names: Vec<String>) -> String {
     const NAMED: usize = 5;
     let what = if names.len() == 1 { one } else { many };
     format!("{what} {}", first_of(names.into_iter(), NAMED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_at_work_in_a_window_up_to_a_second_away() {
+        let windows = [(10_000, 11_000)];
+        assert!(
+            is_during((0, Some(9_000)), &windows),
+            "it ended in the second before"
+        );
+        assert!(!is_during((0, Some(8_999)), &windows));
+        assert!(
+            is_during((12_000, None), &windows),
+            "it began in the second after"
+        );
+        assert!(!is_during((12_001, None), &windows));
+        assert!(is_during((0, None), &windows), "it is still open");
+        assert!(!is_during((0, None), &[]), "nothing happened");
+    }
+
+    #[test]
+    fn a_branch_that_stays_is_named_with_its_way_and_the_reason() {
+        let text =
+            |goal: &BranchGoal, now| branch_stays("topic", goal, now).map(|note| note.text());
+        let before = Some("1111111111".to_owned());
+        let back = BranchGoal::Back(before.clone());
+        let expected = format!(
+            "`topic` was moved from {} to nothing since, and it stays; `--git` moves it back",
+            short("1111111111")
+        );
+        assert_eq!(text(&back, None), Some(expected));
+        let left = BranchGoal::Left(None, "others moved it".to_owned());
+        let expected = format!(
+            "`topic` was moved from nothing to {} since, and it stays: others moved it",
+            short("2222222222")
+        );
+        assert_eq!(text(&left, Some("2222222222")), Some(expected));
+        assert_eq!(
+            text(&BranchGoal::Made, None),
+            None,
+            "nothing else names its commits"
+        );
+    }
 }

@@ -105,11 +105,21 @@ pub(crate) fn moves(
     since: Milliseconds,
 ) -> Vec<RefMove> {
     let path = folder.join("logs").join(name);
-    let Some(times) = FileTimes::of(&path).filter(|times| times.written / 1000 >= since / 1000)
-    else {
+    let times = FileTimes::of(&path);
+    times.map_or_else(Vec::new, |times| moves_in(location, &path, times, since))
+}
+
+/// The same of a reflog that was looked at.
+pub(super) fn moves_in(
+    location: &Location,
+    path: &Path,
+    times: FileTimes,
+    since: Milliseconds,
+) -> Vec<RefMove> {
+    if times.written / 1000 < since / 1000 {
         return Vec::new();
-    };
-    let text = read_small(&path, SMALL, OFlags::NOFOLLOW).unwrap_or_default();
+    }
+    let text = read_small(path, SMALL, OFlags::NOFOLLOW).unwrap_or_default();
     let lines: Vec<&[u8]> = text
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())

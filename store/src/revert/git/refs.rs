@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::reflog::{self, Moment, RefMove};
+use super::reflog::{self, FileTimes, Moment, RefMove};
 use super::removed::{self, Removed};
 use super::repository::{Repository, is_branch};
 use crate::model::Milliseconds;
@@ -48,7 +48,11 @@ impl Refs {
             });
             logs.filter(|(_, log)| !log.is_empty()).collect()
         };
-        let head = reflog::moves(location, &location.directory, "HEAD", since);
+        let path = location.directory.join("logs/HEAD");
+        let log_of_head = FileTimes::of(&path);
+        let head = log_of_head.map_or_else(Vec::new, |times| {
+            reflog::moves_in(location, &path, times, since)
+        });
         let own: BTreeSet<MoveKey> = head.iter().map(identity).collect();
         let elsewhere = repository
             .elsewhere()
@@ -61,10 +65,9 @@ impl Refs {
         branches.retain(|name, _| is_branch(name));
         let has_log = |name: &str| location.common.join("logs").join(name).exists();
         // With HEAD's reflog there are those of the branches.
-        let has_logs = !head.is_empty() || location.directory.join("logs/HEAD").exists();
-        let mut unlogged = match has_logs {
-            true => Vec::new(),
-            false => written_since(&location.common, "refs/heads", since).files,
+        let mut unlogged = match log_of_head {
+            Some(_) => Vec::new(),
+            None => written_since(&location.common, "refs/heads", since).files,
         };
         unlogged.retain(|(name, _)| is_branch(name) && !has_log(name));
         let tags = written_since(&location.common, "refs/tags", since);
@@ -111,7 +114,7 @@ fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Written {
     let mut looked_at = 0;
     while let Some(folder) = folders.pop() {
         if folder.starts_with("refs/tags") {
-            let changed_at = removed::changed_at(&above.join(&folder));
+            let changed_at = removed::changed_in_old(&above.join(&folder), since);
             found.folders.extend(changed_at);
         }
         let entries = std::fs::read_dir(above.join(&folder)).into_iter().flatten();

@@ -4,6 +4,7 @@
 //! log in which nothing was written then. `git gc` leaves the same, so what its own traces explain is not called removed. Only
 //! the last removal is seen, and none that something else was written over.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -62,13 +63,14 @@ impl Removed {
 fn stash_removed_at(repository: &Repository, since: Milliseconds) -> Option<Milliseconds> {
     let common = &repository.location.common;
     let logs = common.join("logs/refs");
+    let logs_at = changed_at(&logs)?;
     if let Some(at) = reflog::written_at(&logs.join("stash")) {
         return (at >= since)
             .then(|| rewritten_at(repository, common, "refs/stash"))
             .flatten();
     }
     // With the last entry, the ref and its log go, one right after the other.
-    let at = changed_at(&logs).filter(|at| *at >= since)?;
+    let at = Some(logs_at).filter(|at| *at >= since)?;
     let ref_at = changed_at(&common.join("refs"))?;
     (is_together(at, ref_at) && !has_child_born_at(&logs, at)).then_some(at)
 }
@@ -125,9 +127,19 @@ fn has_child_born_at(folder: &Path, at: Milliseconds) -> bool {
     born.any(|born| (born - at).abs() <= TICK)
 }
 
-/// Returns when the names in a directory last changed.
-pub(super) fn changed_at(folder: &Path) -> Option<Milliseconds> {
+/// Returns when the names in a directory of tags last changed. In one that was made since a moment stood no tag of before.
+pub(super) fn changed_in_old(folder: &Path, since: Milliseconds) -> Option<Milliseconds> {
     let found = folder.symlink_metadata().ok()?;
+    let is_new = reflog::born(&found).is_some_and(|born| born + TICK >= since);
+    if is_new { None } else { names_changed(&found) }
+}
+
+/// Returns when the names in a directory last changed.
+fn changed_at(folder: &Path) -> Option<Milliseconds> {
+    names_changed(&folder.symlink_metadata().ok()?)
+}
+
+fn names_changed(found: &Metadata) -> Option<Milliseconds> {
     found
         .is_dir()
         .then(|| found.mtime() * 1000 + found.mtime_nsec() / 1_000_000)

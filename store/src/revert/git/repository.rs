@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 use crate::git::index::{self, Meaning, Staged};
 use crate::git::objects::UserObjects;
 use crate::git::tracked::LARGEST;
-use crate::git::{Location, SMALL, config, read_small, split_index, state};
+use crate::git::{Location, SMALL, config, read_small, state};
 use crate::model::git_item::{GitItem, plain};
 use crate::model::hex::Hex;
 
@@ -81,7 +81,7 @@ impl Repository {
         let own = index::meaning(index, self.id_length)?;
         let joined = self
             .shared(&own)
-            .and_then(|shared| split_index::join(&own, shared, self.id_length));
+            .and_then(|shared| index::join_split(&own, shared, self.id_length));
         Some(joined.unwrap_or(own))
     }
 

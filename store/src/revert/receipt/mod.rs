@@ -23,7 +23,7 @@ use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::request::Unclear;
 use crate::sessions::{self, ChangeSince, LiveChange, OperationRow};
-use crate::snapshot::{Gap, Snapshot, Snapshots, is_below};
+use crate::snapshot::{Gap, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 use reason::{Actor, KnownPath, LaterChange, implied};
@@ -135,16 +135,18 @@ pub(super) fn in_words(receipt: &Receipt) -> Option<String> {
 
 /// Returns what the row of an operation says of a comparison that was made later, by the process that finished it.
 pub(super) fn told_later(compared: &Result<Option<Receipt>>) -> Option<Note> {
-    let note = |receipt: &Receipt| {
-        let text = format!("finished later; {}", in_words(receipt)?);
-        let about = receipt.differences.iter();
-        let about = about.map(|difference| difference.path.path.clone());
-        Some(Note::about(NoteCode::Differs, text, about.collect()))
-    };
     match compared {
-        Ok(receipt) => receipt.as_ref().and_then(note),
+        Ok(receipt) => receipt.as_ref().and_then(finished_later),
         Err(error) => Some(super::warnings::not_compared(error)),
     }
+}
+
+/// Returns the note that names what differs, if anything does.
+fn finished_later(receipt: &Receipt) -> Option<Note> {
+    let text = format!("finished later; {}", in_words(receipt)?);
+    let about = receipt.differences.iter();
+    let about = about.map(|difference| difference.path.path.clone());
+    Some(Note::about(NoteCode::Differs, text, about.collect()))
 }
 
 /// Compares what an operation left, as `after` saw it, with where it went. What is only planned counts as done, so that a dry run
@@ -219,7 +221,7 @@ impl ReceiptComparison<'_> {
         };
         let difference = |path: WorkspacePath| {
             let reason = KnownPath {
-                is_in_gap: is_in_gap(&unseen.gaps, &path),
+                is_in_gap: unseen.gaps.iter().any(|gap| gap.covers(&path)),
                 is_hidden: unseen.hidden.contains(&path),
                 was_moved: unseen.moved.contains(&path),
                 ..known(&path)
@@ -303,17 +305,9 @@ impl ReceiptComparison<'_> {
         &self,
         differing: &BTreeMap<WorkspacePath, Change>,
     ) -> Result<BTreeSet<WorkspacePath>> {
-        let empty = |side: fn(&Change) -> State, other: fn(&Change) -> State| {
-            let is_empty = move |change: &&Change| {
-                side(change).is_some_and(|entry| entry.is_empty_directory())
-                    && other(change).is_none()
-            };
-            let paths = differing.values().filter(is_empty);
-            paths.map(|change| change.path.clone()).collect::<Vec<_>>()
-        };
-        let old: fn(&Change) -> State = |change| change.old;
-        let new: fn(&Change) -> State = |change| change.new;
-        let (went, came) = (empty(old, new), empty(new, old));
+        let changes = || differing.values();
+        let went = empty_directories(changes().map(|change| (change, change.old, change.new)));
+        let came = empty_directories(changes().map(|change| (change, change.new, change.old)));
         let filled_now = self
             .snapshots
             .are_directories(&self.after.snapshot, &went)?;
@@ -502,6 +496,16 @@ struct UnseenChange {
     moved: BTreeSet<WorkspacePath>,
 }
 
+/// Returns the paths that are an empty directory on one side and nothing on the other.
+fn empty_directories<'c>(
+    changes: impl Iterator<Item = (&'c Change, State, State)>,
+) -> Vec<WorkspacePath> {
+    let empty = changes.filter(|(_, side, other)| {
+        side.is_some_and(|entry| entry.is_empty_directory()) && other.is_none()
+    });
+    empty.map(|(change, ..)| change.path.clone()).collect()
+}
+
 fn is_of_folder(change: &Change) -> bool {
     let is_folder = |state: &State| state.as_ref().is_none_or(Entry::is_empty_directory);
     is_folder(&change.old) && is_folder(&change.new)
@@ -517,9 +521,4 @@ fn change(item: &Item, then: State) -> Change {
         old: then,
         new: item.target,
     }
-}
-
-fn is_in_gap(gaps: &[Gap], path: &WorkspacePath) -> bool {
-    gaps.iter()
-        .any(|gap| path.as_bytes() == gap.path || is_below(path.as_bytes(), &gap.path))
 }

@@ -143,7 +143,7 @@ pub(super) fn implied(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::reason::ItemReason;
+    use crate::model::item::ItemReason;
 
     use proptest::prelude::*;
 

@@ -32,6 +32,7 @@ use uuid::Uuid;
 use super::scan::listing::Listing;
 use super::scan::overlay::{Overlay, OverlayDirectory};
 use crate::error::{Context, Result};
+use crate::fs::disk::Stamp;
 use crate::fs::leftover;
 use crate::objects::pack::read::open_sized;
 use bytes::{ByteReader, put_length, put_texts};
@@ -194,6 +195,11 @@ impl Cache {
             .binary_search_by(|start| compare(start).unwrap_or(std::cmp::Ordering::Less))
     }
 
+    /// Returns the stamp of a directory.
+    pub fn stamp(&self, path: &[u8]) -> Option<Stamp> {
+        Some(self.directory(self.find(path)?)?.stamp())
+    }
+
     /// Returns what was seen of a directory.
     pub fn listing(&self, path: &[u8]) -> Option<Listing> {
         self.directory(self.find(path)?)?.listing()
@@ -281,14 +287,16 @@ fn put(folder: &Path, name: &str, mut bytes: Vec<u8>) -> Result<()> {
 fn sweep(folder: &Path) {
     let entries = folder.read_dir().into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().into_encoded_bytes());
-    let is_temporary = |name: &Vec<u8>| {
-        let number = name
-            .strip_prefix(b"cache.")
-            .map(|rest| rest.strip_prefix(b"changes.").unwrap_or(rest));
-        number.is_some_and(|number| number.iter().all(u8::is_ascii_digit))
-    };
-    let names: Vec<Vec<u8>> = names.filter(is_temporary).collect();
+    let names: Vec<Vec<u8>> = names.filter(|name| is_unfinished(name)).collect();
     leftover::sweep(folder, names.iter().map(|name| &name[..]));
+}
+
+/// Returns whether a name is that of a cache that a process is writing, or was when it was killed.
+fn is_unfinished(name: &[u8]) -> bool {
+    let number = name
+        .strip_prefix(b"cache.")
+        .map(|rest| rest.strip_prefix(b"changes.").unwrap_or(rest));
+    number.is_some_and(|number| number.iter().all(u8::is_ascii_digit))
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
@@ -323,11 +331,26 @@ pub(super) fn sample() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fs::disk::Stamp;
     use crate::model::entry::ObjectId;
     use crate::snapshot::Snapshot;
     use crate::snapshot::rules::DirectoryView;
     use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
+
+    #[test]
+    fn a_cache_that_is_being_written_has_the_process_in_its_name() {
+        for name in ["cache.1", "cache.changes.4711"] {
+            assert!(is_unfinished(name.as_bytes()), "{name}");
+        }
+        for name in [
+            "cache",
+            "cache.changes",
+            "cache.old",
+            "lock",
+            "cache.changes.1.2",
+        ] {
+            assert!(!is_unfinished(name.as_bytes()), "{name}");
+        }
+    }
 
     fn header(text: &str) -> CacheHeader {
         CacheHeader {

@@ -67,21 +67,7 @@ impl<'a> Directory<'a> {
     /// Returns whether what it says holds until something changes: nothing in it was too young, or could not be captured for a reason
     /// that may pass without a trace.
     pub fn is_sure(&self) -> bool {
-        let is_sure = |item: CachedItem<'_>| match item.kind() {
-            Some(ItemKind::Content(_) | ItemKind::Watched(_)) => item.is_settled,
-            Some(
-                ItemKind::Directory
-                | ItemKind::Gap(
-                    GapReason::ReservedName
-                    | GapReason::TooDeep
-                    | GapReason::TooLarge
-                    | GapReason::KeptTooLarge
-                    | GapReason::Special(_),
-                ),
-            ) => true,
-            Some(ItemKind::Gap(_)) | None => false,
-        };
-        self.is_settled() && self.items().all(is_sure)
+        self.is_settled() && self.items().all(|item| item.is_sure())
     }
 
     /// Returns whether it is the store's own directory.
@@ -154,15 +140,6 @@ impl<'a> Directory<'a> {
 
     /// Returns all of it.
     pub fn listing(&self) -> Option<Listing> {
-        let item = |item: CachedItem<'_>| {
-            let kind = item.kind()?;
-            Some(ListedItem {
-                name: item.name.to_vec(),
-                stamp: item.stamp,
-                is_settled: item.is_settled,
-                kind,
-            })
-        };
         Some(Listing {
             stamp: self.stamp(),
             is_settled: self.fixed[2] & 1 != 0,
@@ -171,12 +148,44 @@ impl<'a> Directory<'a> {
             is_empty: self.fixed[2] & 2 != 0,
             rules: self.rules(),
             tree: self.tree(),
-            items: self.items().map(item).collect::<Option<_>>()?,
+            items: self
+                .items()
+                .map(|item| item.listed())
+                .collect::<Option<_>>()?,
         })
     }
 }
 
 impl CachedItem<'_> {
+    /// Returns whether it is known as long as its stamp stays: it was not too young when it was read, or cannot be captured whatever
+    /// happens.
+    fn is_sure(&self) -> bool {
+        match self.kind() {
+            Some(ItemKind::Content(_) | ItemKind::Watched(_)) => self.is_settled,
+            Some(
+                ItemKind::Directory
+                | ItemKind::Gap(
+                    GapReason::ReservedName
+                    | GapReason::TooDeep
+                    | GapReason::TooLarge
+                    | GapReason::KeptTooLarge
+                    | GapReason::Special(_),
+                ),
+            ) => true,
+            Some(ItemKind::Gap(_)) | None => false,
+        }
+    }
+
+    /// Returns all of it, or `None` if the cache is invalid.
+    fn listed(&self) -> Option<ListedItem> {
+        Some(ListedItem {
+            name: self.name.to_vec(),
+            stamp: self.stamp,
+            is_settled: self.is_settled,
+            kind: self.kind()?,
+        })
+    }
+
     /// Returns its blob, where it is a file or link that was captured.
     pub fn content(&self) -> Option<ObjectId> {
         (self.code == 0).then_some(self.id)

@@ -14,6 +14,7 @@ use super::read::{self, ReadOutcome};
 use super::walk;
 use crate::fs::beneath::{self, Anchor};
 use crate::fs::disk::Stamp;
+use crate::fs::system;
 use crate::fs::threads;
 use crate::model::FileTime;
 use crate::objects::hash;
@@ -31,6 +32,17 @@ pub(crate) struct Differences {
     pub directories: Vec<usize>,
     /// Directories whose ignore file is another one: all below has to be listed again.
     pub rules: Vec<usize>,
+}
+
+impl Differences {
+    /// Notes what became of a directory.
+    fn note(&mut self, number: usize, freshness: Freshness) {
+        match freshness {
+            Freshness::Same => {}
+            Freshness::Rules => self.rules.push(number),
+            Freshness::Changed => self.directories.push(number),
+        }
+    }
 }
 
 /// What a cache is compared with.
@@ -65,14 +77,9 @@ pub(crate) fn check(
             }
             for place in start..count.min(start + BATCH) {
                 let number = numbers.map_or(place, |numbers| numbers[place]);
-                match cache
-                    .directory(number)
-                    .map(|directory| against.compare(&directory, &mut anchor))
-                {
-                    Some(Freshness::Same) => {}
-                    Some(Freshness::Rules) => found.rules.push(number),
-                    Some(Freshness::Changed) | None => found.directories.push(number),
-                }
+                let directory = cache.directory(number);
+                let freshness = directory.map(|directory| against.compare(&directory, &mut anchor));
+                found.note(number, freshness.unwrap_or(Freshness::Changed));
             }
         }
     };
@@ -101,7 +108,7 @@ impl CacheCheck<'_> {
         let Ok(stat) = rustix::fs::fstat(&directory) else {
             return Freshness::Changed;
         };
-        let is_store = self.store == Some((stat.st_dev, stat.st_ino));
+        let is_store = self.store == Some((system::device(&stat), stat.st_ino));
         if is_store || cached.is_left_out() {
             return if is_store && cached.is_left_out() {
                 Freshness::Same

@@ -2,7 +2,7 @@
 //!
 //! What was not looked at stays where it is in the cache: after ten edits, ten listings are made and not a hundred thousand.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::listing::{ItemKind, ListedItem, Listing, ListingState};
 use crate::model::entry::ObjectId;
@@ -111,13 +111,11 @@ impl<'c> Overlay<'c> {
         }
     }
 
-    /// Returns the names of a directory's files and links that are captured.
-    pub fn contents(&self, path: &[u8]) -> HashSet<&[u8]> {
-        let mut names = HashSet::new();
+    /// Returns the names of a directory's files and links that are captured, sorted.
+    pub fn contents(&self, path: &[u8]) -> Vec<&[u8]> {
+        let mut names = Vec::new();
         if let Some(seen) = self.seen(path) {
-            seen.contents(|name, _| {
-                names.insert(name);
-            });
+            seen.contents(|name, _| names.push(name));
         }
         names
     }
@@ -164,14 +162,17 @@ impl<'c> Overlay<'c> {
 
     /// Returns whether nothing differs from the cache.
     pub fn is_same(&self) -> bool {
-        let is_same = |(path, listing): (&Vec<u8>, &Listing)| {
-            self.remembered(path).is_some_and(|old| {
-                let mut record = Vec::with_capacity(old.raw.len());
-                put_listing(&mut record, path, listing);
-                record == old.raw
-            })
-        };
+        let is_same = |(path, listing): (&Vec<u8>, &Listing)| self.is_remembered(path, listing);
         self.below.is_some() && self.gone.is_empty() && self.fresh.iter().all(is_same)
+    }
+
+    /// Returns whether the cache holds a directory, just like this.
+    fn is_remembered(&self, path: &[u8], listing: &Listing) -> bool {
+        self.remembered(path).is_some_and(|old| {
+            let mut record = Vec::with_capacity(old.raw.len());
+            put_listing(&mut record, path, listing);
+            record == old.raw
+        })
     }
 
     /// Returns every directory, by path.
@@ -260,19 +261,19 @@ impl<'c> Overlay<'c> {
         }
     }
 
+    /// Returns whether a directory lists one that was not there any more when it was to be read.
+    fn is_torn(&self, path: &[u8], listing: &Listing) -> bool {
+        let directories = listing.items.iter();
+        let mut directories = directories.filter(|item| item.kind == ItemKind::Directory);
+        directories.any(|item| !self.contains(&join(path, &item.name)))
+    }
+
     /// A directory that vanished after its name was read is looked for again the next time.
     fn distrust_torn(&mut self) {
-        let is_torn = |(path, listing): &(&Vec<u8>, &Listing)| {
-            let mut directories = listing
-                .items
-                .iter()
-                .filter(|item| item.kind == ItemKind::Directory);
-            directories.any(|item| !self.contains(&join(path, &item.name)))
-        };
         let mut torn: Vec<Vec<u8>> = self
             .fresh
             .iter()
-            .filter(is_torn)
+            .filter(|(path, listing)| self.is_torn(path, listing))
             .map(|(path, _)| path.clone())
             .collect();
         let outer = |path: &Vec<u8>| {

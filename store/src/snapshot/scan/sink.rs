@@ -77,6 +77,12 @@ impl<'a> Sink<'a> {
         Ok(self.reader.holds_stream(id, reader)? == StoredBytes::Yes)
     }
 
+    /// Returns whether nothing was added that was not stored already.
+    pub fn is_empty(&self) -> bool {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.is_none()
+    }
+
     /// Syncs what was added. Returns whether anything was.
     pub fn finish(self) -> Result<bool> {
         match self

@@ -21,6 +21,7 @@ use super::sink::Sink;
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::beneath::{self, Anchor};
 use crate::fs::disk::{self, Stamp};
+use crate::fs::system;
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
 use crate::model::path::{join, parent};
@@ -210,7 +211,7 @@ impl Walk<'_> {
         };
         let stat = rustix::fs::fstat(&directory).map_err(ours)?;
         let stamp = Stamp::of(&stat);
-        if self.store == Some((stat.st_dev, stat.st_ino)) {
+        if self.store == Some((system::device(&stat), stat.st_ino)) {
             return Ok(Some(Listing::unread(
                 Stamp::default(),
                 view,

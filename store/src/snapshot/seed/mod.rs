@@ -20,6 +20,7 @@ use crate::fs::disk::Stamp;
 use crate::git::index::{IndexEntry, IndexStat};
 use crate::git::tracked::Tracked;
 use crate::git::{Location, excludes};
+use crate::model::FileTime;
 use crate::model::entry::ObjectId;
 use crate::objects::Objects;
 use crate::objects::pack::read::PackFile;
@@ -99,25 +100,28 @@ impl<'a> Seeds<'a> {
 
 /// Whether an index entry was made of a file with this stamp. The index keeps the low 32 bits of each number.
 fn is_same(entry: &IndexStat, stamp: &Stamp) -> bool {
-    let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
-    let time = |nanoseconds: i64| {
-        let (seconds, rest) = (
-            nanoseconds.div_euclid(SECOND),
-            nanoseconds.rem_euclid(SECOND),
-        );
-        (low(seconds.cast_unsigned()), low(rest.cast_unsigned()))
-    };
     let mode = if stamp.mode & 0o100 == 0 {
         0o100_644
     } else {
         0o100_755
     };
-    entry.mtime == time(stamp.mtime)
-        && entry.ctime == time(stamp.ctime)
+    entry.mtime == index_time(stamp.mtime)
+        && entry.ctime == index_time(stamp.ctime)
         && entry.inode == low(stamp.inode)
         && entry.size == low(stamp.size)
         && stamp.file_type() == 0o100_000
         && entry.mode == mode
+}
+
+/// Returns the low 32 bits of a number.
+fn low(number: u64) -> u32 {
+    u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default()
+}
+
+/// Returns a time as the index has it: seconds and nanoseconds.
+fn index_time(time: FileTime) -> (u32, u32) {
+    let (seconds, rest) = (time.div_euclid(SECOND), time.rem_euclid(SECOND));
+    (low(seconds.cast_unsigned()), low(rest.cast_unsigned()))
 }
 
 /// Whether a later change of the file must show in its times. Where these are whole seconds, two of them have to lie between.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use super::SnapshotBuilder;
 use crate::error::Context;
 use crate::fs::layout;
+use crate::fs::system;
 use crate::hints::{Answer, ChangedPlaces, Question, WatchToken, WatcherClient};
 use crate::model::path::parent;
 use crate::snapshot::cache::Cache;
@@ -68,15 +69,7 @@ impl Hint {
 
     /// Compares what a look at everything found with what was said: a change of which nobody told means that more may be missed.
     pub fn judge(&self, scene: &SnapshotBuilder<'_>, cache: &Cache, differences: &Differences) {
-        let found = || differences.directories.iter().chain(&differences.rules);
-        let is_missed = |answer: &Answer| {
-            answer.places.as_ref().is_some_and(|places| {
-                let mut told = numbers_of(cache, places);
-                told.extend(unsure(cache));
-                found().any(|number| !told.contains(number))
-            })
-        };
-        if !is_missed(&self.answer) {
+        if !is_too_little(&self.answer, cache, differences) {
             return;
         }
         // It may have changed since the question.
@@ -84,7 +77,7 @@ impl Hint {
             .zip(scene.question(self.old.clone()))
             .and_then(|(watcher, question)| watcher.ask(&question));
         self.missed
-            .set(again.is_some_and(|again| is_missed(&again)));
+            .set(again.is_some_and(|again| is_too_little(&again, cache, differences)));
     }
 
     /// Returns whether the watcher said too little.
@@ -117,7 +110,7 @@ impl SnapshotBuilder<'_> {
     fn question(&self, token: Option<WatchToken>) -> Option<Question<'_>> {
         let stat = rustix::fs::fstat(self.root.as_fd()).ok()?;
         Some(Question {
-            identity: (stat.st_dev, stat.st_ino),
+            identity: (system::device(&stat), stat.st_ino),
             token,
             root: self.request.root.as_os_str().as_bytes(),
         })
@@ -150,5 +143,15 @@ fn unsure(cache: &Cache) -> impl Iterator<Item = usize> + '_ {
         cache
             .directory(*number)
             .is_none_or(|directory| !directory.is_sure())
+    })
+}
+
+/// Returns whether an answer leaves out a directory that differs, and that the cache was sure of.
+fn is_too_little(answer: &Answer, cache: &Cache, differences: &Differences) -> bool {
+    let mut found = differences.directories.iter().chain(&differences.rules);
+    answer.places.as_ref().is_some_and(|places| {
+        let mut told = numbers_of(cache, places);
+        told.extend(unsure(cache));
+        found.any(|number| !told.contains(number))
     })
 }

@@ -17,8 +17,10 @@ pub(super) struct UserIndex<'l> {
     stamp: Option<(Stamp, bool)>,
     /// The id of its bytes, or `None` if there is no readable index.
     pub blob: Option<ObjectId>,
-    /// Whether it is another one than the cache knows.
+    /// Whether it says something else than the one that the cache knows.
     pub is_new: bool,
+    /// Whether its stamp is another one than the cache knows, or can be trusted by now.
+    pub is_restamped: bool,
 }
 
 impl<'l> UserIndex<'l> {
@@ -36,6 +38,7 @@ impl<'l> UserIndex<'l> {
                 stamp,
                 blob: Some(blob),
                 is_new: false,
+                is_restamped: false,
             };
         }
         let tracked = location.map(Tracked::read).unwrap_or_default();
@@ -43,15 +46,14 @@ impl<'l> UserIndex<'l> {
         let stamp = stamp
             .filter(|_| blob.is_some())
             .map(|stamp| (stamp, stamp.is_settled(now, 0)));
-        let is_new = cache.is_none()
-            || old.map(|(_, _, blob)| blob) != blob
-            || old.map(|(stamp, _, _)| stamp) != stamp.map(|(stamp, _)| stamp);
         Self {
             location,
             tracked: tracked.into(),
             stamp,
             blob,
-            is_new,
+            // Of the same bytes, what is tracked need not be asked again, nor anything be stored.
+            is_new: cache.is_none() || old.map(|(_, _, blob)| blob) != blob,
+            is_restamped: old.map(|(stamp, is_settled, _)| (stamp, is_settled)) != stamp,
         }
     }
 

@@ -17,6 +17,7 @@ use std::path::Path;
 
 use super::borrowed::{self, Borrowed};
 use super::cache::{Cache, CacheHeader};
+use super::noted;
 use super::rules::Rules;
 use super::scan::assemble;
 use super::scan::sink::Sink;
@@ -25,7 +26,7 @@ use super::times::Times;
 use super::{GitState, Request, Snapshot, Taken};
 use crate::error::{Context, Result, contained};
 use crate::fs::beneath;
-use crate::fs::disk::{self, Stamp};
+use crate::fs::disk::Stamp;
 use crate::git::{Location, state};
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
@@ -33,7 +34,7 @@ use crate::objects::Objects;
 use crate::objects::hash::{self, ObjectKind};
 use hint::Hint;
 use index::UserIndex;
-pub(crate) use outer::{outer_rules, read_rules};
+pub(crate) use outer::{hides, outer_rules};
 use scan::Scanned;
 
 /// Takes a snapshot, with the stat cache in `folder`.
@@ -59,7 +60,7 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
     let missed = hint.as_ref().is_some_and(Hint::missed);
     let taken = if let Some(cache) = cache
         .as_ref()
-        .filter(|_| is_trusted && tasks.is_empty() && !index.is_new)
+        .filter(|_| is_trusted && tasks.is_empty() && !index.is_new && !index.is_restamped)
     {
         let header = cache.header.clone();
         objects.note_borrowing(!header.borrowed.is_empty());
@@ -113,7 +114,7 @@ impl<'a> SnapshotBuilder<'a> {
         Ok(Self {
             request,
             objects,
-            is_remote: disk::is_remote(root.as_fd()),
+            is_remote: crate::fs::system::is_remote(root.as_fd()),
             store: request
                 .store
                 .metadata()
@@ -249,12 +250,16 @@ impl<'a> SnapshotBuilder<'a> {
         let attributes = store(&sink, attributes.encode())?;
         let rules = store(&sink, self.rules_of(&forced, &watched).encode())?;
         store(&sink, index.new_bytes())?;
-        sink.finish()?;
         let snapshot = Snapshot {
             tree,
             attributes,
             rules,
         };
+        let known = cache.map(|cache| (cache.header.snapshot, &cache.header.gaps));
+        if known != Some((snapshot, &gaps)) && !sink.is_empty() {
+            noted::add(&sink, self.request, snapshot, &gaps)?;
+        }
+        sink.finish()?;
         let borrowed = self.borrowed(cache);
         self.objects.note_borrowing(!borrowed.is_empty());
         let header = CacheHeader {

@@ -1,17 +1,20 @@
 //! The ignore rules that stand outside the snapshot's tree, and those that are read on the way. This module does IO.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::io::Errno;
 
+use crate::error::{self, Context};
 use crate::fs::beneath::{self, Anchor};
 use crate::git::Location;
 use crate::git::config::GitConfig;
 use crate::git::excludes::{self, Excludes};
+use crate::git::tracked::Tracked;
 use crate::model::entry::ObjectId;
+use crate::model::path::WorkspacePath;
 use crate::objects::Objects;
 use crate::snapshot::Request;
 use crate::snapshot::cache::Cache;
@@ -110,15 +113,21 @@ fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
         return Vec::new();
     };
     let ends = std::iter::once(0).chain((0..scope.len()).filter(|end| scope[*end] == b'/'));
-    let read = |end| {
-        let directory = beneath::open_directory(root.as_fd(), &scope[..end]).ok()?;
-        let lines = match directory::rules_of(directory.as_fd()) {
-            Ok(rules) => rules::significant_lines(&rules?.0),
-            Err(_) => UNKNOWN_LINES.to_vec(),
-        };
-        (!lines.is_empty()).then(|| (scope[..end].to_vec(), lines))
+    let directories = ends.map(|end| &scope[..end]);
+    directories
+        .filter_map(|directory| Some((directory.to_vec(), lines_in(&root, directory)?)))
+        .collect()
+}
+
+/// Returns the lines of a directory's ignore file that matter, or `None` without any. If it cannot be read, it may ignore
+/// everything.
+fn lines_in(root: &OwnedFd, directory: &[u8]) -> Option<Vec<u8>> {
+    let directory = beneath::open_directory(root.as_fd(), directory).ok()?;
+    let lines = match directory::rules_of(directory.as_fd()) {
+        Ok(rules) => rules::significant_lines(&rules?.0),
+        Err(_) => UNKNOWN_LINES.to_vec(),
     };
-    ends.filter_map(read).collect()
+    (!lines.is_empty()).then_some(lines)
 }
 
 /// The hash of no ignore file: the next snapshot looks again.
@@ -201,4 +210,25 @@ impl<'a> UnreadRules<'a> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.clone()
     }
+}
+
+/// Returns whether a snapshot passes a path over, unless somebody names it.
+pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> error::Result<bool> {
+    let location = Location::of(request.root);
+    let root = beneath::open_root(request.root)
+        .map_err(std::io::Error::from)
+        .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
+    let (used, anchor) = (Mutex::default(), Mutex::default());
+    let outer = outer_rules(request, location.as_ref(), || None);
+    let matcher = outer.rules.matcher(|directory| {
+        // What cannot be known is looked at by itself, as what is hidden is.
+        read_rules(&root, directory, &used, &anchor)
+            .unwrap_or_else(|_| Some(UNKNOWN_LINES.to_vec()))
+    });
+    if !matcher.is_ignored(path.as_bytes()) {
+        return Ok(false);
+    }
+    // Last, because an index is as large as the work tree is, and few files are ignored.
+    let tracked = location.as_ref().map(Tracked::read).unwrap_or_default();
+    Ok(!tracked.holds(path.as_bytes(), false))
 }

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::SnapshotBuilder;
 use super::index::UserIndex;
 use super::outer::{UnreadRules, read_rules};
+use super::tasks::not_among;
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::disk::Stamp;
 use crate::fs::threads;
@@ -108,7 +109,9 @@ impl SnapshotBuilder<'_> {
         };
         let found = walk.run(tasks, threads::count())?;
         let noted = walk.times.lock().unwrap_or_else(PoisonError::into_inner);
-        let times = Times::of(&found, &noted, self.is_remote);
+        let before = cache.map(|cache| move |path: &[u8]| cache.stamp(path));
+        let before = before.as_ref().map(|before| before as _);
+        let times = Times::of(&found, &noted, before, self.now, self.is_remote);
         drop(noted);
         let (overlay, touched) = self.put_together(cache, found, &walk, &used)?;
         let seen = walk.watched;
@@ -325,7 +328,7 @@ fn missing(overlay: &Overlay<'_>, tracked: &Tracked) -> Vec<Vec<u8>> {
     let mut missing = Vec::new();
     for (directory, names) in tracked.by_directory() {
         let contents = overlay.contents(directory);
-        let names = names.into_iter().filter(|name| !contents.contains(name));
+        let names = not_among(names, contents.into_iter());
         missing.extend(names.map(|name| join(directory, name)));
     }
     missing

@@ -176,11 +176,39 @@ fn uncaptured(cache: &Cache, tracked: &Tracked) -> Vec<Vec<u8>> {
             .find(directory)
             .and_then(|number| cache.directory(number));
         let items = cached.iter().flat_map(|directory| directory.items());
-        let captured: HashSet<&[u8]> = items
-            .filter_map(|item| item.content().map(|_| item.name))
-            .collect();
-        let names = names.into_iter().filter(|name| !captured.contains(name));
-        missing.extend(names.map(|name| join(directory, name)));
+        let captured = items.filter_map(|item| item.content().map(|_| item.name));
+        missing.extend(not_among(names, captured).map(|name| join(directory, name)));
     }
     missing
+}
+
+/// Returns the names that are not among others. Both are sorted; of those that are not, too many may be returned.
+pub(super) fn not_among<'a>(
+    names: impl Iterator<Item = &'a [u8]>,
+    others: impl Iterator<Item = &'a [u8]>,
+) -> impl Iterator<Item = &'a [u8]> {
+    let mut others = others.peekable();
+    names.filter(move |name| {
+        while others.next_if(|other| other < name).is_some() {}
+        others.peek() != Some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_not_among_others_are_found_in_one_pass() {
+        let bytes = |names: &'static [&str]| names.iter().map(|name| name.as_bytes());
+        let of = |names, others| -> Vec<&[u8]> { not_among(bytes(names), bytes(others)).collect() };
+        assert_eq!(of(&["a", "b", "d"], &["b", "c"]), [b"a", b"d"]);
+        assert_eq!(
+            of(&["b", "b", "c"], &["b"]),
+            [b"c"],
+            "an unmerged path comes more than once"
+        );
+        assert_eq!(of(&["a"], &[]), [b"a"], "nothing is captured");
+        assert!(of(&[], &["a"]).is_empty());
+    }
 }

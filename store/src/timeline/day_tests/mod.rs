@@ -169,7 +169,7 @@ fn in_a_day_no_edit_of_the_persons_is_taken_without_a_tool_that_could_have_made_
 #[test]
 fn unclear_is_rare_where_agents_tell_of_their_tools() {
     let mut runner = TestRunner::deterministic();
-    let mut counts = [Count::default(); 2];
+    let mut counts = [Count::default(), Count::default()];
     for _ in 0..2_000 {
         let mut day = day(Luck::Ordinary)
             .new_tree(&mut runner)
@@ -185,14 +185,15 @@ fn unclear_is_rare_where_agents_tell_of_their_tools() {
                 };
             }
             let count = Model::play(&day).expect("the laws hold");
-            counts[at].all += count.all;
-            counts[at].unclear += count.unclear;
+            counts[at].add(count);
         }
     }
-    let share = |count: Count| count.unclear * 1000 / count.all;
-    let [telling, silent] = counts.map(share);
+    let share = |count: &Count| count.unclear * 1000 / count.all;
+    let [telling, silent] = counts.each_ref().map(share);
     assert!(
         telling < 60 && telling < silent,
         "of a thousand changes {telling} and {silent}: {counts:?}"
     );
+    let is_mostly_the_persons = |count: &Count| count.persons * 4 > count.unclear * 3;
+    assert!(counts.iter().all(is_mostly_the_persons), "{counts:?}");
 }

@@ -211,10 +211,25 @@ struct Known {
 }
 
 /// How often what was said.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Count {
     pub all: u64,
     pub unclear: u64,
+    /// Those of them that nobody but the person had written.
+    pub persons: u64,
+    /// And why they are.
+    pub by_doubt: BTreeMap<String, u64>,
+}
+
+impl Count {
+    pub fn add(&mut self, other: Self) {
+        self.all += other.all;
+        self.unclear += other.unclear;
+        self.persons += other.persons;
+        for (why, number) in other.by_doubt {
+            *self.by_doubt.entry(why).or_default() += number;
+        }
+    }
 }
 
 pub struct Model<'a> {
@@ -406,7 +421,14 @@ impl Model<'_> {
         for ((file, (at, writers)), seen) in dirty.iter().zip(&seen) {
             let verdict = evidence.judge(*seen, None);
             self.count.all += 1;
-            self.count.unclear += u64::from(matches!(verdict, Verdict::Unclear(..)));
+            if let Verdict::Unclear(_, doubt) = verdict {
+                self.count.unclear += 1;
+                let is_persons = writers.iter().all(Option::is_none);
+                self.count.persons += u64::from(is_persons);
+                let why = format!("{doubt:?}");
+                let why = why.split(' ').next().unwrap_or_default().to_owned();
+                *self.count.by_doubt.entry(why).or_default() += 1;
+            }
             self.hold(*file, *at, writers, &verdict, &steps)?;
         }
         for (other, known) in self.known.iter_mut().enumerate() {

@@ -23,6 +23,8 @@ pub(crate) enum Doubt {
     Background,
     /// The path is in a nested workspace in which another agent works.
     Elsewhere,
+    /// An agent in a workspace around this one had a tool at work, too, that began later.
+    Around,
     /// Its time is not known.
     Timeless,
 }
@@ -63,6 +65,9 @@ impl fmt::Display for Doubt {
             Self::Elsewhere => {
                 formatter.write_str("in a workspace of its own, in which another agent worked")
             }
+            Self::Around => formatter.write_str(
+                "changed while a command of an agent in a directory around this one ran as well",
+            ),
             Self::Background => {
                 formatter.write_str("changed while a command of the agent ran in the background")
             }

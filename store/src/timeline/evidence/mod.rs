@@ -233,6 +233,12 @@ impl<'a> Evidence<'a> {
         }
     }
 
+    /// Returns whether a step could have made a change: one of its tools ran then, or may still run.
+    pub fn could_make(&self, step: usize, change: Changed<'_>) -> bool {
+        let finding = self.finding(&self.steps[step], change);
+        matches!(finding, StepPart::Yes { .. } | StepPart::Running(_))
+    }
+
     /// Returns one step a conversation, in the order of the steps.
     fn one_a_root(&self, steps: Vec<usize>, preferred: Option<usize>) -> Vec<usize> {
         let is_of_root =

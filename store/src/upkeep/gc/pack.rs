@@ -39,9 +39,10 @@ pub(crate) fn whole(
     let repack = snapshots.begin_repack(&roots, young_since, &|| way.is_free())?;
     let _lock = place.lock(patience(how))?;
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
+    // Before the commits go that say the same of the snapshots.
+    check::name_to_git(store, place)?;
     snapshots.end_repack(repack, &roots)?;
     snapshots.sweep((!is_unswept).then_some(now - day))?;
-    check::name_to_git(store, place)?;
     if is_unswept {
         store
             .database

@@ -6,8 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::error::{Context, Result};
-use crate::fs::{layout, leftover};
-use crate::model::roots::Roots;
+use crate::fs::layout::{self, GOING};
+use crate::fs::leftover;
+use crate::model::entry::Roots;
 use crate::sessions::{self, Measured, SessionUse};
 use crate::store::Store;
 use crate::timeline::Place;
@@ -89,6 +90,9 @@ pub(crate) fn of_sessions(store: &Store, uses: &[SessionUse], may_go: &[bool]) -
         let mut going: Vec<usize> = (0..uses.len())
             .filter(|number| uses[*number].workspace_id == id && may_go[*number])
             .collect();
+        if going.is_empty() {
+            continue;
+        }
         going.reverse();
         let mut groups = vec![Roots::default()];
         for number in &going {
@@ -146,22 +150,46 @@ pub(crate) fn of_snapshots(store: &Store, place: &Place) -> Result<(Vec<(Measure
 /// The same, and notes it for the view `disk_usage`.
 pub(crate) fn note(store: &mut Store, place: &Place) -> Result<(Vec<(Measured, u64)>, u64)> {
     let (snapshots, rest) = of_snapshots(store, place)?;
+    put(store, &snapshots)?;
+    Ok((snapshots, rest))
+}
+
+/// Notes the bytes of snapshots for that view.
+pub(crate) fn put(store: &mut Store, snapshots: &[(Measured, u64)]) -> Result<()> {
     let sizes: Vec<(i64, u64)> = snapshots
         .iter()
         .map(|(snapshot, bytes)| (snapshot.id, *bytes))
         .collect();
     store
         .database
-        .write(|connection| sessions::note_sizes(connection, &sizes))?;
-    Ok((snapshots, rest))
+        .write(|connection| sessions::note_sizes(connection, &sizes))
+}
+
+/// Notes that a workspace stays: who was to remove it was killed before its rows went.
+pub(crate) fn note_staying(folder: &Path) {
+    let _ = fs::remove_file(folder.join(GOING));
 }
 
 /// Removes a workspace: its rows, then its folder. Who is killed in between leaves a folder that [`sweep`] removes.
 pub(crate) fn remove_workspace(store: &mut Store, place: &Place) -> Result<()> {
+    note_going(&place.folder)?;
     store
         .database
         .write_unchecked(|connection| sessions::delete_workspace(connection, place.row.id))?;
     remove_folder(&place.folder)
+}
+
+fn note_going(folder: &Path) -> Result<()> {
+    match folder.is_dir() {
+        true => layout::open_private(&folder.join(GOING)).map(drop),
+        false => Ok(()),
+    }
+}
+
+/// Removes the folder of a workspace that has no rows.
+pub(crate) fn remove_workspace_folder(folder: &Path) -> Result<()> {
+    note_going(folder)?;
+    remove_folder(folder)
 }
 
 /// Removes a folder of the store with all that is in it, without following a link.
@@ -171,8 +199,9 @@ pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         entries => entries.context(what)?,
     };
+    let mut entries = entries.collect::<std::io::Result<Vec<_>>>().context(what)?;
+    entries.sort_by_key(|entry| entry.file_name() == GOING);
     for entry in entries {
-        let entry = entry.context(what)?;
         let path = entry.path();
         if entry.file_type().context(what)?.is_dir() {
             remove_folder(&path)?;
@@ -198,8 +227,9 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
     }
     let directory = store.surroundings.directory.join("snapshots");
     let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+    let now = store.surroundings.now_in_seconds();
     let day = super::policy::YOUNG / 1000;
-    let before = store.surroundings.now_in_seconds() - day;
+    let keep = i64::try_from(store.surroundings.settings.keep.as_secs()).unwrap_or(i64::MAX);
     for entry in entries {
         let folder = entry.path();
         let is_known = keys.contains_key(entry.file_name().to_string_lossy().as_ref());
@@ -215,13 +245,18 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
             leftover::sweep(&folder, names.iter().map(Vec::as_slice));
             continue;
         }
-        // A row is written before its folder is made; a database that was set aside had rows for it.
-        let is_old = folder
-            .symlink_metadata()
-            .is_ok_and(|metadata| metadata.is_dir() && metadata.mtime() < before);
+        // A row is written before its folder is made; a database that was set aside had rows for it. Where the database is gone,
+        // `doctor --repair` makes rows again.
+        let grace = match layout::holds_objects(&folder) {
+            true => keep.max(day),
+            false => day,
+        };
+        let is_old = folder.symlink_metadata().is_ok_and(|metadata| {
+            metadata.is_dir() && metadata.mtime() < now.saturating_sub(grace)
+        });
         if is_old && !has_damaged_database(&store.surroundings.directory) {
             let _lock = layout::lock_workspace(&folder, super::MOMENT)?;
-            remove_folder(&folder)?;
+            remove_workspace_folder(&folder)?;
         }
     }
     Ok(())

@@ -196,18 +196,15 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
         )),
         Installation::Broken => Some(("error", "the settings cannot be read", None)),
     };
-    let level = |level| {
-        if installed.state == Installation::Broken {
-            "error"
-        } else {
-            level
-        }
-    };
+    let is_broken = installed.state == Installation::Broken;
     let state =
         state.map(|(level, what, hint)| finding(level, agent, format!("{what} in `{file}`"), hint));
     state
         .into_iter()
-        .chain(advice.map(|(usual, what, hint)| finding(level(usual), agent, what, hint)))
+        .chain(advice.map(|(usual, what, hint)| {
+            let level = if is_broken { "error" } else { usual };
+            finding(level, agent, what, hint)
+        }))
         .collect()
 }
 

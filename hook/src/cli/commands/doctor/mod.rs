@@ -43,11 +43,8 @@ pub fn run(invocation: &Invocation, arguments: &DoctorArguments) -> Result<u8, F
 
 fn finding(level: &str, subject: &str, message: impl Into<String>, hint: Option<&str>) -> Finding {
     Finding {
-        level: level.to_owned(),
-        subject: subject.to_owned(),
-        message: message.into(),
         hint: hint.map(str::to_owned),
-        repaired: false,
+        ..Finding::new(level, subject, message)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `mcp`: the history as tools of the Model Context Protocol, on the standard streams.
 //!
-//! The protocol is the official SDK's, which needs a runtime: it has one thread, and runs in this command alone. The work is that of
-//! `serve`: a tool is one of its methods, with the same parameters and the same document. `tools` lists them.
+//! The official SDK speaks the protocol and needs a runtime; the runtime has one thread, and runs in this command alone. `serve` does
+//! the work: a tool is one of its methods, with the same parameters and the same document. `tools` lists them.
 
 mod tools;
 
@@ -157,7 +157,7 @@ impl Server {
             .iter()
             .find(|name| parameters.contains_key(**name))
         {
-            let why = format!("`{name}` is not given here: the server is of one workspace");
+            let why = format!("`{name}` is not accepted here: the server is for one workspace");
             return Err(ErrorData::invalid_params(why, None));
         }
         let (answer, answered) = oneshot::channel();

@@ -46,7 +46,7 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
         .iter()
         .find(|name| job.parameters.contains_key(**name));
     if let Some(name) = outward {
-        let what = format!("`{name}` is not given here: the page is of one workspace");
+        let what = format!("`{name}` is not accepted here: the page shows one workspace");
         return RequestError::parameters(&what).response(&job.id);
     }
     // Nobody reads progress here: what is written for it is dropped.
@@ -67,7 +67,7 @@ pub fn follow(invocation: &Invocation, body: &[u8], stream: &TcpStream) {
         Err(error) => return HttpResponse::refusal(400, &error.to_string()).write(stream),
     };
     if asked.everywhere || asked.workspace.is_some() {
-        return HttpResponse::refusal(400, "the page is of one workspace").write(stream);
+        return HttpResponse::refusal(400, "the page shows one workspace").write(stream);
     }
     let Ok(directory) = invocation.directory() else {
         return;
@@ -79,7 +79,7 @@ pub fn follow(invocation: &Invocation, body: &[u8], stream: &TcpStream) {
         let mut stream = stream;
         stream.write_all(line.as_bytes()).is_ok()
     };
-    // The pulse at once: the page knows that it is told of everything from here on.
+    // Send a pulse at once: the page then knows that it hears of everything from here on.
     if http::begin_lines(stream).is_err() || !write("\n") {
         return;
     }

@@ -44,9 +44,9 @@ pub enum UnitAnswer {
     Previous {
         undecided: bool,
     },
-    /// To the one with a number, or to be asked which.
+    /// Go to the one with this number; without a number, ask for it.
     Go(Option<usize>),
-    /// To the next one with a text in it; to be asked which text where there is none.
+    /// Go to the next one that contains a text; an empty text is asked for.
     Search(String),
     Split,
     Edit,
@@ -55,7 +55,7 @@ pub enum UnitAnswer {
 }
 
 impl UnitAnswer {
-    /// Reads an answer; what is none asks for help.
+    /// Reads an answer. Anything unknown asks for help.
     pub fn read(line: &str) -> Self {
         let line = line.trim();
         let rest = || line.get(1..).unwrap_or_default().trim().to_owned();
@@ -87,7 +87,7 @@ pub struct UnitChoice {
 }
 
 impl UnitChoice {
-    /// Begins with the first of a file's units, of which there is one at least.
+    /// Begins with the first of a file's units. There is at least one.
     pub fn new(units: Vec<Unit>) -> Self {
         Self {
             units: units.into_iter().map(|unit| (unit, None)).collect(),
@@ -198,7 +198,7 @@ impl UnitChoice {
             Unit::Whole(_) | Unit::Mode => false,
         };
         let found = (self.at + 1..self.units.len()).chain(0..=self.at).find(has);
-        self.at = found.ok_or("No hunk has this text in it")?;
+        self.at = found.ok_or("No hunk contains this text")?;
         Ok(())
     }
 

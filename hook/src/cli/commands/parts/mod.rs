@@ -129,7 +129,7 @@ fn sides(
 /// What becomes of the questions.
 struct Dialog<'a> {
     invocation: &'a Invocation,
-    /// Whether nothing more is to be asked.
+    /// Whether the user has answered for everything that is left.
     is_over: bool,
 }
 

@@ -139,6 +139,7 @@ fn run(
                 dry_run,
                 contents: asked.contents,
                 force: asked.force,
+                spares_open: false,
                 git: asked.git,
             };
             context.watched(|store| store.revert(&directory, &request))
@@ -181,6 +182,7 @@ fn redo_request(
         dry_run,
         contents: asked.contents,
         force: asked.force,
+        spares_open: false,
         git: asked.git,
     }
 }

@@ -51,11 +51,11 @@ pub const KEYS: [(&str, &str); 17] = [
     ("← Shift-Tab", "to the pane before"),
     (
         "Tab Space",
-        "mark a file, or in its patch a hunk: a revert is then of what is marked",
+        "mark a file, or a hunk in its patch: a revert then takes only what is marked",
     ),
     (
         "/",
-        "only what has in its prompt, paths or changed contents what you type",
+        "only entries whose prompt, paths or changed contents contain what you type",
     ),
     (
         "r",

@@ -223,7 +223,7 @@ impl Browser {
         Ok(is_new)
     }
 
-    /// Returns whether more is to be searched: as long as the list has room for what is found.
+    /// Returns whether to search on: as long as the list has room for what is found.
     fn is_searching(&self) -> bool {
         let is_over = self.search.as_ref().is_none_or(|search| search.is_over);
         !is_over && !self.model.are_operations && self.model.entries.len() < self.model.limit

@@ -23,10 +23,10 @@ pub enum Pane {
     Patch,
 }
 
-/// What has to be done outside of the model.
+/// What the model asks of the screen around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UiAction {
-    /// Nothing.
+    /// Only show the model again.
     Nothing,
     /// Reload the list.
     List,
@@ -230,6 +230,18 @@ impl Model {
         self.files
             .is_empty()
             .then(|| "there is no file here".to_owned())
+    }
+
+    /// Returns why keys of the list of keys do nothing now.
+    pub fn why_not(&self, keys: &str) -> Option<String> {
+        match keys {
+            "r" | "a" => self.no_revert(),
+            "Tab Space" => self.no_mark(),
+            "u" => self.no_undo.clone(),
+            "b" => self.no_blame(),
+            "y" => self.no_copy(),
+            _ => None,
+        }
     }
 
     /// Returns why there is no id to copy here.

@@ -53,19 +53,21 @@ fn span(group: &[DiffOp]) -> Range<usize> {
 
 /// Returns where lines stand after what happened since. What was inserted at an end of them is not among them.
 fn moved(since: &[&DiffOp], lines: Range<usize>) -> Range<usize> {
-    let place = |line: usize, is_end: bool| {
-        let mut moved = line;
-        for op in since.iter().filter(|op| op.tag() != DiffTag::Equal) {
-            let (old, new) = (op.old_range(), op.new_range());
-            if old.end <= line && (old.start < line || !is_end) {
-                moved = moved + new.len() - old.len();
-            } else if old.start < line {
-                return if is_end { new.end } else { new.start };
-            }
+    moved_edge(since, lines.start, false)..moved_edge(since, lines.end, true)
+}
+
+/// Returns where the start or the end of some lines stands after what happened since.
+fn moved_edge(since: &[&DiffOp], line: usize, is_end: bool) -> usize {
+    let mut moved = line;
+    for op in since.iter().filter(|op| op.tag() != DiffTag::Equal) {
+        let (old, new) = (op.old_range(), op.new_range());
+        if old.end <= line && (old.start < line || !is_end) {
+            moved = moved + new.len() - old.len();
+        } else if old.start < line {
+            return if is_end { new.end } else { new.start };
         }
-        moved
-    };
-    place(lines.start, false)..place(lines.end, true)
+    }
+    moved
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl Browser {
         if let (true, Ok(whole)) = (are_hunks, &token) {
             let (workspace, chosen) = self.marked_parts(whole)?;
             if chosen.is_empty() {
-                token = Err("what is marked is not there any more".to_owned());
+                token = Err("what you marked is no longer there".to_owned());
             } else {
                 report = self.store.apply_parts(&workspace, &chosen, true, false)?;
                 self.chosen = Some((workspace, chosen));

@@ -36,7 +36,7 @@ pub fn message(letter: char, prompt: &str, not_revertable: Option<&str>) -> Time
         revertable: not_revertable.is_none(),
         not_revertable: not_revertable.map(str::to_owned),
         workspace: "/w".to_owned(),
-        finished: None,
+        finished: Some(1_000),
         undone_alone: false,
     })
 }

@@ -194,26 +194,15 @@ impl Canvas<'_, '_> {
 
     fn help(&self) -> String {
         let model = self.model;
+        let paint = self.view.paint;
         let row = |(keys, what): &(&str, &str)| {
-            let why_not = match *keys {
-                "r" | "a" => model.no_revert(),
-                "Tab Space" => model.no_mark(),
-                "u" => model.no_undo.clone(),
-                "b" => model.no_blame(),
-                "y" => model.no_copy(),
-                _ => None,
-            };
             let padding = " ".repeat(15_usize.saturating_sub(width(keys)));
             let line = format!("{keys}{padding} {what}");
-            match why_not {
-                None => line + "\n",
-                Some(why) => {
-                    self.view
-                        .paint
-                        .faint(&format!("{line} (not here: {})", safe(&why)))
-                        + "\n"
-                }
-            }
+            let line = match model.why_not(keys) {
+                None => line,
+                Some(why) => paint.faint(&format!("{line} (not here: {})", safe(&why))),
+            };
+            line + "\n"
         };
         KEYS.iter().map(row).collect()
     }

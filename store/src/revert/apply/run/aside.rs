@@ -47,7 +47,7 @@ impl Attempt<'_> {
                     .kept_in(&own),
             );
         };
-        let place = self.place(&directory, &item.path);
+        let place = self.place_of(&directory, item);
         self.writer
             .let_go(&place, item.expected, item.target, AsideLook::Later)
             .map(|_| true)

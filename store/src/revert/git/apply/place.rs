@@ -14,12 +14,13 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::FileResult;
 use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, Timestamps};
-use rustix::fs::{fchmod, fchown, fsync, futimens, linkat, mkdirat, openat, renameat, statat};
+use rustix::fs::{fchmod, fchown, futimens, linkat, mkdirat, openat, renameat, statat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::super::indexes::NewFile;
 use super::super::repository::{PACKED_REFS, Repository, locked};
 use crate::fs::beneath;
+use crate::fs::system::full_sync;
 use crate::model::git_item::GitItem;
 use crate::revert::apply::sys;
 
@@ -178,7 +179,7 @@ impl GitFile {
                 )
             })?;
         }
-        retry_on_intr(|| fsync(&file))
+        retry_on_intr(|| full_sync(&file))
     }
 
     /// Puts what is in the lock into the place, and so gives the lock up.

@@ -1,0 +1,118 @@
+//! Linux.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
+use rustix::io::Errno;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// Bytes of names that are asked for at a time.
+const NAMES: usize = 64 << 10;
+
+/// Opens what is beneath a directory, by one call: no link is followed, and no mount is crossed (openat2(2)). `NOSYS` where the
+/// kernel cannot.
+pub(crate) fn open_beneath(
+    directory: BorrowedFd<'_>,
+    path: &[u8],
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve)
+}
+
+/// Returns the flags that open a directory which is only passed through: that needs no permission to list it.
+pub(crate) fn pass_through() -> OFlags {
+    OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+/// Gives every name of an open directory, with its type where the file system tells, from where the directory was read to.
+pub(crate) fn list(
+    directory: BorrowedFd<'_>,
+    mut each: impl FnMut(&[u8], FileType),
+) -> Result<(), Errno> {
+    let mut buffer = Vec::with_capacity(NAMES);
+    let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        match entry {
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+            Ok(entry) => each(entry.file_name().to_bytes(), entry.file_type()),
+        }
+    }
+    Ok(())
+}
+
+/// Makes an empty file share the other's blocks until one of them is written to (ioctl_ficlone(2)).
+pub(crate) fn clone_blocks(file: &File, source: &File) -> Result<(), Errno> {
+    rustix::fs::ioctl_ficlone(file, source)
+}
+
+/// Writes a file or a directory through to the disk.
+pub(crate) fn full_sync(file: impl AsFd) -> Result<(), Errno> {
+    rustix::fs::fsync(file)
+}
+
+/// Returns the moment by the clock that file times are taken from.
+pub(crate) fn coarse_clock() -> Timespec {
+    clock_gettime(ClockId::RealtimeCoarse)
+}
+
+/// Returns `st_mode`: type and permissions.
+pub(crate) fn mode(stat: &Stat) -> u32 {
+    stat.st_mode
+}
+
+/// Returns the device that something is on.
+pub(crate) fn device(stat: &Stat) -> u64 {
+    stat.st_dev
+}
+
+/// Returns whether the directory times of a file system cannot be trusted: those that other machines or other processes
+/// serve. The numbers are those of the kernel's `magic.h`.
+pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
+    const REMOTE: [i64; 10] = [
+        0x6969,
+        0xff53_4d42,
+        0xfe53_4d42,
+        0x517b,
+        0x0102_1997,
+        0x6573_5546,
+        0x6573_5543,
+        0x0bd0_0bd0,
+        0x5346_414f,
+        0x00c3_6400,
+    ];
+    // NFS, CIFS, SMB2, SMB, 9p, FUSE (and virtiofs), fusectl, Lustre, AFS, Ceph.
+    rustix::fs::fstatfs(root).map_or(true, |stat| REMOTE.contains(&(stat.f_type & 0xffff_ffff)))
+}
+
+/// The processors that the process may run on.
+pub(crate) struct Processors(CpuSet);
+
+impl Processors {
+    /// Asks for them.
+    pub fn allowed() -> Option<Self> {
+        sched_getaffinity(None).ok().map(Self)
+    }
+
+    /// Returns how many they are.
+    pub fn count(&self) -> usize {
+        usize::try_from(self.0.count()).unwrap_or(1).max(1)
+    }
+
+    /// Moves this thread to the processor of its number, without tying it there. A failure costs time only.
+    pub fn move_to(&self, number: usize) {
+        let processor = (0..CpuSet::MAX_CPU)
+            .filter(|processor| self.0.is_set(*processor))
+            .nth(number % self.count());
+        if let Some(processor) = processor {
+            let mut one = CpuSet::new();
+            one.set(processor);
+            if sched_setaffinity(None, &one).is_ok() {
+                let _ = sched_setaffinity(None, &self.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What one system gives and another does not, behind the same few functions. This module does IO.
+//!
+//! `linux` uses what Linux has. `portable` is the way of every other system, of which macOS is the one that is meant. It is run on
+//! Linux, too: `just portable` builds the tests with `--cfg ckpt_portable`, so that no line of it is unread code. What is macOS's own is
+//! in `portable` behind `target_os`, and was only type-checked: `just check-macos`.
+
+#[cfg(all(target_os = "linux", not(ckpt_portable)))]
+mod linux;
+#[cfg(not(all(target_os = "linux", not(ckpt_portable))))]
+mod portable;
+
+#[cfg(all(target_os = "linux", not(ckpt_portable)))]
+pub(crate) use linux::{
+    Processors, clone_blocks, coarse_clock, device, full_sync, is_remote, list, mode, open_beneath,
+    pass_through,
+};
+#[cfg(not(all(target_os = "linux", not(ckpt_portable))))]
+pub(crate) use portable::{
+    ProcessorCount as Processors, clone_blocks, coarse_clock, device, full_sync, is_remote, list,
+    mode, open_beneath, pass_through,
+};

@@ -1,0 +1,108 @@
+//! Systems without what `linux` uses. Everything works as there, in more calls.
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{Dir, FileType, OFlags, Stat};
+use rustix::io::Errno;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// There is no such call: the path is opened component by component.
+pub(crate) fn open_beneath(
+    _directory: BorrowedFd<'_>,
+    _path: &[u8],
+    _flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    Err(Errno::NOSYS)
+}
+
+/// Returns the flags that open a directory which is only passed through. It has to be one that may be listed.
+pub(crate) fn pass_through() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+/// Gives every name of an open directory, with its type where the file system tells.
+pub(crate) fn list(
+    directory: BorrowedFd<'_>,
+    mut each: impl FnMut(&[u8], FileType),
+) -> Result<(), Errno> {
+    // It opens the directory again, and so reads from the beginning.
+    for entry in Dir::read_from(directory)? {
+        match entry {
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+            Ok(entry) => each(entry.file_name().to_bytes(), entry.file_type()),
+        }
+    }
+    Ok(())
+}
+
+/// Blocks cannot be shared with a file that is there already (`clonefile(2)` of macOS makes a new one): the file is copied.
+pub(crate) fn clone_blocks(_file: &File, _source: &File) -> Result<(), Errno> {
+    Err(Errno::OPNOTSUPP)
+}
+
+/// Writes a file or a directory through to the disk. On macOS, `fsync` reaches only the drive: see `F_FULLFSYNC` in fcntl(2), which some
+/// file systems do not have.
+pub(crate) fn full_sync(file: impl AsFd) -> Result<(), Errno> {
+    #[cfg(target_os = "macos")]
+    if rustix::fs::fcntl_fullfsync(&file).is_ok() {
+        return Ok(());
+    }
+    rustix::fs::fsync(file)
+}
+
+/// Returns the moment by the clock that file times are taken from: here, one as fine as they are.
+pub(crate) fn coarse_clock() -> Timespec {
+    clock_gettime(ClockId::Realtime)
+}
+
+/// Returns `st_mode`: type and permissions.
+#[cfg_attr(
+    target_os = "linux",
+    expect(clippy::useless_conversion, reason = "16 bits on macOS")
+)]
+pub(crate) fn mode(stat: &Stat) -> u32 {
+    u32::from(stat.st_mode)
+}
+
+/// Returns the device that something is on.
+pub(crate) fn device(stat: &Stat) -> u64 {
+    // 32 bits with a sign on macOS; what it is matters less than that it is the same each time.
+    #[cfg(target_os = "macos")]
+    return u64::from(stat.st_dev.cast_unsigned());
+    #[cfg(not(target_os = "macos"))]
+    stat.st_dev
+}
+
+/// From macOS's `sys/mount.h`.
+#[cfg(target_os = "macos")]
+const MNT_LOCAL: u32 = 0x1000;
+
+/// Returns whether the directory times of a file system cannot be trusted, since other machines or processes serve it. Only those
+/// that say that they are local are believed.
+pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
+    #[cfg(target_os = "macos")]
+    return rustix::fs::fstatfs(root).map_or(true, |stat| stat.f_flags & MNT_LOCAL == 0);
+    #[cfg(not(target_os = "macos"))]
+    rustix::fs::fstatfs(root).is_err()
+}
+
+/// The processors that the process may run on. Nothing moves a thread to one of them.
+pub(crate) struct ProcessorCount(usize);
+
+impl ProcessorCount {
+    /// Asks for them.
+    pub fn allowed() -> Option<Self> {
+        let count = std::thread::available_parallelism().ok()?;
+        Some(Self(count.get()))
+    }
+
+    /// Returns how many they are.
+    pub fn count(&self) -> usize {
+        self.0
+    }
+
+    /// The system does that by itself.
+    pub fn move_to(&self, _number: usize) {}
+}

@@ -1,0 +1,252 @@
+//! What the repository of a workspace notes of its snapshots, for when the session store is gone: which directory they are of, when
+//! they were taken, which records belong to them and what they could not hold. No prompt, and nothing of whose a change was.
+//!
+//! ```text
+//! key 0198…                       the workspace's own; nobody else knows it
+//! path /home/me/project
+//! directory 2049 131074 -         device, inode, time of birth
+//! gap 0 - unreadable:%20denied a/b    of list 0: size, reason, path
+//! snapshot TREE 1700000000000 ATTRIBUTES RULES 0
+//! ```
+//!
+//! A missing value is `-`. Other bytes than letters, digits and a few signs are `%` and two hex digits.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::Milliseconds;
+use super::entry::ObjectId;
+use super::gap::{Gap, GapReason};
+
+/// Which directory snapshots are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkspaceOrigin<'a> {
+    /// The name of the workspace's folder in the store.
+    pub key: &'a str,
+    /// Where it was last.
+    pub path: &'a Path,
+    /// The device that it is on.
+    pub device: u64,
+    /// Its inode there.
+    pub inode: u64,
+    /// When it was made, in nanoseconds since 1970, if that could be believed.
+    pub born: Option<i64>,
+}
+
+/// The same, as it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NotedWorkspace {
+    pub key: String,
+    pub path: Vec<u8>,
+    pub device: u64,
+    pub inode: u64,
+    pub born: Option<i64>,
+}
+
+/// What is noted of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NotedSnapshot {
+    pub tree: ObjectId,
+    pub attributes: Option<ObjectId>,
+    pub rules: Option<ObjectId>,
+    pub taken_at: Milliseconds,
+    pub gaps: Vec<Gap>,
+}
+
+impl NotedSnapshot {
+    /// Returns whether another one says the same of the workspace, whenever it was taken.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (self.tree, self.attributes, self.rules) == (other.tree, other.attributes, other.rules)
+            && self.gaps == other.gaps
+    }
+}
+
+/// Writes a note.
+pub(crate) fn encode(origin: WorkspaceOrigin<'_>, snapshots: &[NotedSnapshot]) -> String {
+    let WorkspaceOrigin {
+        key,
+        path,
+        device,
+        inode,
+        born,
+    } = origin;
+    let mut text = format!(
+        "key {}\npath {}\ndirectory {device} {inode} {}\n",
+        escaped(key.as_bytes()),
+        escaped(path.as_os_str().as_bytes()),
+        optional(born)
+    );
+    let mut lists: BTreeMap<String, usize> = BTreeMap::new();
+    for snapshot in snapshots {
+        let next = lists.len();
+        let gaps: String = snapshot.gaps.iter().map(gap_words).collect();
+        let number = *lists.entry(gaps).or_insert(next);
+        if number == next {
+            for gap in &snapshot.gaps {
+                text.push_str(&format!("gap {number}{}", gap_words(gap)));
+            }
+        }
+        text.push_str(&format!(
+            "snapshot {} {} {} {} {number}\n",
+            snapshot.tree,
+            snapshot.taken_at,
+            optional(snapshot.attributes),
+            optional(snapshot.rules)
+        ));
+    }
+    text
+}
+
+fn gap_words(gap: &Gap) -> String {
+    format!(
+        " {} {} {}\n",
+        optional(gap.size),
+        escaped(gap.reason.to_string().as_bytes()),
+        escaped(&gap.path)
+    )
+}
+
+/// Reads a note; `None` where a word of it is not understood.
+pub(crate) fn decode(text: &str) -> Option<(NotedWorkspace, Vec<NotedSnapshot>)> {
+    let mut workspace = NotedWorkspace::default();
+    let mut lists: BTreeMap<usize, Vec<Gap>> = BTreeMap::new();
+    let mut snapshots = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["key", key] => workspace.key = String::from_utf8(plain(key)?).ok()?,
+            ["path", path] => workspace.path = plain(path)?,
+            ["directory", device, inode, born] => {
+                workspace.device = device.parse().ok()?;
+                workspace.inode = inode.parse().ok()?;
+                workspace.born = value(born, |born| born.parse().ok())?;
+            }
+            ["gap", list, size, reason, path] => {
+                let reason = String::from_utf8(plain(reason)?).ok()?;
+                lists.entry(list.parse().ok()?).or_default().push(Gap {
+                    path: plain(path)?,
+                    reason: GapReason::parse(&reason)?,
+                    size: value(size, |size| size.parse().ok())?,
+                });
+            }
+            ["snapshot", tree, taken_at, attributes, rules, list] => {
+                let gaps = lists.get(&list.parse().ok()?);
+                snapshots.push(NotedSnapshot {
+                    tree: ObjectId::from_hex(tree)?,
+                    attributes: value(attributes, ObjectId::from_hex)?,
+                    rules: value(rules, ObjectId::from_hex)?,
+                    taken_at: taken_at.parse().ok()?,
+                    gaps: gaps.cloned().unwrap_or_default(),
+                });
+            }
+            _ => return None,
+        }
+    }
+    let is_whole = !workspace.key.is_empty() && !workspace.path.is_empty();
+    is_whole.then_some((workspace, snapshots))
+}
+
+fn optional(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+/// Reads a value that may be missing; `None` where it is neither missing nor understood.
+fn value<T>(word: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
+    match word {
+        "-" => Some(None),
+        word => read(word).map(Some),
+    }
+}
+
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b':' => {
+                text.push(char::from(*byte));
+            }
+            // Writing to a string cannot fail.
+            _ => drop(write!(text, "%{byte:02x}")),
+        }
+    }
+    text
+}
+
+fn plain(text: &str) -> Option<Vec<u8>> {
+    let mut rest = text.as_bytes();
+    let mut bytes = Vec::with_capacity(rest.len());
+    while let [first, others @ ..] = rest {
+        rest = others;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = &rest[2..];
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+
+    fn snapshot(number: u8, gaps: &[Gap]) -> NotedSnapshot {
+        NotedSnapshot {
+            tree: ObjectId::new([number; 20]),
+            attributes: (number > 1).then_some(ObjectId::new([9; 20])),
+            rules: None,
+            taken_at: i64::from(number),
+            gaps: gaps.to_vec(),
+        }
+    }
+
+    #[test]
+    fn what_is_noted_is_read_again_whatever_the_names_are() {
+        let gaps = [
+            Gap {
+                path: b"a b\n\xff%".to_vec(),
+                reason: GapReason::Unreadable("permission denied".to_owned()),
+                size: None,
+            },
+            Gap {
+                path: Vec::new(),
+                reason: GapReason::TooLarge,
+                size: Some(7),
+            },
+        ];
+        let origin = WorkspaceOrigin {
+            key: "k1",
+            path: Path::new(OsStr::from_bytes(b"/home/me/my \xfe")),
+            device: 1,
+            inode: 2,
+            born: Some(-3),
+        };
+        let snapshots = [snapshot(1, &gaps), snapshot(2, &[]), snapshot(3, &gaps)];
+        let text = encode(origin, &snapshots);
+        assert_eq!(text.matches("gap 0").count(), 2, "a list is there once");
+        let (workspace, read) = decode(&text).expect("it was just written");
+        assert_eq!(read, snapshots);
+        assert_eq!(workspace.path, origin.path.as_os_str().as_bytes());
+        assert_eq!((workspace.key.as_str(), workspace.inode), ("k1", 2));
+        assert_eq!(workspace.born, Some(-3));
+    }
+
+    #[test]
+    fn a_note_of_which_a_word_is_not_understood_is_none() {
+        for text in [
+            "",
+            "key k\n",
+            "key k\npath /w\nsnapshot\n",
+            "key k\npath /w\nsnapshot 00 1 - - 0\n",
+            "key k\npath /%f\n",
+            "key k\npath /w\ngap 0 - nonsense a\n",
+        ] {
+            assert_eq!(decode(text), None, "{text}");
+        }
+    }
+}

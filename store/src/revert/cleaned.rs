@@ -1,0 +1,233 @@
+//! Ignored files that a command removed. Nobody captured most of them, and no snapshot says that they were there; the command line
+//! does, where it is kept. This module does IO; it reads.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use ckpt_schema::report::{NoteCode, OperationKind};
+
+use super::movement::Movement;
+use super::warnings::first_of;
+use crate::error::Result;
+use crate::model::note::Note;
+use crate::model::path::WorkspacePath;
+use crate::sessions;
+use crate::snapshot::{Snapshot, Snapshots};
+use crate::store::Store;
+use crate::timeline::{Place, normal, path_below};
+
+/// How many commands a line names.
+const NAMED: usize = 2;
+
+/// Programs that remove the files that they are given, and nothing else.
+const REMOVERS: [&str; 4] = ["rm", "unlink", "rimraf", "trash"];
+
+/// Words that may stand before a program and leave it what it is.
+const BEFORE: [&str; 5] = ["sudo", "command", "time", "npx", "exec"];
+
+/// Names the commands since the message that removed ignored files, as far as command lines are kept. `reference` is the snapshot
+/// that is gone back to.
+pub(super) fn told(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    movement: &Movement,
+    reference: Option<&Snapshot>,
+) -> Result<Option<Note>> {
+    let is_whole = movement.part.is_none() && movement.kind == OperationKind::Revert;
+    let Some(reference) = reference.filter(|_| is_whole && movement.to.is_some()) else {
+        return Ok(None);
+    };
+    let connection = store.database.connection();
+    let since = movement.since.unwrap_or_default();
+    let mut commands = Vec::new();
+    for line in sessions::commands_of(connection, &movement.session.id, since)? {
+        for (directory, words) in commands_in(&line) {
+            let removes = removes_ignored(&words)
+                || took_ignored(place, snapshots, reference, &directory, &words)?;
+            if removes {
+                commands.push(words.join(" "));
+            }
+        }
+    }
+    commands.dedup();
+    Ok((!commands.is_empty()).then(|| {
+        let text = format!(
+            "a command that removes ignored files ran, and only those of `keep_ignored` come back: {}",
+            first_of(commands.iter().map(|command| format!("`{command}`")), NAMED)
+        );
+        Note::about(NoteCode::IgnoredRemoved, text, commands)
+    }))
+}
+
+/// Returns whether a command was given an ignored file or directory to remove that is gone now.
+fn took_ignored(
+    place: &Place,
+    snapshots: &Snapshots,
+    reference: &Snapshot,
+    directory: &str,
+    words: &[&str],
+) -> Result<bool> {
+    let mut paths: Vec<WorkspacePath> = removed_by(words)
+        .filter_map(|word| resolve(&place.root, directory, word))
+        .filter(|path| is_gone(&place.root.join(OsStr::from_bytes(path.as_bytes()))))
+        .collect();
+    if paths.is_empty() {
+        return Ok(false);
+    }
+    // What was captured comes back, whatever the rules say of it.
+    let mut states = snapshots.states(reference, &paths)?.into_iter();
+    paths.retain(|_| states.next().flatten().is_none());
+    // A rule for directories alone hides what is in them.
+    let inside = paths.iter().filter_map(|path| path.join(b"x").ok());
+    let inside = inside.filter(|_| is_recursive(words));
+    let asked: Vec<WorkspacePath> = paths.iter().cloned().chain(inside).collect();
+    let is_hidden = snapshots.are_hidden(reference, &asked)?;
+    Ok(is_hidden.contains(&true))
+}
+
+/// Returns whether a command removes directories with what is in them.
+fn is_recursive(words: &[&str]) -> bool {
+    words.iter().any(|word| {
+        let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        letters.is_some_and(|letters| letters.contains(['r', 'R']))
+            || ["--recursive", "rimraf", "trash"].contains(word)
+    })
+}
+
+/// Returns whether nothing is there any more, or only a directory with nothing in it.
+fn is_gone(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Returns the commands of a shell's line as words, each with the directory that the line went to before, relative to where it began.
+fn commands_in(line: &str) -> Vec<(String, Vec<&str>)> {
+    let mut directory = String::new();
+    let mut commands = Vec::new();
+    for command in line.split(['\n', ';', '|', '&', '(', ')']) {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        match words.as_slice() {
+            ["cd", to] => directory = format!("{directory}{}/", unquoted(to)),
+            [] => {}
+            _ => commands.push((directory.clone(), words)),
+        }
+    }
+    commands
+}
+
+/// Returns what a command is given to remove, as it is written.
+fn removed_by<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
+    let is_before = |word: &&&str| BEFORE.contains(word) || word.contains('=');
+    let rest = &words[words.iter().take_while(is_before).count()..];
+    let program = rest.first().and_then(|word| word.rsplit('/').next());
+    let removes = program.is_some_and(|program| REMOVERS.contains(&program));
+    let given: Vec<&str> = rest.iter().skip(1).copied().collect();
+    let end = given.iter().position(|word| *word == "--");
+    let is_option =
+        move |(at, word): &(usize, &str)| word.starts_with('-') && end.is_none_or(|end| *at <= end);
+    given
+        .into_iter()
+        .enumerate()
+        .filter(move |word| removes && !is_option(word))
+        .map(|(_, word)| word)
+}
+
+/// Returns the path in the workspace that a word of a command names; of a pattern, the directory that it looks in. There is none for
+/// the workspace itself, for what is outside, and for what only the shell knows.
+fn resolve(root: &Path, directory: &str, word: &str) -> Option<WorkspacePath> {
+    let word = unquoted(word);
+    if word.contains(['$', '`', '~']) {
+        return None;
+    }
+    let literal = match word.find(['*', '?', '[', '{']) {
+        Some(at) => word[..at].rsplit_once('/').map_or("", |(above, _)| above),
+        None => word,
+    };
+    path_below(root, &normal(&root.join(directory).join(literal)))
+}
+
+fn unquoted(word: &str) -> &str {
+    word.trim_matches(['"', '\''])
+}
+
+/// Returns whether a command is a `git clean` with `-x` or `-X`.
+fn removes_ignored(words: &[&str]) -> bool {
+    let is_git = |word: &&str| *word == "git" || word.ends_with("/git");
+    let Some(clean) = words.iter().position(|word| *word == "clean") else {
+        return false;
+    };
+    let (before, after) = (&words[..clean], &words[clean + 1..]);
+    let options = || after.iter().take_while(|word| **word != "--");
+    // What follows `-e` is a pattern.
+    let has = |letter: char| {
+        options().any(|word| {
+            let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+            let letters = letters.map(|letters| letters.split('e').next().unwrap_or_default());
+            letters.is_some_and(|letters| letters.contains(letter))
+        })
+    };
+    let is_dry = has('n') || options().any(|word| *word == "--dry-run");
+    before.iter().any(is_git) && (has('x') || has('X')) && !is_dry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cleans(line: &str) -> usize {
+        let commands = commands_in(line);
+        let cleans = commands.iter().filter(|(_, words)| removes_ignored(words));
+        cleans.count()
+    }
+
+    #[test]
+    fn a_command_that_removes_ignored_files_is_found_in_its_line() {
+        for line in [
+            "git clean -fdx",
+            "cd sub && git -C .. clean -f -d -X; ls",
+            "/usr/bin/git clean -xdf -e keep",
+        ] {
+            assert_eq!(cleans(line), 1, "{line}");
+        }
+        for line in [
+            "git clean -fd",
+            "git clean -fd -ex",
+            "git clean -ndx",
+            "git clean --dry-run -x",
+            "git clean -f -- -x",
+            "make clean -x",
+            "git status; cargo clean",
+        ] {
+            assert_eq!(cleans(line), 0, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_line_removes_is_found_where_the_line_went() {
+        let root = Path::new("/home/u/project");
+        let removed = |line: &str| {
+            let mut paths = Vec::new();
+            for (directory, words) in commands_in(line) {
+                paths.extend(removed_by(&words).filter_map(|word| resolve(root, &directory, word)));
+            }
+            let paths: Vec<String> = paths.iter().map(WorkspacePath::to_text).collect();
+            paths.join(" ")
+        };
+        for (line, paths) in [
+            ("rm -rf node_modules dist", "node_modules dist"),
+            ("npm ci; sudo rm -r ./build/", "build"),
+            ("cd web && rm -rf 'out' ../target", "web/out target"),
+            ("rm -f -- -x", "-x"),
+            ("X=1 /bin/rm logs/*.log", "logs"),
+            ("npx rimraf /home/u/project/dist", "dist"),
+            ("rm -rf $OUT ~/x /tmp/y ../z . *", ""),
+            ("git rm a; echo rm b; firm c", ""),
+        ] {
+            assert_eq!(removed(line), paths, "{line}");
+        }
+    }
+}

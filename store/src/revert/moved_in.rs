@@ -1,0 +1,123 @@
+//! What a revert takes away that was moved into the workspace: where it came from, nobody captured, so it does not go back there.
+//! This module does IO; it reads.
+//!
+//! A file that was made is younger than the message. One that was moved in is older, as the file system knows when it was made.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::time::UNIX_EPOCH;
+
+use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
+
+use super::movement::{Movement, Part};
+use super::plan::Plan;
+use super::warnings::first_of;
+use crate::error::Result;
+use crate::model::Milliseconds;
+use crate::model::entry::{Entry, EntryKind};
+use crate::model::note::Note;
+use crate::model::path::WorkspacePath;
+use crate::sessions;
+use crate::snapshot::{Snapshot, Snapshots};
+use crate::store::Store;
+use crate::timeline::Place;
+use crate::timeline::evidence::TICK;
+
+/// How many files are looked at.
+const LOOKED_AT: usize = 512;
+
+/// How many paths a line names.
+const NAMED: usize = 3;
+
+/// Names what goes and was moved in since the message that is reverted to.
+pub(super) fn told(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    movement: &Movement,
+    (plan, reference): (&Plan, Option<&Snapshot>),
+) -> Result<Option<Note>> {
+    let (Some(message), Some(reference)) = (message_of(movement), reference) else {
+        return Ok(None);
+    };
+    let going = leaving(plan);
+    if going.is_empty() {
+        return Ok(None);
+    }
+    let since = sessions::message_time(store.database.connection(), message)?;
+    let is_older = |path: &&WorkspacePath| {
+        let made = made_at(place, path).map(store.surroundings.file_times);
+        made.is_some_and(|made| made + TICK < since)
+    };
+    let older = going.into_iter().take(LOOKED_AT).filter(is_older);
+    let names = brought(snapshots, reference, older.collect())?;
+    Ok((!names.is_empty()).then(|| {
+        let text = format!(
+            "moved here from elsewhere since, and not put back there, but kept in the store: {}",
+            first_of(names.iter().map(|name| format!("`{name}`")), NAMED)
+        );
+        Note::about(NoteCode::MovedIn, text, names)
+    }))
+}
+
+/// Returns the message that is reverted to. Going forward takes nothing away that nobody captured.
+fn message_of(movement: &Movement) -> Option<&str> {
+    if movement.kind != OperationKind::Revert {
+        return None;
+    }
+    match &movement.part {
+        Some(Part::Paths { message, .. } | Part::Message { message, .. }) => Some(&message.id),
+        Some(Part::Step { .. }) => None,
+        None => Some(&movement.to.as_ref()?.id),
+    }
+}
+
+/// Returns the files that go and come back nowhere else: one that was renamed within the workspace does.
+fn leaving(plan: &Plan) -> Vec<&WorkspacePath> {
+    let planned = || {
+        let items = plan.items.iter();
+        items.filter(|item| item.result == FileResult::Planned)
+    };
+    let returning: HashSet<Entry> = planned().filter_map(|item| item.target).collect();
+    let is_leaving =
+        |entry: &Entry| entry.mode.kind() != EntryKind::Directory && !returning.contains(entry);
+    let going = planned().filter(|item| item.target.is_none());
+    going
+        .filter(|item| item.expected.as_ref().is_some_and(is_leaving))
+        .map(|item| &item.path)
+        .collect()
+}
+
+/// Returns when a file was made, in milliseconds, if it has no other name and the file system knows.
+fn made_at(place: &Place, path: &WorkspacePath) -> Option<Milliseconds> {
+    let path = place.root.join(OsStr::from_bytes(path.as_bytes()));
+    let metadata = path.symlink_metadata().ok()?;
+    let made = metadata.created().ok().filter(|_| metadata.nlink() == 1)?;
+    let age = made.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(age.as_millis()).ok()
+}
+
+/// Returns the paths as a person sees them: a directory that was not there before instead of what is in it.
+fn brought(
+    snapshots: &Snapshots,
+    reference: &Snapshot,
+    files: Vec<&WorkspacePath>,
+) -> Result<Vec<String>> {
+    let above = files
+        .iter()
+        .flat_map(|file| std::iter::successors(file.parent(), WorkspacePath::parent));
+    let above: BTreeSet<WorkspacePath> = above.collect();
+    let above: Vec<WorkspacePath> = above.into_iter().collect();
+    let stood = snapshots.are_directories(reference, &above)?;
+    let new = above.into_iter().zip(stood).filter(|(_, stood)| !stood);
+    let new: BTreeSet<WorkspacePath> = new.map(|(path, _)| path).collect();
+    let topmost = |file: &WorkspacePath| {
+        let above = std::iter::successors(file.parent(), WorkspacePath::parent);
+        let above = above.filter(|path| new.contains(path)).last();
+        above.unwrap_or_else(|| file.clone())
+    };
+    let names: BTreeSet<WorkspacePath> = files.into_iter().map(topmost).collect();
+    Ok(names.iter().map(WorkspacePath::to_text).collect())
+}

@@ -1,0 +1,109 @@
+//! What the repository of a workspace notes of its snapshots, from rows, and as rows again where the session store is gone.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rusqlite::{Connection, params};
+
+use super::snapshots::{gaps_of, put_gap};
+use super::workspaces::{raw, text, workspace_at};
+use crate::error::{Context, Result};
+use crate::fs::identity::Identity;
+use crate::model::Milliseconds;
+use crate::model::noted::{NotedSnapshot, NotedWorkspace};
+
+/// Returns what is to be noted of a workspace's snapshots, the oldest first: of those of which the files are there.
+pub(crate) fn snapshots_to_note(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<NotedSnapshot>> {
+    let sql = "SELECT DISTINCT snapshot_id FROM gaps JOIN snapshots ON snapshots.id = snapshot_id WHERE workspace_id = ?1";
+    let with_gaps: Vec<i64> = super::read::all(connection, sql, [workspace_id], |row| row.get(0))?;
+    let with_gaps: BTreeSet<i64> = with_gaps.into_iter().collect();
+    let sql = "SELECT id, tree, attributes_blob, rules_blob, taken_at FROM snapshots
+                WHERE workspace_id = ?1 AND pruned_at IS NULL ORDER BY id";
+    let rows = super::read::all(connection, sql, [workspace_id], |row| {
+        let snapshot = NotedSnapshot {
+            tree: row.get("tree")?,
+            attributes: row.get("attributes_blob")?,
+            rules: row.get("rules_blob")?,
+            taken_at: row.get("taken_at")?,
+            gaps: Vec::new(),
+        };
+        Ok((row.get::<_, i64>("id")?, snapshot))
+    })?;
+    rows.into_iter()
+        .map(|(id, snapshot)| {
+            let gaps = match with_gaps.contains(&id) {
+                true => gaps_of(connection, id)?,
+                false => Vec::new(),
+            };
+            Ok(NotedSnapshot { gaps, ..snapshot })
+        })
+        .collect()
+}
+
+/// Returns the keys of all workspaces.
+pub(crate) fn workspace_keys(connection: &Connection) -> Result<BTreeSet<String>> {
+    let keys: Vec<String> =
+        super::read::all(connection, "SELECT key FROM workspaces", [], |row| {
+            row.get(0)
+        })?;
+    Ok(keys.into_iter().collect())
+}
+
+/// Adds a workspace with its snapshots as they were noted. If a history of the directory at its path goes on, or another directory
+/// stands there, it is one that was set aside. Returns whether it was.
+pub(crate) fn put_noted(
+    connection: &Connection,
+    workspace: &NotedWorkspace,
+    snapshots: &[NotedSnapshot],
+    now: Milliseconds,
+) -> Result<bool> {
+    let what = || "cannot add a workspace that was noted";
+    let path = Path::new(OsStr::from_bytes(&workspace.path));
+    let is_another = |identity: Identity| !identity.is(workspace.inode, workspace.born);
+    let is_aside =
+        workspace_at(connection, path)?.is_some() || Identity::at(path).is_some_and(is_another);
+    let times = || snapshots.iter().map(|snapshot| snapshot.taken_at);
+    connection
+        .execute(
+            "INSERT INTO workspaces (key, path, path_raw, device, inode, born, created_at, used_at, replaced_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                workspace.key,
+                text(path),
+                raw(path),
+                workspace.device.cast_signed(),
+                workspace.inode.cast_signed(),
+                workspace.born,
+                times().min().unwrap_or(now),
+                times().max().unwrap_or(now),
+                is_aside.then_some(now)
+            ],
+        )
+        .context(what)?;
+    let id = connection.last_insert_rowid();
+    for snapshot in snapshots {
+        connection
+            .execute(
+                "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, taken_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![id, snapshot.tree, snapshot.attributes, snapshot.rules, snapshot.taken_at],
+            )
+            .context(what)?;
+        let number = connection.last_insert_rowid();
+        snapshot
+            .gaps
+            .iter()
+            .try_for_each(|gap| put_gap(connection, number, gap))?;
+    }
+    connection
+        .execute(
+            "UPDATE workspaces SET last_snapshot_id = (SELECT max(id) FROM snapshots WHERE workspace_id = ?1) WHERE id = ?1",
+            [id],
+        )
+        .context(what)?;
+    Ok(is_aside)
+}

@@ -1,0 +1,170 @@
+//! What a repository says of its snapshots by itself, for when the session store is gone. This module does IO.
+//!
+//! ```text
+//! every snapshot that stores anything ──► a commit in its pack
+//! gc, settle, the end of a session ─────► the note beside the refs, of what the rows name
+//! ```
+//!
+//! What `gc` packs anew has no commits: by then the note says all that they did. A commit counts only if it knows the workspace's
+//! key: packs that were cloned from the user's repository may hold commits of anybody.
+
+use std::collections::{HashMap, HashSet};
+
+use super::scan::sink::Sink;
+use super::{Request, Snapshot};
+use crate::error::Result;
+use crate::model::Milliseconds;
+use crate::model::entry::ObjectId;
+use crate::model::gap::Gap;
+use crate::model::noted::{self, NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
+use crate::objects::hash::ObjectKind;
+use crate::objects::reader::ObjectReader;
+use crate::objects::tree::TreeMode;
+use crate::objects::{Objects, refs};
+
+/// Who makes the commits, as git writes it.
+const AUTHOR: &str = "ckpt-hook <>";
+
+/// What stands between the front of such a commit and the note.
+const TITLE: &str = "\n\nA snapshot of a workspace\n\n";
+
+/// Adds the commit of a snapshot to its pack, if it is known which directory it is of.
+pub(super) fn add(
+    sink: &Sink<'_>,
+    request: &Request<'_>,
+    snapshot: Snapshot,
+    gaps: &[Gap],
+) -> Result<()> {
+    let Some(origin) = request.origin else {
+        return Ok(());
+    };
+    let taken_at: Milliseconds = request.now / 1_000_000;
+    let note = NotedSnapshot {
+        tree: snapshot.tree,
+        attributes: snapshot.attributes,
+        rules: snapshot.rules,
+        taken_at,
+        gaps: gaps.to_vec(),
+    };
+    let commit = commit(origin, note);
+    sink.add(ObjectKind::Commit, commit.as_bytes()).map(drop)
+}
+
+fn commit(origin: WorkspaceOrigin<'_>, note: NotedSnapshot) -> String {
+    let (tree, seconds) = (note.tree, note.taken_at / 1000);
+    let text = noted::encode(origin, &[note]);
+    format!(
+        "tree {tree}\nauthor {AUTHOR} {seconds} +0000\ncommitter {AUTHOR} {seconds} +0000{TITLE}{text}"
+    )
+}
+
+/// Reads such a commit; `None` for any other.
+fn read_commit(bytes: &[u8]) -> Option<(NotedWorkspace, NotedSnapshot)> {
+    let (front, text) = std::str::from_utf8(bytes).ok()?.split_once(TITLE)?;
+    let (workspace, snapshots) = noted::decode(text)?;
+    let [snapshot] = <[_; 1]>::try_from(snapshots).ok()?;
+    let is_ours = front.starts_with(&format!("tree {}\nauthor {AUTHOR} ", snapshot.tree));
+    is_ours.then_some((workspace, snapshot))
+}
+
+/// See [`Snapshots::write_note`](super::Snapshots::write_note).
+pub(super) fn write(
+    objects: &Objects,
+    origin: WorkspaceOrigin<'_>,
+    snapshots: &[NotedSnapshot],
+) -> Result<()> {
+    refs::write_note(objects.repository(), &noted::encode(origin, snapshots))
+}
+
+/// See [`Snapshots::noted`](super::Snapshots::noted).
+pub(super) fn read(
+    objects: &Objects,
+    key: &str,
+) -> Result<Option<(NotedWorkspace, Vec<NotedSnapshot>, usize)>> {
+    let reader = objects.reader()?;
+    reader.refresh()?;
+    let read_note = || refs::read_note(objects.repository());
+    let note = read_note().or_else(read_note);
+    let note = note.and_then(|text| noted::decode(&text));
+    let (mut workspace, mut snapshots) = match note.filter(|(workspace, _)| workspace.key == key) {
+        Some((workspace, snapshots)) => (Some(workspace), snapshots),
+        None => (None, Vec::new()),
+    };
+    let mut since: Vec<(NotedWorkspace, NotedSnapshot)> = commits(&reader)
+        .filter(|(workspace, _)| workspace.key == key)
+        .filter(|(_, snapshot)| !snapshots.iter().any(|known| known.is_like(snapshot)))
+        .collect();
+    since.sort_by_key(|(_, snapshot)| snapshot.taken_at);
+    for (of, snapshot) in since {
+        workspace = Some(of);
+        snapshots.push(snapshot);
+    }
+    let all = snapshots.len();
+    let mut broken = unreadable(&reader, &snapshots);
+    if !broken.is_empty() {
+        broken = unreadable(&reader, &snapshots);
+    }
+    snapshots.retain(|snapshot| {
+        let records = [Some(snapshot.tree), snapshot.attributes, snapshot.rules];
+        !records.iter().flatten().any(|id| broken.contains(id))
+    });
+    let lost = all - snapshots.len();
+    Ok(workspace.map(|workspace| (workspace, snapshots, lost)))
+}
+
+/// Returns the notes in all packs of our own.
+fn commits(reader: &ObjectReader) -> impl Iterator<Item = (NotedWorkspace, NotedSnapshot)> {
+    let packs: Vec<_> = reader.packs().all_own().cloned().collect();
+    let all = packs.into_iter();
+    all.flat_map(|pack| pack.commits())
+        .filter_map(|bytes| read_commit(&bytes))
+}
+
+/// Returns the objects of snapshots that are missing, and the trees that lead to one or cannot be read. No blob is read. What is
+/// returned twice is so: a call may fail by chance.
+fn unreadable(reader: &ObjectReader, snapshots: &[NotedSnapshot]) -> HashSet<ObjectId> {
+    let mut broken = HashSet::new();
+    let mut below: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+    let mut blobs: Vec<ObjectId> = Vec::new();
+    for snapshot in snapshots {
+        let records = [snapshot.attributes, snapshot.rules];
+        blobs.extend(records.into_iter().flatten());
+        let mut rest = vec![snapshot.tree];
+        while let Some(id) = rest.pop() {
+            if id == ObjectId::EMPTY_TREE || below.contains_key(&id) {
+                continue;
+            }
+            let Ok(entries) = reader.tree(id) else {
+                broken.insert(id);
+                below.insert(id, Vec::new());
+                continue;
+            };
+            let (trees, files): (Vec<_>, Vec<_>) = entries
+                .iter()
+                .partition(|entry| entry.mode == TreeMode::Tree);
+            rest.extend(trees.iter().map(|entry| entry.id));
+            blobs.extend(files.iter().map(|entry| entry.id));
+            below.insert(id, entries.iter().map(|entry| entry.id).collect());
+        }
+    }
+    blobs.sort_unstable();
+    blobs.dedup();
+    let are_there = reader.packs().found(&blobs);
+    let gone = blobs
+        .iter()
+        .zip(are_there)
+        .filter(|(_, is_there)| !is_there);
+    broken.extend(gone.map(|(id, _)| *id));
+    loop {
+        let leads = |ids: &[ObjectId]| ids.iter().any(|id| broken.contains(id));
+        let more: Vec<ObjectId> = below
+            .iter()
+            .filter(|(id, ids)| !broken.contains(id) && leads(ids))
+            .map(|(id, _)| *id)
+            .collect();
+        if more.is_empty() {
+            return broken;
+        }
+        broken.extend(more);
+    }
+}

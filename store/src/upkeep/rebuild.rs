@@ -1,0 +1,123 @@
+//! `doctor --repair`: workspaces whose repositories are there, and whose rows are gone with the session store that had them.
+//!
+//! What a repository notes of its snapshots becomes rows again: which directory, when, what it could not hold. Sessions, prompts and
+//! whose each change was are nowhere but in the session store, and stay lost.
+
+use std::path::PathBuf;
+
+use ckpt_schema::report::Finding;
+
+use crate::error::{Context, Result};
+use crate::fs::layout;
+use crate::sessions::{self, Diagnostic};
+use crate::snapshot::Snapshots;
+use crate::store::Store;
+use crate::timeline::PATIENCE;
+
+const SUBJECT: &str = "snapshots";
+
+/// A folder of the store with a repository that no row knows.
+pub(crate) struct Orphan {
+    pub key: String,
+    pub folder: PathBuf,
+}
+
+/// Returns the folders that no row knows, but for those that are being removed.
+pub(crate) fn orphans(store: &Store) -> Result<Vec<Orphan>> {
+    let directory = store.surroundings.directory.join("snapshots");
+    let what = || format!("cannot list `{}`", directory.display());
+    let entries = match directory.read_dir() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.context(what)?,
+    };
+    let mut orphans = Vec::new();
+    for entry in entries {
+        let folder = entry.context(what)?.path();
+        let name = folder.file_name().and_then(|name| name.to_str());
+        if let Some(key) = name.filter(|_| layout::holds_objects(&folder)) {
+            let key = key.to_owned();
+            orphans.push(Orphan { key, folder });
+        }
+    }
+    // A row is written before its folder is made: so the folders were listed first.
+    let known = sessions::workspace_keys(store.database.connection())?;
+    orphans.retain(|orphan| !known.contains(&orphan.key));
+    orphans.sort_by(|left, right| left.key.cmp(&right.key));
+    Ok(orphans)
+}
+
+/// Makes rows again of what the repositories without rows note. Returns what was done.
+pub(crate) fn rebuild(store: &mut Store) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for orphan in orphans(store)? {
+        let found = take_up(store, &orphan);
+        findings.extend(found.unwrap_or_else(|error| {
+            vec![Finding {
+                hint: error.hint_text().map(str::to_owned),
+                ..Finding::new("error", SUBJECT, error.with_causes())
+            }]
+        }));
+    }
+    Ok(findings)
+}
+
+fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
+    let folder = orphan.folder.display();
+    let _lock = layout::lock_workspace(&orphan.folder, PATIENCE)?;
+    let noted = Snapshots::open(&orphan.folder)?.noted(&orphan.key)?;
+    let Some((workspace, snapshots, lost)) = noted else {
+        return Ok(vec![Finding::new(
+            "warning",
+            SUBJECT,
+            format!(
+                "`{folder}` holds snapshots, and nothing says of which directory or when; it stays as it is"
+            ),
+        )]);
+    };
+    let path = String::from_utf8_lossy(&workspace.path).into_owned();
+    let mut findings = Vec::new();
+    if lost > 0 {
+        findings.push(Finding::new(
+            "error",
+            SUBJECT,
+            format!("`{path}`: {lost} snapshots are not whole any more, and are left out"),
+        ));
+    }
+    if snapshots.is_empty() {
+        return Ok(findings);
+    }
+    let now = store.now();
+    let is_aside = store
+        .database
+        .write(|connection| sessions::put_noted(connection, &workspace, &snapshots, now))?;
+    store.diagnose(&Diagnostic {
+        level: "warning",
+        workspace: Some(&path),
+        message: "the snapshots are known again from their repository",
+        detail: Some(
+            "the session store that named them is gone, and with it the prompts and whose each change was",
+        ),
+        ..Diagnostic::default()
+    })?;
+    let hint = match is_aside {
+        true => format!(
+            "another history goes on there: `ckpt-hook workspace adopt {}` exchanges them",
+            orphan.key
+        ),
+        false => {
+            "`ckpt-hook log --snapshots` lists them, and `ckpt-hook restore ID` goes back to one"
+                .to_owned()
+        }
+    };
+    findings.push(Finding {
+        repaired: true,
+        hint: Some(hint),
+        ..Finding::new("warning", SUBJECT,
+            format!(
+                "`{path}`: {} snapshots are known again from their repository; their sessions, their prompts and whose each change was are lost",
+                snapshots.len()
+            ),
+        )
+    });
+    Ok(findings)
+}

@@ -1,0 +1,37 @@
+//! Our tools for models, inside a real agent.
+
+use serde_json::Value;
+
+use crate::conversation::{Conversation, PROMPTS};
+use crate::program::Agent;
+
+/// What the user asks of the model.
+const PROMPT: &str = "TURN-HISTORY please";
+
+/// See its name; what the model looked at is no change of its own.
+pub fn the_model_reads_the_history_through_our_server(agent: &'static Agent) {
+    let mut conversation = Conversation::with_hook(agent);
+    let serve = agent.serve.expect("it can be given servers of tools");
+    serve(&conversation.world);
+    conversation.say(PROMPTS[0]);
+    conversation.say(PROMPT);
+    for (tool, told) in [
+        ("list", r#"\"revertable\":true"#),
+        ("show", r#"\"path\":\"deep/er/raw.bin\""#),
+    ] {
+        let is_told = conversation.model_was_shown(told);
+        assert!(
+            is_told,
+            "`{tool}` answered: {:?}",
+            conversation.seen.answers
+        );
+    }
+    let log = conversation.world.json(&["log"]);
+    let files: Vec<&Value> = log["messages"]
+        .as_array()
+        .expect("messages")
+        .iter()
+        .map(|message| &message["files"])
+        .collect();
+    assert_eq!(files, [0, 5], "reading changes nothing: {log}");
+}

@@ -1,0 +1,166 @@
+//! What makes no sense, for every command that takes an id, a path or a time: what the error says, and its exit code.
+
+use testing::binary::Sandbox;
+
+const UNKNOWN: i32 = 4;
+const FAILED: i32 = 1;
+const USAGE: i32 = 2;
+
+/// Every command that takes an id, with `ID` in its place.
+const WITH_ID: &[&[&str]] = &[
+    &["show", "ID"],
+    &["show", "-p", "ID"],
+    &["show", "--steps", "ID"],
+    &["diff", "ID"],
+    &["diff", "last", "ID"],
+    &["cat", "ID:a"],
+    &["revert", "ID"],
+    &["revert", "--message", "ID"],
+    &["revert", "--alone", "ID"],
+    &["revert", "--step", "ID"],
+    &["revert", "--dry-run", "ID"],
+    &["restore", "ID"],
+    &["restore", "ID", "a"],
+    &["label", "ID", "a bookmark"],
+    &["log", "--session", "ID"],
+    &["log", "--operations", "--session", "ID"],
+    &["redo", "--session", "ID"],
+    &["unrevert", "--session", "ID"],
+    &["status", "--session", "ID"],
+    &["forget", "--message", "ID"],
+    &["forget", "--session", "ID"],
+];
+
+/// Every command that takes a path of the workspace, with `PATH` in its place.
+const WITH_PATH: &[&[&str]] = &[
+    &["blame", "PATH"],
+    &["cat", "last:PATH"],
+    &["recover", "PATH"],
+    &["log", "PATH"],
+    &["log", "--operations", "PATH"],
+    &["diff", "last", "--", "PATH"],
+    &["restore", "last", "PATH"],
+    &["revert", "last", "--only", "PATH"],
+];
+
+fn world() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    world.play("m1", "first", |world| world.write("a", "2\n"));
+    world
+}
+
+/// Runs a command with a word in place of another; it changes nothing.
+fn fails(world: &Sandbox, command: &[&str], name: &str, word: &str, code: i32) -> String {
+    let words: Vec<String> = command
+        .iter()
+        .map(|part| part.replace(name, word))
+        .collect();
+    let before = world.tree();
+    let run = world.run(&words, b"").exits(code);
+    assert_eq!(run.stdout, "", "{words:?} says nothing else: {run}");
+    assert!(run.stderr.starts_with("error: "), "{words:?}: {run}");
+    assert!(!run.stderr.contains('\x1b'), "{words:?}: {run}");
+    assert_eq!(world.tree(), before, "{words:?} changes nothing");
+    run.stderr
+}
+
+#[test]
+fn an_unknown_id_is_named_with_what_lists_the_ids() {
+    let world = world();
+    for command in WITH_ID {
+        for id in ["zzzz", "ffffffff", "last~-1", "\x1b[2J"] {
+            let error = fails(&world, command, "ID", id, UNKNOWN);
+            assert!(error.contains("hint: `ckpt-hook "), "{command:?}: {error}");
+        }
+        let error = fails(&world, command, "ID", "ab", UNKNOWN);
+        assert!(
+            error.contains("has at least 4 characters"),
+            "{command:?}: {error}"
+        );
+    }
+}
+
+#[test]
+fn an_id_of_another_workspace_is_unknown_here_and_the_error_says_where_it_is() {
+    let world = world();
+    let other = world.workspace().with_file_name("other");
+    std::fs::create_dir(&other).expect("writable");
+    std::fs::write(other.join("b"), "1\n").expect("writable");
+    let there = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        command.current_dir(&other);
+        testing::binary::finish(&mut command, b"").exits(0).stdout
+    };
+    there(&["run", "--", "sh", "-c", "echo 2 > b"]);
+    there(&["revert", "last"]);
+    let first = |arguments: &[&str], list: &str, field: &str| {
+        let document: serde_json::Value =
+            serde_json::from_str(&there(arguments)).expect("a document");
+        let id = document[list][0][field].as_str().expect("an id");
+        id.to_owned()
+    };
+    let ids = [
+        first(&["log", "--json"], "messages", "id"),
+        first(&["log", "--operations", "--json"], "operations", "id"),
+        first(&["log", "--snapshots", "--json"], "snapshots", "snapshot"),
+    ];
+    let session = first(&["sessions", "--json"], "sessions", "id");
+    let place = format!("it was recorded in `{}`", other.display());
+    for command in [&["show", "ID"][..], &["diff", "ID"], &["restore", "ID"]] {
+        for id in &ids {
+            for id in [id, &id[..12]] {
+                let error = fails(&world, command, "ID", id, UNKNOWN);
+                assert!(error.contains(&place), "{command:?} {id}: {error}");
+            }
+        }
+    }
+    for command in [
+        &["log", "--session", "ID"][..],
+        &["redo", "--session", "ID"],
+    ] {
+        let error = fails(&world, command, "ID", &session, UNKNOWN);
+        assert!(error.contains(&place), "{command:?}: {error}");
+    }
+}
+
+#[test]
+fn a_path_outside_is_named_with_the_workspace() {
+    let world = world();
+    for command in WITH_PATH {
+        for path in ["/etc/passwd", "../beside", "a/../../beside"] {
+            let error = fails(&world, command, "PATH", path, FAILED);
+            let workspace = format!("the workspace `{}`", world.workspace().display());
+            assert!(
+                error.contains(&workspace) && error.contains("--workspace DIR"),
+                "{command:?}: {error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_label_that_looks_like_an_id_is_refused() {
+    let world = world();
+    for label in ["abcd", "12", "last", "last~2", "current", "", " x", "a\nb"] {
+        for command in [
+            &["label", "last", "TEXT"][..],
+            &["snapshot", "--label", "TEXT"],
+        ] {
+            fails(&world, command, "TEXT", label, USAGE);
+        }
+    }
+}
+
+#[test]
+fn a_time_that_makes_no_sense_is_a_wrong_argument() {
+    let world = world();
+    for time in ["tomorrow", "in 3 days", "25:99", "2026-13-45", "soon", ""] {
+        for option in ["--since", "--until"] {
+            fails(&world, &["log", option, "TIME"], "TIME", time, USAGE);
+        }
+    }
+    let turned = ["log", "--since", "2026-03-02", "--until", "2026-03-01"];
+    let error = fails(&world, &turned, "", "", USAGE);
+    assert!(error.contains("`--since` is later"), "{error}");
+}

@@ -1,0 +1,354 @@
+//! `doctor --repair` where the session store is gone: what the repositories tell of the snapshots is known again, and no more.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use testing::binary::Sandbox;
+
+/// Two messages, with what a git tree cannot say by itself, and a file that no snapshot holds.
+fn played() -> Sandbox {
+    let world = Sandbox::new();
+    world.configure("max_file_size = \"10 KB\"\n");
+    world.write("large", vec![b'x'; 20_000]);
+    world.write("private", "0\n");
+    let private = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(world.workspace().join("private"), private).expect("ours");
+    fs::create_dir(world.workspace().join("empty")).expect("writable");
+    world.write("dir/a", "0\n");
+    world.play("m1", "first-prompt", |world| {
+        world.write("dir/a", "1\n");
+        world.write("made", "1\n");
+    });
+    world.play("m2", "second-prompt", |world| {
+        world.write("private", "2\n");
+        world.remove("made");
+    });
+    world
+}
+
+fn lose_the_session_store(world: &Sandbox) {
+    for entry in fs::read_dir(world.store()).expect("ours") {
+        let path = entry.expect("ours").path();
+        let name = path.file_name().expect("a name").to_string_lossy();
+        if name.starts_with("sessions.db") {
+            fs::remove_file(&path).expect("ours");
+        }
+    }
+}
+
+fn snapshots(world: &Sandbox) -> Vec<Value> {
+    let report = world.json(&["log", "--snapshots"]);
+    report["snapshots"].as_array().expect("a list").clone()
+}
+
+fn ids(world: &Sandbox) -> Vec<String> {
+    let all = snapshots(world).into_iter();
+    all.map(|one| one["snapshot"].as_str().expect("a text").to_owned())
+        .collect()
+}
+
+fn repair(world: &Sandbox) {
+    let told = world.run(&["doctor"], b"").exits(0);
+    assert!(
+        told.stdout.contains("`ckpt-hook doctor --repair` takes up"),
+        "it says what to do: {told}"
+    );
+    let run = world.run(&["doctor", "--repair"], b"").exits(0);
+    assert!(run.stdout.contains("snapshots are known again"), "{run}");
+    assert!(
+        run.stdout
+            .contains("their prompts and whose each change was are lost"),
+        "what is not known is said: {run}"
+    );
+    let run = world.run(&["doctor"], b"").exits(0);
+    assert!(
+        !run.stdout.contains("doctor --repair"),
+        "all is done: {run}"
+    );
+}
+
+/// Every snapshot can be gone back to, and the tree is the same byte for byte.
+fn check_every_snapshot(world: &Sandbox, known: &[(String, testing::tree::Tree)]) {
+    for (id, tree) in known {
+        world.run(&["restore", id], b"").exits(0);
+        assert_eq!(world.tree(), *tree, "the snapshot `{id}`");
+    }
+}
+
+/// Returns the states before the first message, between them and now, each with its snapshot's id.
+fn states(world: &Sandbox) -> Vec<(String, testing::tree::Tree)> {
+    let mut states = Vec::new();
+    for id in ids(world) {
+        world.run(&["restore", &id], b"").exits(0);
+        states.push((id, world.tree()));
+    }
+    states
+}
+
+#[test]
+fn snapshots_are_known_again_where_the_session_store_is_gone() {
+    let world = played();
+    let before = snapshots(&world);
+    assert!(before.len() >= 3, "{before:?}");
+    let now = world.tree();
+    lose_the_session_store(&world);
+    repair(&world);
+    let after = snapshots(&world);
+    let trees =
+        |all: &[Value]| -> Vec<Value> { all.iter().map(|one| one["snapshot"].clone()).collect() };
+    assert_eq!(trees(&after), trees(&before), "all of them, in their order");
+    let newest = after[0]["snapshot"].as_str().expect("a text").to_owned();
+    let first = after.last().expect("one")["snapshot"]
+        .as_str()
+        .expect("a text")
+        .to_owned();
+    let log = world.run(&["log"], b"").exits(0);
+    assert!(!log.stdout.contains("prompt"), "nothing is invented: {log}");
+    let cat = world.run(&["cat", &format!("{first}:dir/a")], b"").exits(0);
+    assert_eq!(cat.stdout, "0\n");
+    world.run(&["restore", &first], b"").exits(0);
+    assert_eq!(world.read("dir/a"), b"0\n");
+    assert_eq!(world.read("private"), b"0\n");
+    let mode = fs::metadata(world.workspace().join("private")).expect("there");
+    assert_eq!(
+        mode.permissions().mode() & 0o777,
+        0o600,
+        "nobody else may read it"
+    );
+    assert!(world.workspace().join("empty").is_dir());
+    assert_eq!(
+        world.read("large").len(),
+        20_000,
+        "what was not captured stays"
+    );
+    let diff = world.run(&["diff", &first, &newest], b"").exits(0);
+    assert!(diff.stdout.contains("dir/a"), "{diff}");
+    world.run(&["restore", &newest], b"").exits(0);
+    assert_eq!(world.tree(), now, "byte for byte");
+    world.remove("dir/a");
+    world.run(&["recover", "dir/a"], b"").exits(0);
+    assert_eq!(world.read("dir/a"), b"1\n");
+    world.play("m3", "third-prompt", |world| world.write("dir/a", "3\n"));
+    world.run(&["revert", "m3"], b"").exits(0);
+    assert_eq!(world.read("dir/a"), b"1\n", "history goes on");
+}
+
+#[test]
+fn what_gc_packed_anew_is_known_again_as_well_and_what_came_since() {
+    let world = played();
+    world.run(&["gc"], b"").exits(0);
+    world.play("m3", "third-prompt", |world| world.write("dir/b", "3\n"));
+    let known = states(&world);
+    world.run(&["gc"], b"").exits(0);
+    world.play("m4", "fourth-prompt", |world| world.write("dir/c", "4\n"));
+    lose_the_session_store(&world);
+    repair(&world);
+    let trees = ids(&world);
+    for (id, _) in &known {
+        assert!(trees.contains(id), "{id} is among {trees:?}");
+    }
+    check_every_snapshot(&world, &known);
+    world.run(&["doctor", "--all"], b"").exits(0);
+}
+
+#[test]
+fn a_history_that_goes_on_is_not_mixed_with_one_that_is_known_again() {
+    let world = played();
+    let former = ids(&world);
+    lose_the_session_store(&world);
+    world.play("m3", "third-prompt", |world| world.write("dir/a", "3\n"));
+    let run = world.run(&["doctor", "--repair"], b"").exits(0);
+    assert!(run.stdout.contains("`ckpt-hook workspace adopt "), "{run}");
+    let now = ids(&world);
+    assert!(
+        !now.iter().any(|id| *id == former[former.len() - 1]),
+        "{now:?}"
+    );
+    world.run(&["workspace", "adopt"], b"").exits(0);
+    assert_eq!(ids(&world), former, "it is there where it is asked for");
+}
+
+#[test]
+fn what_was_forgotten_is_not_known_again() {
+    let world = played();
+    world
+        .run(&["forget", "--path", "made", "--yes"], b"")
+        .exits(0);
+    lose_the_session_store(&world);
+    repair(&world);
+    for id in ids(&world) {
+        world.run(&["cat", &format!("{id}:made")], b"").exits(4);
+    }
+    world.run(&["forget", "--workspace", "--yes"], b"").exits(0);
+    lose_the_session_store(&world);
+    let run = world.run(&["doctor", "--repair"], b"").exits(0);
+    assert!(!run.stdout.contains("known again"), "{run}");
+}
+
+fn folder(world: &Sandbox) -> PathBuf {
+    let mut folders = fs::read_dir(world.store().join("snapshots")).expect("there");
+    folders
+        .next()
+        .expect("a workspace")
+        .expect("readable")
+        .path()
+}
+
+fn grow_old(folder: &std::path::Path, days: u64) {
+    let opened = fs::File::open(folder).expect("ours");
+    let now = opened.metadata().expect("ours").modified().expect("known");
+    let then = now - std::time::Duration::from_secs(days * 86_400);
+    opened.set_modified(then).expect("ours");
+}
+
+#[test]
+fn gc_leaves_what_can_be_known_again_for_as_long_as_what_is_unused() {
+    let world = played();
+    lose_the_session_store(&world);
+    let folder = folder(&world);
+    grow_old(&folder, 20);
+    world.run(&["gc"], b"").exits(0);
+    assert!(folder.exists(), "`keep` is 30 days");
+    grow_old(&folder, 40);
+    world.run(&["gc"], b"").exits(0);
+    assert!(!folder.exists(), "no space is lost for good");
+}
+
+#[test]
+fn a_workspace_that_was_being_removed_is_not_taken_up() {
+    let world = played();
+    lose_the_session_store(&world);
+    let folder = folder(&world);
+    fs::write(folder.join("going"), "").expect("ours");
+    let run = world.run(&["doctor", "--repair"], b"").exits(0);
+    assert!(!run.stdout.contains("known again"), "{run}");
+    grow_old(&folder, 2);
+    world.run(&["gc"], b"").exits(0);
+    assert!(!folder.exists(), "the removal is ended");
+}
+
+#[test]
+fn snapshots_that_are_not_whole_are_left_out_and_counted() {
+    let world = played();
+    let all = ids(&world).len();
+    let packs = folder(&world).join("repository.git/objects/pack");
+    // The last pack holds what the last step wrote.
+    let mut found: Vec<PathBuf> = fs::read_dir(&packs)
+        .expect("there")
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "pack"))
+        .collect();
+    found.sort_by_key(|path| {
+        fs::metadata(path)
+            .expect("there")
+            .modified()
+            .expect("known")
+    });
+    let text = |path: &PathBuf| fs::read(path).expect("ours").len();
+    let first = found
+        .iter()
+        .max_by_key(|path| text(path))
+        .expect("one")
+        .clone();
+    lose_the_session_store(&world);
+    for ending in ["pack", "idx"] {
+        fs::remove_file(first.with_extension(ending)).expect("ours");
+    }
+    let run = world.run(&["doctor", "--repair"], b"");
+    assert!(
+        run.stdout.contains("snapshots are not whole any more"),
+        "{run}"
+    );
+    assert!(ids(&world).len() < all, "they are left out: {run}");
+}
+
+#[test]
+fn snapshots_are_known_again_where_nothing_of_the_session_store_can_be_read() {
+    let world = played();
+    let before = ids(&world);
+    lose_the_session_store(&world);
+    fs::write(
+        world.store().join("sessions.db"),
+        "no database".repeat(1000),
+    )
+    .expect("ours");
+    let run = world.run(&["doctor", "--repair"], b"").exits(1);
+    assert!(run.stdout.contains("nothing of it can be read"), "{run}");
+    assert!(run.stdout.contains("snapshots are known again"), "{run}");
+    assert_eq!(ids(&world), before);
+    let aside = fs::read(world.store().join("sessions.db.damaged-1"));
+    let aside = aside.expect("nothing is deleted");
+    assert_eq!(aside, "no database".repeat(1000).as_bytes());
+}
+
+#[test]
+fn without_a_session_store_everything_is_forgotten_and_purged_all_the_same() {
+    let world = played();
+    lose_the_session_store(&world);
+    world.run(&["forget", "--all", "--yes"], b"").exits(0);
+    let folders = fs::read_dir(world.store().join("snapshots")).expect("there");
+    assert_eq!(folders.count(), 0, "no snapshot is left");
+    let world = played();
+    lose_the_session_store(&world);
+    world.run(&["uninstall", "--purge", "--yes"], b"").exits(0);
+    assert!(!world.store().exists(), "not a byte is left");
+}
+
+#[test]
+fn a_session_store_that_is_gone_or_empty_is_told_of() {
+    for leave in [None, Some("")] {
+        let world = played();
+        lose_the_session_store(&world);
+        if let Some(bytes) = leave {
+            fs::write(world.store().join("sessions.db"), bytes).expect("ours");
+        }
+        world
+            .event(serde_json::json!({"event": "user_message", "session_id": "s2"}))
+            .ends_silently();
+        let status = world.run(&["status"], b"").exits(0);
+        assert!(
+            status.stdout.contains("the session store was gone"),
+            "{status}"
+        );
+        let run = world.run(&["doctor"], b"").exits(0);
+        assert!(run.stdout.contains("`ckpt-hook doctor --repair`"), "{run}");
+    }
+    let fresh = Sandbox::new();
+    fresh.write("a", "0\n");
+    fresh.play("m1", "a prompt", |world| world.write("a", "1\n"));
+    let status = fresh.run(&["status"], b"").exits(0);
+    assert!(
+        !status.stdout.contains("gone"),
+        "a new store is no loss: {status}"
+    );
+}
+
+#[test]
+fn a_database_of_another_program_is_neither_adopted_nor_changed() {
+    for made in ["PRAGMA application_id = 7", "CREATE TABLE theirs (x)"] {
+        let world = played();
+        lose_the_session_store(&world);
+        let database = world.store().join("sessions.db");
+        testing::rows::execute(&database, made);
+        let theirs = fs::read(&database).expect("there");
+        world
+            .event(serde_json::json!({"event": "user_message", "session_id": "s2"}))
+            .ends_silently();
+        let log = world.run(&["log"], b"").exits(1);
+        assert!(log.stderr.contains("is not a session store"), "{log}");
+        assert!(
+            log.stderr.contains("move it out of the store"),
+            "what to do: {log}"
+        );
+        world.run(&["doctor", "--repair"], b"").exits(1);
+        let now = fs::read(&database).expect("there");
+        // SQLite marks in the header that there is a log beside the file.
+        assert_eq!(now[100..], theirs[100..], "{made}");
+        for ending in ["", "-wal", "-shm"] {
+            let _ = fs::remove_file(world.store().join(format!("sessions.db{ending}")));
+        }
+        repair(&world);
+    }
+}

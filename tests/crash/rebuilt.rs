@@ -1,0 +1,73 @@
+//! A `doctor --repair` that is killed, or fails, while it makes the snapshots of a lost session store known again: the next one does it.
+
+use std::fs;
+
+use testing::binary::Sandbox;
+use testing::skip::has_strace;
+use testing::strace::{Point, at_each, fail_at, kill_at, points, sample};
+
+use crate::played;
+
+const REPAIR: [&str; 2] = ["doctor", "--repair"];
+
+/// The store of a session of which the session store is gone, with the trees of its snapshots, the newest first.
+fn lost() -> (Sandbox, Vec<String>) {
+    let world = played();
+    let trees = trees(&world);
+    for name in ["sessions.db", "sessions.db-wal", "sessions.db-shm"] {
+        let _ = fs::remove_file(world.store().join(name));
+    }
+    (world, trees)
+}
+
+fn trees(world: &Sandbox) -> Vec<String> {
+    let report = world.json(&["log", "--snapshots"]);
+    let all = report["snapshots"].as_array().expect("a list").iter();
+    all.map(|one| one["snapshot"].as_str().expect("a text").to_owned())
+        .collect()
+}
+
+/// Breaks the repair at each of some points: the next one ends it, with every snapshot once.
+fn broken_at_each(points: Vec<Point>, act: impl Fn(&Sandbox, &Point) + Sync) {
+    at_each(points, |point| {
+        let (world, expected) = lost();
+        act(&world, &point);
+        let run = world.run(&REPAIR, b"").exits(0);
+        assert_eq!(trees(&world), expected, "at {point:?}: {run}");
+        let oldest = expected.last().expect("one");
+        world.run(&["restore", oldest], b"").exits(0);
+        assert_eq!(world.read("edited"), b"one\ntwo\n", "at {point:?}");
+    });
+}
+
+#[test]
+fn a_repair_of_a_lost_session_store_that_is_killed_is_ended_by_the_next_one() {
+    if !has_strace() {
+        return;
+    }
+    let all = points(&lost().0, &REPAIR, b"");
+    broken_at_each(sample(all, 40), |world, point| {
+        kill_at(world, point, &REPAIR, b"")
+    });
+}
+
+#[test]
+fn a_repair_of_a_lost_session_store_in_which_a_call_fails_is_ended_by_the_next_one() {
+    if !has_strace() {
+        return;
+    }
+    let changes = [
+        "pwrite64",
+        "write",
+        "fsync",
+        "fdatasync",
+        "rename",
+        "openat",
+        "pread64",
+    ];
+    let mut all = points(&lost().0, &REPAIR, b"");
+    all.retain(|(name, _)| changes.contains(&name.as_str()));
+    broken_at_each(sample(all, 40), |world, point| {
+        let _ = fail_at(world, point, "ENOSPC", &REPAIR, b"");
+    });
+}
