@@ -386,3 +386,26 @@ fn a_revert_tells_whoever_watches_how_far_it_is() {
         "all of them: {told:?}"
     );
 }
+
+#[test]
+fn what_is_told_of_a_revert_with_two_threads_never_goes_back_and_ends_with_all() {
+    use ckpt_store::model::progress::OperationProgress;
+    let mut world = World::new();
+    world.turn("m1", |world| {
+        (0..600).for_each(|number| world.write(format!("{number}/file"), "x\n"))
+    });
+    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let tell = std::sync::Arc::clone(&told);
+    world.store.watch(Some(Box::new(move |progress| {
+        if let OperationProgress::Applying { done, of } = progress {
+            // The other thread may go on meanwhile.
+            (0..10).for_each(|_| std::thread::yield_now());
+            tell.lock().expect("no panic").push((done, of));
+        }
+    })));
+    world.revert("m1");
+    let told = told.lock().expect("no panic");
+    assert!(told.is_sorted(), "{told:?}");
+    let (done, of) = told.last().expect("it told of progress");
+    assert_eq!(done, of, "{told:?}");
+}

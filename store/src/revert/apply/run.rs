@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ckpt_schema::report::ReasonCode;
 use rustix::io::Errno;
@@ -33,7 +32,8 @@ pub(super) struct Attempt<'a> {
     work: &'a Work<'a>,
     writer: ItemWriter<'a>,
     order: Order,
-    done: AtomicUsize,
+    /// How many items are done, held while that is told: two threads never tell it out of order.
+    done: Mutex<usize>,
     /// Directories that were made for a file to be put into.
     made: Mutex<BTreeSet<WorkspacePath>>,
     /// Directories whose entries were changed.
@@ -66,7 +66,7 @@ impl<'a> Attempt<'a> {
             work,
             writer,
             order,
-            done: AtomicUsize::new(0),
+            done: Mutex::default(),
             made: Mutex::default(),
             changed: Mutex::default(),
             aside: Mutex::default(),
@@ -176,9 +176,13 @@ impl<'a> Attempt<'a> {
     }
 
     fn tell_progress(&self, count: usize) {
-        let done = self.done.fetch_add(count, Ordering::Relaxed) + count;
+        let mut done = self
+            .done
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        *done += count;
         if let Some(progress) = self.work.progress {
-            progress(done);
+            progress(*done);
         }
     }
 
