@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::fs::{layout, ownership};
+use crate::fs::{layout, ownership, presence};
 use crate::model::progress::ProgressCallback;
 use crate::model::{FileTime, Milliseconds};
 use crate::sessions::{self, Database};
@@ -134,9 +134,13 @@ impl Store {
     /// Returns whether there are snapshots of a workspace of which there is no row.
     fn holds_unknown_snapshots(&self) -> Result<bool> {
         let snapshots = self.surroundings.directory.join("snapshots");
-        let entries = std::fs::read_dir(snapshots).into_iter().flatten().flatten();
-        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        folders.retain(|folder| layout::holds_objects(folder));
+        let mut folders = Vec::new();
+        for entry in presence::entries(&snapshots)? {
+            let folder = entry.path();
+            if layout::holds_objects(&folder)? {
+                folders.push(folder);
+            }
+        }
         // A row is written before its folder is made: so the folders were listed first.
         let known = sessions::workspace_keys(self.database.connection())?;
         let is_known = |folder: &PathBuf| {

@@ -6,10 +6,12 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use testing::binary::{Run, Sandbox};
+use testing::binary::{Run, Sandbox, finish};
 use testing::rows;
 use testing::skip::has_strace;
-use testing::strace::{Point, at_each, fail_at, kill_at, points, sample};
+use testing::strace::{
+    Point, at_each, command as strace_command, fail_at, kill_at, points, sample,
+};
 
 use super::assert_sound;
 use super::errors::{ERRORS, touches_files};
@@ -210,5 +212,42 @@ fn assert_honest(world: &Sandbox, upkeep: &Upkeep, run: &Run, what: &str) {
         // The loader could not read a library: it never began.
         Some(127) if run.stderr.contains("shared libraries") => {}
         other => panic!("{what}: it ended with {other:?}\n{run}"),
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_seen_for_a_moment_is_not_taken_for_one_that_is_gone() {
+    if !has_strace() {
+        return;
+    }
+    let [gc, forget, ..] = &ALL;
+    let folders = ["", "repository.git", "repository.git/objects/pack"];
+    let calls = ["statx", "getdents64", "openat"];
+    for upkeep in [gc, forget] {
+        let (_, bytes) = in_peace(upkeep);
+        let mut tasks = Vec::new();
+        for folder in folders {
+            for call in calls {
+                tasks.extend((1..=2).map(|time| (folder, call, time)));
+            }
+        }
+        at_each(tasks, |(folder, call, time)| {
+            let world = ready();
+            let mut of_workspaces = std::fs::read_dir(world.store().join("snapshots"))
+                .expect("there are some")
+                .flatten();
+            let path = of_workspaces.next().expect("one").path().join(folder);
+            let path = path.to_str().expect("a plain path").trim_end_matches('/');
+            let (trace, inject) = (
+                format!("trace={call}"),
+                format!("inject={call}:error=ESTALE:when={time}"),
+            );
+            let options = ["-o", "/dev/null", "-P", path, "-e", &trace, "-e", &inject];
+            let run = finish(&mut strace_command(&world, &options, upkeep.command), b"");
+            let what = format!("{:?} with {call} {time} of `{folder}`", upkeep.command);
+            assert_honest(&world, upkeep, &run, &what);
+            assert_kept(&world, &what);
+            assert_ends(&world, upkeep, bytes, &what);
+        });
     }
 }

@@ -30,13 +30,15 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::{check_inner_directory, check_owner};
+use crate::fs::presence;
 
 /// The name of the file that says of a workspace's folder that it is being removed: nobody may take it up again.
 pub(crate) const GOING: &str = "going";
 
 /// Returns whether a workspace's folder has a repository and nobody began to remove it.
-pub(crate) fn holds_objects(folder: &Path) -> bool {
-    folder.join("repository.git/objects").is_dir() && folder.join(GOING).symlink_metadata().is_err()
+pub(crate) fn holds_objects(folder: &Path) -> Result<bool> {
+    let is_going = presence::metadata(&folder.join(GOING))?.is_some();
+    Ok(!is_going && presence::is_directory(&folder.join("repository.git/objects"))?)
 }
 
 /// Makes a directory, and its parents, that only the user can enter.

@@ -6,6 +6,7 @@ pub(crate) mod identity;
 pub(crate) mod layout;
 pub(crate) mod leftover;
 pub(crate) mod ownership;
+pub(crate) mod presence;
 pub(crate) mod reserve;
 pub(crate) mod system;
 pub(crate) mod threads;

@@ -14,6 +14,7 @@ use super::pack::read::{PackFile, open_regular};
 use crate::error::{Context, Result};
 use crate::fs::disk::Stamp;
 use crate::fs::layout::sync;
+use crate::fs::presence;
 
 /// What the name of a borrowed pack begins with; ours begin with `pack-`.
 const PREFIX: &[u8] = b"borrowed-";
@@ -37,10 +38,12 @@ pub(crate) fn name(theirs: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Returns the borrowed packs of a directory, by name.
-pub(crate) fn list(directory: &Path) -> Vec<Borrowed> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let names = entries.map(|entry| entry.file_name().as_bytes().to_vec());
+/// Returns the borrowed packs of a directory, by name. Fails where not all can be listed.
+pub(crate) fn list(directory: &Path) -> Result<Vec<Borrowed>> {
+    let entries = presence::entries(directory)?;
+    let names = entries
+        .iter()
+        .map(|entry| entry.file_name().as_bytes().to_vec());
     let is_pack =
         |name: &Vec<u8>| is_borrowed(name) && !name.starts_with(UNREAD) && name.ends_with(b".pack");
     let packs = names.filter(is_pack);
@@ -51,7 +54,7 @@ pub(crate) fn list(directory: &Path) -> Vec<Borrowed> {
         })
         .collect();
     packs.sort_unstable_by(|left, right| left.0.cmp(&right.0));
-    packs
+    Ok(packs)
 }
 
 /// Returns the file of a borrowed pack as it is now.
@@ -69,15 +72,15 @@ pub(crate) fn is_sound(directory: &Path, name: &[u8]) -> bool {
 /// Gives the borrowed packs of a directory back: the user's repository keeps them, and we hold them no more. The index goes
 /// first: a pack without one is no pack. One that may not be read now may be some day.
 pub(crate) fn give_back(directory: &Path) -> Result<()> {
-    let packs = list(directory);
+    let packs = list(directory)?;
     for (name, _) in &packs {
         let pack = directory.join(std::ffi::OsStr::from_bytes(name));
         if is_closed(&pack) {
             set_aside(&pack);
             continue;
         }
-        let _ = fs::remove_file(pack.with_extension("idx"));
-        let _ = fs::remove_file(pack);
+        presence::remove_file(&pack.with_extension("idx"))?;
+        presence::remove_file(&pack)?;
     }
     if packs.is_empty() {
         Ok(())
@@ -89,9 +92,11 @@ pub(crate) fn give_back(directory: &Path) -> Result<()> {
 /// Removes the packs that could not be read and that were set aside long enough ago: what is needed of them stands elsewhere by
 /// now. `is_old` says that of a time in seconds since the epoch. The user's repository keeps its own name for the file.
 pub(crate) fn drop_unread(directory: &Path, is_old: &dyn Fn(i64) -> bool) -> Result<()> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let unread = entries.filter(|entry| entry.file_name().as_bytes().starts_with(UNREAD));
-    let mut unread: Vec<PathBuf> = unread.map(|entry| entry.path()).collect();
+    let entries = presence::entries(directory)?;
+    let unread = entries
+        .iter()
+        .filter(|entry| entry.file_name().as_bytes().starts_with(UNREAD));
+    let mut unread: Vec<PathBuf> = unread.map(fs::DirEntry::path).collect();
     // An index before its pack: a pack without one is no pack.
     unread.sort();
     let mut is_changed = false;

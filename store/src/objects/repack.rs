@@ -24,6 +24,7 @@ use super::reader::ObjectReader;
 use super::{Objects, recent};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::sync;
+use crate::fs::presence;
 use crate::model::entry::ObjectId;
 
 /// Objects up to this size are made deltas of, in bytes; larger ones stay as they stand.
@@ -216,7 +217,7 @@ pub(crate) fn stopped() -> Error {
 pub(crate) fn remove(objects: &Objects, packs: &[OldPack], but: &[PathBuf]) -> Result<u64> {
     let directory = objects.packs();
     recent::forget(&directory);
-    unlink(&directory.join(multi_pack_index::NAME))?;
+    presence::remove_file(&directory.join(multi_pack_index::NAME))?;
     let mut freed = 0;
     for old in packs
         .iter()
@@ -224,7 +225,7 @@ pub(crate) fn remove(objects: &Objects, packs: &[OldPack], but: &[PathBuf]) -> R
     {
         let path = directory.join(old.pack.name());
         for ending in ["idx", "rev", "bitmap", "mtimes", "pack"] {
-            unlink(&path.with_extension(ending))?;
+            presence::remove_file(&path.with_extension(ending))?;
         }
         freed += old.bytes;
     }
@@ -240,7 +241,7 @@ pub(crate) fn remove(objects: &Objects, packs: &[OldPack], but: &[PathBuf]) -> R
 pub(crate) fn sweep(objects: &Objects, is_old: &dyn Fn(i64) -> bool) -> Result<u64> {
     let directory = objects.packs();
     let mut freed = 0;
-    let names: HashSet<Vec<u8>> = names(&directory).collect();
+    let names: HashSet<Vec<u8>> = names(&directory)?.into_iter().collect();
     for name in &names {
         let path = directory.join(std::ffi::OsStr::from_bytes(name));
         let has = |ending: &str| {
@@ -254,15 +255,15 @@ pub(crate) fn sweep(objects: &Objects, is_old: &dyn Fn(i64) -> bool) -> Result<u
             _ => name.starts_with(crate::fs::leftover::TEMPORARY_PACK.as_bytes()),
         };
         if is_stray {
-            freed += sweep_file(&path, is_old);
+            freed += sweep_file(&path, is_old)?;
         }
     }
     let above = objects.repository().join("objects");
-    for name in self::names(&above) {
+    for name in self::names(&above)? {
         if name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit) {
             let folder = above.join(std::ffi::OsStr::from_bytes(&name));
-            for loose in self::names(&folder) {
-                freed += sweep_file(&folder.join(std::ffi::OsStr::from_bytes(&loose)), is_old);
+            for loose in self::names(&folder)? {
+                freed += sweep_file(&folder.join(std::ffi::OsStr::from_bytes(&loose)), is_old)?;
             }
             let _ = fs::remove_dir(&folder);
         }
@@ -270,28 +271,20 @@ pub(crate) fn sweep(objects: &Objects, is_old: &dyn Fn(i64) -> bool) -> Result<u
     Ok(freed)
 }
 
-fn names(directory: &Path) -> impl Iterator<Item = Vec<u8>> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name().as_bytes().to_vec())
+fn names(directory: &Path) -> Result<Vec<Vec<u8>>> {
+    let entries = presence::entries(directory)?;
+    let name = |entry: &fs::DirEntry| entry.file_name().as_bytes().to_vec();
+    Ok(entries.iter().map(name).collect())
 }
 
-/// Returns how many bytes are free now. What cannot be removed is tried again the next time.
-fn sweep_file(path: &Path, is_old: &dyn Fn(i64) -> bool) -> u64 {
-    let Ok(metadata) = fs::symlink_metadata(path) else {
-        return 0;
+/// Removes a file that is old, and returns how many bytes are free now.
+fn sweep_file(path: &Path, is_old: &dyn Fn(i64) -> bool) -> Result<u64> {
+    let Some(metadata) = presence::metadata(path)? else {
+        return Ok(0);
     };
-    let is_old = is_old(std::os::unix::fs::MetadataExt::mtime(&metadata));
-    if metadata.is_dir() || !is_old || fs::remove_file(path).is_err() {
-        return 0;
+    if metadata.is_dir() || !is_old(std::os::unix::fs::MetadataExt::mtime(&metadata)) {
+        return Ok(0);
     }
-    metadata.len()
-}
-
-fn unlink(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).context(|| format!("cannot remove `{}`", path.display()))
-        }
-        _ => Ok(()),
-    }
+    presence::remove_file(path)?;
+    Ok(metadata.len())
 }

@@ -5,6 +5,7 @@
 //! more: then it stays as well, unless that is asked for.
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +16,7 @@ use rustix::process::{Flock, FlockType};
 
 use super::plan::Plan;
 use crate::error::Result;
-use crate::fs::beneath;
+use crate::fs::{beneath, presence};
 use crate::model::item::{Item, ItemReason};
 use crate::model::path::WorkspacePath;
 use crate::snapshot::{Snapshot, Snapshots};
@@ -62,7 +63,7 @@ impl Databases<'_> {
                     "a database and its log are reverted together, and `{}` was written since",
                     stays.to_text()
                 )),
-                None => match self.holder(&database, &mut open) {
+                None => match self.holder(&database, &mut open)? {
                     Some(holder) if self.takes_open => {
                         for at in &items {
                             tell_of_writer(&mut plan.items[*at], &holder);
@@ -95,13 +96,14 @@ impl Databases<'_> {
         let logs = COMPANIONS[..2]
             .iter()
             .filter_map(|ending| companion(database, ending));
-        let logs: Vec<WorkspacePath> = logs
-            .filter(|log| group.iter().all(|item| item.path != *log))
-            .filter(|log| {
-                let found = on_disk(self.root, log).symlink_metadata();
-                found.is_ok_and(|found| found.is_file() && found.len() > 0)
-            })
-            .collect();
+        let mut there = Vec::new();
+        for log in logs.filter(|log| group.iter().all(|item| item.path != *log)) {
+            let found = presence::metadata(&on_disk(self.root, &log))?;
+            if found.is_some_and(|found| found.is_file() && found.len() > 0) {
+                there.push(log);
+            }
+        }
+        let logs = there;
         let now = self.snapshots.states(self.now, &logs)?;
         let then = match &self.then {
             Some(then) => self.snapshots.states(then, &logs)?,
@@ -123,16 +125,16 @@ impl Databases<'_> {
     }
 
     /// Returns a program that has a file of a database open: one that writes, if there is one.
-    fn holder(&self, database: &WorkspacePath, open: &mut OpenFiles) -> Option<Holder> {
+    fn holder(&self, database: &WorkspacePath, open: &mut OpenFiles) -> Result<Option<Holder>> {
         let files = COMPANIONS
             .iter()
             .filter_map(|ending| companion(database, ending));
-        let files = std::iter::once(database.clone()).chain(files);
-        let holders = files.filter_map(|path| open.by(&on_disk(self.root, &path)));
-        holders.reduce(|first, next| match next.writes && !first.writes {
-            true => next,
-            false => first,
-        })
+        let mut holders = Vec::new();
+        for path in std::iter::once(database.clone()).chain(files) {
+            holders.extend(open.by(&on_disk(self.root, &path))?);
+        }
+        let writes = holders.iter().position(|holder| holder.writes);
+        Ok(holders.into_iter().nth(writes.unwrap_or(0)))
     }
 
     fn removals(&self, logs: Vec<WorkspacePath>) -> Result<Vec<Item>> {
@@ -227,20 +229,19 @@ struct OpenFiles {
 
 impl OpenFiles {
     /// Returns which program has a file open, or holds a lock on it.
-    fn by(&mut self, path: &Path) -> Option<Holder> {
-        let found = path
-            .symlink_metadata()
-            .ok()
-            .filter(|found| found.is_file())?;
+    fn by(&mut self, path: &Path) -> Result<Option<Holder>> {
+        let Some(found) = presence::metadata(path)?.filter(Metadata::is_file) else {
+            return Ok(None);
+        };
         let open = self.found.get_or_insert_with(open_files);
         let holder = open.get(&(found.dev(), found.ino())).cloned();
-        match locked_by(path) {
+        Ok(match locked_by(path) {
             Some(program) => Some(Holder {
                 program,
                 writes: holder.is_some_and(|holder| holder.writes),
             }),
             None => holder,
-        }
+        })
     }
 }
 

@@ -14,8 +14,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 use super::feed;
 use super::migrate::{DAMAGED, migrate};
 use crate::error::{Context, Error, Result};
-use crate::fs::layout;
 use crate::fs::ownership::DATABASE;
+use crate::fs::{layout, presence};
 use crate::model::Milliseconds;
 use crate::settings::Durability;
 
@@ -301,14 +301,17 @@ fn is_sync(error: &rusqlite::Error) -> bool {
 
 /// Renames the file to `sessions.db.damaged-N`. The log beside it goes first: it must not be applied to a new file.
 pub(super) fn set_aside(path: &Path) -> Result<PathBuf> {
-    let free = (1..)
-        .map(|number| with_suffix(path, &format!("{DAMAGED}{number}")))
-        .find(|place| {
-            ["", "-wal", "-shm"]
-                .iter()
-                .all(|ending| with_suffix(place, ending).symlink_metadata().is_err())
-        });
-    let place = free.expect("numbers do not end");
+    let mut place = with_suffix(path, &format!("{DAMAGED}1"));
+    for number in 2.. {
+        let mut is_free = true;
+        for ending in ["", "-wal", "-shm"] {
+            is_free &= presence::metadata(&with_suffix(&place, ending))?.is_none();
+        }
+        if is_free {
+            break;
+        }
+        place = with_suffix(path, &format!("{DAMAGED}{number}"));
+    }
     for ending in ["-wal", "-shm", ""] {
         match std::fs::rename(with_suffix(path, ending), with_suffix(&place, ending)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

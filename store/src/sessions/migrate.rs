@@ -12,8 +12,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::database::{configure, empty_log, make_file, with_suffix};
 use crate::error::{Context, Error, Result};
-use crate::fs::layout;
 use crate::fs::ownership::DATABASE;
+use crate::fs::{layout, presence};
 use crate::settings::Durability;
 
 /// Brings a database to this binary's version: all migrations in one transaction, so that it is the old one or the new one wherever
@@ -142,7 +142,7 @@ fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
         )
     };
     let unfinished = with_suffix(&copy, ".new");
-    remove_if_there(&unfinished).context(what)?;
+    presence::remove_file(&unfinished)?;
     make_file(&unfinished)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
@@ -164,19 +164,12 @@ fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
     Ok(copy)
 }
 
-pub(super) fn remove_if_there(path: &Path) -> std::io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
 /// Removes the copies that former migrations kept. What cannot be removed stays, and is listed.
 fn remove_other_copies(path: &Path, kept: &Path) {
     let directory = path.parent().unwrap_or(Path::new("."));
     for copy in copies(directory).unwrap_or_default() {
         if copy != kept && is_named(&copy, COPY) {
-            let _ = remove_if_there(&copy);
+            let _ = presence::remove_file(&copy);
         }
     }
 }

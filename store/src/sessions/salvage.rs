@@ -12,8 +12,8 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use super::database::{configure, make_file, set_aside, with_suffix};
 use super::migrate::{beside, migrate};
 use crate::error::{Context, Error, Result};
-use crate::fs::layout;
 use crate::fs::ownership::DATABASE;
+use crate::fs::{layout, presence};
 use crate::settings::Durability;
 
 /// What became of a damaged session store.
@@ -51,8 +51,7 @@ pub(crate) fn remove_unfinished(directory: &Path) -> Result<Vec<PathBuf>> {
 fn remove_locked(directory: &Path) -> Result<Vec<PathBuf>> {
     let unfinished = beside(directory, &[UNFINISHED])?;
     for path in &unfinished {
-        super::migrate::remove_if_there(path)
-            .context(|| format!("cannot remove `{}`", path.display()))?;
+        presence::remove_file(path)?;
     }
     Ok(unfinished)
 }

@@ -186,8 +186,8 @@ impl Snapshots {
     }
 
     /// Returns whether packs are still files of the user's repository, looked up.
-    pub(crate) fn borrows_now(&self) -> bool {
-        !borrowed::list(&self.objects.packs()).is_empty()
+    pub(crate) fn borrows_now(&self) -> Result<bool> {
+        Ok(!borrowed::list(&self.objects.packs())?.is_empty())
     }
 
     /// Copies what `roots` need of borrowed packs into a pack of our own, until the deadline. What is damaged there is looked for

@@ -11,6 +11,7 @@ use ckpt_schema::event::Event;
 use super::root::{Identity, Workspace, check_apart};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::{self, Lock};
+use crate::fs::presence;
 use crate::model::Milliseconds;
 use crate::model::noted::WorkspaceOrigin;
 use crate::model::path::WorkspacePath;
@@ -170,6 +171,11 @@ impl Place {
     /// Returns whether its directory is the one that was recorded.
     pub fn is_there(&self) -> bool {
         self.row.is_there()
+    }
+
+    /// Returns whether anything of it was ever stored. Fails where that cannot be told.
+    pub fn has_objects(&self) -> Result<bool> {
+        presence::is_directory(&self.folder.join("repository.git"))
     }
 
     fn new(surroundings: &Surroundings, row: WorkspaceRow, cwd: PathBuf) -> Self {

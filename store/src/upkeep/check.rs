@@ -90,7 +90,7 @@ fn workspace(
 ) -> Result<Vec<Finding>> {
     let row = sessions::workspace(store.database.connection(), id)?;
     let place = Place::of_row(store, row);
-    if !place.folder.join("repository.git").is_dir() {
+    if !place.has_objects()? {
         return Ok(Vec::new());
     }
     let name = place.root.display().to_string();

@@ -55,7 +55,7 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
     for id in sessions::workspaces(store.database.connection())? {
         let row = sessions::workspace(store.database.connection(), id)?;
         let place = Place::of_row(store, row);
-        if !place.folder.join("repository.git").is_dir() {
+        if !place.has_objects()? {
             continue;
         }
         let (snapshots, rest) = sizes::of_snapshots(store, &place)?;

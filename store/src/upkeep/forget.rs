@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
@@ -20,7 +20,7 @@ use super::gc::{self, pack, sizes};
 use super::settle;
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::{self, DATABASE};
-use crate::fs::{layout, leftover};
+use crate::fs::{layout, leftover, presence};
 use crate::model::entry::ObjectId;
 use crate::model::gap::{Gap, GapReason};
 use crate::model::hex::Hex;
@@ -141,7 +141,7 @@ pub(crate) fn forget(
     if *what == What::All {
         store.database.write(forget::rest)?;
         remove_all_folders(&directory)?;
-        remove_file(&directory.join("reserve"))?;
+        presence::remove_file(&directory.join("reserve"))?;
     }
     scrub(store)?;
     sweep_all(store)?;
@@ -186,11 +186,11 @@ fn sweep_all(store: &mut Store) -> Result<()> {
 pub(crate) fn scrub(store: &Store) -> Result<()> {
     let directory = &store.surroundings.directory;
     for path in sessions::copies(directory)? {
-        remove_file(&path)?;
+        presence::remove_file(&path)?;
     }
     sessions::remove_unfinished(directory)?;
     for name in ["log", "log.old"] {
-        remove_file(&directory.join(name))?;
+        presence::remove_file(&directory.join(name))?;
     }
     store.database.scrub()
 }
@@ -285,8 +285,8 @@ fn forget_part(
     part: &ForgetPart,
     dry_run: bool,
 ) -> Result<ForgetWorkspace> {
-    let has_objects = place.folder.join("repository.git").is_dir();
-    if !dry_run && has_objects && place.snapshots()?.borrows_now() {
+    let has_objects = place.has_objects()?;
+    if !dry_run && has_objects && place.snapshots()?.borrows_now()? {
         settle::settle_now(store, place)?;
     }
     let lock = place.lock(PATIENCE)?;
@@ -368,7 +368,7 @@ fn replace_trees(connection: &Connection, workspace: i64, rewritten: &[Rewritten
 
 /// Repacks a workspace without the forgotten objects.
 fn sweep(store: &mut Store, place: &Place) -> Result<()> {
-    if place.folder.join("repository.git").is_dir() {
+    if place.has_objects()? {
         let how = gc::GcOptions::default();
         return pack::whole(store, place, how, true);
     }
@@ -405,14 +405,13 @@ fn path_text(path: &[u8]) -> PathText {
 
 /// Removes the cache of a workspace, and what killed processes left of one. To be called under its lock.
 fn forget_caches(folder: &Path) -> Result<()> {
-    let what = || format!("cannot list `{}`", folder.display());
-    for entry in fs::read_dir(folder).context(what)? {
-        let entry = entry.context(what)?;
+    let what = || format!("cannot find what is in `{}`", folder.display());
+    for entry in presence::entries(folder)? {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
         let is_file = entry.file_type().context(what)?.is_file();
         if is_file && (name.starts_with(b"cache") || name.starts_with(TEMPORARY)) {
-            remove_file(&entry.path())?;
+            presence::remove_file(&entry.path())?;
         }
     }
     Ok(())
@@ -423,28 +422,14 @@ const TEMPORARY: &[u8] = leftover::TEMPORARY_PACK.as_bytes();
 /// Removes the folders of all workspaces, those of former session stores too.
 fn remove_all_folders(directory: &Path) -> Result<()> {
     let snapshots = directory.join("snapshots");
-    let what = || format!("cannot list `{}`", snapshots.display());
-    let entries = match fs::read_dir(&snapshots) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.context(what)?,
-    };
-    for entry in entries {
-        let entry = entry.context(what)?;
+    let what = || format!("cannot find what is in `{}`", snapshots.display());
+    for entry in presence::entries(&snapshots)? {
         if entry.file_type().context(what)?.is_dir() {
             let _lock = layout::lock_workspace(&entry.path(), PATIENCE)?;
             sizes::remove_workspace_folder(&entry.path())?;
         }
     }
     Ok(())
-}
-
-fn remove_file(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).context(|| format!("cannot remove `{}`", path.display()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Fails if [`purge`] would, as far as that can be known before.
@@ -464,16 +449,14 @@ pub(crate) fn purge(directory: &Path) -> Result<bool> {
     ownership::check_all_ours(&directory)?;
     remove_all_folders(&directory)?;
     let what = || format!("cannot remove `{}`", directory.display());
-    let mut names = Vec::new();
-    for entry in fs::read_dir(&directory).context(what)? {
-        names.push(entry.context(what)?.path());
-    }
+    let entries = presence::entries(&directory)?;
+    let mut names: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
     names.sort_by_key(|path| path.file_name().is_some_and(|name| name == DATABASE));
     for path in names {
-        if path.is_dir() && !path.is_symlink() {
+        if presence::is_directory(&path)? {
             sizes::remove_folder(&path)?;
         } else {
-            remove_file(&path)?;
+            presence::remove_file(&path)?;
         }
     }
     fs::remove_dir(&directory).context(what)?;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use ckpt_schema::report::Finding;
 
-use crate::error::{Context, Result};
-use crate::fs::layout;
+use crate::error::Result;
+use crate::fs::{layout, presence};
 use crate::sessions::{self, Diagnostic};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -25,17 +25,11 @@ pub(crate) struct Orphan {
 /// Returns the folders that no row knows, but for those that are being removed.
 pub(crate) fn orphans(store: &Store) -> Result<Vec<Orphan>> {
     let directory = store.surroundings.directory.join("snapshots");
-    let what = || format!("cannot list `{}`", directory.display());
-    let entries = match directory.read_dir() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.context(what)?,
-    };
     let mut orphans = Vec::new();
-    for entry in entries {
-        let folder = entry.context(what)?.path();
-        let name = folder.file_name().and_then(|name| name.to_str());
-        if let Some(key) = name.filter(|_| layout::holds_objects(&folder)) {
-            let key = key.to_owned();
+    for entry in presence::entries(&directory)? {
+        let folder = entry.path();
+        let key = entry.file_name().into_string();
+        if let (Ok(key), true) = (key, layout::holds_objects(&folder)?) {
             orphans.push(Orphan { key, folder });
         }
     }

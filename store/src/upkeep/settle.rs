@@ -53,7 +53,7 @@ fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> 
     let patience = deadline.map_or(Duration::ZERO, |_| left());
     let _settling = layout::lock_settling(&place.folder, patience)?;
     let snapshots = place.snapshots()?;
-    if !snapshots.borrows_now() {
+    if !snapshots.borrows_now()? {
         return Ok(());
     }
     let roots = |store: &Store| sessions::roots(store.database.connection(), place.row.id);
@@ -72,7 +72,7 @@ fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> 
 /// Like the above, for a caller that holds the workspace's lock. Returns notes for the user.
 pub(crate) fn under_lock(store: &mut Store, place: &Place) -> Result<Vec<String>> {
     let snapshots = place.snapshots()?;
-    if !snapshots.borrows_now() {
+    if !snapshots.borrows_now()? {
         return Ok(Vec::new());
     }
     let roots = sessions::roots(store.database.connection(), place.row.id)?;

@@ -21,6 +21,7 @@ use super::read::{LARGEST, open_regular};
 use super::write::{checksum, create_temporary, seal};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::sync;
+use crate::fs::presence;
 use crate::model::entry::ObjectId;
 use crate::objects::borrowed;
 use crate::objects::hash::{hash, id_of_reader};
@@ -35,14 +36,9 @@ const CHECKSUM: usize = 20;
 /// Makes the indexes again that are damaged or missing, as far as their packs are whole. Returns the packs' names. The caller holds
 /// the workspace's lock, so that nobody is putting a pack in its place.
 pub(crate) fn rebuild_indexes(directory: &Path) -> Result<Vec<PathBuf>> {
-    let what = || format!("cannot read the directory `{}`", directory.display());
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.context(what)?,
-    };
     let mut rebuilt = Vec::new();
-    for entry in entries {
-        let name = PathBuf::from(entry.context(what)?.file_name());
+    for entry in presence::entries(directory)? {
+        let name = PathBuf::from(entry.file_name());
         let is_pack = name.extension().is_some_and(|ending| ending == "pack");
         if !is_pack || borrowed::is_borrowed(name.as_os_str().as_encoded_bytes()) {
             continue;

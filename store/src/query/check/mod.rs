@@ -3,11 +3,12 @@
 mod condition;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ckpt_schema::report::Finding;
 
 use crate::error::{Context, Result};
+use crate::fs::presence;
 use crate::store::Store;
 
 /// Looks at the database and at each workspace's repository.
@@ -123,17 +124,11 @@ fn named(files: &[PathBuf]) -> Option<String> {
 /// A workspace has a folder from its first snapshot on.
 fn repositories(store: &Store) -> Result<Vec<Finding>> {
     let folder = store.surroundings.directory.join("snapshots");
-    let entries = match folder.read_dir() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.context(|| format!("cannot list `{}`", folder.display()))?,
-    };
     let mut lacking = Vec::new();
     let mut sound = 0_u32;
-    for entry in entries {
-        let path = entry
-            .context(|| format!("cannot list `{}`", folder.display()))?
-            .path();
-        if is_repository(&path.join("repository.git")) {
+    for entry in presence::entries(&folder)? {
+        let path = entry.path();
+        if presence::is_directory(&path.join("repository.git/objects"))? {
             sound += 1
         } else {
             lacking.push(path)
@@ -194,10 +189,6 @@ fn interrupted(store: &Store) -> Result<Vec<Finding>> {
             ..Finding::new("warning", "operations", text)
         })
         .collect())
-}
-
-fn is_repository(path: &Path) -> bool {
-    path.join("objects").is_dir()
 }
 
 fn broken(subject: &str, error: &crate::error::Error) -> Finding {

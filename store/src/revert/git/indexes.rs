@@ -3,6 +3,7 @@
 use rustix::fs::OFlags;
 
 use super::repository::Repository;
+use crate::fs::presence;
 use crate::git::index::Meaning;
 use crate::git::read_small;
 use crate::git::tracked::LARGEST;
@@ -47,7 +48,7 @@ impl Indexes<'_> {
         let now = read_small(&path, LARGEST, OFlags::NOFOLLOW);
         let wanted = wanted.map(|blob| self.snapshots.read_blob(blob).ok());
         match (now, wanted) {
-            (None, None) => path.symlink_metadata().is_err(),
+            (None, None) => presence::metadata(&path).is_ok_and(|found| found.is_none()),
             (Some(now), Some(Some(wanted))) if now == wanted => true,
             (Some(now), Some(Some(wanted))) => {
                 let meanings = self

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{FileResult, GitPart};
 use rustix::fs::OFlags;
 
+use crate::fs::presence;
 use crate::git::index::{self, Meaning, Staged};
 use crate::git::objects::UserObjects;
 use crate::git::tracked::LARGEST;
@@ -134,15 +135,17 @@ impl Repository {
         }
         let (folder, name) = self.place(item);
         let lock = format!("{name}.lock");
-        if folder.join(&lock).symlink_metadata().is_ok() {
-            return Some(locked(&lock));
+        match presence::metadata(&folder.join(&lock)) {
+            Ok(None) => {}
+            Ok(Some(_)) => return Some(locked(&lock)),
+            Err(error) => return Some(error.with_causes()),
         }
-        if folder
-            .join(name)
-            .symlink_metadata()
-            .is_ok_and(|metadata| metadata.is_symlink())
-        {
-            return Some(format!("`{name}` is a symbolic link"));
+        match presence::metadata(&folder.join(name)) {
+            Ok(Some(found)) if found.is_symlink() => {
+                return Some(format!("`{name}` is a symbolic link"));
+            }
+            Ok(_) => {}
+            Err(error) => return Some(error.with_causes()),
         }
         match (item.part, &item.target) {
             (GitPart::Branch, None) => self

@@ -37,7 +37,7 @@ pub(super) fn take(
     let to = objects.packs();
     // Links that a killed hook left, or whose objects were found to be damaged: these files are read.
     let is_sound = |(name, _): &Borrowed| borrowed::is_sound(&to, name);
-    if !borrowed::list(&to).iter().all(is_sound) {
+    if !borrowed::list(&to).is_ok_and(|held| held.iter().all(is_sound)) {
         return places;
     }
     let mut is_any_new = false;

@@ -167,17 +167,17 @@ impl<'a> SnapshotBuilder<'a> {
     }
 
     /// The packs that are still the user's files: those that a cache knows, as they are now, or those that were just taken.
-    fn borrowed(&self, cache: Option<&Cache>) -> Vec<Borrowed> {
+    fn borrowed(&self, cache: Option<&Cache>) -> Result<Vec<Borrowed>> {
         let packs = self.objects.packs();
         let Some(cache) = cache else {
             return borrowed::list(&packs);
         };
         let names = cache.header.borrowed.iter().map(|(name, _)| name.clone());
         let stamped = names.map(|name| (borrowed::stamp(&packs, &name), name));
-        stamped
+        Ok(stamped
             .filter(|(stamp, _)| *stamp != Stamp::default())
             .map(|(stamp, name)| (name, stamp))
-            .collect()
+            .collect())
     }
 
     /// Whether nobody but us can have touched the objects that a cache names.
@@ -260,7 +260,7 @@ impl<'a> SnapshotBuilder<'a> {
             noted::add(&sink, self.request, snapshot, &gaps)?;
         }
         sink.finish()?;
-        let borrowed = self.borrowed(cache);
+        let borrowed = self.borrowed(cache)?;
         self.objects.note_borrowing(!borrowed.is_empty());
         let header = CacheHeader {
             boot,

@@ -247,7 +247,7 @@ fn workspace(
         workspace: place.root.to_string_lossy().into_owned(),
         ..GcWorkspace::default()
     };
-    let has_objects = place.folder.join("repository.git").is_dir();
+    let has_objects = place.has_objects()?;
     if has_objects {
         let sizes = place.snapshots()?.pack_sizes()?;
         (report.bytes_before, report.packs_before) = (sizes.bytes, sizes.packs);

@@ -23,9 +23,9 @@ pub(crate) fn whole(
     is_unswept: bool,
 ) -> Result<()> {
     let snapshots = place.snapshots()?;
-    if snapshots.borrows_now() {
+    if snapshots.borrows_now()? {
         settle::settle_now(store, place)?;
-        if snapshots.borrows_now() {
+        if snapshots.borrows_now()? {
             return Err(Error::failed(
                 "what is borrowed of the user's repository is still being copied",
             ));
@@ -54,11 +54,11 @@ pub(crate) fn whole(
 /// Joins the packs of a workspace if there are many, without asking which objects are needed: entries are copied as
 /// they are.
 pub(crate) fn join(place: &Place) -> Result<()> {
-    if !place.folder.join("repository.git").is_dir() {
+    if !place.has_objects()? {
         return Ok(());
     }
     let snapshots = place.snapshots()?;
-    if snapshots.borrows_now() {
+    if snapshots.borrows_now()? {
         return Ok(());
     }
     let way = Politeness::new(&place.folder, true);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::error::{Context, Result};
 use crate::fs::layout::{self, GOING};
-use crate::fs::leftover;
+use crate::fs::{leftover, presence};
 use crate::model::entry::Roots;
 use crate::sessions::{self, Measured, SessionUse};
 use crate::store::Store;
@@ -83,7 +83,7 @@ pub(crate) fn of_sessions(store: &Store, uses: &[SessionUse], may_go: &[bool]) -
     let workspaces: HashSet<i64> = uses.iter().map(|session| session.workspace_id).collect();
     for id in workspaces {
         let place = Place::of_row(store, sessions::workspace(connection, id)?);
-        if !place.folder.join("repository.git").is_dir() {
+        if !place.has_objects()? {
             continue;
         }
         // The newest first: what it needs is free only when it goes itself.
@@ -180,7 +180,7 @@ pub(crate) fn remove_workspace(store: &mut Store, place: &Place) -> Result<()> {
 }
 
 fn note_going(folder: &Path) -> Result<()> {
-    match folder.is_dir() {
+    match presence::is_directory(folder)? {
         true => layout::open_private(&folder.join(GOING)).map(drop),
         false => Ok(()),
     }
@@ -194,24 +194,18 @@ pub(crate) fn remove_workspace_folder(folder: &Path) -> Result<()> {
 
 /// Removes a folder of the store with all that is in it, without following a link.
 pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
+    if !presence::is_directory(folder)? {
+        return Ok(());
+    }
     let what = || format!("cannot remove `{}`", folder.display());
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.context(what)?,
-    };
-    let mut entries = entries.collect::<std::io::Result<Vec<_>>>().context(what)?;
+    let mut entries = presence::entries(folder)?;
     entries.sort_by_key(|entry| entry.file_name() == GOING);
     for entry in entries {
         let path = entry.path();
         if entry.file_type().context(what)?.is_dir() {
             remove_folder(&path)?;
         } else {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(error).context(|| format!("cannot remove `{}`", path.display()));
-                }
-                _ => {}
-            }
+            presence::remove_file(&path)?;
         }
     }
     fs::remove_dir(folder).context(what)
@@ -226,11 +220,10 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
         keys.insert(row.key.clone(), row);
     }
     let directory = store.surroundings.directory.join("snapshots");
-    let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
     let now = store.surroundings.now_in_seconds();
     let day = super::policy::YOUNG / 1000;
     let keep = i64::try_from(store.surroundings.settings.keep.as_secs()).unwrap_or(i64::MAX);
-    for entry in entries {
+    for entry in presence::entries(&directory)? {
         let folder = entry.path();
         let is_known = keys.contains_key(entry.file_name().to_string_lossy().as_ref());
         if is_known {
@@ -247,14 +240,14 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
         }
         // A row is written before its folder is made; a database that was set aside had rows for it. Where the database is gone,
         // `doctor --repair` makes rows again.
-        let grace = match layout::holds_objects(&folder) {
+        let grace = match layout::holds_objects(&folder)? {
             true => keep.max(day),
             false => day,
         };
         let is_old = folder.symlink_metadata().is_ok_and(|metadata| {
             metadata.is_dir() && metadata.mtime() < now.saturating_sub(grace)
         });
-        if is_old && !has_damaged_database(&store.surroundings.directory) {
+        if is_old && !has_damaged_database(&store.surroundings.directory)? {
             let _lock = layout::lock_workspace(&folder, super::MOMENT)?;
             remove_workspace_folder(&folder)?;
         }
@@ -263,12 +256,12 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
 }
 
 /// While a database that was set aside is there, its snapshots may be wanted.
-fn has_damaged_database(directory: &Path) -> bool {
-    let mut entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.any(|entry| {
+fn has_damaged_database(directory: &Path) -> Result<bool> {
+    let names = presence::entries(directory)?;
+    Ok(names.iter().any(|entry| {
         entry
             .file_name()
             .to_string_lossy()
             .starts_with("sessions.db.damaged-")
-    })
+    }))
 }

@@ -1,0 +1,74 @@
+//! What is there. An error is not an absence: who takes it for one removes, or passes over, what could not be seen for a moment.
+//! This module reads the disk.
+
+use std::fs::{DirEntry, Metadata};
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::error::{Context, Result};
+
+/// Returns what stands at a path, a symbolic link as a link, or `None` if nothing does. Fails where that cannot be told.
+pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>> {
+    match path.symlink_metadata() {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if is_absence(error.kind()) => Ok(None),
+        Err(error) => Err(error).context(|| format!("cannot find `{}`", path.display())),
+    }
+}
+
+/// Returns whether a directory stands at a path. Fails where that cannot be told.
+pub(crate) fn is_directory(path: &Path) -> Result<bool> {
+    Ok(metadata(path)?.is_some_and(|metadata| metadata.is_dir()))
+}
+
+/// Returns all entries of a directory, none if there is no such directory. Fails where any of them cannot be read.
+pub(crate) fn entries(directory: &Path) -> Result<Vec<DirEntry>> {
+    let what = || format!("cannot list `{}`", directory.display());
+    match directory.read_dir() {
+        Ok(entries) => entries.collect::<std::io::Result<_>>().context(what),
+        Err(error) if is_absence(error.kind()) => Ok(Vec::new()),
+        Err(error) => Err(error).context(what),
+    }
+}
+
+/// Removes a file, if it is there. Fails where it may still be.
+pub(crate) fn remove_file(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if !is_absence(error.kind()) => {
+            Err(error).context(|| format!("cannot remove `{}`", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_absence(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_no_error_and_what_cannot_be_told_is_one() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("file");
+        std::fs::write(&file, "1").expect("a file");
+        let missing = directory.path().join("missing");
+        for absent in [missing.clone(), file.join("below")] {
+            assert!(metadata(&absent).expect("it can be told").is_none());
+            assert!(!is_directory(&absent).expect("it can be told"));
+            assert!(entries(&absent).expect("it can be told").is_empty());
+        }
+        assert!(is_directory(directory.path()).expect("it can be told"));
+        assert_eq!(entries(directory.path()).expect("it can be read").len(), 1);
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&link, &link).expect("a link");
+        assert!(!is_directory(&link).expect("a link is a link"));
+        for untold in [&link.join("below"), &missing.join("x".repeat(300))] {
+            assert!(metadata(untold).is_err(), "{untold:?}");
+            assert!(is_directory(untold).is_err());
+            assert!(entries(untold).is_err());
+        }
+    }
+}
