@@ -39,7 +39,7 @@ pub use fs::disk::now as file_clock;
 pub use hints::{WatchLimits, serve as watch};
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
 pub use model::request::{Chosen, ChosenContent};
-pub use model::request::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
+pub use model::request::{Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};
@@ -217,7 +217,7 @@ impl Store {
 
     /// Carries out the plan of a dry run, by its token, and no other: where the workspace, its rules or its history are not what
     /// the plan was made for, the error is of the kind `Stale` and nothing is changed.
-    pub fn apply(&mut self, token: &str, force: bool) -> Result<report::OperationReport> {
+    pub fn apply(&mut self, token: &str, force: Force) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
         revert::apply(self, token, force)
     }
@@ -234,7 +234,7 @@ impl Store {
         cwd: &Path,
         chosen: &[Chosen],
         dry_run: bool,
-        force: bool,
+        force: Force,
     ) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
         revert::apply_parts(self, cwd, chosen, dry_run, force)
@@ -418,7 +418,7 @@ impl Store {
         cwd: &Path,
         paths: &[PathBuf],
         dry_run: bool,
-        force: bool,
+        force: Force,
     ) -> Result<report::RecoverReport> {
         let _ = record::lost::take_up(self);
         let place = timeline::Place::known(self, cwd)?;

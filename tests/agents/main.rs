@@ -81,6 +81,7 @@ macro_rules! tests {
     (@models $program:ident) => {
         crate::tests!(@rules $program:
             models::the_model_reads_the_history_through_our_server;
+            models::the_model_takes_a_message_back_through_our_server;
         );
     };
     (@rules $program:ident: $($module:ident::$rule:ident;)*) => {

@@ -12,7 +12,7 @@ const PROMPT: &str = "TURN-HISTORY please";
 pub fn the_model_reads_the_history_through_our_server(agent: &'static Agent) {
     let mut conversation = Conversation::with_hook(agent);
     let serve = agent.serve.expect("it can be given servers of tools");
-    serve(&conversation.world);
+    serve(&conversation.world, &[]);
     conversation.say(PROMPTS[0]);
     conversation.say(PROMPT);
     for (tool, told) in [
@@ -34,4 +34,27 @@ pub fn the_model_reads_the_history_through_our_server(agent: &'static Agent) {
         .map(|message| &message["files"])
         .collect();
     assert_eq!(files, [0, 5], "reading changes nothing: {log}");
+}
+
+/// The user asks the model to take the message before back, and allowed the server to do it: a plan and its token.
+pub fn the_model_takes_a_message_back_through_our_server(agent: &'static Agent) {
+    let mut conversation = Conversation::with_hook(agent);
+    let serve = agent.serve.expect("it can be given servers of tools");
+    serve(&conversation.world, &["--allow-revert"]);
+    let before = conversation.world.tree();
+    conversation.say(PROMPTS[0]);
+    assert_ne!(
+        conversation.world.tree(),
+        before,
+        "there is something to take back"
+    );
+    conversation.say("TURN-TAKE-BACK please");
+    assert!(
+        conversation.model_was_shown(r#"\"outcome\":\"restored\""#),
+        "`apply` answered: {:?}",
+        conversation.seen.answers
+    );
+    assert_eq!(conversation.world.tree(), before);
+    conversation.world.hook(&["undo"]);
+    assert_ne!(conversation.world.tree(), before, "and it has a way back");
 }

@@ -105,6 +105,28 @@ test("a plan is applied by its token, once, and only while it holds", async (t) 
   assert.equal(world.read("changed"), "2\n");
 });
 
+test("an agent that forces says that it is at work, and takes no database from a program", async (t) => {
+  const world = new World(t);
+  world.write("x.db", "1\n");
+  world.event({ event: "user_message", message_id: "m2", prompt: "write the database", tells_of_tools: true });
+  world.event({ event: "tool_start", tool_use_id: "t2", tool_name: "write" });
+  world.write("x.db", "2\n");
+  world.write("made", "3\n");
+  world.event({ event: "tool_finish", tool_use_id: "t2", tool_name: "write" });
+  world.event({ event: "tool_start", tool_use_id: "t3", tool_name: "apply" });
+  const { call } = await world.client(t, ["--allow-revert"]);
+  const program = fs.openSync(path.join(world.workspace, "x.db"), "r+");
+  t.after(() => fs.closeSync(program));
+  const { document } = await call("plan", { message: "m2" });
+  const busy = await call("apply", { plan: document.plan });
+  assert.equal(busy.document.data.kind, "busy");
+  assert.equal(world.read("made"), "3\n", "nothing moved");
+  const applied = await call("apply", { plan: document.plan, force: true });
+  assert.equal(applied.document.outcome, "partial", JSON.stringify(applied));
+  assert.equal(world.read("x.db"), "2\n", "a program has it open");
+  assert.equal(world.read("made"), "2\n", "the rest went back");
+});
+
 test("garbage, wrong parameters and a store that is gone are errors, never an end", async (t) => {
   const world = new World(t);
   const { client, call } = await world.client(t);

@@ -456,7 +456,7 @@ impl Player {
         };
         let request = RevertRequest {
             message: first.id.clone(),
-            force: true,
+            force: ckpt_store::Force::All,
             ..RevertRequest::default()
         };
         let report = self

@@ -217,7 +217,10 @@ fn a_planned_one_is_carried_out_by_its_token() {
     let plan = world.try_revert(&request).expect("a plan");
     assert!(world.exists("one"), "nothing was changed");
     let token = plan.plan.expect("a token");
-    let report = world.store.apply(&token, false).expect("still so");
+    let report = world
+        .store
+        .apply(&token, ckpt_store::Force::No)
+        .expect("still so");
     assert_eq!(report.alone, plan.alone, "the same");
     assert!(!world.exists("one") && world.exists("two"), "just that");
 }

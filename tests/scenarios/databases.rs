@@ -68,7 +68,7 @@ fn a_log_that_nobody_captured_keeps_its_database() {
             "{path}: {report:?}"
         );
         let forced = RevertRequest {
-            force: true,
+            force: ckpt_store::Force::All,
             ..to("m1")
         };
         let report = world.try_revert(&forced).expect("it is forced");
@@ -142,7 +142,7 @@ fn a_database_that_a_program_has_open_is_not_exchanged_under_it() {
         let reason = report.files[1].reason.clone().unwrap_or_default();
         assert!(reason.contains("sleep"), "and by whom: {reason}");
         let forced = RevertRequest {
-            force: true,
+            force: ckpt_store::Force::All,
             ..to("m1")
         };
         let report = world.try_revert(&forced).expect("it is forced");
@@ -164,15 +164,14 @@ fn a_database_that_a_program_writes_to_goes_by_force_and_says_what_is_lost() {
             "all of it, or the log would be of another state"
         );
         let spared = RevertRequest {
-            force: true,
-            spares_open: true,
+            force: ckpt_store::Force::Busy,
             ..to("m1")
         };
         let report = world.try_revert(&spared).expect("it can be planned");
         assert!(world.read("x.db").contains("agent"), "{report:?}");
 
         let forced = RevertRequest {
-            force: true,
+            force: ckpt_store::Force::All,
             ..to("m1")
         };
         let report = world.try_revert(&forced).expect("it is forced");

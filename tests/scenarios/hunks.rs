@@ -47,7 +47,9 @@ fn of_f(proposal: &Proposal, bytes: &str) -> Vec<Chosen> {
 
 fn apply(world: &mut World, chosen: &[Chosen]) -> Result<OperationReport, ckpt_store::Error> {
     let cwd = world.cwd.clone();
-    world.store.apply_parts(&cwd, chosen, false, false)
+    world
+        .store
+        .apply_parts(&cwd, chosen, false, ckpt_store::Force::No)
 }
 
 #[test]

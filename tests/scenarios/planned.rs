@@ -36,7 +36,10 @@ fn planned(world: &mut World) -> String {
 #[track_caller]
 fn is_stale(world: &mut World, token: &str, why: &str) {
     let before = world.tree();
-    let error = world.store.apply(token, false).expect_err(why);
+    let error = world
+        .store
+        .apply(token, ckpt_store::Force::No)
+        .expect_err(why);
     assert_eq!(error.kind, ErrorKind::Stale, "{why}: {error}");
     assert_eq!(world.tree(), before, "{why}: nothing moved");
 }
@@ -46,7 +49,10 @@ fn a_plan_is_carried_out_as_it_was_shown() {
     let mut world = World::new();
     turn(&mut world);
     let plan = world.try_revert(&dry(to("m1"))).expect("a plan");
-    let done = world.store.apply(&token(&plan), false).expect("it holds");
+    let done = world
+        .store
+        .apply(&token(&plan), ckpt_store::Force::No)
+        .expect("it holds");
     assert_eq!(done.outcome, Outcome::Restored);
     assert_eq!(done.plan, None, "it was no dry run");
     let actions = |report: &OperationReport| {
@@ -76,7 +82,7 @@ fn a_plan_is_stale_where_a_planned_file_changed() {
     world.chmod("made", 0o644);
     world
         .store
-        .apply(&token, false)
+        .apply(&token, ckpt_store::Force::No)
         .expect("all is as it was again");
 }
 
@@ -110,7 +116,10 @@ fn of_two_clients_that_apply_one_plan_one_wins_and_the_other_is_told() {
     let mut world = World::new();
     turn(&mut world);
     let token = planned(&mut world);
-    world.store.apply(&token, false).expect("the first");
+    world
+        .store
+        .apply(&token, ckpt_store::Force::No)
+        .expect("the first");
     is_stale(&mut world, &token, "the second");
 }
 
@@ -145,7 +154,10 @@ fn redo_unrevert_and_restore_have_plans_too() {
             ..RedoRequest::default()
         };
         let token = token(&world.store.redo(&cwd, &redo).expect("a plan"));
-        world.store.apply(&token, false).expect("it holds");
+        world
+            .store
+            .apply(&token, ckpt_store::Force::No)
+            .expect("it holds");
         assert_eq!(world.read("changed"), "2\n", "forward");
         is_stale(&mut world, &token, "nothing is reverted any more");
         world.revert("m1");
@@ -159,7 +171,10 @@ fn redo_unrevert_and_restore_have_plans_too() {
     world.write("later", "mine\n");
     is_stale(&mut world, &token, "an edit");
     world.remove("later");
-    world.store.apply(&token, false).expect("it holds");
+    world
+        .store
+        .apply(&token, ckpt_store::Force::No)
+        .expect("it holds");
 }
 
 #[test]

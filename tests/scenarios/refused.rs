@@ -140,7 +140,7 @@ fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
             assert_eq!(world.read("a"), "1\n");
             let report = world
                 .try_revert(&RevertRequest {
-                    force: true,
+                    force: ckpt_store::Force::All,
                     ..to("m1")
                 })
                 .expect("asked for");

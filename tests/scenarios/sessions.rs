@@ -222,7 +222,7 @@ fn revert_is_refused_while_a_tool_of_the_session_runs_unless_forced() {
     assert!(world.exists("made"), "nothing was touched");
     world
         .try_revert(&RevertRequest {
-            force: true,
+            force: ckpt_store::Force::All,
             ..to("m1")
         })
         .expect("forced");

@@ -190,7 +190,7 @@ fn a_file_that_is_gone_and_was_pruned_is_listed_without_its_bytes_and_stays_gone
     assert_eq!(stored(&mut world), [false, false], "listed all the same");
     let report = world
         .store
-        .recover(&cwd, &["gone".into()], false, false)
+        .recover(&cwd, &["gone".into()], false, ckpt_store::Force::No)
         .expect("it says what is there");
     let operation = report.operation.expect("it was asked for");
     assert!(

@@ -83,12 +83,38 @@ pub struct RevertRequest {
     pub dry_run: bool,
     /// Whether a plan reports what the files hold before and after.
     pub contents: bool,
-    /// Whether to go on though an agent is at work, and to take databases that programs have open.
-    pub force: bool,
-    /// Whether those databases stay all the same: what runs inside an agent is forced because that agent is at work.
-    pub spares_open: bool,
+    /// What to go on in spite of.
+    pub force: Force,
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
+}
+
+/// What an operation goes on in spite of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Force {
+    /// Of nothing: it refuses while an agent is at work, and keeps databases that programs have open.
+    #[default]
+    No,
+    /// Of an agent at work. What runs inside an agent asks for this, because that agent is at work itself.
+    Busy,
+    /// Of both.
+    All,
+}
+
+impl Force {
+    /// Returns what `--force` means, if it is given, and inside an agent.
+    pub fn asked(is_given: bool, is_inside: bool) -> Self {
+        match (is_given, is_inside) {
+            (false, _) => Self::No,
+            (true, true) => Self::Busy,
+            (true, false) => Self::All,
+        }
+    }
+
+    /// Returns whether an agent at work does not matter.
+    pub fn goes_on(self) -> bool {
+        self != Self::No
+    }
 }
 
 /// A redo or unrevert.
@@ -104,10 +130,8 @@ pub struct RedoRequest {
     pub dry_run: bool,
     /// Whether a plan reports what the files hold before and after.
     pub contents: bool,
-    /// Whether to go on though an agent is at work, and to take databases that programs have open.
-    pub force: bool,
-    /// Whether those databases stay all the same: what runs inside an agent is forced because that agent is at work.
-    pub spares_open: bool,
+    /// What to go on in spite of.
+    pub force: Force,
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
 }
@@ -123,8 +147,8 @@ pub struct RestoreRequest {
     pub dry_run: bool,
     /// Whether a plan reports what the files hold before and after.
     pub contents: bool,
-    /// Whether to go on though an agent is at work, and to take databases that programs have open.
-    pub force: bool,
+    /// What to go on in spite of.
+    pub force: Force,
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
 }

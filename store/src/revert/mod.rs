@@ -49,7 +49,9 @@ use crate::error::{Error, Result};
 use crate::fs::layout::Lock;
 use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
-use crate::model::request::{Chosen, ChosenContent, RedoRequest, RestoreRequest, RevertRequest};
+use crate::model::request::{
+    Chosen, ChosenContent, Force, RedoRequest, RestoreRequest, RevertRequest,
+};
 use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
@@ -86,7 +88,6 @@ pub(crate) fn revert(
     let options = Options {
         dry_run: request.dry_run,
         force: request.force,
-        spares_open: request.spares_open,
         git: request.git,
         expected,
         contents: request.contents,
@@ -140,7 +141,6 @@ pub(crate) fn redo(
     let options = Options {
         dry_run: request.dry_run,
         force: request.force,
-        spares_open: request.spares_open,
         git: request.git,
         expected,
         contents: request.contents,
@@ -155,7 +155,7 @@ pub(crate) fn redo(
 }
 
 /// Carries out a plan that a dry run made, and no other: where anything that it rests on is another, nothing is changed.
-pub(crate) fn apply(store: &mut Store, token: &str, force: bool) -> Result<OperationReport> {
+pub(crate) fn apply(store: &mut Store, token: &str, force: Force) -> Result<OperationReport> {
     let PlanToken {
         workspace,
         asked,
@@ -177,7 +177,7 @@ pub(crate) fn planned(store: &mut Store, token: &str) -> Result<(PathBuf, Plan)>
     // Whether an agent is at work is asked when it is carried out.
     let how = PlanOptions {
         dry_run: true,
-        force: true,
+        force: Force::All,
     };
     let plan = carry_out(store, &workspace, asked, None, how)?.plan;
     Ok((workspace, plan))
@@ -187,7 +187,7 @@ pub(crate) fn planned(store: &mut Store, token: &str) -> Result<(PathBuf, Plan)>
 #[derive(Clone, Copy)]
 struct PlanOptions {
     dry_run: bool,
-    force: bool,
+    force: Force,
 }
 
 fn carry_out(
@@ -275,12 +275,11 @@ pub(crate) fn put_back(
     cwd: &Path,
     wanted: Wanted<'_>,
     dry_run: bool,
-    force: bool,
+    force: Force,
 ) -> Result<OperationReport> {
     let options = Options {
         dry_run,
         force,
-        spares_open: false,
         git: false,
         expected: None,
         contents: false,
@@ -294,7 +293,7 @@ pub(crate) fn apply_parts(
     cwd: &Path,
     chosen: &[Chosen],
     dry_run: bool,
-    force: bool,
+    force: Force,
 ) -> Result<OperationReport> {
     let mut seen = PathStates::new();
     let mut states = PathStates::new();

@@ -23,7 +23,7 @@ use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::progress::OperationProgress;
-use crate::model::request::{OnConflict, Unclear};
+use crate::model::request::{Force, OnConflict, Unclear};
 use crate::sessions::{self, ChainOperation, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -401,8 +401,8 @@ impl Execution<'_> {
             snapshots,
             now: &seen.snapshot,
             then: operation.reference,
-            force: options.force,
-            takes_open: options.force && !options.spares_open,
+            force: options.force.goes_on(),
+            takes_open: options.force == Force::All,
         };
         databases.keep_whole(&mut operation.plan)?;
         let fingerprint = match options.expected.is_some() || options.dry_run {

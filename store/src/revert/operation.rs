@@ -9,16 +9,14 @@ use super::receipt::Expectation;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
-use crate::model::request::{OnConflict, Unclear};
+use crate::model::request::{Force, OnConflict, Unclear};
 use crate::snapshot::Snapshot;
 
 /// The options of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub dry_run: bool,
-    pub force: bool,
-    /// Whether a database that a program has open stays even with `force`.
-    pub spares_open: bool,
+    pub force: Force,
     /// Whether HEAD, branches and the index move along.
     pub git: bool,
     /// The fingerprint of the only plan that may be carried out.

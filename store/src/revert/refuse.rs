@@ -31,7 +31,7 @@ pub(super) fn while_busy<'a>(
     now: Milliseconds,
     options: Options,
 ) -> Result<bool> {
-    if options.force || !steps.into_iter().any(|step| is_at_work(step, now)) {
+    if options.force.goes_on() || !steps.into_iter().any(|step| is_at_work(step, now)) {
         return Ok(false);
     }
     if options.dry_run {
@@ -89,7 +89,7 @@ pub(super) fn check_before_writing(
             Problem::ReadOnly => {
                 reasons.push("the workspace's file system is read-only".to_owned())
             }
-            Problem::OtherUser if options.force => {}
+            Problem::OtherUser if options.force.goes_on() => {}
             Problem::OtherUser => {
                 reasons.push("the workspace belongs to another user".to_owned());
                 hint = Some("--force goes ahead anyway");

@@ -41,7 +41,6 @@ pub(crate) fn restore(
     let options = Options {
         dry_run: request.dry_run,
         force: request.force,
-        spares_open: false,
         git: request.git,
         expected,
         contents: request.contents,

@@ -82,25 +82,23 @@ const SETTINGS: &str = r#"{
 "#;
 
 /// Its user allows the tools of a server by the server's name.
-fn serve(world: &Machine) {
+fn serve(world: &Machine, options: &[&str]) {
     let allowed = SETTINGS.replace(r#""Agent"]"#, r#""Agent", "mcp__ckpt-hook"]"#);
     world.write_home(".claude/settings.json", &allowed);
     CLAUDE_CODE.install(world);
     let binary = world.binary();
     let binary = binary.to_str().expect("a plain path");
-    CLAUDE_CODE.manage(
-        world,
-        &[
-            "mcp",
-            "add",
-            "--scope",
-            "user",
-            "ckpt-hook",
-            "--",
-            binary,
-            "mcp",
-        ],
-    );
+    let added = [
+        "mcp",
+        "add",
+        "--scope",
+        "user",
+        "ckpt-hook",
+        "--",
+        binary,
+        "mcp",
+    ];
+    CLAUDE_CODE.manage(world, &[&added, options].concat());
 }
 
 /// Keeps it from everything but its model, whose key is not one.

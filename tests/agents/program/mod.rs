@@ -50,7 +50,7 @@ pub struct Agent {
     /// Puts in our package by the agent's own means, where there is one.
     pub package: Option<fn(&Machine)>,
     /// Puts in `ckpt-hook mcp` by the agent's own means, where its model is given servers of tools.
-    pub serve: Option<fn(&Machine)>,
+    pub serve: Option<fn(&Machine, &[&str])>,
     /// Returns what of a line of its output is of account: neither chance nor its own word on what its hooks do.
     pub counts: fn(&str) -> Option<&str>,
     /// How it is used at a terminal, where the tests do that.

@@ -55,9 +55,9 @@ pub struct RevertArguments {
     /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
-    /// Whether databases that programs have open stay all the same. It is no option: `inside` sets it.
+    /// Whether it runs inside an agent. It is no option: `inside` sets it.
     #[arg(skip)]
-    pub spares_open: bool,
+    pub is_inside: bool,
 }
 
 const REVERT_EXAMPLES: &str = "\
@@ -162,9 +162,9 @@ pub struct UnrevertArguments {
     /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
-    /// Whether databases that programs have open stay all the same. It is no option: `inside` sets it.
+    /// Whether it runs inside an agent. It is no option: `inside` sets it.
     #[arg(skip)]
-    pub spares_open: bool,
+    pub is_inside: bool,
 }
 
 /// `restore`.

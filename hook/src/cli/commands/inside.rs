@@ -35,7 +35,7 @@ pub fn run(invocation: &Invocation, arguments: &InsideArguments) -> Result<u8, F
 /// What runs inside an agent is forced because that agent is at work, which says nothing about other programs.
 fn redo(invocation: &Invocation, arguments: &RedoArguments) -> Result<u8, Failure> {
     let forward = UnrevertArguments {
-        spares_open: true,
+        is_inside: true,
         ..arguments.forward.clone()
     };
     operation::redo(invocation, &forward, arguments.all)
@@ -44,7 +44,7 @@ fn redo(invocation: &Invocation, arguments: &RedoArguments) -> Result<u8, Failur
 /// See [`redo`] for what stays.
 fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<u8, Failure> {
     let asked = RevertArguments {
-        spares_open: true,
+        is_inside: true,
         ..arguments.revert.clone()
     };
     let named = |message: String| RevertArguments {

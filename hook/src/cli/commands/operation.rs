@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ckpt_store::model::request::{OnConflict, Unclear};
+use ckpt_store::model::request::{Force, OnConflict, Unclear};
 use ckpt_store::query::LogFilter;
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
 
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::surroundings::is_read_by_no_person;
 
 /// Carries out a plan by the token of its dry run.
-pub fn apply(invocation: &Invocation, token: &str, force: bool) -> Result<u8, Failure> {
+pub fn apply(invocation: &Invocation, token: &str, force: Force) -> Result<u8, Failure> {
     let mut store = invocation.open()?;
     let report = watched(invocation, &mut store, |store| store.apply(token, force))?;
     finish(invocation, &mut store, &report, false)
@@ -25,8 +25,9 @@ pub fn apply(invocation: &Invocation, token: &str, force: bool) -> Result<u8, Fa
 
 /// Goes back to just before a message. Without one, a terminal shows the browser; with options, a list to choose from.
 pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
+    let force = Force::asked(arguments.force, arguments.is_inside);
     if let Some(token) = &arguments.planning.plan {
-        return apply(invocation, token, arguments.force);
+        return apply(invocation, token, force);
     }
     let message = arguments.id.as_ref().or(arguments.message.as_ref());
     let request = RevertRequest {
@@ -39,14 +40,13 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         unclear: arguments.unclear.map(unclear),
         dry_run: arguments.planning.dry_run,
         contents: arguments.planning.contents,
-        force: arguments.force,
-        spares_open: arguments.spares_open,
+        force,
         git: arguments.git,
     };
     let mut store = invocation.open()?;
     let how = arguments.patch.then_some(How {
         dry_run: arguments.planning.dry_run,
-        force: arguments.force,
+        force,
     });
     if message.is_none() && request.step.is_none() {
         if invocation.output.can_ask() && !is_read_by_no_person() && is_plain(arguments) {
@@ -102,8 +102,9 @@ pub fn redo(
     arguments: &UnrevertArguments,
     all: bool,
 ) -> Result<u8, Failure> {
+    let force = Force::asked(arguments.force, arguments.is_inside);
     if let Some(token) = &arguments.planning.plan {
-        return apply(invocation, token, arguments.force);
+        return apply(invocation, token, force);
     }
     let request = RedoRequest {
         session: arguments.session.clone(),
@@ -111,8 +112,7 @@ pub fn redo(
         on_conflict: arguments.on_conflict.map(on_conflict),
         dry_run: arguments.planning.dry_run || arguments.patch,
         contents: arguments.planning.contents,
-        force: arguments.force,
-        spares_open: arguments.spares_open,
+        force,
         git: arguments.git,
     };
     let mut store = invocation.open()?;
@@ -123,7 +123,7 @@ pub fn redo(
     if arguments.patch {
         let how = How {
             dry_run: arguments.planning.dry_run,
-            force: arguments.force,
+            force,
         };
         return parts::choose(invocation, &mut store, &report, how);
     }
@@ -132,15 +132,16 @@ pub fn redo(
 
 /// Puts paths back to a captured state.
 pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<u8, Failure> {
+    let force = Force::asked(arguments.force, false);
     if let Some(token) = &arguments.planning.plan {
-        return apply(invocation, token, arguments.force);
+        return apply(invocation, token, force);
     }
     let request = RestoreRequest {
         id: arguments.id.clone().unwrap_or_default(),
         paths: absolute(invocation, &arguments.paths)?,
         dry_run: arguments.planning.dry_run || arguments.patch,
         contents: arguments.planning.contents,
-        force: arguments.force,
+        force,
         git: arguments.git,
     };
     let mut store = invocation.open()?;
@@ -151,7 +152,7 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
     if arguments.patch {
         let how = How {
             dry_run: arguments.planning.dry_run,
-            force: arguments.force,
+            force,
         };
         return parts::choose(invocation, &mut store, &report, how);
     }

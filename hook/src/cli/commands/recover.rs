@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{GoneReport, OperationReport};
-use ckpt_store::Error;
+use ckpt_store::{Error, Force};
 
 use super::ask;
 use super::outcome::{finish, watched};
@@ -37,7 +37,7 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
         named = root(invocation, &mut store)?.join(chosen);
     }
     let named = [named];
-    let (dry_run, force) = (arguments.dry_run, arguments.force);
+    let (dry_run, force) = (arguments.dry_run, Force::asked(arguments.force, false));
     let report = watched(invocation, &mut store, |store| {
         store.recover(&directory, &named, dry_run, force)
     })?;

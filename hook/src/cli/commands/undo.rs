@@ -12,7 +12,7 @@ use ckpt_schema::report::{
 };
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::revert::PriorState;
-use ckpt_store::{Error, RedoRequest, RestoreRequest, RevertRequest, Store};
+use ckpt_store::{Error, Force, RedoRequest, RestoreRequest, RevertRequest, Store};
 
 use super::operation;
 use super::outcome::{finish, watched};
@@ -38,20 +38,21 @@ enum Reversal {
 pub struct Undo {
     /// Whether to plan only.
     pub dry_run: bool,
-    /// Whether to go on though an agent is at work.
-    pub force: bool,
+    /// What to go on in spite of.
+    pub force: Force,
     /// Whether a plan reports what the files hold before and after.
     pub contents: bool,
 }
 
 /// Takes back the last operation, or carries out the plan of a dry run.
 pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Failure> {
+    let force = Force::asked(arguments.force, false);
     if let Some(token) = &arguments.planning.plan {
-        return operation::apply(invocation, token, arguments.force);
+        return operation::apply(invocation, token, force);
     }
     let asked = Undo {
         dry_run: arguments.planning.dry_run,
-        force: arguments.force,
+        force,
         contents: arguments.planning.contents,
     };
     let mut store = invocation.open()?;

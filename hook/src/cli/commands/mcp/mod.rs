@@ -30,7 +30,8 @@ use crate::failure::{DONE, Failure};
 const INSTRUCTIONS: &str = "\
 The history of this workspace: what the user asked agents for, what each step changed, and how to go back to just before any \
 message. Plan before you apply: `plan` changes nothing and returns a token, `apply` carries out exactly that plan or fails with \
-`stale`. Files that the user changed since stay as they are unless the user wants otherwise. Never apply what the user did not ask for.";
+`stale`. Files that the user changed since stay as they are unless the user wants otherwise. While your turn goes on, you are at work in \
+the workspace yourself: `apply` needs `force` then. Never apply what the user did not ask for.";
 
 /// Answers until stdin ends.
 pub fn run(invocation: &Invocation, arguments: &McpArguments) -> Result<u8, Failure> {
@@ -80,6 +81,7 @@ fn work(invocation: &Invocation, asked: Receiver<Ask>) {
             subscription: &Mutex::default(),
             lines: &lines,
             request: &ask.job.id,
+            is_inside: true,
         };
         // Who asked may have gone away.
         let _ = ask.answer.send(methods::answer(&context, &ask.job));

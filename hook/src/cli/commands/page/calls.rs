@@ -56,6 +56,7 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
         subscription: &Mutex::default(),
         lines: &lines,
         request: &job.id,
+        is_inside: false,
     };
     methods::answer(&context, job)
 }

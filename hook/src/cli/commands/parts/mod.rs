@@ -13,7 +13,7 @@ use ckpt_schema::report::{FileReport, FileResult, OperationReport};
 use ckpt_store::error::Context;
 use ckpt_store::model::entry::{Entry, EntryKind};
 use ckpt_store::query::Proposed;
-use ckpt_store::{Chosen, ChosenContent, Error, Store};
+use ckpt_store::{Chosen, ChosenContent, Error, Force, Store};
 
 use super::changes::ChangesView;
 use super::outcome::{finish, watched};
@@ -53,8 +53,8 @@ p - print the current hunk again
 pub struct How {
     /// Whether only the plan is shown.
     pub dry_run: bool,
-    /// Whether to go on though an agent is at work.
-    pub force: bool,
+    /// What to go on in spite of.
+    pub force: Force,
 }
 
 /// Asks about each hunk of a dry run's plan, and does what was chosen.
@@ -71,7 +71,10 @@ pub fn choose(
         ));
     }
     // Nobody is asked about what would be refused then.
-    let token = plan.plan.as_deref().filter(|_| !plan.busy || how.force);
+    let token = plan
+        .plan
+        .as_deref()
+        .filter(|_| !plan.busy || how.force.goes_on());
     let Some(token) = token else {
         return finish(invocation, store, plan, true);
     };

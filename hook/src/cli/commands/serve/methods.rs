@@ -81,6 +81,8 @@ pub struct RequestContext<'a> {
     pub lines: &'a SyncSender<String>,
     /// The id of the request.
     pub request: &'a Value,
+    /// Whether an agent asks: its `force` only means that it is at work itself, and takes no database from another program.
+    pub is_inside: bool,
 }
 
 /// Returns the answer to a request.

@@ -55,6 +55,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
                         subscription,
                         lines: &lines,
                         request: &job.id,
+                        is_inside: false,
                     };
                     let answer = methods::answer(&context, &job);
                     queue.answered(&job.id);

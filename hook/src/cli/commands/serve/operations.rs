@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::protocol::{ApplyParameters, OperationName, OperationParameters, PlanResult};
 use ckpt_schema::report::OperationReport;
-use ckpt_store::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
+use ckpt_store::{Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
 use serde_json::Value;
 
 use super::methods::{RequestContext, document};
@@ -82,7 +82,8 @@ pub fn plan(
 
 /// Applies a plan, if it still holds.
 pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Value, RequestError> {
-    let report = context.watched(|store| store.apply(&asked.plan, asked.force))?;
+    let force = Force::asked(asked.force, context.is_inside);
+    let report = context.watched(|store| store.apply(&asked.plan, force))?;
     document(&report)
 }
 
@@ -125,6 +126,7 @@ fn run(
     let (on_conflict, unclear) = (on_conflict(&asked)?, unclear(&asked)?);
     let directory = context.directory(asked.workspace.as_deref())?;
     check_exact(context, &directory, &asked)?;
+    let force = Force::asked(asked.force, context.is_inside);
     let only: Vec<PathBuf> = asked.only.iter().map(|path| directory.join(path)).collect();
     match asked.operation {
         OperationName::Revert => {
@@ -138,14 +140,13 @@ fn run(
                 unclear,
                 dry_run,
                 contents: asked.contents,
-                force: asked.force,
-                spares_open: false,
+                force,
                 git: asked.git,
             };
             context.watched(|store| store.revert(&directory, &request))
         }
         OperationName::Redo | OperationName::Unrevert => {
-            let request = redo_request(asked, on_conflict, dry_run);
+            let request = redo_request(asked, on_conflict, dry_run, force);
             context.watched(|store| store.redo(&directory, &request))
         }
         OperationName::Restore => {
@@ -154,7 +155,7 @@ fn run(
                 paths: only,
                 dry_run,
                 contents: asked.contents,
-                force: asked.force,
+                force,
                 git: asked.git,
             };
             context.watched(|store| store.restore(&directory, &request))
@@ -162,7 +163,7 @@ fn run(
         OperationName::Undo => {
             let undone = Undo {
                 dry_run,
-                force: asked.force,
+                force,
                 contents: asked.contents,
             };
             context.watched(|store| Ok::<_, Failure>(undo(store, &directory, undone)?.0))
@@ -174,6 +175,7 @@ fn redo_request(
     asked: OperationParameters,
     on_conflict: Option<OnConflict>,
     dry_run: bool,
+    force: Force,
 ) -> RedoRequest {
     RedoRequest {
         session: asked.session,
@@ -181,8 +183,7 @@ fn redo_request(
         on_conflict,
         dry_run,
         contents: asked.contents,
-        force: asked.force,
-        spares_open: false,
+        force,
         git: asked.git,
     }
 }

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use ckpt_schema::report::{ChangeReport, TimelineEntry};
 use ckpt_store::query::{DiffRequest, LogFilter};
-use ckpt_store::{Chosen, Error, Store};
+use ckpt_store::{Chosen, Error, Force, Store};
 use ratatui::crossterm::event::{self, Event};
 
 use super::changes::ChangesView;
@@ -295,9 +295,11 @@ impl Browser {
             UiAction::Apply(token) => self.tell(|browser| {
                 let chosen = browser.chosen.take();
                 let report = match &chosen {
-                    None => browser.store.apply(&token, false)?,
+                    None => browser.store.apply(&token, Force::No)?,
                     Some((workspace, chosen)) => {
-                        browser.store.apply_parts(workspace, chosen, false, false)?
+                        browser
+                            .store
+                            .apply_parts(workspace, chosen, false, Force::No)?
                     }
                 };
                 browser.done(&report, chosen.is_some())

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ckpt_schema::report::{OperationReport, Outcome, TimelineEntry};
 use ckpt_store::revert::PriorState;
-use ckpt_store::{Chosen, ChosenContent, RevertRequest, Unclear};
+use ckpt_store::{Chosen, ChosenContent, Force, RevertRequest, Unclear};
 
 use super::model::{Pane, Popup};
 use super::{Browser, parts};
@@ -43,7 +43,9 @@ impl Browser {
             if chosen.is_empty() {
                 token = Err("what you marked is no longer there".to_owned());
             } else {
-                report = self.store.apply_parts(&workspace, &chosen, true, false)?;
+                report = self
+                    .store
+                    .apply_parts(&workspace, &chosen, true, Force::No)?;
                 self.chosen = Some((workspace, chosen));
             }
         }
