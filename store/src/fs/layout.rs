@@ -96,6 +96,14 @@ impl Lock {
         String::from_utf8(bytes).ok()
     }
 
+    /// Removes the note. Fails where it may still be there.
+    pub(crate) fn clear_note(&self) -> Result<()> {
+        self.noted.set(None);
+        self.file
+            .set_len(0)
+            .context(|| "cannot remove the note in a workspace's lock")
+    }
+
     /// Replaces the note. A note that cannot be written completely counts as none.
     pub(crate) fn set_note(&self, text: &str) {
         let is_written = self.file.write_all_at(text.as_bytes(), 0).is_ok();

@@ -320,7 +320,7 @@ fn forget_part(
         return Ok(report);
     }
     // The note names rows that are about to go, and would be missed; the cache counts on objects that will not be stored any more.
-    lock.set_note("");
+    lock.clear_note()?;
     forget_caches(&place.folder)?;
     let texts: Vec<String> = report.files.iter().map(|file| file.path.clone()).collect();
     (report.snapshots, report.prompts) = store.database.write(|connection| {
