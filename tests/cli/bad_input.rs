@@ -164,3 +164,58 @@ fn a_time_that_makes_no_sense_is_a_wrong_argument() {
     let error = fails(&world, &turned, "", "", USAGE);
     assert!(error.contains("`--since` is later"), "{error}");
 }
+
+/// Gives every message, step, session and operation an id with the same beginning, wherever it is named.
+fn make_alike(world: &Sandbox) {
+    let database = world.store().join("sessions.db");
+    let columns = "SELECT tables.name || ' ' || columns.name
+                     FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+                    WHERE tables.type = 'table' AND columns.type = 'TEXT'";
+    let mut statements = "PRAGMA foreign_keys = OFF; CREATE TEMP TABLE ids (id TEXT);".to_owned();
+    for table in ["messages", "steps", "sessions", "operations"] {
+        statements += &format!("INSERT INTO ids SELECT id FROM {table};");
+    }
+    for column in testing::rows::texts(&database, columns) {
+        let (table, column) = column.split_once(' ').expect("two words");
+        statements += &format!(
+            "UPDATE {table} SET {column} = 'beef' || substr({column}, 5)
+              WHERE {column} IN (SELECT id FROM ids);"
+        );
+    }
+    testing::rows::execute(&database, &statements);
+    // The rows that it names have other ids now.
+    let folders = std::fs::read_dir(world.store().join("snapshots")).expect("there is one");
+    for folder in folders.flatten() {
+        std::fs::write(folder.path().join("lock"), "").expect("ours");
+    }
+}
+
+#[test]
+fn an_ambiguous_id_is_answered_with_its_candidates() {
+    let world = world();
+    world.event(serde_json::json!({"event": "session_start", "session_id": "other"}));
+    world.play("m2", "second", |world| world.write("a", "3\n"));
+    for (session, message) in [("other", "o1"), ("third", "t1")] {
+        for event in ["user_message", "step_start", "step_finish", "turn_end"] {
+            let event = serde_json::json!({
+                "event": event, "session_id": session, "message_id": message, "prompt": message
+            });
+            world.event(event).ends_silently();
+        }
+    }
+    make_alike(&world);
+    for command in WITH_ID {
+        let error = fails(&world, command, "ID", "beef", UNKNOWN);
+        assert!(error.contains("ambiguous"), "{command:?}: {error}");
+        let candidates = error.matches("beef").count() - 1;
+        assert!(candidates >= 2, "{command:?}: {error}");
+    }
+    let run = world.run(&["show", "beef", "--json"], b"").exits(UNKNOWN);
+    let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
+    assert_eq!(document["error"]["kind"], "ambiguous");
+    let candidates = document["error"]["candidates"].as_array().expect("a list");
+    for candidate in candidates {
+        let id = candidate["id"].as_str().expect("a text").to_owned();
+        world.run(&["show", &id], b"").exits(0);
+    }
+}

@@ -100,7 +100,7 @@ fn every_document_that_a_command_prints_is_what_its_schema_says() {
 }
 
 #[test]
-fn a_failure_says_its_kind_and_what_an_ambiguous_id_may_mean() {
+fn a_failure_says_its_kind() {
     let world = Sandbox::new();
     world.play("m1", "write it", |world| world.write("made", "one\n"));
     let kind =
