@@ -210,10 +210,17 @@ fn an_ambiguous_id_is_answered_with_its_candidates() {
         let candidates = error.matches("beef").count() - 1;
         assert!(candidates >= 2, "{command:?}: {error}");
     }
+    let error = fails(&world, &["revert", "ID"], "ID", "beef", UNKNOWN);
+    assert!(
+        error.contains("  first\n") && error.contains("  second\n"),
+        "messages are known by their prompts: {error}"
+    );
     let run = world.run(&["show", "beef", "--json"], b"").exits(UNKNOWN);
     let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
     assert_eq!(document["error"]["kind"], "ambiguous");
     let candidates = document["error"]["candidates"].as_array().expect("a list");
+    let titles = candidates.iter().filter_map(|one| one["title"].as_str());
+    assert_eq!(titles.count(), 4, "{document}");
     for candidate in candidates {
         let id = candidate["id"].as_str().expect("a text").to_owned();
         world.run(&["show", &id], b"").exits(0);

@@ -119,6 +119,10 @@ class CandidateReport(TypedDict):
     """
     The id that fits what was given: ours, the agent's, or a label.
     """
+    title: str | None
+    """
+    Of a message, the first line of its prompt.
+    """
 
 
 class CatReport(TypedDict):

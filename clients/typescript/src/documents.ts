@@ -1677,6 +1677,10 @@ export interface CandidateReport {
    * The id that fits what was given: ours, the agent's, or a label.
    */
   name: string;
+  /**
+   * Of a message, the first line of its prompt.
+   */
+  title: string | null;
 }
 /**
  * `event`, `step-start`, `step-finish`, `message`: what was recorded.

@@ -3,8 +3,11 @@
 use ckpt_schema::report::{ErrorReport, FailureReport, VERSION};
 
 use super::paint::Paint;
-use super::text::safe;
+use super::text::{fit, safe};
 use crate::failure::Failure;
+
+/// How many columns of a prompt are shown beside an id that may be meant.
+const TITLE: usize = 40;
 
 /// Returns the lines for a failure; what clap says of arguments is taken as it is.
 pub fn render(failure: &Failure, paint: Paint) -> String {
@@ -24,6 +27,13 @@ pub fn render(failure: &Failure, paint: Paint) -> String {
     }
     if let Some(hint) = failure.hint() {
         text.push_str(&format!("{} {}\n", paint.id("hint:"), safe(&hint)));
+    }
+    for candidate in failure.candidates() {
+        if let Some(title) = &candidate.title {
+            let title = safe(title);
+            let title = fit(&title, TITLE);
+            text.push_str(&format!("  {}  {title}\n", paint.id(&candidate.id)));
+        }
     }
     text
 }

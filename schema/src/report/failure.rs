@@ -84,4 +84,7 @@ pub struct CandidateReport {
     pub id: String,
     /// The id that fits what was given: ours, the agent's, or a label.
     pub name: String,
+    /// Of a message, the first line of its prompt.
+    #[serde(default)]
+    pub title: Option<String>,
 }

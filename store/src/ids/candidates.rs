@@ -1,6 +1,6 @@
 //! Which rows an id may mean, and which of them it does. Ids are compared as bytes, in one statement a kind.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::MessageState;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -231,7 +231,10 @@ impl SearchScope {
         }
         match choose(candidates) {
             IdChoice::One(candidate) => Ok(candidate),
-            IdChoice::Many(candidates) => Err(errors::ambiguous(kind, id, &candidates)),
+            IdChoice::Many(candidates) => {
+                let titles = titles(connection, &candidates)?;
+                Err(errors::ambiguous(kind, id, &candidates, &titles))
+            }
             IdChoice::None => {
                 if let (Some(candidate), Some(kind)) = (&labelled, kind) {
                     return Err(errors::other_kind(kind, candidate));
@@ -353,6 +356,23 @@ impl SearchScope {
             })
         })
     }
+}
+
+/// Returns the first lines of the prompts of those candidates that are messages, by their ids.
+fn titles(connection: &Connection, candidates: &[Candidate]) -> Result<BTreeMap<String, String>> {
+    let mut titles = BTreeMap::new();
+    let messages = candidates
+        .iter()
+        .filter(|candidate| candidate.kind == IdKind::Message);
+    for candidate in messages.take(errors::LISTED) {
+        let prompt = sessions::message(connection, &candidate.id)?.and_then(|row| row.prompt);
+        let prompt = prompt.unwrap_or_default();
+        let mut lines = prompt.lines().map(str::trim);
+        if let Some(line) = lines.find(|line| !line.is_empty()) {
+            titles.insert(candidate.id.clone(), line.to_owned());
+        }
+    }
+    Ok(titles)
 }
 
 /// Says how an id fits a row that it is known to fit, and which of the row's ids.

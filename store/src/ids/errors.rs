@@ -1,7 +1,7 @@
 //! The errors for an id that matches nothing, or several things.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::CandidateReport;
 
@@ -10,13 +10,18 @@ use super::prefixes::LEAST;
 use crate::error::Error;
 
 /// How many candidates an error lists.
-const LISTED: usize = 10;
+pub(super) const LISTED: usize = 10;
 
 /// How many characters of an id an error repeats.
 const SHOWN: usize = 80;
 
 /// Returns the error for an id that may mean several things. None stands for all kinds.
-pub(super) fn ambiguous(kind: Option<IdKind>, id: &str, candidates: &[Candidate]) -> Error {
+pub(super) fn ambiguous(
+    kind: Option<IdKind>,
+    id: &str,
+    candidates: &[Candidate],
+    titles: &BTreeMap<String, String>,
+) -> Error {
     let mut candidates: Vec<_> = candidates.iter().collect();
     candidates.sort_by_key(|candidate| (candidate.kind, Reverse(candidate.seq)));
     let mut seen = BTreeSet::new();
@@ -25,6 +30,7 @@ pub(super) fn ambiguous(kind: Option<IdKind>, id: &str, candidates: &[Candidate]
         .iter()
         .map(|candidate| describe(candidate, kind.is_none()))
         .collect();
+    let report = |candidate| report(candidate, titles);
     let reports = candidates.into_iter().map(report).collect();
     let more = listed.len().saturating_sub(LISTED);
     listed.truncate(LISTED);
@@ -40,11 +46,12 @@ pub(super) fn ambiguous(kind: Option<IdKind>, id: &str, candidates: &[Candidate]
     Error::ambiguous(what, reports).hint("give one of these ids, or a longer prefix")
 }
 
-fn report(candidate: &Candidate) -> CandidateReport {
+fn report(candidate: &Candidate, titles: &BTreeMap<String, String>) -> CandidateReport {
     CandidateReport {
         kind: candidate.kind.name().to_owned(),
         id: candidate.id.clone(),
         name: candidate.name.clone(),
+        title: titles.get(&candidate.id).cloned(),
     }
 }
 
