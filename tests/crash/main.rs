@@ -25,6 +25,7 @@ mod upkeep;
 use std::path::PathBuf;
 
 use testing::binary::Sandbox;
+use testing::strace::{Point, points};
 use testing::tree::Tree;
 
 /// A session whose agent did everything that can be done to files.
@@ -65,6 +66,24 @@ fn assert_sound(world: &Sandbox, what: &str) {
     );
     let doctor = world.run(&["doctor"], b"");
     assert_eq!(doctor.code, Some(0), "{what}: {doctor}");
+}
+
+/// The calls of a command by which it writes, or on which what it writes rests.
+fn points_that_write(world: &Sandbox, command: &[&str]) -> Vec<Point> {
+    let calls = [
+        "pwrite64",
+        "write",
+        "fsync",
+        "fdatasync",
+        "ftruncate",
+        "rename",
+        "unlink",
+        "openat",
+        "pread64",
+    ];
+    let mut all = points(world, command, b"");
+    all.retain(|(name, _)| calls.contains(&name.as_str()));
+    all
 }
 
 /// Every file is wholly the one or wholly the other; in between a name may be empty.

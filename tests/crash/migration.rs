@@ -7,6 +7,8 @@ use testing::rows::{damage, put_version_2, values_of_version_2, version};
 use testing::skip::has_strace;
 use testing::strace::{Point, at_each, fail_at, kill_at, points, sample};
 
+use crate::points_that_write;
+
 const READ: [&str; 2] = ["sessions", "--everywhere"];
 
 fn old() -> Sandbox {
@@ -74,18 +76,7 @@ fn a_migration_in_which_a_system_call_fails_is_done_by_the_next_command() {
     if !has_strace() {
         return;
     }
-    let changes = [
-        "pwrite64",
-        "write",
-        "fsync",
-        "fdatasync",
-        "ftruncate",
-        "rename",
-        "unlink",
-        "openat",
-    ];
-    let mut all = points(&old(), &READ, b"");
-    all.retain(|(name, _)| changes.contains(&name.as_str()));
+    let all = points_that_write(&old(), &READ);
     broken_at_each(sample(all, 40), |world, point| {
         let _ = fail_at(world, point, "ENOSPC", &READ, b"");
     });

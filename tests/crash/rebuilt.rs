@@ -6,7 +6,7 @@ use testing::binary::Sandbox;
 use testing::skip::has_strace;
 use testing::strace::{Point, at_each, fail_at, kill_at, points, sample};
 
-use crate::played;
+use crate::{played, points_that_write};
 
 const REPAIR: [&str; 2] = ["doctor", "--repair"];
 
@@ -56,17 +56,7 @@ fn a_repair_of_a_lost_session_store_in_which_a_call_fails_is_ended_by_the_next_o
     if !has_strace() {
         return;
     }
-    let changes = [
-        "pwrite64",
-        "write",
-        "fsync",
-        "fdatasync",
-        "rename",
-        "openat",
-        "pread64",
-    ];
-    let mut all = points(&lost().0, &REPAIR, b"");
-    all.retain(|(name, _)| changes.contains(&name.as_str()));
+    let all = points_that_write(&lost().0, &REPAIR);
     broken_at_each(sample(all, 40), |world, point| {
         let _ = fail_at(world, point, "ENOSPC", &REPAIR, b"");
     });
