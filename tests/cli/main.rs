@@ -31,6 +31,7 @@ mod payload;
 mod permission;
 mod picker;
 mod picture;
+mod readme;
 mod rebuilt;
 mod replay;
 mod reverting;
