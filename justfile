@@ -125,6 +125,15 @@ release folder="target/release-files":
 release-try folder="target/release-files" *trials:
     PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/try {{folder}} {{trials}}
 
+# The files of a release from an older commit, to upgrade from: a release build of that commit
+release-older commit folder="target/release-older":
+    PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/older {{commit}} {{folder}}
+
+# Upgrades from the files of an older release to those of this one, in roots without a toolchain: a store, a hook in an agent's settings
+# and an open session of the older version, used on by this one; needs root; exit code 77: none ran
+release-upgrade older="target/release-older" folder="target/release-files" *trials:
+    PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/try --over {{older}} {{folder}} {{trials}}
+
 # Builds the program a second time from a clone elsewhere, and compares the bytes: a release build more
 release-twice:
     packaging/twice

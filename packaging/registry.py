@@ -28,7 +28,7 @@ def packages(folder: Path, address: str) -> dict[str, dict[str, object]]:
         manifest["dist"] = {"tarball": f"{address}/files/{file.name}", "integrity": integrity}
         entry = found.setdefault(manifest["name"], {"name": manifest["name"], "dist-tags": {}, "versions": {}})
         entry["versions"][version] = manifest
-        entry["dist-tags"]["latest"] = version
+        entry["dist-tags"]["latest"] = max(entry["versions"], key=lambda each: [int(part) for part in each.split(".")])
     return found
 
 
