@@ -124,6 +124,12 @@ pub(super) fn unknown(
     Error::unknown(format!("there is {what} {} in {place}", quoted(id))).hint(hint)
 }
 
+/// Returns the error for what means something here, but is no id in full.
+pub(super) fn inexact(id: &str) -> Error {
+    Error::unknown(format!("{} is no id in full", quoted(id)))
+        .hint("`--exact` takes no beginning of an id, no label and no `last`")
+}
+
 /// Returns the error for `last~N` where the session of the newest message has N messages or fewer.
 pub(super) fn before_the_first(id: &str, before: i64) -> Error {
     let messages = if before == 1 { "message" } else { "messages" };

@@ -19,7 +19,7 @@ mod tests;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::error::{Context, Result};
+use crate::error::{Context, ErrorKind, Result};
 use crate::sessions::{self, MessageRow, SessionRow, SnapshotRow, StepRow};
 use candidates::{IdKind, SearchScope};
 
@@ -92,9 +92,10 @@ pub(crate) fn check_exact(connection: &Connection, workspace_id: i64, id: &str) 
     if !id.is_empty() && is_known(connection, workspace_id, id)? {
         return Ok(());
     }
-    let scope = SearchScope::whole(workspace_id);
-    let elsewhere = scope.elsewhere(connection, &IdKind::ALL, id)?;
-    Err(errors::unknown(None, &scope, id, &elsewhere))
+    match any(connection, workspace_id, id) {
+        Err(error) if error.kind != ErrorKind::Ambiguous => Err(error),
+        _ => Err(errors::inexact(id)),
+    }
 }
 
 /// Returns whatever an id means; for a tree (four digits or more), the newest snapshot. An agent's id that is
