@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ckpt_schema::report::OperationReport;
+use ckpt_schema::report::{NoteCode, OperationReport};
 use ckpt_schema::{Event, EventKind, ToolKind};
 use ckpt_store::RevertRequest;
 
-use testing::scenario::{World, to};
+use testing::clock::await_tick;
+use testing::scenario::{World, set_clock_from_files, to};
 
 fn told<'a>(report: &'a OperationReport, text: &str) -> Vec<&'a String> {
     let notes = report.notes.iter();
@@ -246,6 +247,7 @@ fn shell(world: &mut World, line: &str) {
 #[test]
 fn ignored_files_that_a_shell_removed_are_told_of() {
     let line = "touch new && cd web && rm -rf dist ../node_modules/*";
+    set_clock_from_files(0);
     let mut world = World::git(&[(".gitignore", ".env\nnode_modules\ndist/\n")]);
     for (path, text) in [
         ("node_modules/a/file", "x\n"),
@@ -260,6 +262,8 @@ fn ignored_files_that_a_shell_removed_are_told_of() {
     assert!(!world.exists("new"), "what is captured goes back");
     let command = "rm -rf dist ../node_modules/*";
     assert_eq!(told(&report, command).len(), 1, "{report:#?}");
+    assert_eq!(told(&report, "is gone, and does not come back").len(), 1);
+    assert_eq!(told(&report, ": `web/dist`").len(), 1, "{report:#?}");
 
     for line in ["rm -f web/page", "rm -rf .env nothing", "mkdir -p web/dist"] {
         let mut world = World::git(&[(".gitignore", ".env\nweb/dist\n")]);
@@ -276,6 +280,7 @@ fn ignored_files_that_a_shell_removed_are_told_of() {
 
 #[test]
 fn a_command_that_removed_ignored_files_is_told_of() {
+    set_clock_from_files(0);
     let mut world = World::git(&[(".gitignore", ".env\nnode_modules\n")]);
     world.write(".env", "SECRET=1\n");
     world.write("node_modules/package/file", "x\n");
@@ -284,8 +289,92 @@ fn a_command_that_removed_ignored_files_is_told_of() {
     let report = world.revert("m1");
     assert_eq!(world.read(".env"), "SECRET=1\n", "it is small and kept");
     assert_eq!(
-        told(&report, "`git clean -qfdx`").len(),
+        told(&report, ": `node_modules`").len(),
         1,
         "the packages do not come back: {report:#?}"
     );
+    assert_eq!(report.notes.len(), 1, "and that is told once: {report:#?}");
+}
+
+/// A workspace with ignored files of which none is captured.
+fn with_ignored() -> World {
+    set_clock_from_files(0);
+    let world = World::git(&[(".gitignore", "*.cfg\n*.o\nbuild/\n")]);
+    for path in ["a.o", "local.cfg", "build/out", "part/deep/own.cfg"] {
+        world.write(path, "x\n");
+    }
+    world
+}
+
+fn ignored_removals(report: &OperationReport) -> Vec<&str> {
+    let remarks = report.remarks.iter();
+    let removals = remarks.filter(|remark| remark.code == NoteCode::IgnoredRemoved);
+    let about = removals.flat_map(|remark| &remark.about);
+    about.map(String::as_str).collect()
+}
+
+#[test]
+fn ignored_files_that_any_program_removed_are_named_in_the_plan_and_in_every_revert() {
+    let mut world = with_ignored();
+    world.turn("m1", |world| {
+        world.write("new", "x\n");
+        for path in ["a.o", "local.cfg"] {
+            world.remove(path);
+        }
+        world.remove_tree("build");
+        world.remove_tree("part");
+    });
+    let all = ["a.o", "build", "local.cfg", "part/deep/own.cfg"];
+    let request = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
+    let planned = world.try_revert(&request).expect("it can be planned");
+    assert_eq!(ignored_removals(&planned), all, "{planned:#?}");
+    let report = world.revert("m1");
+    assert_eq!(ignored_removals(&report), all, "{report:#?}");
+    let text = "4 ignored paths are gone, and do not come back, because they were never captured: `a.o`, `build`";
+    assert_eq!(told(&report, text).len(), 1, "{report:#?}");
+    world.unrevert();
+    assert_eq!(ignored_removals(&world.revert("m1")), all, "once more");
+}
+
+#[test]
+fn ignored_files_that_are_there_again_or_were_made_since_are_not_missed() {
+    let mut world = with_ignored();
+    world.turn("m1", |world| {
+        world.write("new", "x\n");
+        world.write("made.o", "x\n");
+        world.remove("a.o");
+    });
+    world.turn("m2", |world| {
+        world.write("newer", "x\n");
+        world.remove("made.o");
+        world.write("a.o", "y\n");
+    });
+    let report = world.revert("m1");
+    assert!(report.notes.is_empty(), "{report:#?}");
+}
+
+#[test]
+fn ignored_files_that_the_user_removed_between_steps_are_not_told_of() {
+    let mut world = with_ignored();
+    world.turn("m1", |world| world.write("new", "x\n"));
+    // Rows tell milliseconds.
+    await_tick();
+    await_tick();
+    world.remove("a.o");
+    world.turn("m2", |world| world.write("newer", "x\n"));
+    let report = world.revert("m1");
+    assert!(report.notes.is_empty(), "{report:#?}");
+}
+
+#[test]
+fn an_ignored_file_that_comes_back_with_the_snapshot_is_not_missed() {
+    let mut world = World::git(&[("kept", "x\n")]);
+    world.turn("m1", |world| world.write(".gitignore", "kept\n"));
+    world.turn("m2", |world| world.remove("kept"));
+    let report = world.revert("m1");
+    assert_eq!(world.read("kept"), "x\n");
+    assert!(ignored_removals(&report).is_empty(), "{report:#?}");
 }

@@ -80,7 +80,7 @@ pub enum NoteCode {
     Outside,
     /// What the revert takes away was moved into the workspace, and is not put back where it came from.
     MovedIn,
-    /// A command ran that removes ignored files, most of which are not captured.
+    /// Ignored files went, or a command ran that removes them. Most ignored files are not captured.
     IgnoredRemoved,
     /// Folders stay because of files that are ignored or not captured.
     FoldersStay,

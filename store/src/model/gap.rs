@@ -1,7 +1,8 @@
-//! Gaps: the paths that a snapshot could not hold, and why.
+//! Gaps: the paths that a snapshot could not hold, and why; and what of them is known although it was never meant to be held.
 
 use std::fmt;
 
+use super::FileTime;
 use super::path::WorkspacePath;
 
 /// Why a snapshot could not hold a path.
@@ -28,6 +29,30 @@ pub enum GapReason {
     /// The same, of a directory with all below it.
     ForgottenDirectory,
 }
+
+/// Something ignored that went. No snapshot holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IgnoredRemoval {
+    /// Where it was.
+    pub path: WorkspacePath,
+    /// When a look first saw it there.
+    pub known_at: FileTime,
+    /// When a look missed it.
+    pub gone_at: FileTime,
+}
+
+/// Several of them.
+#[derive(Clone, Debug, Default)]
+pub struct IgnoredRemovals(pub Vec<IgnoredRemoval>);
+
+/// What was captured is the same, whatever else was there before.
+impl PartialEq for IgnoredRemovals {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for IgnoredRemovals {}
 
 /// What is neither a file, a link nor a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,7 @@
-//! Ignored files that a command removed. Nobody captured most of them, and no snapshot says that they were there; the command line
-//! does, where it is kept. This module does IO; it reads.
+//! Ignored files that went. Nobody captured most of them, and no snapshot says that they were there: what looks saw of their names
+//! does, and of those that no look saw the command line, where it is kept. This module does IO; it reads.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -10,15 +11,21 @@ use ckpt_schema::report::{NoteCode, OperationKind};
 use super::movement::Movement;
 use super::warnings::first_of;
 use crate::error::Result;
+use crate::model::Milliseconds;
+use crate::model::gap::IgnoredRemoval;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
-use crate::sessions;
+use crate::sessions::{self, WorkTimes};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{Place, normal, path_below};
 
-/// How many commands a line names.
+/// How many commands a line names, and how many paths.
 const NAMED: usize = 2;
+const NAMED_PATHS: usize = 4;
+
+/// How many nanoseconds of a file's time are a millisecond.
+const NANOSECONDS: i64 = 1_000_000;
 
 /// Programs that remove the files that they are given, and nothing else.
 const REMOVERS: [&str; 4] = ["rm", "unlink", "rimraf", "trash"];
@@ -26,59 +33,120 @@ const REMOVERS: [&str; 4] = ["rm", "unlink", "rimraf", "trash"];
 /// Words that may stand before a program and leave it what it is.
 const BEFORE: [&str; 5] = ["sudo", "command", "time", "npx", "exec"];
 
-/// Names the commands since the message that removed ignored files, as far as command lines are kept. `reference` is the snapshot
-/// that is gone back to.
+/// Names what was ignored when the message was sent and went while its steps, or later ones, were open. Of what no look saw, as with
+/// what is in an ignored folder that stays, names the commands that remove such files, as far as command lines are kept. The
+/// reference is the snapshot that is gone back to; with it comes what looks missed.
 pub(super) fn told(
     store: &Store,
     place: &Place,
     snapshots: &Snapshots,
     movement: &Movement,
-    reference: Option<&Snapshot>,
-) -> Result<Option<Note>> {
+    (reference, missed): (Option<&Snapshot>, &[IgnoredRemoval]),
+) -> Result<Vec<Note>> {
     let is_whole = movement.part.is_none() && movement.kind == OperationKind::Revert;
     let Some(reference) = reference.filter(|_| is_whole && movement.to.is_some()) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let connection = store.database.connection();
     let since = movement.since.unwrap_or_default();
+    let mut gone = Vec::new();
+    if !missed.is_empty() {
+        let work = sessions::work_since(connection, &movement.session.id, since)?;
+        let went = went_in(&work, missed, store.surroundings.file_times);
+        gone = not_back(place, snapshots, reference, went)?;
+    }
     let mut commands = Vec::new();
     for line in sessions::commands_of(connection, &movement.session.id, since)? {
         for (directory, words) in commands_in(&line) {
-            let removes = removes_ignored(&words)
-                || took_ignored(place, snapshots, reference, &directory, &words)?;
+            let removes = match removes_ignored(&words) {
+                true => gone.is_empty(),
+                false => took_ignored(place, snapshots, (reference, &gone), &directory, &words)?,
+            };
             if removes {
                 commands.push(words.join(" "));
             }
         }
     }
     commands.dedup();
-    Ok((!commands.is_empty()).then(|| {
-        let text = format!(
-            "a command that removes ignored files ran, and only those of `keep_ignored` come back: {}",
-            first_of(commands.iter().map(|command| format!("`{command}`")), NAMED)
-        );
-        Note::about(NoteCode::IgnoredRemoved, text, commands)
-    }))
+    let notes = [of_paths(gone), of_commands(commands)];
+    Ok(notes.into_iter().flatten().collect())
 }
 
-/// Returns whether a command was given an ignored file or directory to remove that is gone now.
-fn took_ignored(
+/// Returns the paths that were there when the message was sent, and went while a step was open. `told` gives what the clock of rows
+/// says at a time of files, in milliseconds.
+fn went_in(
+    work: &WorkTimes,
+    missed: &[IgnoredRemoval],
+    told: fn(Milliseconds) -> Milliseconds,
+) -> Vec<WorkspacePath> {
+    let went = missed.iter().filter(|removal| {
+        let known_at = told(removal.known_at / NANOSECONDS);
+        let gone_at = told(removal.gone_at / NANOSECONDS);
+        let mut steps = work.steps.iter();
+        known_at <= work.sent_at
+            && steps.any(|(began, ended)| {
+                *began <= gone_at && ended.is_none_or(|ended| gone_at <= ended)
+            })
+    });
+    let paths: BTreeSet<WorkspacePath> = went.map(|removal| removal.path.clone()).collect();
+    paths.into_iter().collect()
+}
+
+/// Returns those of the ignored paths that are not there, and do not come back.
+fn not_back(
     place: &Place,
     snapshots: &Snapshots,
     reference: &Snapshot,
-    directory: &str,
-    words: &[&str],
-) -> Result<bool> {
-    let mut paths: Vec<WorkspacePath> = removed_by(words)
-        .filter_map(|word| resolve(&place.root, directory, word))
-        .filter(|path| is_gone(&place.root.join(OsStr::from_bytes(path.as_bytes()))))
-        .collect();
+    mut paths: Vec<WorkspacePath>,
+) -> Result<Vec<WorkspacePath>> {
+    paths.retain(|path| is_gone(&place.root.join(OsStr::from_bytes(path.as_bytes()))));
     if paths.is_empty() {
-        return Ok(false);
+        return Ok(paths);
     }
     // What was captured comes back, whatever the rules say of it.
     let mut states = snapshots.states(reference, &paths)?.into_iter();
     paths.retain(|_| states.next().flatten().is_none());
+    Ok(paths)
+}
+
+fn of_paths(paths: Vec<WorkspacePath>) -> Option<Note> {
+    let about: Vec<String> = paths.iter().map(WorkspacePath::to_text).collect();
+    let what = match about.len() {
+        0 => return None,
+        1 => "an ignored path is gone, and does not come back, because it was never captured"
+            .to_owned(),
+        count => format!(
+            "{count} ignored paths are gone, and do not come back, because they were never captured"
+        ),
+    };
+    let named = first_of(about.iter().map(|path| format!("`{path}`")), NAMED_PATHS);
+    let text = format!("{what}: {named}");
+    Some(Note::about(NoteCode::IgnoredRemoved, text, about))
+}
+
+fn of_commands(commands: Vec<String>) -> Option<Note> {
+    let named = commands.iter().map(|command| format!("`{command}`"));
+    let text = format!(
+        "a command that removes ignored files ran, and only those of `keep_ignored` come back: {}",
+        first_of(named, NAMED)
+    );
+    (!commands.is_empty()).then(|| Note::about(NoteCode::IgnoredRemoved, text, commands))
+}
+
+/// Returns whether a command was given an ignored file or directory to remove that is gone now, and is not named already.
+fn took_ignored(
+    place: &Place,
+    snapshots: &Snapshots,
+    (reference, named): (&Snapshot, &[WorkspacePath]),
+    directory: &str,
+    words: &[&str],
+) -> Result<bool> {
+    let given = removed_by(words).filter_map(|word| resolve(&place.root, directory, word));
+    let given = given.filter(|path| !path.is_at_or_below(named)).collect();
+    let paths = not_back(place, snapshots, reference, given)?;
+    if paths.is_empty() {
+        return Ok(false);
+    }
     // A rule for directories alone hides what is in them.
     let inside = paths.iter().filter_map(|path| path.join(b"x").ok());
     let inside = inside.filter(|_| is_recursive(words));

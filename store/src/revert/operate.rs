@@ -132,7 +132,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             self.place,
             self.snapshots,
             self.movement,
-            operation.reference.as_ref(),
+            (operation.reference.as_ref(), &self.seen.ignored_gone),
         )?);
         operation.warnings.extend(moved_in::told(
             self.store,

@@ -322,3 +322,37 @@ pub(crate) fn close_step(
     feed::step_closed(connection, step)?;
     finish_tools(connection, step, None, now)
 }
+
+/// When the work since a message was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WorkTimes {
+    /// When the message was sent.
+    pub sent_at: Milliseconds,
+    /// When each step began, and when it ended; not yet if it is open, or has a command in the background.
+    pub steps: Vec<(Milliseconds, Option<Milliseconds>)>,
+}
+
+/// Returns when a session worked from a message on, which has this place in the order.
+pub(crate) fn work_since(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: i64,
+) -> Result<WorkTimes> {
+    let sent_at = connection
+        .query_row(
+            "SELECT created_at FROM messages WHERE seq = ?1",
+            [from_seq],
+            |row| row.get(0),
+        )
+        .context(|| "cannot read when a message was sent")?;
+    let sql = "SELECT steps.started_at AS began,
+                      iif(EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id AND background = 1 AND released_at IS NULL),
+                          NULL, steps.finished_at) AS ended
+                 FROM messages JOIN steps ON steps.message_id = messages.id
+                WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+                ORDER BY steps.seq";
+    let steps = super::read::all(connection, sql, params![root_session, from_seq], |row| {
+        Ok((row.get("began")?, row.get("ended")?))
+    })?;
+    Ok(WorkTimes { sent_at, steps })
+}

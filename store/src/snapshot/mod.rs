@@ -46,7 +46,7 @@ pub(crate) use settle::Settled;
 pub use times::Times;
 use view::SnapshotView;
 
-pub use crate::model::gap::{Gap, GapReason, SpecialFile};
+pub use crate::model::gap::{Gap, GapReason, IgnoredRemoval, IgnoredRemovals, SpecialFile};
 
 /// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
 /// directories under the same ignore rules.
@@ -138,6 +138,8 @@ pub struct Taken {
     pub times: Times,
     /// Whether a watcher did not tell of a change that this look at everything found: it is not believed any more.
     pub missed: bool,
+    /// What was ignored and went lately, whether or not a scan before this one missed it already.
+    pub ignored_gone: IgnoredRemovals,
 }
 
 /// One side of a patch: a snapshot and what it could not hold.

@@ -15,6 +15,7 @@ use crate::lines;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, EntryKind, ObjectId, State};
+use crate::model::gap::IgnoredRemoval;
 use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
@@ -63,6 +64,8 @@ pub(crate) struct Observation {
     pub unread: Vec<String>,
     /// Whether a watcher did not tell of a change.
     pub missed: bool,
+    /// What was ignored and went lately.
+    pub ignored_gone: Vec<IgnoredRemoval>,
     /// Why the last snapshot cannot be read any more, where it cannot: nobody knows what changed since.
     pub lost: Option<String>,
 }
@@ -113,6 +116,7 @@ impl Observation {
             undecided: taken.undecided,
             unread: taken.unread,
             missed: taken.missed,
+            ignored_gone: taken.ignored_gone.0,
             lost,
         })
     }

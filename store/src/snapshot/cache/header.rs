@@ -6,6 +6,8 @@ use super::bytes::{
 use super::record::{code, reason};
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
+use crate::model::gap::IgnoredRemoval;
+use crate::model::path::WorkspacePath;
 use crate::objects::borrowed::Borrowed;
 use crate::snapshot::{Gap, Snapshot};
 
@@ -33,10 +35,12 @@ pub(crate) struct CacheHeader {
     pub snapshot: Snapshot,
     /// The gaps of the snapshot.
     pub gaps: Vec<Gap>,
+    /// What was ignored and went lately.
+    pub ignored_gone: Vec<IgnoredRemoval>,
 }
 
 impl CacheHeader {
-    /// Boot, stamp of the packs, borrowed packs, capture key, index, named, forced, watched, snapshot, gaps; lists and texts with their length before them,
+    /// Boot, stamp of the packs, borrowed packs, capture key, index, named, forced, watched, snapshot, gaps, what was ignored and went; lists and texts with their length before them,
     /// a missing id as a zero byte, one that is there after a one.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -74,6 +78,12 @@ impl CacheHeader {
             bytes.push(code(&gap.reason));
             bytes.extend_from_slice(&gap.size.unwrap_or(u64::MAX).to_le_bytes());
         }
+        put_length(&mut bytes, self.ignored_gone.len());
+        for removal in &self.ignored_gone {
+            put_text(&mut bytes, removal.path.as_bytes());
+            bytes.extend_from_slice(&removal.known_at.to_le_bytes());
+            bytes.extend_from_slice(&removal.gone_at.to_le_bytes());
+        }
         bytes
     }
 
@@ -107,6 +117,15 @@ impl CacheHeader {
                 size: (size != u64::MAX).then_some(size),
             });
         }
+        let mut ignored_gone = Vec::new();
+        // Older programs wrote none.
+        for _ in 0..reader.length().unwrap_or_default() {
+            ignored_gone.push(IgnoredRemoval {
+                path: WorkspacePath::new(reader.text()?).ok()?,
+                known_at: reader.u64()?.cast_signed(),
+                gone_at: reader.u64()?.cast_signed(),
+            });
+        }
         Some(Self {
             boot,
             packs,
@@ -118,6 +137,7 @@ impl CacheHeader {
             watched,
             snapshot,
             gaps,
+            ignored_gone,
         })
     }
 }

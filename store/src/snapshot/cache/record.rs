@@ -164,6 +164,7 @@ impl CachedItem<'_> {
             Some(ItemKind::Content(_) | ItemKind::Watched(_)) => self.is_settled,
             Some(
                 ItemKind::Directory
+                | ItemKind::Ignored
                 | ItemKind::Gap(
                     GapReason::ReservedName
                     | GapReason::TooDeep
@@ -197,6 +198,7 @@ impl CachedItem<'_> {
             0 => ItemKind::Content(self.id),
             1 => ItemKind::Directory,
             2 => ItemKind::Watched(self.id),
+            3 => ItemKind::Ignored,
             code => ItemKind::Gap(reason(code)?),
         })
     }
@@ -257,6 +259,7 @@ fn put_item(bytes: &mut Vec<u8>, item: &ListedItem) {
         ItemKind::Content(id) => (0, *id),
         ItemKind::Directory => (1, ObjectId::EMPTY_TREE),
         ItemKind::Watched(id) => (2, *id),
+        ItemKind::Ignored => (3, ObjectId::EMPTY_TREE),
         ItemKind::Gap(reason) => (code(reason), ObjectId::EMPTY_TREE),
     };
     bytes.extend_from_slice(&[code, u8::from(item.is_settled)]);

@@ -81,7 +81,7 @@ fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &ListedItem) -> Option<T
     let (mode, id) = match item.kind {
         ItemKind::Content(id) => (tree_mode(item.stamp.mode), id),
         ItemKind::Directory => (TreeMode::Tree, overlay.tree(&join(directory, &item.name))?),
-        ItemKind::Gap(_) | ItemKind::Watched(_) => return None,
+        ItemKind::Gap(_) | ItemKind::Watched(_) | ItemKind::Ignored => return None,
     };
     Some(TreeEntry {
         name: item.name.clone(),

@@ -171,9 +171,12 @@ impl CacheCheck<'_> {
             Some(ItemKind::Gap(GapReason::Special(_))) => {
                 stamp().is_some_and(|now| now.file_type() == item.stamp.mode)
             }
-            // A directory is compared by itself; of a name that says why, nothing else matters.
+            // A directory is compared by itself; of a name that says why, nothing else matters. What is ignored changes as it likes,
+            // and goes with a new stamp of its directory.
             Some(
-                ItemKind::Directory | ItemKind::Gap(GapReason::ReservedName | GapReason::TooDeep),
+                ItemKind::Directory
+                | ItemKind::Ignored
+                | ItemKind::Gap(GapReason::ReservedName | GapReason::TooDeep),
             ) => true,
             Some(ItemKind::Gap(
                 GapReason::Unreadable(_)

@@ -29,6 +29,8 @@ const KEPT_SIZE: u64 = 64 << 10;
 /// How many such files of one directory are captured, by name. Which they are must not depend on what another thread found, or
 /// two snapshots of the same files would differ: so it is no number for the whole workspace.
 const KEPT_FILES: usize = 64;
+/// How many ignored names of one directory are remembered, in the order of names.
+const IGNORED_NAMES: usize = 64;
 
 /// One directory, open.
 pub(super) struct Open<'a> {
@@ -53,6 +55,8 @@ struct DirectoryFindings {
     unread: Vec<UnreadFile>,
     /// How many are ignored and kept.
     kept: usize,
+    /// How many are ignored and remembered.
+    ignored: usize,
 }
 
 impl Open<'_> {
@@ -115,15 +119,18 @@ impl Open<'_> {
     /// The time of a directory is that of the removal of its names. The stamp was read before the names were, and somebody may
     /// have removed one in between.
     fn note_missing(&self, names: &[(Vec<u8>, Option<bool>)]) {
-        let is_missing = |item: &ListedItem| {
+        let is_missing = |item: &&ListedItem| {
             names
                 .binary_search_by(|(name, _)| name.cmp(&item.name))
                 .is_err()
         };
-        let is_any = self.old.is_some_and(|old| old.items.iter().any(is_missing));
-        if let Some(stat) = is_any
-            .then(|| rustix::fs::fstat(self.directory).ok())
-            .flatten()
+        let old = self.old.iter().flat_map(|old| &old.items);
+        let (ignored, captured): (Vec<_>, Vec<_>) = old
+            .filter(is_missing)
+            .partition(|item| item.kind == ItemKind::Ignored);
+        self.walk.note_ignored_gone(self.path, &ignored);
+        if !captured.is_empty()
+            && let Ok(stat) = rustix::fs::fstat(self.directory)
         {
             self.walk.note_time(self.path, Stamp::of(&stat).ctime);
         }
@@ -183,7 +190,12 @@ impl Open<'_> {
         let path = join(self.path, name);
         let mut view = listed.and_then(|is_directory| self.decide(&path, is_directory));
         if listed.is_some() && view.is_none() {
-            return Ok(self.watched(name));
+            return Ok(self.out_of_view(name, looked));
+        }
+        if listed.is_none()
+            && let Some(ignored) = self.ignored_before(name)
+        {
+            return Ok(Some(ignored.clone()));
         }
         let stamp = match beneath::stat(self.directory, name) {
             Ok(stamp) => stamp,
@@ -201,7 +213,7 @@ impl Open<'_> {
             view = self.decide(&path, is_directory);
         }
         if view.is_none() {
-            return Ok(self.watched(name));
+            return Ok(self.out_of_view(name, looked));
         }
         let is_kept = !is_directory
             && view == Some(DirectoryView::Ignored)
@@ -332,6 +344,25 @@ impl Open<'_> {
             || ListedItem::gap(name, stamp, collision()),
             |id| self.walk.content(name, stamp, id),
         )))
+    }
+
+    /// Of what is not captured, an ignore file and some of the ignored names are remembered: no snapshot would say that they went.
+    fn out_of_view(&self, name: &[u8], looked: &mut DirectoryFindings) -> Option<ListedItem> {
+        if let Some(watched) = self.watched(name) {
+            return Some(watched);
+        }
+        // On the way to the scope, what is beside it is not ignored, but none of our business.
+        if self.view == DirectoryView::Passage || looked.ignored == IGNORED_NAMES {
+            return None;
+        }
+        looked.ignored += 1;
+        let before = self.ignored_before(name).cloned();
+        Some(before.unwrap_or_else(|| ListedItem::ignored(name, disk::fine_now())))
+    }
+
+    fn ignored_before(&self, name: &[u8]) -> Option<&ListedItem> {
+        let item = self.old?.item(name)?;
+        (item.kind == ItemKind::Ignored).then_some(item)
     }
 
     /// An ignore file that ignores itself decides about its neighbours all the same.

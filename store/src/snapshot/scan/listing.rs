@@ -1,6 +1,7 @@
 //! What a scan finds out about one directory, and what the stat cache remembers of it.
 
 use crate::fs::disk::Stamp;
+use crate::model::FileTime;
 use crate::model::entry::ObjectId;
 use crate::snapshot::GapReason;
 use crate::snapshot::rules::DirectoryView;
@@ -61,6 +62,9 @@ pub(crate) enum ItemKind {
     Gap(GapReason),
     /// An ignore file that is itself ignored: watched, not captured. With the hash of its bytes.
     Watched(ObjectId),
+    /// Something that is ignored. Its stamp has nothing but the time of the look that saw it first, as its mtime: that it goes is all
+    /// that is ever told of it.
+    Ignored,
 }
 
 impl Listing {
@@ -88,11 +92,26 @@ impl Listing {
 }
 
 impl ListedItem {
+    /// Returns the entry of something that is ignored, which a look at this time was the first to see.
+    pub fn ignored(name: &[u8], known_at: FileTime) -> Self {
+        Self {
+            name: name.to_vec(),
+            stamp: Stamp {
+                mtime: known_at,
+                ..Stamp::default()
+            },
+            is_settled: true,
+            kind: ItemKind::Ignored,
+        }
+    }
+
     /// Returns the id of its blob, or `None` if it is not a captured file or link.
     pub fn content(&self) -> Option<ObjectId> {
         match self.kind {
             ItemKind::Content(id) => Some(id),
-            ItemKind::Directory | ItemKind::Gap(_) | ItemKind::Watched(_) => None,
+            ItemKind::Directory | ItemKind::Gap(_) | ItemKind::Watched(_) | ItemKind::Ignored => {
+                None
+            }
         }
     }
 }

@@ -88,6 +88,8 @@ pub(crate) struct Walk<'a> {
     pub watched: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
     /// The times of changes that the stamps do not tell, by path: see [`Walk::note_time`].
     pub times: Mutex<BTreeMap<Vec<u8>, FileTime>>,
+    /// What was ignored and went, with the time of the look that saw it first, by path.
+    pub ignored_gone: Mutex<BTreeMap<Vec<u8>, FileTime>>,
 }
 
 /// One piece of work.
@@ -312,6 +314,16 @@ impl Walk<'_> {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let noted = times.entry(path.to_vec()).or_insert(time);
         *noted = time.max(*noted);
+    }
+
+    /// Notes that ignored entries of a directory went.
+    pub(super) fn note_ignored_gone(&self, directory: &[u8], items: &[&ListedItem]) {
+        let mut gone = self
+            .ignored_gone
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let by_path = items.iter();
+        gone.extend(by_path.map(|item| (join(directory, &item.name), item.stamp.mtime)));
     }
 
     /// Something vanished from a directory just now, after its stamp was read.

@@ -23,7 +23,7 @@ use super::scan::assemble;
 use super::scan::sink::Sink;
 use super::scan::walk::{RememberedNames, Task};
 use super::times::Times;
-use super::{GitState, Request, Snapshot, Taken};
+use super::{GitState, IgnoredRemovals, Request, Snapshot, Taken};
 use crate::error::{Context, Result, contained};
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
@@ -64,9 +64,12 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
     {
         let header = cache.header.clone();
         objects.note_borrowing(!header.borrowed.is_empty());
-        let (gaps, blob) = (header.gaps, index.blob);
+        let (gaps, blob, ignored_gone) = (header.gaps, index.blob, header.ignored_gone);
         hint.iter().for_each(Hint::note);
-        scene.taken(header.snapshot, gaps, blob, Vec::new(), Times::default())
+        Taken {
+            ignored_gone: IgnoredRemovals(ignored_gone),
+            ..scene.taken(header.snapshot, gaps, blob, Vec::new(), Times::default())
+        }
     } else {
         scene.renew(folder, boot, cache.as_ref(), index, tasks, hint.as_ref())?
     };
@@ -244,6 +247,7 @@ impl<'a> SnapshotBuilder<'a> {
             watched,
             undecided,
             times,
+            ignored_gone,
         } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut overlay, &touched, &sink)?;
         let (attributes, gaps) = assemble::survey(&overlay);
@@ -273,6 +277,7 @@ impl<'a> SnapshotBuilder<'a> {
             watched: watched.into_iter().collect(),
             snapshot,
             gaps: gaps.clone(),
+            ignored_gone: ignored_gone.clone(),
         };
         let mut is_written = true;
         if cache.is_none_or(|cache| cache.header != header) || !overlay.is_same() {
@@ -281,7 +286,11 @@ impl<'a> SnapshotBuilder<'a> {
         }
         // What the cache does not know must be in the next answer again.
         hint.filter(|_| is_written).into_iter().for_each(Hint::note);
-        Ok(self.taken(snapshot, gaps, index.blob, undecided, times))
+        let taken = self.taken(snapshot, gaps, index.blob, undecided, times);
+        Ok(Taken {
+            ignored_gone: IgnoredRemovals(ignored_gone),
+            ..taken
+        })
     }
 
     /// The rules of the snapshot that are not files of its tree.
@@ -326,6 +335,7 @@ impl<'a> SnapshotBuilder<'a> {
             unread: self.unread.clone(),
             times,
             missed: false,
+            ignored_gone: IgnoredRemovals::default(),
         }
     }
 }

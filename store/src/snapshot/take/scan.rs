@@ -11,12 +11,14 @@ use super::index::UserIndex;
 use super::outer::{UnreadRules, read_rules};
 use super::tasks::not_among;
 use crate::error::{Context, Error, Result, contained};
-use crate::fs::disk::Stamp;
+use crate::fs::disk::{self, Stamp};
 use crate::fs::threads;
 use crate::git;
 use crate::git::tracked::Tracked;
+use crate::model::FileTime;
 use crate::model::entry::ObjectId;
-use crate::model::path::{join, parent};
+use crate::model::gap::IgnoredRemoval;
+use crate::model::path::{WorkspacePath, join, parent};
 use crate::snapshot::cache::Cache;
 use crate::snapshot::rules;
 use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
@@ -25,6 +27,10 @@ use crate::snapshot::scan::sink::Sink;
 use crate::snapshot::scan::walk::{Task, ThreadFindings, Walk};
 use crate::snapshot::seed::Seeds;
 use crate::snapshot::times::Times;
+
+/// How many ignored paths that went are remembered, and for how long, in nanoseconds.
+const MOST_REMOVALS: usize = 256;
+const REMOVAL_AGE: FileTime = 30 * 24 * 3600 * 1_000_000_000;
 
 /// The result of a scan.
 pub(super) struct Scanned<'c> {
@@ -40,6 +46,8 @@ pub(super) struct Scanned<'c> {
     pub undecided: Vec<String>,
     /// When what was read last changed.
     pub times: Times,
+    /// What was ignored and went lately.
+    pub ignored_gone: Vec<IgnoredRemoval>,
 }
 
 impl SnapshotBuilder<'_> {
@@ -106,6 +114,7 @@ impl SnapshotBuilder<'_> {
             bytes: AtomicU64::new(0),
             watched: Mutex::default(),
             times: Mutex::default(),
+            ignored_gone: Mutex::default(),
         };
         let found = walk.run(tasks, threads::count())?;
         let noted = walk.times.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,6 +123,7 @@ impl SnapshotBuilder<'_> {
         let times = Times::of(&found, &noted, before, self.now, self.is_remote);
         drop(noted);
         let (overlay, touched) = self.put_together(cache, found, &walk, &used)?;
+        let ignored_gone = ignored_gone(cache, &overlay, walk.ignored_gone, self.now);
         let seen = walk.watched;
         let forced = forced.of_snapshot(cache, &overlay, &matcher);
         let watched = watched(&overlay, seen, unread.lines());
@@ -124,6 +134,7 @@ impl SnapshotBuilder<'_> {
             watched,
             undecided: undecided(&matcher),
             times,
+            ignored_gone,
         })
     }
 
@@ -272,6 +283,36 @@ impl<'a> Forced<'a> {
     }
 }
 
+/// Returns what was ignored and went lately, the latest last: what the cache knows of, what the walk missed, and what was in
+/// directories that went as a whole.
+fn ignored_gone(
+    cache: Option<&Cache>,
+    overlay: &Overlay<'_>,
+    missed: Mutex<BTreeMap<Vec<u8>, FileTime>>,
+    now: FileTime,
+) -> Vec<IgnoredRemoval> {
+    let mut missed = missed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for path in overlay.gone() {
+        let before = overlay.below().and_then(|below| below.listing(path));
+        let items = before.into_iter().flat_map(|before| before.items);
+        let ignored = items.filter(|item| item.kind == ItemKind::Ignored);
+        missed.extend(ignored.map(|item| (join(path, &item.name), item.stamp.mtime)));
+    }
+    let gone_at = disk::fine_now();
+    let missed = missed.into_iter().filter_map(|(path, known_at)| {
+        Some(IgnoredRemoval {
+            path: WorkspacePath::new(path).ok()?,
+            known_at,
+            gone_at,
+        })
+    });
+    let before = cache.iter().flat_map(|cache| &cache.header.ignored_gone);
+    let is_late = |removal: &&IgnoredRemoval| now - removal.gone_at < REMOVAL_AGE;
+    let mut gone: Vec<IgnoredRemoval> = before.filter(is_late).cloned().chain(missed).collect();
+    gone.drain(..gone.len().saturating_sub(MOST_REMOVALS));
+    gone
+}
+
 /// Returns the ignore files that ignore themselves or cannot be read: of the directories that were looked at as they were `seen`,
 /// or as they are `unread`, of others as they are remembered.
 fn watched(
@@ -311,7 +352,7 @@ fn note_rules(
             ItemKind::Content(id) | ItemKind::Watched(id) => {
                 (item.stamp.file_type() == 0o100_000 && item.stamp.size <= git::SMALL).then_some(id)
             }
-            ItemKind::Directory | ItemKind::Gap(_) => None,
+            ItemKind::Directory | ItemKind::Gap(_) | ItemKind::Ignored => None,
         });
         listing.rules = used.get(path).copied().unwrap_or(captured);
         if let Some(item) = item
