@@ -8,7 +8,7 @@ use crate::strace::{self, Call};
 pub struct Counts {
     /// System calls of all its threads, from its start to its end.
     pub calls: u64,
-    /// `fsync`, `fdatasync`, `syncfs` and `sync_file_range`.
+    /// `fsync`, `fdatasync` and `syncfs`: what waits for the disk. `sync_file_range` only begins to write.
     pub syncs: u64,
     /// Write transactions of SQLite: it locks byte 120 of the shared memory for each (`WAL_WRITE_LOCK`), and once more where
     /// it is the first to open the file, together with bytes 121 and 122.
@@ -71,7 +71,7 @@ impl Counts {
             self.transactions -= 1;
         }
         match name {
-            "fsync" | "fdatasync" | "syncfs" | "sync_file_range" => self.syncs += 1,
+            "fsync" | "fdatasync" | "syncfs" => self.syncs += 1,
             "execve" => self.programs += 1,
             "getdents64" => self.listings += 1,
             "connect" => self.connections += 1,

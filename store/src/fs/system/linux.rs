@@ -1,7 +1,7 @@
 //! Linux.
 
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
 use rustix::io::Errno;
@@ -52,6 +52,14 @@ pub(crate) fn clone_blocks(file: &File, source: &File) -> Result<(), Errno> {
 /// Writes a file or a directory through to the disk.
 pub(crate) fn full_sync(file: impl AsFd) -> Result<(), Errno> {
     rustix::fs::fsync(file)
+}
+
+/// Has what was written to a file put on its way to the disk, without waiting (sync_file_range(2)). This makes the sync that has to
+/// follow cheaper, and promises nothing: where it fails, nothing is lost.
+#[expect(unsafe_code, reason = "rustix has no call for it")]
+pub(crate) fn begin_write_back(file: &File) {
+    // SAFETY: the descriptor is open, and the call takes numbers only. A length of 0 means up to the end.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
 /// Returns the moment by the clock that file times are taken from.

@@ -11,11 +11,11 @@ mod portable;
 
 #[cfg(all(target_os = "linux", not(ckpt_portable)))]
 pub(crate) use linux::{
-    Processors, clone_blocks, coarse_clock, device, full_sync, is_remote, list, mode, open_beneath,
-    pass_through,
+    Processors, begin_write_back, clone_blocks, coarse_clock, device, full_sync, is_remote, list,
+    mode, open_beneath, pass_through,
 };
 #[cfg(not(all(target_os = "linux", not(ckpt_portable))))]
 pub(crate) use portable::{
-    ProcessorCount as Processors, clone_blocks, coarse_clock, device, full_sync, is_remote, list,
-    mode, open_beneath, pass_through,
+    ProcessorCount as Processors, begin_write_back, clone_blocks, coarse_clock, device, full_sync,
+    is_remote, list, mode, open_beneath, pass_through,
 };

@@ -23,6 +23,7 @@ use super::index::{self, Indexed};
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
 use crate::fs::leftover::TEMPORARY_PACK;
+use crate::fs::system;
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{Hasher, ObjectKind};
 use crate::objects::reader::{ObjectReader, StoredBytes};
@@ -429,8 +430,12 @@ impl OpenPack {
         let (index_temporary, mut index_file) = create_temporary(directory)?;
         index_file.write_all(&index).context(what)?;
         let not_synced = || format!("cannot sync the pack in `{}`", directory.display());
-        seal(file).context(not_synced)?;
-        seal(&index_file).context(not_synced)?;
+        // All that changes is on its way when the first sync begins: a file system with a journal writes it once for both.
+        make_read_only(file).context(not_synced)?;
+        make_read_only(&index_file).context(not_synced)?;
+        system::begin_write_back(&index_file);
+        file.sync_all().context(not_synced)?;
+        index_file.sync_all().context(not_synced)?;
         let name = ObjectId::new(checksum);
         recent::forget(directory);
         // The pack first: an index without its pack would name objects that are not there.
