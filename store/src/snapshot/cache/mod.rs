@@ -332,6 +332,8 @@ pub(super) fn sample() -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::model::entry::ObjectId;
+    use crate::model::gap::IgnoredRemoval;
+    use crate::model::path::WorkspacePath;
     use crate::snapshot::Snapshot;
     use crate::snapshot::rules::DirectoryView;
     use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
@@ -368,6 +370,11 @@ mod tests {
                 rules: None,
             },
             gaps: Vec::new(),
+            ignored_gone: vec![IgnoredRemoval {
+                path: WorkspacePath::new("gone").expect("legal"),
+                known_at: 1,
+                gone_at: 2,
+            }],
         }
     }
 
@@ -416,6 +423,18 @@ mod tests {
         Cache::write(folder, &header("two"), &second).expect("it is writable");
         let both = Cache::read(folder).expect("it was just written");
         [contents(&whole), contents(&both)]
+    }
+
+    #[test]
+    fn a_header_of_an_older_program_has_no_removals() {
+        let header = CacheHeader {
+            ignored_gone: Vec::new(),
+            ..header("one")
+        };
+        let bytes = header.encode();
+        let (older, length) = bytes.split_last_chunk::<4>().expect("it is longer");
+        assert_eq!(*length, [0; 4], "an empty list is its length");
+        assert_eq!(CacheHeader::decode(older), Some(header));
     }
 
     #[test]

@@ -100,7 +100,11 @@ impl Open<'_> {
         let mut items = Vec::with_capacity(names.len());
         let mut looked = DirectoryFindings::default();
         for (name, is_directory) in &names {
-            items.extend(self.item(name, *is_directory, &mut looked)?);
+            let known = self.ignored_before(name).filter(|_| known.is_some());
+            items.extend(match known {
+                Some(ignored) => Some(ignored.clone()),
+                None => self.item(name, *is_directory, &mut looked)?,
+            });
         }
         self.share(looked.unread, queue);
         self.descend(&items, trust, queue);
@@ -191,11 +195,6 @@ impl Open<'_> {
         let mut view = listed.and_then(|is_directory| self.decide(&path, is_directory));
         if listed.is_some() && view.is_none() {
             return Ok(self.out_of_view(name, looked));
-        }
-        if listed.is_none()
-            && let Some(ignored) = self.ignored_before(name)
-        {
-            return Ok(Some(ignored.clone()));
         }
         let stamp = match beneath::stat(self.directory, name) {
             Ok(stamp) => stamp,

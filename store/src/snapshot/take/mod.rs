@@ -20,6 +20,7 @@ use super::cache::{Cache, CacheHeader};
 use super::noted;
 use super::rules::Rules;
 use super::scan::assemble;
+use super::scan::overlay::Overlay;
 use super::scan::sink::Sink;
 use super::scan::walk::{RememberedNames, Task};
 use super::times::Times;
@@ -279,13 +280,7 @@ impl<'a> SnapshotBuilder<'a> {
             gaps: gaps.clone(),
             ignored_gone: ignored_gone.clone(),
         };
-        let mut is_written = true;
-        if cache.is_none_or(|cache| cache.header != header) || !overlay.is_same() {
-            // A cache that cannot be written makes the next snapshot slower; this one is safe.
-            is_written = Cache::write(folder, &header, &overlay).is_ok();
-        }
-        // What the cache does not know must be in the next answer again.
-        hint.filter(|_| is_written).into_iter().for_each(Hint::note);
+        remember(folder, cache, &header, &overlay, hint);
         let taken = self.taken(snapshot, gaps, index.blob, undecided, times);
         Ok(Taken {
             ignored_gone: IgnoredRemovals(ignored_gone),
@@ -338,6 +333,21 @@ impl<'a> SnapshotBuilder<'a> {
             ignored_gone: IgnoredRemovals::default(),
         }
     }
+}
+
+/// Writes the cache where it differs from the one that was there.
+fn remember(
+    folder: &Path,
+    cache: Option<&Cache>,
+    header: &CacheHeader,
+    overlay: &Overlay<'_>,
+    hint: Option<&Hint>,
+) {
+    let is_same = cache.is_some_and(|cache| cache.header == *header) && overlay.is_same();
+    // A cache that cannot be written makes the next snapshot slower; this one is safe.
+    let is_written = is_same || Cache::write(folder, header, overlay).is_ok();
+    // What the cache does not know must be in the next answer again.
+    hint.filter(|_| is_written).into_iter().for_each(Hint::note);
 }
 
 /// Returns the rules of the snapshot that a cache is of.

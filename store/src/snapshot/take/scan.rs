@@ -117,11 +117,7 @@ impl SnapshotBuilder<'_> {
             ignored_gone: Mutex::default(),
         };
         let found = walk.run(tasks, threads::count())?;
-        let noted = walk.times.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = cache.map(|cache| move |path: &[u8]| cache.stamp(path));
-        let before = before.as_ref().map(|before| before as _);
-        let times = Times::of(&found, &noted, before, self.now, self.is_remote);
-        drop(noted);
+        let times = self.times(cache, &found, &walk);
         let (overlay, touched) = self.put_together(cache, found, &walk, &used)?;
         let ignored_gone = ignored_gone(cache, &overlay, walk.ignored_gone, self.now);
         let seen = walk.watched;
@@ -136,6 +132,14 @@ impl SnapshotBuilder<'_> {
             times,
             ignored_gone,
         })
+    }
+
+    /// Returns when what was read last changed.
+    fn times(&self, cache: Option<&Cache>, found: &[ThreadFindings], walk: &Walk<'_>) -> Times {
+        let noted = walk.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = cache.map(|cache| move |path: &[u8]| cache.stamp(path));
+        let before = before.as_ref().map(|before| before as _);
+        Times::of(found, &noted, before, self.now, self.is_remote)
     }
 
     /// Returns the paths that are captured whatever their size.
