@@ -188,12 +188,14 @@ fn first_rows(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// Asks each question of the documentation; the times are those of the one with the largest median.
+/// Asks each question of the documentation; the times are those of the one with the largest median. The full-text search needs a
+/// module that the SQLite in here does not have.
 fn slowest_question(world: &World<'_>, rounds: usize) -> Result<Times> {
     let workspace = world.workspace();
     let store = world.folder.join("store/sessions.db");
     let mut slowest = Measured::default();
-    for question in questions(QUESTIONS, &workspace.to_string_lossy()) {
+    let questions = questions(QUESTIONS, &workspace.to_string_lossy());
+    for question in questions.iter().filter(|text| !text.contains("fts5")) {
         let ask = || -> Result<()> {
             let store = Connection::open_with_flags(&store, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
             for statement in question.split(";\n").filter(|text| !text.trim().is_empty()) {

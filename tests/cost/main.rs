@@ -13,6 +13,7 @@ mod workspace;
 use serde_json::json;
 use testing::binary::Sandbox;
 use testing::count::{self, Counts};
+use testing::rows;
 use testing::skip::{has_strace, is_debug_build};
 use workspace::SizedWorkspace;
 
@@ -171,6 +172,30 @@ fn a_call_with_ten_edits_syncs_one_pack() {
     assert!(
         counts.syncs <= SYNCS,
         "the pack, its index and their folder: {counts:?}"
+    );
+}
+
+/// How many pages a message more costs where `log` shows its files: its rows stand in a few tables, each behind an index.
+const PAGES_A_MESSAGE: u64 = 40;
+
+#[test]
+fn log_with_files_finds_each_message_by_its_indexes() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
+    let world = Sandbox::new();
+    world.run(&["snapshot"], b"").exits(0);
+    rows::execute(
+        &world.store().join("sessions.db"),
+        include_str!("../sql/history.sql"),
+    );
+    let pages =
+        |limit: &str| count::count_run(&world, &["log", "--name-only", "-n", limit], "", &[]).pages;
+    let (few, many) = (pages("10"), pages("50"));
+    println!("{few} pages of the database for 10 messages, {many} for 50");
+    assert!(
+        many <= few + 40 * PAGES_A_MESSAGE,
+        "{few} pages for 10 messages became {many} for 50"
     );
 }
 

@@ -228,6 +228,10 @@ impl SearchScope {
         let mut candidates = Vec::new();
         for kind in kinds.iter().filter(|_| !id.is_empty()) {
             candidates.extend(self.candidates(connection, *kind, id)?);
+            // Nothing fits better, and no two rows have the same id of ours.
+            if candidates.iter().any(|found| found.fit == Fit::Ours) {
+                break;
+            }
         }
         match choose(candidates) {
             IdChoice::One(candidate) => Ok(candidate),

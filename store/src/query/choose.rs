@@ -111,22 +111,13 @@ fn candidates(
     connection: &Connection,
     chosen: Messages<'_>,
 ) -> Result<Vec<(String, Option<String>)>> {
-    let sql = "
-        SELECT messages.id, messages.prompt
-          FROM messages JOIN sessions ON sessions.id = messages.session_id
-         WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
-           AND (?3 IS NULL OR messages.created_at >= ?3) AND (?4 IS NULL OR messages.created_at <= ?4)
-           AND (?5 IS NULL OR sessions.agent = ?5) AND (?6 IS NULL OR messages.state = ?6)
-         ORDER BY messages.seq DESC";
-    let parameters = params![
-        chosen.workspace_id,
-        chosen.session_id,
-        chosen.since,
-        chosen.until,
-        chosen.agent,
-        chosen.state.map(|state| state.name()),
-    ];
-    all(connection, sql, parameters, |row| {
+    let (conditions, values) = chosen.conditions();
+    let sql = format!(
+        "SELECT messages.id, messages.prompt
+           FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id
+          WHERE {conditions} ORDER BY messages.seq DESC"
+    );
+    all(connection, &sql, &values[..], |row| {
         Ok((row.get("id")?, row.get("prompt")?))
     })
 }

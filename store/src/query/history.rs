@@ -7,7 +7,7 @@ use ckpt_schema::report::{
     LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, SessionReport,
     SessionsReport, VERSION,
 };
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row, ToSql, params};
 
 use super::{LogFilter, choose, totals};
 use crate::error::Result;
@@ -31,9 +31,60 @@ pub(super) struct Messages<'a> {
     pub since: Option<Milliseconds>,
     pub until: Option<Milliseconds>,
     pub agent: Option<&'a str>,
-    pub state: Option<MessageState>,
+    /// The name of their state.
+    pub state: Option<&'static str>,
     /// Only these, as a JSON array of our ids.
     pub ids: Option<&'a str>,
+}
+
+impl Messages<'_> {
+    /// Returns what chooses them, and the values of its parameters. A condition that is not asked for would keep SQLite from using an
+    /// index for another.
+    pub(super) fn conditions(&self) -> (String, Vec<(&'static str, &dyn ToSql)>) {
+        fn value<T: ToSql>(value: &Option<T>) -> Option<&dyn ToSql> {
+            value.as_ref().map(|value| value as _)
+        }
+        let all = [
+            ("messages.id = :id", ":id", value(&self.message_id)),
+            (
+                "messages.session_id = :session",
+                ":session",
+                value(&self.session_id),
+            ),
+            ("messages.seq > :after", ":after", value(&self.after)),
+            (
+                "sessions.workspace_id = :workspace",
+                ":workspace",
+                value(&self.workspace_id),
+            ),
+            (
+                "messages.created_at >= :since",
+                ":since",
+                value(&self.since),
+            ),
+            (
+                "messages.created_at <= :until",
+                ":until",
+                value(&self.until),
+            ),
+            ("sessions.agent = :agent", ":agent", value(&self.agent)),
+            ("messages.state = :state", ":state", value(&self.state)),
+            (
+                "messages.id IN (SELECT value FROM json_each(:ids))",
+                ":ids",
+                value(&self.ids),
+            ),
+        ];
+        let asked = all
+            .into_iter()
+            .filter_map(|(condition, name, value)| Some((condition, (name, value?))));
+        let (conditions, values): (Vec<_>, Vec<_>) = asked.unzip();
+        let conditions = match conditions.is_empty() {
+            true => "TRUE".to_owned(),
+            false => conditions.join(" AND "),
+        };
+        (conditions, values)
+    }
 }
 
 /// Lists messages, newest first. The list is empty if nothing was recorded yet.
@@ -65,7 +116,7 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
         since: filter.since,
         until: filter.until,
         agent: filter.agent.as_deref(),
-        state: filter.state,
+        state: filter.state.map(MessageState::name),
         ..Messages::default()
     };
     let ids = choose::by_content(connection, place.as_ref(), chosen, filter)?;
@@ -140,38 +191,18 @@ pub(super) fn messages(
     connection: &Connection,
     chosen: Messages<'_>,
 ) -> Result<Vec<MessageReport>> {
-    let sql = "
-        SELECT messages.state, messages.seq, messages.id, messages.agent_id, messages.session_id, messages.prompt,
-               messages.created_at, messages.unprotected, sessions.agent, sessions.agent_id, workspaces.path,
-               snapshots.pruned_at IS NOT NULL
-          FROM messages JOIN sessions ON sessions.id = messages.session_id
-          JOIN workspaces ON workspaces.id = sessions.workspace_id
-          LEFT JOIN snapshots ON snapshots.id = messages.snapshot_id
-         WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
-           AND (?3 IS NULL OR messages.id = ?3)
-           AND (?5 IS NULL OR messages.created_at >= ?5) AND (?6 IS NULL OR messages.created_at <= ?6)
-           AND (?7 IS NULL OR sessions.agent = ?7) AND (?8 IS NULL OR messages.state = ?8)
-           AND (?10 IS NULL OR messages.seq > ?10)
-           AND (?9 IS NULL OR messages.id IN (SELECT value FROM json_each(?9)))
-         ORDER BY messages.seq DESC LIMIT ?4";
-    let limit = choose::sql_limit(chosen.limit);
-    let mut rows = all(
-        connection,
-        sql,
-        params![
-            chosen.workspace_id,
-            chosen.session_id,
-            chosen.message_id,
-            limit,
-            chosen.since,
-            chosen.until,
-            chosen.agent,
-            chosen.state.map(MessageState::name),
-            chosen.ids,
-            chosen.after,
-        ],
-        read_message,
-    )?;
+    let (conditions, values) = chosen.conditions();
+    let sql = format!(
+        "SELECT messages.state, messages.seq, messages.id, messages.agent_id, messages.session_id, messages.prompt,
+                messages.created_at, messages.unprotected, sessions.agent, sessions.agent_id, workspaces.path,
+                snapshots.pruned_at IS NOT NULL
+           FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id
+           CROSS JOIN workspaces ON workspaces.id = sessions.workspace_id
+           LEFT JOIN snapshots ON snapshots.id = messages.snapshot_id
+          WHERE {conditions} ORDER BY messages.seq DESC LIMIT {}",
+        choose::sql_limit(chosen.limit)
+    );
+    let mut rows = all(connection, &sql, &values[..], read_message)?;
     let ids: Vec<&str> = rows.iter().map(|row| row.report.id.as_str()).collect();
     let mut totals = totals::totals(connection, &ids)?;
     let mut labels = labels(connection)?;
