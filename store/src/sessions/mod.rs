@@ -56,7 +56,7 @@ pub(crate) use retention::{
     Measured, Pruning, SessionUse, WorkspacePresence, delete_workspace, mark_pruned, note_gone,
     note_sizes, note_unswept, presences, prunable, session_uses, snapshots_to_measure, trees_of,
 };
-pub(crate) use roots::{Named, named, path_of_blob, roots, workspaces};
+pub(crate) use roots::{Named, named, paths_of_blobs, roots, workspaces};
 pub(crate) use rows::{
     COMMAND, MessageRow, NewMessage, SessionRow, SteplessMessage, bind_pending_messages,
     discard_hidden_messages, find_message_by_agent_id, find_session, insert_message, message,

@@ -1,5 +1,7 @@
 //! Which objects the rows of a workspace name.
 
+use std::collections::{HashMap, HashSet};
+
 use rusqlite::Connection;
 
 use crate::error::{Context, Result};
@@ -75,24 +77,32 @@ pub(crate) fn named(connection: &Connection, workspace_id: i64) -> Result<Named>
     Ok(Named { trees, blobs })
 }
 
-/// Returns a path that a blob had, if a change knows one.
-pub(crate) fn path_of_blob(
+/// Returns a path of each blob that a change knows. No index has the blobs, so that all changes are gone over once.
+pub(crate) fn paths_of_blobs(
     connection: &Connection,
     workspace_id: i64,
-    blob: ObjectId,
-) -> Result<Option<Vec<u8>>> {
-    let what = || "cannot read where a blob stood";
+    blobs: &HashSet<ObjectId>,
+) -> Result<HashMap<ObjectId, Vec<u8>>> {
+    let mut paths = HashMap::new();
+    if blobs.is_empty() {
+        return Ok(paths);
+    }
+    let what = || "cannot read where blobs stood";
     let mut statement = connection
         .prepare_cached(
-            "SELECT CAST(ifnull(path_raw, path) AS BLOB) FROM changes
-              WHERE workspace_id = ?1 AND ?2 IN (old_blob, new_blob) LIMIT 1",
+            "SELECT CAST(ifnull(path_raw, path) AS BLOB), old_blob, new_blob FROM changes WHERE workspace_id = ?1",
         )
         .context(what)?;
-    let mut rows = statement
-        .query(rusqlite::params![workspace_id, blob])
-        .context(what)?;
-    let row = rows.next().context(what)?;
-    row.map(|row| row.get(0).context(what)).transpose()
+    let mut rows = statement.query([workspace_id]).context(what)?;
+    while let Some(row) = rows.next().context(what)? {
+        for column in [1, 2] {
+            let blob: Option<ObjectId> = row.get(column).context(what)?;
+            if let Some(blob) = blob.filter(|blob| blobs.contains(blob)) {
+                paths.entry(blob).or_insert(row.get(0).context(what)?);
+            }
+        }
+    }
+    Ok(paths)
 }
 
 /// Returns the workspaces, those that were used last first.

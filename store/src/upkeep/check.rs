@@ -144,9 +144,12 @@ fn workspace(
 
 /// Names the files whose paths no tree tells any more, if a change does.
 fn find_paths(store: &Store, workspace: i64, broken: &mut [Broken]) -> Result<()> {
-    let connection = store.database.connection();
-    for broken in broken.iter_mut().filter(|broken| broken.path.is_none()) {
-        broken.path = sessions::path_of_blob(connection, workspace, broken.id)?;
+    let nameless = broken.iter_mut().filter(|broken| broken.path.is_none());
+    let mut nameless: Vec<&mut Broken> = nameless.collect();
+    let blobs = nameless.iter().map(|broken| broken.id).collect();
+    let paths = sessions::paths_of_blobs(store.database.connection(), workspace, &blobs)?;
+    for broken in &mut nameless {
+        broken.path = paths.get(&broken.id).cloned();
     }
     Ok(())
 }
