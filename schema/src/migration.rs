@@ -13,6 +13,7 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0009_commands.sql"),
     include_str!("../migrations/0010_reasons.sql"),
     include_str!("../migrations/0011_goals.sql"),
+    include_str!("../migrations/0012_unprotected.sql"),
 ];
 
 /// The version of a store with all migrations, kept in SQLite's `user_version`.

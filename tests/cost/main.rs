@@ -176,27 +176,63 @@ fn a_call_with_ten_edits_syncs_one_pack() {
 }
 
 /// How many pages a message more costs where `log` shows its files: its rows stand in a few tables, each behind an index.
-const PAGES_A_MESSAGE: u64 = 40;
+const PAGES_A_MESSAGE: u64 = 8;
+
+/// A workspace with a year of history, of which the files are gone.
+fn a_year() -> Sandbox {
+    let world = Sandbox::new();
+    world.run(&["snapshot"], b"").exits(0);
+    let database = world.store().join("sessions.db");
+    rows::execute(&database, include_str!("../sql/history.sql"));
+    world
+}
+
+fn pages(world: &Sandbox, arguments: &[&str]) -> u64 {
+    count::count_run(world, arguments, "", &[]).pages
+}
 
 #[test]
 fn log_with_files_finds_each_message_by_its_indexes() {
     if !has_strace() || !is_debug_build() {
         return;
     }
-    let world = Sandbox::new();
-    world.run(&["snapshot"], b"").exits(0);
-    rows::execute(
-        &world.store().join("sessions.db"),
-        include_str!("../sql/history.sql"),
-    );
-    let pages =
-        |limit: &str| count::count_run(&world, &["log", "--name-only", "-n", limit], "", &[]).pages;
-    let (few, many) = (pages("10"), pages("50"));
+    let world = a_year();
+    let [few, many] = ["10", "50"].map(|limit| pages(&world, &["log", "--name-only", "-n", limit]));
     println!("{few} pages of the database for 10 messages, {many} for 50");
     assert!(
         many <= few + 40 * PAGES_A_MESSAGE,
         "{few} pages for 10 messages became {many} for 50"
     );
+}
+
+#[test]
+fn no_command_reads_a_long_history_twice() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
+    let world = a_year();
+    let all = std::fs::metadata(world.store().join("sessions.db")).expect("it is there");
+    let all = all.len() / 4096;
+    // A file of the user's since, so that a receipt has to say whose it is.
+    std::fs::write(world.workspace().join("own"), "x\n").expect("ours");
+    for arguments in [
+        &["status"][..],
+        &["show", "m3990"],
+        &["log"],
+        &["log", "--graph"],
+        &["log", "--operations"],
+        &["sessions"],
+        &["recover"],
+        &["recover", "--deleted"],
+        &["blame", "own"],
+        // Nothing of the history can be put back here, which is found out once all of it was gathered.
+        &["revert", "--dry-run", "m3990"],
+    ] {
+        let code = if arguments[0] == "revert" { 4 } else { 0 };
+        let pages = count::count_until(&world, arguments, "", &[], code).pages;
+        println!("{arguments:?}: {pages} pages of {all}");
+        assert!(pages <= all, "{arguments:?}: {pages} pages of {all}");
+    }
 }
 
 /// Syncs of a call that stores something.

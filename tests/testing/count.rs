@@ -35,6 +35,17 @@ pub fn count(world: &Sandbox, payload: &str, options: &[&str]) -> Counts {
 
 /// The same of any command that ends well.
 pub fn count_run(world: &Sandbox, arguments: &[&str], stdin: &str, options: &[&str]) -> Counts {
+    count_until(world, arguments, stdin, options, 0)
+}
+
+/// The same of any command that ends with this exit code.
+pub fn count_until(
+    world: &Sandbox,
+    arguments: &[&str],
+    stdin: &str,
+    options: &[&str],
+    code: i32,
+) -> Counts {
     let trace = world.path("trace");
     let mut all = options.to_vec();
     all.extend(["-o", trace.to_str().expect("a plain path")]);
@@ -43,7 +54,7 @@ pub fn count_run(world: &Sandbox, arguments: &[&str], stdin: &str, options: &[&s
     if arguments == ["event"] {
         run.ends_silently()
     } else {
-        run.exits(0)
+        run.exits(code)
     };
     let trace = std::fs::read_to_string(trace).expect("strace wrote its trace");
     let mut counts = Counts::default();

@@ -189,7 +189,7 @@ impl SearchScope {
         let sql = "
             SELECT id FROM messages
              WHERE state <> 'discarded'
-               AND session_id = (SELECT m.session_id FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+               AND session_id = (SELECT m.session_id FROM messages AS m CROSS JOIN sessions AS s ON s.id = m.session_id
                                   WHERE s.workspace_id = ?1 AND (?2 IS NULL OR s.id = ?2) AND m.state <> 'discarded'
                                   ORDER BY m.seq DESC LIMIT 1)
              ORDER BY seq DESC LIMIT 1 OFFSET ?3";

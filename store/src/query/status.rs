@@ -193,11 +193,11 @@ pub(super) fn agents_at_work(
 fn unprotected(connection: &Connection, workspace_id: i64) -> Result<Vec<String>> {
     let sql = "
         SELECT 'message ' || messages.id || ': ' || messages.unprotected AS text, messages.created_at AS at
-          FROM messages JOIN sessions ON sessions.id = messages.session_id
+          FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id
          WHERE messages.unprotected IS NOT NULL AND sessions.workspace_id = ?1
         UNION ALL
         SELECT 'step ' || steps.id || ' of message ' || steps.message_id || ': ' || steps.unprotected, steps.started_at
-          FROM steps JOIN sessions ON sessions.id = steps.session_id
+          FROM steps CROSS JOIN sessions ON sessions.id = steps.session_id
          WHERE steps.unprotected IS NOT NULL AND sessions.workspace_id = ?1
          ORDER BY at DESC LIMIT ?2";
     all(connection, sql, params![workspace_id, UNPROTECTED], |row| {

@@ -73,7 +73,7 @@ pub(crate) fn outside_paths(
     to_snapshot_id: Option<i64>,
 ) -> Result<BTreeSet<WorkspacePath>> {
     let sql = "SELECT DISTINCT path, path_raw FROM changes
-                WHERE workspace_id = ?1 AND step_id IS NULL AND from_snapshot_id >= ?2
+                WHERE +workspace_id = ?1 AND step_id IS NULL AND from_snapshot_id >= ?2
                   AND (?3 IS NULL OR to_snapshot_id <= ?3)";
     let paths = super::read::all(
         connection,
@@ -228,7 +228,8 @@ pub(crate) fn mark_undone(connection: &Connection, ids: &[i64], operation: &str)
 }
 
 /// Returns the changes of a workspace after a place in the history that are not those of a session: other sessions', and those
-/// from outside; newest first.
+/// from outside; newest first. `+`, here and below: the index of the workspace's paths would be read as a whole, and here the rows after
+/// that place are the last of their table.
 pub(crate) fn changes_of_others(
     connection: &Connection,
     workspace_id: i64,
@@ -241,7 +242,7 @@ pub(crate) fn changes_of_others(
            LEFT JOIN steps ON steps.id = changes.step_id
            LEFT JOIN sessions ON sessions.id = steps.session_id
            LEFT JOIN messages ON messages.id = steps.message_id
-          WHERE changes.workspace_id = ?1 AND changes.id > ?2 AND (messages.session_id IS NULL OR messages.session_id <> ?3)
+          WHERE +changes.workspace_id = ?1 AND changes.id > ?2 AND (messages.session_id IS NULL OR messages.session_id <> ?3)
           ORDER BY changes.id DESC",
         params![workspace_id, after, root_session],
     )
@@ -283,7 +284,7 @@ pub(crate) fn changes_since(
            LEFT JOIN steps ON steps.id = changes.step_id
            LEFT JOIN sessions ON sessions.id = steps.session_id
            LEFT JOIN messages ON messages.id = steps.message_id
-          WHERE changes.workspace_id = ?1 AND changes.undone_by IS NULL
+          WHERE +changes.workspace_id = ?1 AND changes.undone_by IS NULL
             AND (changes.to_snapshot_id IS NULL OR changes.to_snapshot_id > ?2)
           ORDER BY changes.id DESC",
         params![workspace_id, snapshot_id],

@@ -143,10 +143,10 @@ pub(crate) fn deleted_with(
     )
 }
 
-/// Returns the recorded deletions in a workspace, newest first.
+/// Returns the recorded deletions in a workspace, newest first. `+`: by the index of the paths, every row would be looked up by itself.
 pub(crate) fn deletions(connection: &Connection, workspace_id: i64) -> Result<Vec<FileChange>> {
     let sql = format!(
-        "{CHANGES} WHERE changes.workspace_id = ?1 AND changes.old_mode IS NOT NULL
+        "{CHANGES} WHERE +changes.workspace_id = ?1 AND changes.old_mode IS NOT NULL
             AND (changes.new_mode IS NULL OR changes.kind = 'type') ORDER BY changes.id DESC"
     );
     all(connection, &sql, [workspace_id], FileChange::read)

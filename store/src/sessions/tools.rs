@@ -79,7 +79,7 @@ pub(crate) struct OuterTool {
 }
 
 /// Returns the tools in workspaces around one that named files in it, or may have changed any, and had not ended when a snapshot
-/// was taken.
+/// was taken. `CROSS JOIN` keeps the order of the tables: most workspaces have none around them, and then nothing else is read.
 pub(crate) fn outer_tools(
     connection: &Connection,
     inner: &WorkspaceRow,
@@ -90,10 +90,10 @@ pub(crate) fn outer_tools(
             "WITH since (at) AS (SELECT ifnull((SELECT taken_at FROM snapshots WHERE id = ?2), 0))
              SELECT around.path, steps.session_id, sessions.last_event_at, tools.paths, tools.started_at, tools.finished_at,
                     ran_for, waited_at, tools.paths = '[]' AS is_shell
-               FROM workspaces AS around, since
-               JOIN sessions ON sessions.workspace_id = around.id
-               JOIN steps ON steps.session_id = sessions.id
-               JOIN tools ON tools.step_id = steps.id
+               FROM since CROSS JOIN workspaces AS around
+               CROSS JOIN sessions ON sessions.workspace_id = around.id
+               CROSS JOIN steps ON steps.session_id = sessions.id
+               CROSS JOIN tools ON tools.step_id = steps.id
               WHERE around.replaced_at IS NULL AND around.path_raw IS NULL
                 AND substr(?1, 1, length(around.path) + 1) = around.path || '/'
                 AND sessions.last_event_at >= since.at AND ifnull(steps.finished_at >= since.at, 1)

@@ -77,7 +77,7 @@ pub(crate) fn was_unrecorded(
     connection
         .prepare_cached(
             "SELECT EXISTS (
-               SELECT 1 FROM steps JOIN sessions ON sessions.id = steps.session_id
+               SELECT 1 FROM steps CROSS JOIN sessions ON sessions.id = steps.session_id
                 WHERE sessions.workspace_id = ?1 AND steps.unprotected IS NOT NULL
                   AND steps.started_at <= ifnull((SELECT taken_at FROM snapshots WHERE id = ?3), steps.started_at)
                   AND ifnull(steps.finished_at >= (SELECT taken_at FROM snapshots WHERE id = ?2), 1))",
