@@ -39,13 +39,19 @@ pub(super) fn by_content(
         Some(place) => place.paths_asked_for(&filter.paths)?,
         None => Vec::new(),
     };
+    let at_paths = match chosen.workspace_id {
+        Some(workspace_id) => at_paths(connection, workspace_id, &only)?,
+        None => None,
+    };
     let snapshots = place.map(Place::snapshots).transpose();
     let mut ids = Vec::new();
     for (id, prompt) in candidates(connection, chosen)? {
         if filter.limit.is_some_and(|limit| ids.len() >= limit) {
             break;
         }
-        if !has(prompt.as_deref(), filter.grep.as_deref()) {
+        if !has(prompt.as_deref(), filter.grep.as_deref())
+            || at_paths.as_ref().is_some_and(|found| !found.contains(&id))
+        {
             continue;
         }
         let is_found = has(prompt.as_deref(), filter.search.as_deref())
@@ -60,14 +66,9 @@ pub(super) fn by_content(
         }
         let mut changes = changes_of_message(connection, &id)?;
         changes.retain(|change| change.path.is_asked_for(&only));
-        if filter.text.is_some() {
-            leave_moves_out(&mut changes);
-        }
         let is_it = match (&filter.text, &snapshots) {
             (None, _) => !changes.is_empty(),
-            (Some(text), Ok(Some(snapshots))) => changes
-                .iter()
-                .any(|change| differs_in(snapshots, change, text)),
+            (Some(text), Ok(Some(snapshots))) => differ_in(snapshots, changes, text),
             (Some(_), _) => false,
         };
         if is_it {
@@ -76,6 +77,14 @@ pub(super) fn by_content(
     }
     let json = serde_json::to_string(&ids).context(|| "cannot name messages")?;
     Ok(Some(json))
+}
+
+/// Returns whether changes added or removed a text.
+fn differ_in(snapshots: &Snapshots, mut changes: Vec<Change>, text: &str) -> bool {
+    leave_moves_out(&mut changes);
+    changes
+        .iter()
+        .any(|change| differs_in(snapshots, change, text))
 }
 
 /// Returns whether a prompt has a text in it, whatever the case.
@@ -105,6 +114,31 @@ fn with_path(
         row.get("message_id")
     })?;
     Ok(ids.into_iter().collect())
+}
+
+/// Returns the messages that may have changed something at or below one of the paths, by the index of paths; `None` where it does not
+/// say which: no path is asked for, or one is no text.
+fn at_paths(
+    connection: &Connection,
+    workspace_id: i64,
+    only: &[WorkspacePath],
+) -> Result<Option<BTreeSet<String>>> {
+    if only.is_empty() || only.iter().any(|path| path.raw().is_some()) {
+        return Ok(None);
+    }
+    // `0` is what follows `/`.
+    let sql = "SELECT DISTINCT steps.message_id FROM changes JOIN steps ON steps.id = changes.step_id
+                WHERE changes.workspace_id = ?1 AND changes.path = ?2
+               UNION
+               SELECT DISTINCT steps.message_id FROM changes JOIN steps ON steps.id = changes.step_id
+                WHERE changes.workspace_id = ?1 AND changes.path > ?2 || '/' AND changes.path < ?2 || '0'";
+    let mut found = BTreeSet::new();
+    for path in only {
+        let parameters = params![workspace_id, path.to_text()];
+        let ids: Vec<String> = all(connection, sql, parameters, |row| row.get(0))?;
+        found.extend(ids);
+    }
+    Ok(Some(found))
 }
 
 fn candidates(
