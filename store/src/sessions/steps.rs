@@ -344,7 +344,12 @@ pub(crate) fn work_since(
             [from_seq],
             |row| row.get(0),
         )
+        .optional()
         .context(|| "cannot read when a message was sent")?;
+    // `forget` may have removed it just now: then nothing was there before it.
+    let Some(sent_at) = sent_at else {
+        return Ok(WorkTimes::default());
+    };
     let sql = "SELECT steps.started_at AS began,
                       iif(EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id AND background = 1 AND released_at IS NULL),
                           NULL, steps.finished_at) AS ended
