@@ -21,7 +21,7 @@ const BLAME_EXAMPLES: &str = "\
 Examples:
   ckpt-hook blame src/main.rs                which prompt wrote each line, or that you did
   ckpt-hook blame src/main.rs -L 40,+10      ten lines of it
-  ckpt-hook blame src/main.rs --json         for an editor: runs of lines, with agent, message and prompt
+  ckpt-hook blame src/main.rs --json         for an editor: runs of lines, and whose they are
 
 A line that a revert brought back belongs to its first author. Renames by an agent are followed.";
 
@@ -40,7 +40,7 @@ Examples:
   ckpt-hook cat 'before lunch':notes.md        as it is in a snapshot with a label
   ckpt-hook cat 7c1e:logo.png > logo.png       byte for byte
 
-It prints what `ckpt-hook restore ID PATH` would write. On a terminal, control characters are
+It prints what `ckpt-hook restore ID PATH` would write. On a terminal, control characters are \
 escaped.";
 
 /// `recover`.

@@ -18,8 +18,8 @@ Examples:
   ckpt-hook ui                  messages, operations and your own changes; their files and patches
   ckpt-hook ui --operations     what was reverted and restored
 
-Keys: Enter opens, Tab marks files or hunks, / filters prompts, paths and contents, r shows what a
-revert would do (a: of this message alone) and y does it, u undoes, o lists operations, b blames,
+Keys: Enter opens, Tab marks files or hunks, / filters prompts, paths and contents, r shows what a \
+revert would do (a: of this message alone) and y does it, u undoes, o lists operations, b blames, \
 y copies the id, ? lists every key, q leaves. `ckpt-hook revert` without an id opens it as well.";
 
 /// `page`.
@@ -47,7 +47,7 @@ Examples:
   ckpt-hook page              opens the page in the browser
   ckpt-hook page --no-open    prints its address: open it yourself
 
-The server listens on 127.0.0.1 only. The address contains a secret: anyone who has it can read the
+The server listens on 127.0.0.1 only. The address contains a secret: anyone who has it can read the \
 history of this workspace and revert it. Ctrl-C ends the server.";
 
 /// `mcp`.
@@ -97,6 +97,6 @@ pub struct WatchArguments {
 }
 
 const WATCH_EXAMPLE: &str = "Examples:
-  ckpt-hook watch &               hooks look only where something may have changed; ends after half an hour without hooks
+  ckpt-hook watch &               faster hooks; ends after half an hour without any
   ckpt-hook watch --install       the same, whenever you are logged in
   ckpt-hook watch --json-lines    messages, steps and reverts, as they happen";

@@ -64,14 +64,14 @@ Examples:
   ckpt-hook revert last                 go back to just before the newest message
   ckpt-hook undo                        go forward again
 
-Ids: an agent's own message or session id, one of ours, or any unambiguous prefix of ours with at
+Ids: an agent's own message or session id, one of ours, or any unambiguous prefix of ours with at \
 least four characters. `last` is the newest message, `last~2` is two before it.
 
-Exit codes: 0 done, 1 failed and nothing changed, 2 usage, 3 done in part, 4 unknown or unavailable,
-5 busy. The commands for agents (`event`, `step-start`, `step-finish`, `message`) always exit with 0
+Exit codes: 0 done, 1 failed and nothing changed, 2 usage, 3 done in part, 4 unknown or unavailable, \
+5 busy. The commands for agents (`event`, `step-start`, `step-finish`, `message`) always exit with 0 \
 and print nothing, unless you pass --strict.
 
-Environment: CKPT_HOOK_HOME the store, CKPT_HOOK_CONFIG the settings file, CKPT_HOOK_DISABLE=1 turns
+Environment: CKPT_HOOK_HOME the store, CKPT_HOOK_CONFIG the settings file, CKPT_HOOK_DISABLE=1 turns \
 the hooks off, CKPT_HOOK_LOG the log's level (off, error, warning, info, debug), NO_COLOR.";
 
 /// The names of all commands, for the guard, which looks at the command line before clap does; a test compares them.

@@ -69,7 +69,7 @@ Examples:
   ckpt-hook revert 7c1e --only src/               only what is below src/
   ckpt-hook revert 7c1e -p                        only the hunks that you say yes to
 
-Files that you changed after the agent are kept or merged, never lost. `ckpt-hook undo` takes the
+Files that you changed after the agent are kept or merged, never lost. `ckpt-hook undo` takes the \
 revert back.";
 
 /// What a plan is asked for, or carried out, with.

@@ -20,8 +20,8 @@ pub struct EventArguments {
 }
 
 const EVENTS: &str = "\
-Events of `generic`: session_start, user_message, step_start, tool_start, tool_finish, step_finish,
-turn_end, session_end. An agent's own events that mean nothing here are ignored; with --strict they are an
+Events of `generic`: session_start, user_message, step_start, tool_start, tool_finish, step_finish, \
+turn_end, session_end. An agent's own events that mean nothing here are ignored; with --strict they are an \
 error.
 
 Example:
@@ -84,6 +84,6 @@ Examples:
   ckpt-hook run -- npx prettier --write .           a message that can be reverted
   ckpt-hook run --prompt 'update deps' -- npm up    with words to find it by
 
-The command has the terminal, and Ctrl-C reaches it. The exit code is the command's own, or 128 plus
-the number of the signal that ended it; 125 if nothing could be recorded, so it was not started; 126
+The command has the terminal, and Ctrl-C reaches it. The exit code is the command's own, or 128 plus \
+the number of the signal that ended it; 125 if nothing could be recorded, so it was not started; 126 \
 or 127 if it could not be started.";

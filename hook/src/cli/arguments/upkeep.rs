@@ -14,9 +14,9 @@ pub struct GcArguments {
 }
 
 const GC_HELP: &str = "\
-Removes the snapshots of sessions that have been unused for longer than the setting `keep`. If the
-store is larger than `max_store_size`, the sessions unused for longest go, too. Open or reverted
-sessions, labelled messages and snapshots, and anything younger than a day always stay. `log` and
+Removes the snapshots of sessions that have been unused for longer than the setting `keep`. If the \
+store is larger than `max_store_size`, the sessions unused for longest go, too. Open or reverted \
+sessions, labelled messages and snapshots, and anything younger than a day always stay. `log` and \
 `show` keep the prompts, files and numbers. `gc` runs by itself once a day, in the background.
 
 Examples:
@@ -81,9 +81,9 @@ pub struct ForgetArguments {
 }
 
 const FORGET_HELP: &str = "\
-Afterwards the bytes are nowhere in the store, and nothing brings them back. The files of the workspace
-are not touched; what is still there is captured again by the next snapshot, unless an ignore rule or
-the setting `exclude` hides it. Messages stay in `log` with their numbers and file names. A revert
+Afterwards the bytes are nowhere in the store, and nothing brings them back. The files of the workspace \
+are not touched; what is still there is captured again by the next snapshot, unless an ignore rule or \
+the setting `exclude` hides it. Messages stay in `log` with their numbers and file names. A revert \
 leaves files alone whose content it would need. It asks first; where there is no terminal, give --yes.
 
 Examples:

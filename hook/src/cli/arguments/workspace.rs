@@ -34,14 +34,14 @@ pub struct AdoptArguments {
 const ADOPT: &str = "\
 Continue the history of a directory that used to be here, or elsewhere
 
-A directory that is moved keeps its history. One that is cloned again, copied, or restored from a backup is
-a different directory: the old one's history is set aside and never mixed with what follows. This command makes
-it the history of the directory that is here now. If this directory already has a history, that one is set aside
+A directory that is moved keeps its history. One that is cloned again, copied, or restored from a backup is \
+a different directory: the old one's history is set aside and never mixed with what follows. This command makes \
+it the history of the directory that is here now. If this directory already has a history, that one is set aside \
 in turn, and the same command takes it over again. No file is changed.";
 
 const ADOPT_EXAMPLES: &str = "\
 Examples:
-  ckpt-hook workspace adopt                    the history of the directory that used to be at this path
+  ckpt-hook workspace adopt                    the directory that used to be at this path
   ckpt-hook workspace adopt --dry-run          which one that is
   ckpt-hook workspace adopt ~/src/old-name     the history of a directory that is no longer there
   ckpt-hook workspace list                     all of them, with their ids";
