@@ -265,7 +265,7 @@ fn ignored_files_that_a_shell_removed_are_told_of() {
     assert_eq!(told(&report, "is gone, and does not come back").len(), 1);
     assert_eq!(told(&report, ": `web/dist`").len(), 1, "{report:#?}");
 
-    for line in ["rm -f web/page", "rm -rf .env nothing", "mkdir -p web/dist"] {
+    for line in ["rm -f web/page", "rm -rf .env nothing"] {
         let mut world = World::git(&[(".gitignore", ".env\nweb/dist\n")]);
         world.write(".env", "SECRET=1\n");
         world.write("web/page", "x\n");
@@ -353,7 +353,80 @@ fn ignored_files_that_are_there_again_or_were_made_since_are_not_missed() {
         world.write("a.o", "y\n");
     });
     let report = world.revert("m1");
+    assert!(ignored_removals(&report).is_empty(), "{report:#?}");
+}
+
+fn ignored_arrivals(report: &OperationReport) -> Vec<&str> {
+    let remarks = report.remarks.iter();
+    let arrivals = remarks.filter(|remark| remark.code == NoteCode::IgnoredMade);
+    let about = arrivals.flat_map(|remark| &remark.about);
+    about.map(String::as_str).collect()
+}
+
+#[test]
+fn ignored_files_that_came_while_an_agent_worked_are_told_to_stay() {
+    let mut world = with_ignored();
+    world.turn("m1", |world| {
+        world.write("new", "x\n");
+        world.write("made.o", "x\n");
+        world.write("part/deep/made.cfg", "x\n");
+        world.write("fresh/out.o", "x\n");
+        world.write("mixed/out.o", "x\n");
+        world.write("mixed/new", "x\n");
+        world.write("a.o", "written again\n");
+    });
+    let report = world.revert("m1");
+    let all = ["fresh/out.o", "made.o", "part/deep/made.cfg"];
+    assert_eq!(ignored_arrivals(&report), all, "{report:#?}");
+    let text =
+        "3 ignored paths that came since stay: `fresh/out.o`, `made.o`, `part/deep/made.cfg`";
+    assert_eq!(told(&report, text).len(), 1, "{report:#?}");
+    assert_eq!(
+        told(&report, "`mixed` (`out.o`)").len(),
+        1,
+        "a folder that stays is named for all that is in it: {report:#?}"
+    );
+    assert!(world.exists("made.o"), "nobody stored it");
+}
+
+#[test]
+fn an_empty_ignored_folder_that_came_is_told_to_stay() {
+    let mut world = with_ignored();
+    world.remove_tree("build");
+    world.turn("m1", |world| world.make_directory("build"));
+    assert_eq!(ignored_arrivals(&world.revert("m1")), ["build"]);
+}
+
+#[test]
+fn ignored_files_that_came_between_steps_or_went_again_are_not_told_to_stay() {
+    let mut world = with_ignored();
+    world.turn("m1", |world| {
+        world.write("new", "x\n");
+        world.write("gone.o", "x\n");
+    });
+    world.remove("gone.o");
+    await_tick();
+    await_tick();
+    world.write("users.o", "x\n");
+    world.turn("m2", |world| world.write("newer", "x\n"));
+    let report = world.revert("m1");
     assert!(report.notes.is_empty(), "{report:#?}");
+}
+
+#[test]
+fn an_ignored_file_that_a_look_was_late_to_see_did_not_come_since() {
+    let mut world = with_ignored();
+    world.write("old.o", "x\n");
+    world.turn("m1", |world| {
+        // As after an older version, which noted no ignored names.
+        let snapshots = fs::read_dir(world.base().join("store/snapshots")).expect("ours");
+        for workspace in snapshots.map(|entry| entry.expect("ours").path()) {
+            fs::remove_file(workspace.join("cache")).expect("it is there");
+        }
+        world.write("new", "x\n");
+    });
+    let report = world.revert("m1");
+    assert!(ignored_arrivals(&report).is_empty(), "{report:#?}");
 }
 
 #[test]

@@ -209,6 +209,7 @@ export type NoteCode =
   | "outside"
   | "moved_in"
   | "ignored_removed"
+  | "ignored_made"
   | "folders_stay"
   | "discarded"
   | "nothing_reverted"

@@ -82,6 +82,8 @@ pub enum NoteCode {
     MovedIn,
     /// Ignored files went, or a command ran that removes them. Most ignored files are not captured.
     IgnoredRemoved,
+    /// Ignored files came since, and stay.
+    IgnoredMade,
     /// Folders stay because of files that are ignored or not captured.
     FoldersStay,
     /// The message that was asked for is discarded.

@@ -33,6 +33,7 @@ use crate::error::Result;
 use crate::model::path::WorkspacePath;
 pub(crate) use crate::model::path_list::{from_json, to_json};
 use crate::model::path_list::{path, value};
+use crate::model::request::OnConflict;
 use crate::sessions::read::{all, operation_file};
 use crate::sessions::{self, ChainOperation, SessionRow};
 
@@ -316,4 +317,19 @@ pub(crate) fn made_from_json(text: &str) -> BTreeMap<WorkspacePath, u32> {
         Some((path(value.get("made")?.clone())?, permissions))
     };
     values.into_iter().filter_map(made).collect()
+}
+
+/// What the last revert decided about changes that cannot be undone, so that one redo of several does not bring back what
+/// was overwritten.
+pub(super) fn policy(chain: &[ChainOperation]) -> OnConflict {
+    newest_revert(chain)
+        .map(|operation| operation.on_conflict)
+        .unwrap_or_default()
+}
+
+/// Returns the newest revert.
+pub(super) fn newest_revert(chain: &[ChainOperation]) -> Option<&ChainOperation> {
+    chain
+        .iter()
+        .rfind(|operation| operation.row.kind == OperationKind::Revert)
 }

@@ -23,6 +23,7 @@ mod contents;
 mod databases;
 mod gather;
 pub(crate) mod git;
+mod ignored;
 mod journal;
 mod moved_in;
 mod movement;

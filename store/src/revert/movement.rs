@@ -282,6 +282,12 @@ impl Movement {
         }
     }
 
+    /// Returns whether the revert point stays where it is.
+    pub fn is_same_point(&self) -> bool {
+        let id = |message: &Option<MessageRow>| message.as_ref().map(|message| message.id.clone());
+        id(&self.from) == id(&self.to) && !self.takes_all_back()
+    }
+
     /// Returns whether it asks for nothing to be reverted any more.
     pub fn takes_all_back(&self) -> bool {
         takes_all_back(self.kind, self.to.as_ref().map(|to| to.id.as_str()))

@@ -4,7 +4,7 @@ use ckpt_schema::report::{OperationKind, OperationReport, Outcome, Receipt};
 use rusqlite::Connection;
 
 use super::apply::Root;
-use super::chain::{chain, newest_of_chain};
+use super::chain::{chain, newest_of_chain, newest_revert, policy};
 use super::gather::{Material, gather};
 use super::git::{self, GitSide};
 use super::journal::{
@@ -16,14 +16,16 @@ use super::plan::{Plan, count_lines, plan_for};
 use super::receipt::{self, Expectation};
 use super::recover::Recovered;
 use super::report::report;
-use super::{cleaned, contents, databases, moved_in, refuse, surroundings, token, warnings};
+use super::{
+    cleaned, contents, databases, ignored, moved_in, refuse, surroundings, token, warnings,
+};
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::progress::OperationProgress;
-use crate::model::request::{Force, OnConflict, Unclear};
+use crate::model::request::{Force, Unclear};
 use crate::sessions::{self, ChainOperation, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -362,7 +364,7 @@ fn has_work(operation: &Operation<'_>) -> bool {
     let moves_git = operation.git.iter().flatten().any(GitItem::is_planned);
     let moves_point = operation
         .movement
-        .is_some_and(|movement| movement.part.is_none() && !is_same_point(movement));
+        .is_some_and(|movement| movement.part.is_none() && !movement.is_same_point());
     operation.plan.has_work() || moves_point || moves_git
 }
 
@@ -425,6 +427,12 @@ impl Execution<'_> {
         operation.warnings.extend(surroundings::folders_that_stay(
             place, snapshots, seen, &leaving,
         )?);
+        if let Some(movement) = operation.movement {
+            let came = ignored::told(store, place, snapshots, movement, &leaving)?;
+            let told = surroundings::told_before(store.database.connection(), movement)?;
+            let came = came.filter(|note| !surroundings::is_told(&told, note));
+            operation.warnings.extend(came);
+        }
         Ok(ReadyPlan {
             root,
             leaving,
@@ -577,24 +585,4 @@ fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) ->
         && movement.on_conflict == Some(newest.on_conflict);
     let is_whole = matches!(newest.outcome, Some(Outcome::Restored | Outcome::Nothing));
     Ok(is_same && is_whole && seen.is_as_after(connection, last.after_snapshot_id)?)
-}
-
-/// What the last revert decided about changes that cannot be undone, so that one redo of several does not bring back what
-/// was overwritten.
-fn policy(chain: &[ChainOperation]) -> OnConflict {
-    newest_revert(chain)
-        .map(|operation| operation.on_conflict)
-        .unwrap_or_default()
-}
-
-fn newest_revert(chain: &[ChainOperation]) -> Option<&ChainOperation> {
-    chain
-        .iter()
-        .rfind(|operation| operation.row.kind == OperationKind::Revert)
-}
-
-fn is_same_point(movement: &Movement) -> bool {
-    let id =
-        |message: &Option<sessions::MessageRow>| message.as_ref().map(|message| message.id.clone());
-    id(&movement.from) == id(&movement.to) && !movement.takes_all_back()
 }

@@ -177,6 +177,11 @@ impl Snapshots {
         take::take(&self.directory, &self.objects, request)
     }
 
+    /// Returns what is ignored in the workspace, as far as the last look remembers it, each with when a look first saw it.
+    pub(crate) fn ignored(&self) -> Vec<(WorkspacePath, FileTime)> {
+        cache::ignored(&self.directory)
+    }
+
     /// Returns whether packs are still files of the user's repository: [`Snapshots::settle`] ends that.
     pub(crate) fn borrows(&self) -> bool {
         self.objects.borrows()

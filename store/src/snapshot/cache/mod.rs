@@ -31,9 +31,11 @@ use uuid::Uuid;
 
 use super::scan::listing::Listing;
 use super::scan::overlay::{Overlay, OverlayDirectory};
-use crate::error::{Context, Result};
+use crate::error::{Context, Result, contained};
 use crate::fs::disk::Stamp;
 use crate::fs::leftover;
+use crate::model::FileTime;
+use crate::model::path::{WorkspacePath, join};
 use crate::objects::pack::read::open_sized;
 use bytes::{ByteReader, put_length, put_texts};
 pub(crate) use header::CacheHeader;
@@ -263,6 +265,23 @@ fn begin(magic: &[u8; 8], id: Uuid, header: &CacheHeader) -> Vec<u8> {
     bytes
 }
 
+/// Returns what is ignored, each with when a look first saw it. Nothing without a sound cache.
+pub(crate) fn ignored(folder: &Path) -> Vec<(WorkspacePath, FileTime)> {
+    let cache = contained(|| Cache::read(folder)).flatten();
+    let Some(cache) = cache else {
+        return Vec::new();
+    };
+    let mut ignored = Vec::new();
+    for directory in (0..cache.len()).filter_map(|number| cache.directory(number)) {
+        let items = directory.items().filter(CachedItem::is_ignored);
+        ignored.extend(items.filter_map(|item| {
+            let path = WorkspacePath::new(join(directory.path, item.name)).ok()?;
+            Some((path, item.stamp.mtime))
+        }));
+    }
+    ignored
+}
+
 /// Fills in length and checksum, and puts the file in its place.
 fn put(folder: &Path, name: &str, mut bytes: Vec<u8>) -> Result<()> {
     let length = (bytes.len() - FRONT) as u64;
@@ -333,7 +352,6 @@ mod tests {
     use super::*;
     use crate::model::entry::ObjectId;
     use crate::model::gap::IgnoredRemoval;
-    use crate::model::path::WorkspacePath;
     use crate::snapshot::Snapshot;
     use crate::snapshot::rules::DirectoryView;
     use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};

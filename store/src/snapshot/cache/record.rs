@@ -187,6 +187,11 @@ impl CachedItem<'_> {
         })
     }
 
+    /// Returns whether it is something ignored.
+    pub fn is_ignored(&self) -> bool {
+        self.kind() == Some(ItemKind::Ignored)
+    }
+
     /// Returns its blob, where it is a file or link that was captured.
     pub fn content(&self) -> Option<ObjectId> {
         (self.code == 0).then_some(self.id)
