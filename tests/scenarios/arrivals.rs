@@ -225,6 +225,128 @@ fn a_directory_that_the_user_moved_in_between_two_edits_is_the_users() {
     assert_eq!(world.read("own"), "x\n");
 }
 
+/// Two shells in one step, from 20 to 22 and from 40 to 42, the second after a prompt; what happens in between, and in the second.
+fn two_shells(world: &mut World, between: impl FnOnce(&World), second: impl FnOnce(&World)) {
+    at(10);
+    world.message("m1");
+    at(20);
+    world.tool_start_in("s1", "t1", &[]);
+    at(21);
+    world.write("first", "the agent's\n");
+    at(22);
+    world.tool_finish_in("s1", "t1");
+    at(30);
+    between(world);
+    at(40);
+    world.tool_start_in("s1", "t2", &[]);
+    at(41);
+    second(world);
+    at(42);
+    world.tool_finish_in("s1", "t2");
+    world.finish();
+    at(50);
+}
+
+#[test]
+fn a_directory_that_the_user_moved_in_between_two_shells_of_a_step_stays_and_is_named() {
+    type Moved = fn(&World, &std::path::Path);
+    let ways: [(&str, Moved); 3] = [
+        ("from outside", |world, directory| {
+            mv(directory, world.path("dir"));
+        }),
+        ("from another place here", |world, _| {
+            mv(world.path("full"), world.path("dir"));
+        }),
+        ("in place of another one", |world, directory| {
+            mv(world.path("full"), world.base().join("elsewhere/full"));
+            mv(directory, world.path("full"));
+        }),
+    ];
+    for (name, way) in ways {
+        for works_in_it in [true, false] {
+            at(0);
+            let mut world = World::new();
+            world.write("full/file", "the user's\n");
+            world.write("full/deep/deeper/file", "the user's\n");
+            let directory = elsewhere(&world, "dir");
+            two_shells(
+                &mut world,
+                |world| way(world, &directory),
+                |world| {
+                    world.write("second", "the agent's\n");
+                    let moved = if world.exists("dir") { "dir" } else { "full" };
+                    if works_in_it {
+                        world.write(format!("{moved}/made"), "the agent's\n");
+                    }
+                },
+            );
+            let report = world.revert("m1");
+            let moved = if name == "in place of another one" {
+                "full"
+            } else {
+                "dir"
+            };
+            for file in ["file", "deep/deeper/file"] {
+                let path = format!("{moved}/{file}");
+                assert!(world.exists(&path), "{name} {works_in_it}: {report:#?}");
+            }
+            assert!(!world.exists("first") && !world.exists("second"), "{name}");
+            assert!(!world.exists(format!("{moved}/made")), "{name}");
+            let unclear = report.files.iter().filter(|file| file.unclear).count();
+            assert!(unclear >= 2, "{name} {works_in_it}: {report:#?}");
+            assert_eq!(report.outcome, Outcome::Partial, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_the_agent_moved_in_with_either_of_two_shells_goes_back() {
+    for is_second in [true, false] {
+        for tells_at_once in [true, false] {
+            at(0);
+            let mut world = World::new();
+            world.write("own", "x\n");
+            let directory = elsewhere(&world, "dir");
+            let before = world.tree();
+            at(10);
+            world.message("m1");
+            at(20);
+            world.tool_start_in("s1", "t1", &[]);
+            at(21);
+            if !is_second {
+                mv(&directory, world.path("dir"));
+            }
+            at(22);
+            world.tool_finish_in("s1", "t1");
+            if !tells_at_once {
+                at(40);
+            }
+            world.tool_start_in("s1", "t2", &[]);
+            at(41);
+            if is_second {
+                mv(&directory, world.path("dir"));
+            }
+            // What was moved in an earlier tool was not worked in by a later one, long after.
+            if is_second || tells_at_once {
+                world.write("dir/made", "x\n");
+            }
+            at(42);
+            world.tool_finish_in("s1", "t2");
+            world.finish();
+            at(50);
+            let report = world.revert("m1");
+            let case = format!("second {is_second}, at once {tells_at_once}");
+            if is_second && !tells_at_once {
+                assert!(world.exists("dir/file"), "{case}: either may have moved it");
+                assert_eq!(report.outcome, Outcome::Partial, "{case}: {report:#?}");
+            } else {
+                assert_eq!(world.tree(), before, "{case}: {report:#?}");
+                assert_eq!(report.outcome, Outcome::Restored, "{case}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_directory_that_the_user_moved_in_while_a_prompt_stood_stays() {
     let (mut world, directory) = at_work();

@@ -1,6 +1,9 @@
 //! An agent in a directory and one in a workspace below it, at work at the same time.
 
-use ckpt_schema::report::Outcome;
+use std::process::{Child, Command, Stdio};
+
+use ckpt_schema::report::{OperationReport, Outcome};
+use ckpt_schema::{Event, EventKind};
 use testing::scenario::{World, explained, set_moment};
 
 const MORNING: i64 = 1_700_000_000_000;
@@ -65,29 +68,163 @@ fn what_either_shell_may_have_written_stays_with_either_revert_and_is_named() {
     assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
+/// A process that does nothing until it is dropped.
+struct Idle(Child);
+
+impl Idle {
+    fn new() -> Self {
+        let mut cat = Command::new("cat");
+        let cat = cat.stdin(Stdio::piped()).stdout(Stdio::null());
+        Self(cat.spawn().expect("cat is there"))
+    }
+
+    fn name(&self) -> String {
+        process(self.0.id())
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().expect("it ends with its input");
+    }
+}
+
+/// The name of a process that no other one has, as the hook makes it.
+fn process(id: u32) -> String {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).expect("it runs");
+    let fields = stat.rsplit(')').next().expect("a line");
+    let started = fields.split_whitespace().nth(19).expect("22 of them");
+    let namespace = std::fs::read_link("/proc/self/ns/pid").expect("Linux has them");
+    format!("{id} {started} {}", namespace.display())
+}
+
+fn session_start(world: &mut World, session: &str, process: Option<String>) {
+    let event = Event {
+        process,
+        ..world.event(EventKind::SessionStart, session)
+    };
+    world.send(&event);
+}
+
+/// A shell of the outer agent runs from 10 to 60. The inner agent, in processes as given, works while it does, and the shell writes to its
+/// workspace, too. Returns what a revert of the inner agent's message says.
+fn while_a_shell_runs_around(
+    world: &mut World,
+    outer: Option<String>,
+    inner: Option<String>,
+) -> OperationReport {
+    world.run_git(&["worktree", "add", "-q", "inner", "-b", "side"]);
+    at(1);
+    session_start(world, "outer", outer.clone());
+    session_start(world, "outer", outer);
+    world.message_in("outer", "mo");
+    at(10);
+    world.tool_start_in("outer", "t", &[]);
+    go_in(world);
+    at(20);
+    session_start(world, "inner", inner.clone());
+    session_start(world, "inner", inner);
+    world.message_in("inner", "mi");
+    at(30);
+    world.tool_start_in("inner", "t", &[]);
+    at(31);
+    world.write("inner/by inner", "the inner one's\n");
+    at(32);
+    end(world, "inner");
+    // The second of its tools: it was looked at since the shell was last heard of.
+    at(40);
+    world.tool_start_in("inner", "t", &[]);
+    at(41);
+    world.write("inner/by either", "?\n");
+    at(42);
+    end(world, "inner");
+    at(60);
+    go_out(world);
+    end(world, "outer");
+    at(61);
+    let report = explained(world.revert("mo"));
+    assert!(world.exists("inner/by either"), "{report:#?}");
+    go_in(world);
+    explained(world.revert("mi"))
+}
+
 #[test]
 fn an_agent_that_a_shell_started_below_has_its_work_to_itself() {
-    let mut world = both();
+    let mut world = World::git(&[("a", "1\n")]);
+    let inner = Idle::new();
+    let outer = process(std::process::id());
+    let report = while_a_shell_runs_around(&mut world, Some(outer), Some(inner.name()));
+    assert!(!world.exists("inner/by inner"), "{report:#?}");
+    assert!(!world.exists("inner/by either"), "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+}
+
+#[test]
+fn what_a_shell_around_may_have_written_stays_where_its_agent_did_not_start_the_one_below() {
+    let (one, other) = (Idle::new(), Idle::new());
+    let ways = [
+        (
+            "two agents beside each other",
+            Some(one.name()),
+            Some(other.name()),
+        ),
+        ("nobody knows their processes", None, None),
+        ("one process runs both", Some(one.name()), Some(one.name())),
+    ];
+    for (name, outer, inner) in ways {
+        let mut world = World::git(&[("a", "1\n")]);
+        let report = while_a_shell_runs_around(&mut world, outer, inner);
+        assert!(world.exists("inner/by either"), "{name}: {report:#?}");
+        assert_eq!(report.outcome, Outcome::Partial, "{name}: {report:#?}");
+        let unclear: Vec<_> = report.files.iter().filter(|file| file.unclear).collect();
+        assert_eq!(unclear.len(), 2, "{name}: {report:#?}");
+    }
+}
+
+#[test]
+fn a_shell_of_a_dead_agent_around_does_not_count() {
+    let mut world = World::git(&[("a", "1\n")]);
+    let inner = Idle::new();
+    let outer = Idle::new();
+    world.run_git(&["worktree", "add", "-q", "inner", "-b", "side"]);
+    at(1);
+    session_start(&mut world, "outer", Some(outer.name()));
+    session_start(&mut world, "outer", Some(outer.name()));
+    world.message_in("outer", "mo");
     at(10);
-    go_out(&mut world);
     world.tool_start_in("outer", "t", &[]);
-    at(11);
+    drop(outer);
     go_in(&mut world);
+    at(20);
+    session_start(&mut world, "inner", Some(inner.name()));
+    world.message_in("inner", "mi");
+    at(30);
     world.tool_start_in("inner", "t", &[]);
-    at(12);
     world.write("inner/by inner", "the inner one's\n");
-    at(13);
+    at(32);
     end(&mut world, "inner");
-    at(14);
-    go_out(&mut world);
-    end(&mut world, "outer");
-    at(15);
-    let report = explained(world.revert("mo"));
-    assert!(world.exists("inner/by inner"), "{report:#?}");
-    go_in(&mut world);
     let report = explained(world.revert("mi"));
     assert!(!world.exists("inner/by inner"), "{report:#?}");
     assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+}
+
+#[test]
+fn a_step_around_of_an_agent_that_does_not_report_tools_counts_like_a_shell() {
+    let mut world = both();
+    at(9);
+    go_out(&mut world);
+    world.start_in("outer");
+    go_in(&mut world);
+    at(10);
+    world.tool_start_in("inner", "t", &[]);
+    at(12);
+    world.write("inner/by either", "?\n");
+    at(13);
+    end(&mut world, "inner");
+    let report = explained(world.revert("mi"));
+    assert!(world.exists("inner/by either"), "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
 }
 
 #[test]

@@ -71,9 +71,9 @@ pub(crate) use snapshots::{
     put_git_state, put_snapshot, snapshot, snapshot_row, snapshots_since,
 };
 pub(crate) use steps::{
-    OpenStep, StepRow, StepSides, WorkTimes, close_open_steps, close_step, find_step_by_agent_id,
-    insert_step, move_step_start, newest_step, open_steps, step, step_sides, step_with_tools,
-    steps_in_background, work_since,
+    Life, OpenStep, StepRow, StepSides, WorkTimes, close_open_steps, close_step,
+    find_step_by_agent_id, insert_step, move_step_start, newest_step, open_steps, step, step_sides,
+    step_with_tools, steps_in_background, work_since,
 };
 pub(crate) use tools::{
     OuterTool, StepPath, ToolRow, commands_of, files_outside, finish_tool, forced_paths,

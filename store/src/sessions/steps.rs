@@ -50,6 +50,8 @@ pub(crate) struct OpenStep {
 pub(crate) struct Life {
     /// Its process, once several calls have come from the same one.
     pub process: Option<String>,
+    /// The process that its last call came from: the agent's, or one between the agent and the hook.
+    pub caller: Option<String>,
     /// The path of the agent's transcript.
     pub transcript: Option<String>,
     /// When the user interrupted it, as it told.
@@ -58,12 +60,12 @@ pub(crate) struct Life {
 
 impl Life {
     /// Reads the columns of a session.
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let is_believed = row.get::<_, i64>("process_seen")? > 1;
+        let caller: Option<String> = row.get("process")?;
         Ok(Self {
-            process: row
-                .get::<_, Option<String>>("process")?
-                .filter(|_| is_believed),
+            process: caller.clone().filter(|_| is_believed),
+            caller,
             transcript: row.get("transcript")?,
             interrupted_at: row.get("interrupted_at")?,
         })

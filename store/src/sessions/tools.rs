@@ -10,6 +10,7 @@ use ckpt_schema::event::Event;
 use rusqlite::{Connection, params};
 
 use super::WorkspaceRow;
+use super::steps::Life;
 use super::words::{WordTable, optional_word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -68,37 +69,52 @@ pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>>
         .context(|| "cannot read the tools of a step")
 }
 
-/// A tool of an agent in a workspace around another one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A tool of an agent in a workspace around another one, or a whole step of one that does not report tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OuterTool {
     pub session_id: String,
     /// With the files that it named in the inner workspace, by their paths there; none if it may change any file.
     pub tool: ToolRow,
     /// When its session was last heard of.
     pub last_event_at: Milliseconds,
+    /// Where its agent shows that it lives.
+    pub life: Life,
 }
 
+/// The tools of the agents in workspaces around one that had not ended when a snapshot was taken; the whole step where an agent does not
+/// report tools. Of an agent that was not heard of since, only what runs still can have changed anything. `CROSS JOIN` keeps the order
+/// of the tables: most workspaces have none around them, and then nothing else is read.
+const OUTER_TOOLS: &str = "
+    WITH since (at) AS (SELECT ifnull((SELECT taken_at FROM snapshots WHERE id = ?2), 0)),
+         around (id, path) AS MATERIALIZED (
+           SELECT id, path FROM workspaces WHERE replaced_at IS NULL AND path_raw IS NULL
+              AND substr(?1, 1, length(path) + 1) = path || '/'),
+         worked (path, session, step) AS (
+           SELECT around.path, sessions.seq, steps.seq FROM since CROSS JOIN around
+            CROSS JOIN sessions ON sessions.workspace_id = around.id CROSS JOIN steps ON steps.session_id = sessions.id
+            WHERE sessions.last_event_at >= since.at AND ifnull(steps.finished_at >= since.at, 1)
+            UNION ALL
+           SELECT around.path, sessions.seq, steps.seq FROM since CROSS JOIN around
+            CROSS JOIN steps ON steps.state = 'open' CROSS JOIN sessions ON sessions.id = steps.session_id
+            WHERE sessions.workspace_id = around.id AND sessions.last_event_at < since.at AND sessions.ended_at IS NULL)
+    SELECT worked.path, steps.session_id, last_event_at, process, process_seen, transcript, interrupted_at, ran_for, waited_at,
+           ifnull(paths, '[]') AS paths, ifnull(paths, '[]') = '[]' AS is_shell,
+           ifnull(tools.started_at, steps.started_at) AS started_at,
+           iif(tools.id IS NULL, steps.finished_at, tools.finished_at) AS finished_at
+      FROM worked CROSS JOIN sessions ON sessions.seq = worked.session CROSS JOIN steps ON steps.seq = worked.step
+      LEFT JOIN tools ON tools.step_id = steps.id
+     WHERE iif(tools.id IS NULL, sessions.tool_events = 0, tools.paths <> '[]' OR tools.kind IS NOT 'read')
+       AND ifnull(tools.finished_at >= (SELECT at FROM since), 1)";
+
 /// Returns the tools in workspaces around one that named files in it, or may have changed any, and had not ended when a snapshot
-/// was taken. `CROSS JOIN` keeps the order of the tables: most workspaces have none around them, and then nothing else is read.
+/// was taken.
 pub(crate) fn outer_tools(
     connection: &Connection,
     inner: &WorkspaceRow,
     since_snapshot: Option<i64>,
 ) -> Result<Vec<OuterTool>> {
     let mut statement = connection
-        .prepare_cached(
-            "WITH since (at) AS (SELECT ifnull((SELECT taken_at FROM snapshots WHERE id = ?2), 0))
-             SELECT around.path, steps.session_id, sessions.last_event_at, tools.paths, tools.started_at, tools.finished_at,
-                    ran_for, waited_at, tools.paths = '[]' AS is_shell
-               FROM since CROSS JOIN workspaces AS around
-               CROSS JOIN sessions ON sessions.workspace_id = around.id
-               CROSS JOIN steps ON steps.session_id = sessions.id
-               CROSS JOIN tools ON tools.step_id = steps.id
-              WHERE around.replaced_at IS NULL AND around.path_raw IS NULL
-                AND substr(?1, 1, length(around.path) + 1) = around.path || '/'
-                AND sessions.last_event_at >= since.at AND ifnull(steps.finished_at >= since.at, 1)
-                AND (tools.paths <> '[]' OR tools.kind IS NOT 'read') AND ifnull(tools.finished_at >= since.at, 1)",
-        )
+        .prepare_cached(OUTER_TOOLS)
         .context(|| "cannot read the tools of agents around a workspace")?;
     let path = inner.path.to_string_lossy();
     let rows = statement
@@ -109,6 +125,7 @@ pub(crate) fn outer_tools(
             let outer = OuterTool {
                 session_id: row.get("session_id")?,
                 last_event_at: row.get("last_event_at")?,
+                life: Life::read(row)?,
                 tool: ToolRow {
                     paths: within(
                         &inner.path,

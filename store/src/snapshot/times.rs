@@ -34,6 +34,15 @@ impl PartialEq for Times {
 
 impl Eq for Times {}
 
+/// When a path came with a directory that was moved to its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The moment, in milliseconds; no later than this if it is not exact.
+    pub at: Milliseconds,
+    /// Whether nothing in the directory changed since, so that its time is that of the move.
+    pub is_exact: bool,
+}
+
 /// Returns the stamp that a directory had at the last look, if it was there.
 pub(super) type StampBefore<'a> = dyn Fn(&[u8]) -> Option<Stamp> + 'a;
 
@@ -101,12 +110,13 @@ impl Times {
     }
 
     /// Returns when paths came and went with a directory that was moved: no later than its own time, and that of the directory
-    /// that it left. In milliseconds, by path.
+    /// that it left. By path; `is_since` says of a time whether it is later than the last look at everything.
     pub fn of_moves(
         &self,
         root: &Path,
         changes: &[Change],
-    ) -> HashMap<WorkspacePath, Milliseconds> {
+        is_since: impl Fn(Milliseconds) -> bool,
+    ) -> HashMap<WorkspacePath, Arrival> {
         let mut times = HashMap::new();
         let by_path: HashMap<&[u8], &Change> = changes
             .iter()
@@ -123,15 +133,24 @@ impl Times {
             };
             let at = left.min(came);
             if own < at {
-                times.insert(new.path.clone(), at);
-                times.insert(old.path.clone(), at);
+                let above = std::iter::successors(new.path.parent(), WorkspacePath::parent);
+                let above: Vec<WorkspacePath> = above.collect();
+                let is_below = |path: &&[u8]| path.len() >= moved.below.len();
+                let up = above.iter().map(WorkspacePath::as_bytes);
+                let exact = self.moved_at(root, up.take_while(is_below), &is_since);
+                let arrival = Arrival {
+                    at: exact.map_or(at, |exact| exact.min(at)),
+                    is_exact: exact.is_some(),
+                };
+                times.insert(new.path.clone(), arrival);
+                times.insert(old.path.clone(), arrival);
             }
         }
         times
     }
 
     /// Returns when a changed path came to its place at the latest, where it came with a directory that was moved there since the
-    /// last look at everything. In milliseconds; `is_since` says of a time whether it is later than that look.
+    /// last look at everything. `is_since` says of a time whether it is later than that look.
     ///
     /// A rename changes the times of the directory that is moved and of the one that it enters, and no others. So a path that
     /// was not there, and whose own time is older than the look, came no later than either of them last changed.
@@ -140,17 +159,38 @@ impl Times {
         root: &Path,
         change: &Change,
         is_since: impl Fn(Milliseconds) -> bool,
-    ) -> Option<Milliseconds> {
+    ) -> Option<Arrival> {
         let above = std::iter::successors(change.path.parent(), WorkspacePath::parent);
         let above: Vec<WorkspacePath> = above.collect();
         let has_arrived =
             |directory: &WorkspacePath| self.has_arrived(directory.as_bytes(), change);
         let arrived = above.iter().rposition(has_arrived)?;
         let directories = above.iter().map(WorkspacePath::as_bytes).chain([&b""[..]]);
-        let times = directories.take(arrived + 2);
+        let times = directories.clone().take(arrived + 2);
         let times = times.map(|path| self.at(root, path).filter(|at| is_since(*at)));
         let moved = times.skip_while(Option::is_none);
-        moved.take(2).flatten().min()
+        let at = moved.take(2).flatten().min()?;
+        let exact = self.moved_at(root, directories.take(arrived + 1), &is_since);
+        Some(Arrival {
+            at,
+            is_exact: exact.is_some(),
+        })
+    }
+
+    /// Returns when a directory was moved, given it and those below it, the lowest first: the lowest one that changed since the last look
+    /// is the one that was moved. A move leaves its names alone, and so the time at which they last changed. `None` if they changed
+    /// since: nobody knows what its own time is from.
+    fn moved_at<'p>(
+        &self,
+        root: &Path,
+        mut directories: impl Iterator<Item = &'p [u8]>,
+        is_since: &impl Fn(Milliseconds) -> bool,
+    ) -> Option<Milliseconds> {
+        directories.find_map(|path| {
+            let at = self.at(root, path).filter(|at| is_since(*at))?;
+            let names_at = names_changed_at(root, path);
+            Some(names_at.filter(|names_at| !is_since(*names_at)).map(|_| at))
+        })?
     }
 
     fn has_arrived(&self, directory: &[u8], change: &Change) -> bool {
@@ -191,11 +231,19 @@ fn arrived(found: &[ThreadFindings], before: &StampBefore<'_>) -> HashSet<Vec<u8
     arrived.collect()
 }
 
-/// Asks the file system.
+/// Asks the file system when a path last changed.
 fn look(root: &Path, path: &[u8]) -> Option<i64> {
+    Some(stamp(root, path)?.ctime)
+}
+
+/// Asks the file system when the names in a directory last changed, in milliseconds.
+fn names_changed_at(root: &Path, path: &[u8]) -> Option<Milliseconds> {
+    Some(stamp(root, path)?.mtime.div_euclid(1_000_000))
+}
+
+fn stamp(root: &Path, path: &[u8]) -> Option<Stamp> {
     if path.is_empty() {
-        let stat = rustix::fs::lstat(root).ok()?;
-        return Some(Stamp::of(&stat).ctime);
+        return Some(Stamp::of(&rustix::fs::lstat(root).ok()?));
     }
     let root = beneath::open_root(root).ok()?;
     let (above, name) = match path.iter().rposition(|byte| *byte == b'/') {
@@ -203,7 +251,7 @@ fn look(root: &Path, path: &[u8]) -> Option<i64> {
         None => (&b""[..], path),
     };
     let directory = beneath::open_directory(root.as_fd(), above).ok()?;
-    Some(beneath::stat(directory.as_fd(), name).ok()?.ctime)
+    beneath::stat(directory.as_fd(), name).ok()
 }
 
 #[cfg(test)]
@@ -303,7 +351,8 @@ mod tests {
             old: None,
             new: Some(Entry::stored(Mode::file(0o644), ObjectId::new([1; 20]))),
         };
-        times.of_arrival(Path::new("/nowhere"), &change, |at| at >= 40)
+        let arrival = times.of_arrival(Path::new("/nowhere"), &change, |at| at >= 40);
+        arrival.map(|arrival| arrival.at)
     }
 
     #[test]

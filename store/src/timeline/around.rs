@@ -1,7 +1,8 @@
 //! Agents that work in a workspace around this one: what their tools may have done here. Pure.
 //!
-//! What a tool named is its agent's. A shell names nothing. It counts where it began while a tool of this workspace ran already: one
-//! that began before may have started the agent that works here, and would make everything of that agent doubtful.
+//! What a tool named is its agent's. A shell names nothing, and may as well have written what a tool of this workspace wrote. But one
+//! that started the agent that works here would make everything of that agent doubtful. So where the outer agent's process is known
+//! to be above the inner one's, a shell counts only if it began while a tool of this workspace ran already.
 
 use super::attribute::tool_of;
 use super::evidence::{self, Changed, Evidence, Signs, StepStanding};
@@ -14,24 +15,49 @@ pub(super) struct OuterAgents {
     pub named: Vec<evidence::Step>,
     /// Those that may have changed any file.
     shells: Vec<evidence::Step>,
+    /// The processes of their agents, as far as known.
+    processes: Vec<Option<String>>,
 }
 
+/// An agent in a workspace around this one: a tool of it, and what is heard of it.
+pub(crate) type Around = (OuterTool, Signs);
+
+/// Returns whether a process, the first, started another one; `None` if nobody knows.
+pub(super) type HasStarted<'a> = dyn Fn(&str, &str) -> Option<bool> + 'a;
+
 impl OuterAgents {
-    pub fn of(tools: &[OuterTool]) -> Self {
-        let (shells, named): (Vec<_>, Vec<_>) =
-            tools.iter().partition(|outer| outer.tool.paths.is_empty());
+    pub fn of(tools: &[Around]) -> Self {
+        let (shells, named): (Vec<_>, Vec<_>) = tools
+            .iter()
+            .partition(|(outer, _)| outer.tool.paths.is_empty());
+        let processes = shells.iter().map(|(outer, _)| outer.life.caller.clone());
         Self {
-            named: named.into_iter().map(of_edit).collect(),
+            processes: processes.collect(),
+            named: named.into_iter().map(|(outer, _)| of_edit(outer)).collect(),
             shells: shells.into_iter().map(of_shell).collect(),
         }
     }
 
-    /// Returns whether a shell around this workspace may as well have made a change for which a step of it has evidence.
-    pub fn contests(&self, step: &evidence::Step, change: Changed<'_>, now: Milliseconds) -> bool {
+    /// Returns whether a shell around this workspace may as well have made a change for which a step of it has evidence, whose agent
+    /// has this process.
+    pub fn contests(
+        &self,
+        (step, process): (&evidence::Step, Option<&str>),
+        change: Changed<'_>,
+        now: Milliseconds,
+        has_started: &HasStarted<'_>,
+    ) -> bool {
         let evidence = Evidence::new(&self.shells, &[], now);
         let began = began(step, change);
+        let is_above = |number: usize| {
+            let outer = self.processes[number].as_deref();
+            outer
+                .zip(process)
+                .and_then(|(outer, own)| has_started(outer, own))
+                == Some(true)
+        };
         let is_rival = |(number, shell): (usize, &evidence::Step)| {
-            shell.started_at > began && evidence.could_make(number, change)
+            evidence.could_make(number, change) && (shell.started_at > began || !is_above(number))
         };
         self.shells.iter().enumerate().any(is_rival)
     }
@@ -59,18 +85,15 @@ fn of_edit(outer: &OuterTool) -> evidence::Step {
     }
 }
 
-/// One that was never told to have ended runs until the last that was heard of its agent.
-fn of_shell(outer: &OuterTool) -> evidence::Step {
+/// One that was never told to have ended may run as long as its agent lives, unless it was interrupted.
+fn of_shell((outer, signs): &Around) -> evidence::Step {
     let standing = match outer.tool.finished_at {
         Some(_) => StepStanding::Finished,
         None => StepStanding::Open,
     };
     evidence::Step {
         standing,
-        signs: Signs {
-            last: outer.last_event_at,
-            ..Signs::default()
-        },
+        signs: *signs,
         ..of_edit(outer)
     }
 }

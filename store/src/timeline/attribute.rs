@@ -13,13 +13,13 @@
 
 use ckpt_schema::ToolKind;
 
-use super::around::OuterAgents;
-use super::evidence::{self, Changed, Doubt, Evidence, Reach, Signs, StepStanding, Verdict};
+use super::around::{Around, HasStarted, OuterAgents};
+use super::evidence::{self, Changed, Dated, Doubt, Evidence, Reach, Signs, StepStanding, Verdict};
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{ChangeRow, OpenStep, OuterTool, ToolRow};
+use crate::sessions::{ChangeRow, OpenStep, ToolRow};
 
 /// A step with what is known of it besides its rows.
 #[derive(Clone, Debug)]
@@ -37,9 +37,11 @@ pub(crate) struct Acting<'a> {
 pub(crate) struct Patch<'a> {
     pub changes: Vec<Change>,
     /// The time of the last change of the changed path, if known.
-    pub time: &'a dyn Fn(&Change) -> Option<Milliseconds>,
+    pub time: &'a dyn Fn(&Change) -> Option<Dated>,
     /// The tools of agents in workspaces around this one that named files in it, or may have changed any.
-    pub outer: &'a [OuterTool],
+    pub outer: &'a [Around],
+    /// Returns whether one agent's process started another's.
+    pub has_started: &'a HasStarted<'a>,
     /// Returns whether a path is in a nested workspace in which another agent works.
     pub is_elsewhere: &'a dyn Fn(&WorkspacePath) -> bool,
     /// The newest snapshot before it.
@@ -57,6 +59,7 @@ pub(crate) fn attribute(
     session: Option<&str>,
 ) -> Vec<ChangeRow> {
     let (time, is_elsewhere, from) = (patch.time, patch.is_elsewhere, patch.from);
+    let (has_started, now) = (patch.has_started, patch.now);
     let is_left = |change: &Change| !acting.iter().any(|one| is_hidden(one.step, &change.path));
     let changes: Vec<Change> = patch.changes.into_iter().filter(is_left).collect();
     // A step whose start nobody saw owns nothing.
@@ -70,33 +73,47 @@ pub(crate) fn attribute(
     let preferred = acting
         .iter()
         .rposition(|one| Some(one.step.row.session_id.as_str()) == session);
-    let seen: Vec<Changed<'_>> = changes
+    let times: Vec<Option<Dated>> = changes
         .iter()
-        .map(|change| Changed {
-            path: &change.path,
-            at: if steps.is_empty() { None } else { time(change) },
-        })
+        .map(|change| if steps.is_empty() { None } else { time(change) })
         .collect();
-    let evidence = Evidence::new(&steps, &seen, patch.now);
-    let rows = changes.iter().zip(&seen).flat_map(|(change, seen)| {
-        let verdict = match evidence.judge(*seen, preferred) {
-            // An edit tool reaches there, and says so; what else happens there is the other agent's.
-            Verdict::Agent(step)
-                if is_elsewhere(&change.path) && !steps[step].names(&change.path) =>
-            {
-                Verdict::Unclear(vec![step], Doubt::Elsewhere)
-            }
-            Verdict::Agent(step)
-                if step < acting.len()
-                    && !steps[step].names(&change.path)
-                    && around.contests(&steps[step], *seen, patch.now) =>
-            {
-                Verdict::Unclear(vec![step], Doubt::Around)
-            }
-            verdict => verdict,
-        };
-        rows_of(change, verdict, &acting, from)
+    let seen = changes.iter().zip(&times).map(|(change, time)| Changed {
+        path: &change.path,
+        at: time.map(|time| time.at),
     });
+    let seen: Vec<Changed<'_>> = seen.collect();
+    let evidence = Evidence::new(&steps, &seen, now);
+    let worker = |step: usize| (&steps[step], acting[step].step.life.caller.as_deref());
+    let is_moved_between = |step: usize, path: &WorkspacePath, time: Option<Dated>| {
+        let span = time.and_then(|time| Some((time.since?, time.at)));
+        span.is_some_and(|(since, at)| evidence.paused(step, path, since, at))
+    };
+    let rows = changes
+        .iter()
+        .zip(&seen)
+        .zip(&times)
+        .flat_map(|((change, seen), time)| {
+            let verdict = match evidence.judge(*seen, preferred) {
+                Verdict::Agent(step) if is_moved_between(step, &change.path, *time) => {
+                    Verdict::Unclear(vec![step], Doubt::Moved)
+                }
+                // An edit tool reaches there, and says so; what else happens there is the other agent's.
+                Verdict::Agent(step)
+                    if is_elsewhere(&change.path) && !steps[step].names(&change.path) =>
+                {
+                    Verdict::Unclear(vec![step], Doubt::Elsewhere)
+                }
+                Verdict::Agent(step)
+                    if step < acting.len()
+                        && !steps[step].names(&change.path)
+                        && around.contests(worker(step), *seen, now, has_started) =>
+                {
+                    Verdict::Unclear(vec![step], Doubt::Around)
+                }
+                verdict => verdict,
+            };
+            rows_of(change, verdict, &acting, from)
+        });
     rows.collect()
 }
 
@@ -230,7 +247,7 @@ pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {
 mod tests {
     use super::*;
     use crate::model::entry::{Entry, Mode, ObjectId, State};
-    use crate::sessions::{StepPath, StepRow};
+    use crate::sessions::{OuterTool, StepPath, StepRow};
 
     fn path(text: &str) -> WorkspacePath {
         WorkspacePath::new(text).expect("legal")
@@ -300,8 +317,9 @@ mod tests {
             .collect();
         let patch = Patch {
             changes: vec![change("f", state(1), state(2))],
-            time: &|_| Some(5),
+            time: &|_| Some(Dated { at: 5, since: None }),
             outer: &[],
+            has_started: &|_, _| None,
             is_elsewhere: &|_| is_elsewhere,
             from: Some(1),
             now: 10,
@@ -324,15 +342,16 @@ mod tests {
                 paths: vec![path("f")],
                 ..ToolRow::default()
             },
-            last_event_at: 0,
+            ..OuterTool::default()
         };
         let patch = Patch {
             changes: vec![
                 change("f", state(1), state(2)),
                 change("g", state(1), state(2)),
             ],
-            time: &|_| Some(5),
-            outer: &[outer],
+            time: &|_| Some(Dated { at: 5, since: None }),
+            outer: &[(outer, Signs::default())],
+            has_started: &|_, _| None,
             is_elsewhere: &|_| false,
             from: Some(1),
             now: 10,

@@ -6,26 +6,54 @@ use std::path::Path;
 use super::evidence::Signs;
 use super::transcript::Transcript;
 use crate::model::Milliseconds;
-use crate::sessions::OpenStep;
+use crate::sessions::{Life, OpenStep, OuterTool};
 
 /// How far above the hook its agent is looked for: shells may stand in between.
 const GENERATIONS: usize = 6;
+
+/// How far above one agent another one is looked for that started it.
+const ANCESTORS: usize = 64;
 
 /// What starts a hook and is no agent.
 const SHELLS: [&str; 9] = [
     "sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "env",
 ];
 
+/// So long an agent may say nothing and still count as at work, where its process is not known.
+const LONGEST_SILENCE: Milliseconds = 3_600_000;
+
 /// Returns what is heard of a step's agent beside the events of its tools, at a moment.
 pub(super) fn signs(step: &OpenStep, now: Milliseconds) -> Signs {
-    let transcript = step.life.transcript.as_deref();
+    signs_of(&step.life, step.last_event_at, now)
+}
+
+/// Returns what is heard of an agent whose last event came at a moment.
+fn signs_of(life: &Life, last_event_at: Milliseconds, now: Milliseconds) -> Signs {
+    let transcript = life.transcript.as_deref();
     let record = transcript.map_or_else(Transcript::default, |path| {
         Transcript::read(Path::new(path), now)
     });
     Signs {
-        last: step.last_event_at.max(record.worked_at.unwrap_or_default()),
-        interrupted_at: step.life.interrupted_at.max(record.interrupted_at),
-        is_dead: step.life.process.as_deref().is_some_and(is_gone),
+        last: last_event_at.max(record.worked_at.unwrap_or_default()),
+        interrupted_at: life.interrupted_at.max(record.interrupted_at),
+        is_dead: life.process.as_deref().is_some_and(is_gone),
+    }
+}
+
+/// Returns what is heard of the agent of a tool in a workspace around this one, if the tool has not ended. An agent whose process nobody
+/// knows counts as dead when it was silent for long.
+pub(super) fn signs_around(outer: &OuterTool, now: Milliseconds) -> Signs {
+    if outer.tool.finished_at.is_some() {
+        return Signs {
+            last: outer.last_event_at,
+            ..Signs::default()
+        };
+    }
+    let signs = signs_of(&outer.life, outer.last_event_at, now);
+    let is_silent = now - signs.last > LONGEST_SILENCE;
+    Signs {
+        is_dead: signs.is_dead || (outer.life.process.is_none() && is_silent),
+        ..signs
     }
 }
 
@@ -75,19 +103,59 @@ pub fn agent_process() -> Option<String> {
 
 /// Returns whether a process is known to have ended.
 pub(crate) fn is_gone(name: &str) -> bool {
-    let mut parts = name.split(' ');
-    let (Some(id), Some(started), Some(home)) = (
-        parts.next().and_then(|id| id.parse().ok()),
-        parts.next().and_then(|started| started.parse::<u64>().ok()),
-        parts.next(),
-    ) else {
+    let Some(name) = ProcessName::parse(name).filter(ProcessName::is_here) else {
         return false;
     };
-    // In another namespace it may live under another number.
-    if namespace().is_none_or(|here| here != home) {
-        return false;
+    name.living().is_none()
+}
+
+/// Returns whether a process started another one that lives, by itself or by what it started; `None` if that cannot be known. One
+/// that runs both tells nothing. What lost the process in between is not known to be started by it.
+pub(super) fn has_started(older: &str, younger: &str) -> Option<bool> {
+    let older = ProcessName::parse(older).filter(ProcessName::is_here)?;
+    let younger = ProcessName::parse(younger).filter(ProcessName::is_here)?;
+    if older.id == younger.id {
+        return None;
     }
-    Process::of(id).is_none_or(|process| process.started != started || process.is_zombie)
+    let mut process = younger.living()?;
+    for _ in 0..ANCESTORS {
+        let id = process.parent;
+        let Some(parent) = Process::of(id) else {
+            return Some(false);
+        };
+        if (id, parent.started) == (older.id, older.started) {
+            return Some(true);
+        }
+        process = parent;
+    }
+    None
+}
+
+/// What [`agent_process`] calls a process.
+struct ProcessName<'n> {
+    id: i32,
+    started: u64,
+    namespace: &'n str,
+}
+
+impl<'n> ProcessName<'n> {
+    fn parse(name: &'n str) -> Option<Self> {
+        let mut parts = name.split(' ');
+        Some(Self {
+            id: parts.next()?.parse().ok()?,
+            started: parts.next()?.parse().ok()?,
+            namespace: parts.next()?,
+        })
+    }
+
+    /// In another namespace it may live under another number.
+    fn is_here(&self) -> bool {
+        namespace().is_some_and(|here| here == self.namespace)
+    }
+
+    fn living(&self) -> Option<Process> {
+        Process::of(self.id).filter(|found| found.started == self.started && !found.is_zombie)
+    }
 }
 
 fn namespace() -> Option<String> {
@@ -157,5 +225,39 @@ mod tests {
         assert!(!is_gone(&format!("{own} 1 elsewhere")), "nobody can tell");
         assert!(!is_gone("nonsense"), "nor here");
         assert!(agent_process().is_some(), "somebody started the test");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_has_started_its_children_and_no_other() {
+        let name = |id: i32| {
+            let started = Process::of(id).expect("it runs").started;
+            format!("{id} {started} {}", namespace().expect("Linux has them"))
+        };
+        let own = std::process::id().cast_signed();
+        let parent = Process::of(own).expect("it is this one").parent;
+        let mut child = std::process::Command::new("cat");
+        let child = child.stdin(std::process::Stdio::piped()).spawn();
+        let mut child = child.expect("cat is there");
+        let other = name(child.id().cast_signed());
+        assert_eq!(has_started(&name(own), &other), Some(true));
+        assert_eq!(
+            has_started(&name(parent), &other),
+            Some(true),
+            "through this one"
+        );
+        assert_eq!(has_started(&other, &name(own)), Some(false));
+        assert_eq!(has_started(&other, &other), None, "one runs both");
+        let earlier = format!("{own} 1 {}", namespace().expect("Linux has them"));
+        assert_eq!(
+            has_started(&earlier, &other),
+            Some(false),
+            "its number was another's"
+        );
+        assert_eq!(has_started(&format!("{own} 1 elsewhere"), &other), None);
+        drop(child.stdin.take());
+        child.wait().expect("it ends with its input");
+        assert_eq!(has_started(&name(own), &other), None, "it is gone");
+        assert_eq!(has_started("nonsense", &other), None);
     }
 }

@@ -5,8 +5,9 @@ use std::cell::LazyCell;
 
 use rusqlite::Connection;
 
+use super::around::Around;
 use super::attribute::{Acting, Patch, attribute, consolidate};
-use super::evidence::{StepStanding, TICK};
+use super::evidence::{Dated, StepStanding, TICK};
 use super::life;
 use super::workspace::{CaptureOptions, Place};
 use crate::error::{ErrorKind, Result};
@@ -20,7 +21,7 @@ use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, SnapshotRow};
-use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken, Times};
+use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken};
 use crate::store::Store;
 
 /// A larger file's lines are not counted, in bytes.
@@ -309,6 +310,11 @@ fn attributed(
             sessions::outer_tools(connection, &place.row, from)?,
         ))
     })?;
+    let outer = outer.into_iter().map(|outer| {
+        let signs = life::signs_around(&outer, now);
+        (outer, signs)
+    });
+    let outer: Vec<Around> = outer.collect();
     let acting: Vec<Acting<'_>> = looking
         .open
         .iter()
@@ -318,41 +324,33 @@ fn attributed(
         .collect();
     let is_elsewhere = |path: &WorkspacePath| inner.iter().any(|root| path.is_below(root));
     let changes = patch.clone();
-    let moved = LazyCell::new(|| taken.times.of_moves(&place.root, &changes));
+    let told = store.surroundings.file_times;
+    let looked_at = place.looked_at.get();
+    let is_since =
+        |at: Milliseconds| looked_at.is_none_or(|looked_at| told(at) + TICK >= looked_at);
+    let moved = LazyCell::new(|| taken.times.of_moves(&place.root, &changes, is_since));
     let patch = Patch {
         changes: patch,
         time: &|change| {
-            let time = match moved.get(&change.path) {
-                Some(time) => *time,
-                None => taken.times.of_change(&place.root, change)?,
+            let (time, came) = match moved.get(&change.path) {
+                Some(came) => (came.at, Some(*came)),
+                None => (taken.times.of_change(&place.root, change)?, None),
             };
-            let arrival = of_arrival(store, place, &taken.times, change, time);
-            Some((store.surroundings.file_times)(arrival.unwrap_or(time)))
+            let is_old = looked_at.is_some() && !is_since(time);
+            let arrival = is_old.then(|| taken.times.of_arrival(&place.root, change, is_since));
+            let came = arrival.flatten().or(came);
+            Some(Dated {
+                at: told(came.map_or(time, |came| came.at)),
+                since: looked_at.filter(|_| came.is_some_and(|came| !came.is_exact)),
+            })
         },
         outer: &outer,
+        has_started: &life::has_started,
         is_elsewhere: &is_elsewhere,
         from,
         now,
     };
     Ok(attribute(patch, &acting, looking.session))
-}
-
-/// Returns when a path came with a directory that was moved to its place, where its own time is older than the last look at
-/// everything: so it was not there then.
-fn of_arrival(
-    store: &Store,
-    place: &Place,
-    times: &Times,
-    change: &Change,
-    own: Milliseconds,
-) -> Option<Milliseconds> {
-    let looked_at = place.looked_at.get()?;
-    let told = store.surroundings.file_times;
-    let is_since = |at: Milliseconds| told(at) + TICK >= looked_at;
-    if is_since(own) {
-        return None;
-    }
-    times.of_arrival(&place.root, change, is_since)
 }
 
 /// Returns what is known of a step that may have changed something.

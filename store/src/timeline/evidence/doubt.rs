@@ -23,8 +23,10 @@ pub(crate) enum Doubt {
     Background,
     /// The path is in a nested workspace in which another agent works.
     Elsewhere,
-    /// An agent in a workspace around this one had a tool at work, too, that began later.
+    /// An agent in a workspace around this one had a tool at work, too, and is not known to have started the one here.
     Around,
+    /// It came with a directory that was moved to its place while tools ran, or between them.
+    Moved,
     /// Its time is not known.
     Timeless,
 }
@@ -71,6 +73,9 @@ impl fmt::Display for Doubt {
             Self::Background => {
                 formatter.write_str("changed while a command of the agent ran in the background")
             }
+            Self::Moved => formatter.write_str(
+                "came with a directory that was moved while the agent's tools ran or between them: no time shows which",
+            ),
             Self::Timeless => formatter.write_str(
                 "changed before or after the agent's last sign of life: no time shows which",
             ),

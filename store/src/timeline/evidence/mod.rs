@@ -124,6 +124,15 @@ pub(crate) struct Changed<'a> {
     pub at: Option<Milliseconds>,
 }
 
+/// When a path last changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dated {
+    /// The moment.
+    pub at: Milliseconds,
+    /// If only the latest possible moment is known, the earliest one.
+    pub since: Option<Milliseconds>,
+}
+
 /// Whose a change is. Steps are named by their index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -237,6 +246,42 @@ impl<'a> Evidence<'a> {
     pub fn could_make(&self, step: usize, change: Changed<'_>) -> bool {
         let finding = self.finding(&self.steps[step], change);
         matches!(finding, StepPart::Yes { .. } | StepPart::Running(_))
+    }
+
+    /// Returns whether no tool of a step's conversation is known to have run at some moment from one up to another, at which it has
+    /// evidence for a change. A moment that short after the first is none: the tool that began then waited for the look.
+    pub fn paused(
+        &self,
+        step: usize,
+        path: &WorkspacePath,
+        since: Milliseconds,
+        at: Milliseconds,
+    ) -> bool {
+        let root = &self.steps[step].root;
+        let own: Vec<&Step> = self
+            .steps
+            .iter()
+            .filter(|other| other.root == *root)
+            .collect();
+        let spans = own
+            .iter()
+            .flat_map(|step| step.tools.iter().map(|tool| self.span(step, tool)));
+        let moments = spans.flat_map(|span| {
+            [
+                span.from.saturating_sub(AFTERWORK),
+                span.to.saturating_add(1),
+            ]
+        });
+        let mut between = moments.filter(|moment| (since + 1..at).contains(moment));
+        between.any(|moment| {
+            let change = Changed {
+                path,
+                at: Some(moment),
+            };
+            let is_sure =
+                |step: &&&Step| matches!(self.finding(step, change), StepPart::Yes { .. });
+            !own.iter().any(|step| is_sure(&step))
+        })
     }
 
     /// Returns one step a conversation, in the order of the steps.

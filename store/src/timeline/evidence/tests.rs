@@ -578,3 +578,34 @@ mod laws {
         }
     }
 }
+
+#[test]
+fn an_agent_paused_where_none_of_its_tools_is_known_to_have_run() {
+    let f = path("f");
+    let paused = |steps: &[Step], since: Milliseconds, at: Milliseconds| {
+        let evidence = Evidence::new(steps, &[], BEGIN + 4 * HOUR);
+        evidence.paused(0, &f, BEGIN + since, BEGIN + at)
+    };
+    let two = |end, begin| {
+        let tools = vec![shell(0, Some(end)), shell(begin, Some(HOUR))];
+        [step(StepStanding::Finished, tools)]
+    };
+    let apart = two(1_000, 60_000);
+    assert!(paused(&apart, 0, 70_000), "between the two");
+    assert!(!paused(&apart, 0, 2_000), "it was the first one's");
+    assert!(!paused(&apart, 59_000, 70_000), "the second one's");
+    assert!(paused(&apart, 30_000, 70_000), "or nobody's");
+    assert!(!paused(&two(1_000, 2_000), 0, 70_000), "one after another");
+    assert!(!paused(&two(60_000, 1_000), 0, 70_000), "side by side");
+    let other = Step {
+        root: "other".to_owned(),
+        ..step(StepStanding::Finished, vec![shell(0, Some(HOUR))])
+    };
+    let both = [apart[0].clone(), other.clone()];
+    assert!(paused(&both, 0, 70_000), "another agent's tool is another's");
+    let sub_agent = Step {
+        root: apart[0].root.clone(),
+        ..other
+    };
+    assert!(!paused(&[apart[0].clone(), sub_agent], 0, 70_000));
+}
