@@ -4,14 +4,15 @@
 //! and one file are open per thread, however deep the tree. Where `openat2` is missing, as in old kernels and some containers,
 //! the path is opened component by component.
 //!
-//! One rule decides about retries: after a signal, or a rename elsewhere that makes the kernel unsure, at once and up
-//! to a limit; after any other error once, unless the error says what is there ([`twice`]).
+//! What looks at a workspace follows one rule about retries: after a signal, or a rename elsewhere that makes the kernel unsure, at
+//! once and up to a limit; after any other error once, unless the error says what is there ([`twice`]). What changes a directory
+//! ([`lstat`], [`open_name`], [`create`]) tries again only after a signal: it has to know what its one call did.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::disk::Stamp;
@@ -114,6 +115,35 @@ pub(crate) fn read_link(
     name: &[u8],
 ) -> Result<std::ffi::CString, Errno> {
     twice(|| rustix::fs::readlinkat(directory, name, Vec::new())).map_err(without_link)
+}
+
+/// Returns the `lstat` of a name in an open directory, or `None` if nothing has that name.
+pub(crate) fn lstat(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<Stat>, Errno> {
+    match retry_on_intr(|| rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens one name in an open directory, and no link. One component cannot lead elsewhere, so `openat` is enough.
+pub(crate) fn open_name(
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    retry_on_intr(|| rustix::fs::openat(directory, name, flags, Mode::empty()))
+}
+
+/// Creates a file in an open directory, for writing. It fails if anything has that name, a link as well.
+pub(crate) fn create(
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+    permissions: Mode,
+) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    retry_on_intr(|| rustix::fs::openat(directory, name, flags, permissions))
 }
 
 /// Where nothing is followed, a link is no reason to fail.

@@ -5,16 +5,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{
-    AtFlags, Dir, FileType, Mode as OpenMode, OFlags, Stat, fstat, openat, readlinkat, statat,
-};
+use rustix::fs::{Dir, FileType, OFlags, Stat, fstat, readlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::model::entry::{Entry, EntryKind, Mode, State};
 use crate::objects::hash::{ObjectKind, blob_id, id_of_reader};
 
 use super::sys::{self, SysResult};
-use crate::fs::system;
+use crate::fs::{beneath, system};
 
 /// What was found at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +66,8 @@ impl Found {
 
 /// Looks at an entry of a directory. Returns its kind, and its `lstat` if it exists.
 pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<(Found, Option<Stat>)> {
-    let stat = match retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)) {
-        Ok(stat) => stat,
-        Err(Errno::NOENT) => return Ok((Found::Nothing, None)),
-        Err(error) => return Err(error),
+    let Some(stat) = beneath::lstat(directory, name)? else {
+        return Ok((Found::Nothing, None));
     };
     let found = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => look_at_file(directory, name)?,
@@ -93,12 +89,11 @@ pub(super) fn open_file(
     directory: BorrowedFd<'_>,
     name: &[u8],
 ) -> SysResult<Option<(OwnedFd, Stat)>> {
-    let flags =
-        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = match retry_on_intr(|| openat(directory, name, flags, OpenMode::empty())) {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = match beneath::open_name(directory, name, flags) {
         Err(error @ (Errno::LOOP | Errno::NXIO)) => {
             // A link or a pipe by now; if it is neither, it is an error like any other.
-            let stat = retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW))?;
+            let stat = beneath::lstat(directory, name)?.ok_or(Errno::NOENT)?;
             let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
             return if is_file { Err(error) } else { Ok(None) };
         }

@@ -29,6 +29,7 @@ use std::io::{self, Read, Write};
 use rustix::io::Errno;
 use sha1::{Digest, Sha1};
 
+use crate::fs::beneath;
 use crate::model::entry::{Entry, EntryKind, State};
 use crate::model::hex::Hex;
 
@@ -66,7 +67,8 @@ impl ItemWriter<'_> {
                 error,
             )
         };
-        if !sys::exists(place.directory, &place.own).map_err(what)? {
+        let left = beneath::lstat(place.directory, &place.own).map_err(what)?;
+        if left.is_none() {
             return Ok(());
         }
         self.settle_second_name(place, expected)?;

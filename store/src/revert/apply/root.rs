@@ -6,7 +6,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, RawMode, Stat, fstat, mkdirat, statat};
+use rustix::fs::{FileType, Mode, RawMode, Stat, fstat, mkdirat};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::{Context, Error, Result};
@@ -194,12 +194,13 @@ impl Root {
 
 /// The kernel says that a link or a file stands there: what is below it is gone, then, and that is worth a second look.
 fn replaced(holder: BorrowedFd<'_>, name: &[u8], error: Errno) -> SysResult<Descent> {
-    match retry_on_intr(|| statat(holder, name, AtFlags::SYMLINK_NOFOLLOW)) {
-        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => Err(error),
-        Ok(_) => Ok(Descent::Replaced),
-        Err(Errno::NOENT) => Ok(Descent::Missing),
-        Err(error) => Err(error),
-    }
+    Ok(match beneath::lstat(holder, name)? {
+        Some(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
+            return Err(error);
+        }
+        Some(_) => Descent::Replaced,
+        None => Descent::Missing,
+    })
 }
 
 const MOUNT: &str = "another file system is mounted above it";
@@ -227,9 +228,6 @@ fn make_directory(holder: BorrowedFd<'_>, name: &[u8], permissions: Option<u32>)
 /// A `.git` may be reached by a name that does not look like one: another case, or a link of the file system's own.
 /// So its identity is remembered, and no directory below with that identity is entered (as jj does in `create_parent_dirs`).
 fn repository_beside(holder: BorrowedFd<'_>) -> SysResult<Option<DeviceInode>> {
-    match retry_on_intr(|| statat(holder, c".git", AtFlags::SYMLINK_NOFOLLOW)) {
-        Ok(stat) => Ok(Some(DeviceInode::of(&stat))),
-        Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let stat = beneath::lstat(holder, b".git")?;
+    Ok(stat.as_ref().map(DeviceInode::of))
 }

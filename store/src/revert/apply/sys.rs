@@ -6,24 +6,20 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RawMode, Uid};
-use rustix::fs::{chownat, fchmod, fstat, linkat, openat, renameat, statat, unlinkat};
+use rustix::fs::{chownat, fchmod, fstat, linkat, renameat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::writer::Slot;
+use crate::fs::beneath;
 use crate::fs::system::full_sync;
 
 /// What a system call gives.
 pub(in crate::revert) type SysResult<T> = Result<T, Errno>;
 
-const READ_DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-
 /// Opens a directory to be listed, changed or synced.
 pub(super) fn open_readable(holder: BorrowedFd<'_>, name: &[u8]) -> SysResult<OwnedFd> {
-    retry_on_intr(|| openat(holder, name, READ_DIRECTORY, Mode::empty()))
+    beneath::open_name(holder, name, OFlags::RDONLY | OFlags::DIRECTORY)
 }
 
 /// Moves `name` to one of our own names, which must be free.
@@ -60,7 +56,7 @@ pub(super) fn put_in(
     match retry_on_intr(|| linkat(directory, own, directory, name, AtFlags::empty())) {
         Ok(()) => unlink(directory, own),
         Err(Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK | Errno::NOSYS) => {
-            if exists(directory, name)? {
+            if beneath::lstat(directory, name)?.is_some() {
                 return Err(Errno::EXIST);
             }
             retry_on_intr(|| renameat(directory, own, directory, name))
@@ -170,15 +166,6 @@ pub(super) fn take_out_to_second_name(place: &Slot<'_>) -> SysResult<()> {
 pub(super) fn move_second_name(place: &Slot<'_>) -> SysResult<()> {
     let (directory, second) = (place.directory, place.second_name());
     again(|| renameat(directory, &second[..], directory, &place.own[..]))
-}
-
-/// Returns whether a name exists.
-pub(super) fn exists(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<bool> {
-    match retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)) {
-        Ok(_) => Ok(true),
-        Err(Errno::NOENT) => Ok(false),
-        Err(error) => Err(error),
-    }
 }
 
 /// Removes a file or a link.

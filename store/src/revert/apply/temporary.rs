@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{AtFlags, Gid, Mode as OpenMode, OFlags, RawMode, Stat, Uid};
-use rustix::fs::{fchmod, fchown, fstat, mkdirat, openat, statat, symlinkat};
+use rustix::fs::{Gid, Mode as OpenMode, RawMode, Stat, Uid};
+use rustix::fs::{fchmod, fchown, fstat, mkdirat, symlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
+use crate::fs::beneath;
 use crate::fs::system::full_sync;
 use crate::model::entry::{Entry, EntryKind};
 
@@ -33,12 +34,8 @@ impl ItemWriter<'_> {
     }
 
     fn make_file(&self, place: &Slot<'_>, old: Option<&Stat>, target: Entry) -> ItemResult<()> {
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let own = &place.own[..];
-        let file =
-            retry_on_intr(|| openat(place.directory, own, flags, OpenMode::from_raw_mode(0o600)))
-                .map_err(blocked)?;
+        let permissions = OpenMode::from_raw_mode(0o600);
+        let file = beneath::create(place.directory, &place.own, permissions).map_err(blocked)?;
         self.write(place, old, target, File::from(file))
             .inspect_err(|_| self.drop_prepared(place, target))
     }
@@ -124,7 +121,7 @@ fn keep_owner(place: &Slot<'_>, old: Option<&Stat>) -> SysResult<()> {
     let Some((user, group)) = owner(place.directory, old)? else {
         return Ok(());
     };
-    let now = retry_on_intr(|| statat(place.directory, &place.own[..], AtFlags::SYMLINK_NOFOLLOW))?;
+    let now = beneath::lstat(place.directory, &place.own)?.ok_or(Errno::NOENT)?;
     if (now.st_uid, now.st_gid) == (user.as_raw(), group.as_raw()) {
         return Ok(());
     }

@@ -2,14 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, openat};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use super::super::reflog::WHO;
 use super::place::{enter, open_folder};
+use crate::fs::beneath;
 use crate::model::Milliseconds;
 
 /// A line of a reflog.
@@ -62,11 +64,10 @@ pub(super) fn add(
     signature: Signature<'_>,
 ) -> Result<(), Errno> {
     let (below, leaf) = line.name.rsplit_once('/').unwrap_or(("", &line.name));
-    let flags =
-        OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NONBLOCK;
     let opened = open_folder(folder)
         .and_then(|folder| enter(&folder, &format!("logs/{below}"), false))
-        .and_then(|directory| retry_on_intr(|| openat(&directory, leaf, flags, Mode::empty())));
+        .and_then(|directory| beneath::open_name(directory.as_fd(), leaf.as_bytes(), flags));
     match opened {
         Ok(file) => append(&File::from(file), line, signature)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)),

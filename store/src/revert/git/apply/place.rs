@@ -13,8 +13,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::FileResult;
-use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, Timestamps};
-use rustix::fs::{fchmod, fchown, futimens, linkat, mkdirat, openat, renameat, statat};
+use rustix::fs::{AtFlags, Mode, Stat, Timespec, Timestamps};
+use rustix::fs::{fchmod, fchown, futimens, linkat, mkdirat, renameat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::super::indexes::NewFile;
@@ -50,11 +50,9 @@ pub(super) struct GitFile {
     own: String,
 }
 
-const CREATE: OFlags = OFlags::WRONLY
-    .union(OFlags::CREATE)
-    .union(OFlags::EXCL)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
+/// The permissions of a new file. The umask makes of them what git's own files have.
+const PERMISSIONS: Mode = Mode::from_raw_mode(0o666);
+
 impl GitFile {
     /// Opens the place of a part; folders of a branch that are missing are made.
     pub fn open(
@@ -134,9 +132,7 @@ impl GitFile {
         let (own, lock) = (&*self.own, self.lock_name());
         match retry_on_intr(|| linkat(&self.home, own, &self.directory, &*lock, AtFlags::empty())) {
             Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
-                retry_on_intr(|| {
-                    openat(&self.directory, &*lock, CREATE, Mode::from_raw_mode(0o666))
-                })?;
+                beneath::create(self.directory.as_fd(), lock.as_bytes(), PERMISSIONS)?;
                 retry_on_intr(|| renameat(&self.home, own, &self.directory, &*lock))
             }
             linked => linked,
@@ -144,9 +140,7 @@ impl GitFile {
     }
 
     fn write_own(&self, new: &NewFile) -> Result<(), Errno> {
-        // The umask makes of it what git's own files have.
-        let file =
-            retry_on_intr(|| openat(&self.home, &*self.own, CREATE, Mode::from_raw_mode(0o666)))?;
+        let file = beneath::create(self.home.as_fd(), self.own.as_bytes(), PERMISSIONS)?;
         let written = self.fill(file, new);
         if written.is_err() {
             let _ = remove(&self.home, &self.own);
@@ -290,11 +284,7 @@ fn keep_owner(directory: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
 }
 
 fn stat(directory: &OwnedFd, name: &str) -> Result<Option<Stat>, Errno> {
-    match retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)) {
-        Ok(stat) => Ok(Some(stat)),
-        Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(error),
-    }
+    beneath::lstat(directory.as_fd(), name.as_bytes())
 }
 
 fn remove(directory: &OwnedFd, name: &str) -> Result<(), Errno> {
