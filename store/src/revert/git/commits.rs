@@ -23,10 +23,12 @@ pub(crate) fn sentence(
         .rev()
         .filter(|change| change.claim == GitClaim::Undo && change.old.head != change.new.head);
     for change in undone {
-        let (begin, _) = change.span;
         for (id, commit) in between(&objects, change.old.head.as_ref(), change.new.head.as_ref()) {
-            // A commit's time has seconds.
-            if commit.time >= begin / 1000 && !made.iter().any(|(known, _)| *known == id) {
+            // A commit's time is in whole seconds.
+            let is_since = change
+                .span
+                .is_none_or(|(begin, _)| commit.time >= begin / 1000);
+            if is_since && !made.iter().any(|(known, _)| *known == id) {
                 made.push((id, commit));
             }
         }

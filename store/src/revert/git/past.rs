@@ -217,10 +217,10 @@ fn is_during(
     (start, end): (Milliseconds, Option<Milliseconds>),
     windows: &[(Milliseconds, Milliseconds)],
 ) -> bool {
-    let end = end.unwrap_or(Milliseconds::MAX);
-    windows
-        .iter()
-        .any(|(from, to)| start <= to.saturating_add(1000) && end >= from.saturating_sub(1000))
+    windows.iter().any(|(from, to)| {
+        let ended_before = end.is_some_and(|end| end < from.saturating_sub(1000));
+        start <= to.saturating_add(1000) && !ended_before
+    })
 }
 
 /// The times at which something happened to git's state that may be a step's.

@@ -19,14 +19,17 @@ use crate::model::entry::ObjectId;
 use crate::model::git_item::GitStateRow;
 use crate::model::git_item::{GitItem, Heads, plain};
 
+/// When a step began, and when it ended if it did.
+pub(crate) type StepTimes = (Milliseconds, Option<Milliseconds>);
+
 /// One change of git's state in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GitChange {
     pub old: GitStateRow,
     pub new: GitStateRow,
     pub claim: GitClaim,
-    /// When the step began and ended in which it happened.
-    pub span: (Milliseconds, Milliseconds),
+    /// The times of the step of this session in which it happened, if there was one.
+    pub span: Option<StepTimes>,
 }
 
 /// Whose a change is.

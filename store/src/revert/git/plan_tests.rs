@@ -30,7 +30,7 @@ fn change(old: &GitStateRow, new: &GitStateRow, claim: GitClaim) -> GitChange {
         old: old.clone(),
         new: new.clone(),
         claim,
-        span: (0, 0),
+        span: None,
     }
 }
 

@@ -268,11 +268,13 @@ impl<'a> Evidence<'a> {
             .flat_map(|step| step.tools.iter().map(|tool| self.span(step, tool)));
         let moments = spans.flat_map(|span| {
             [
-                span.from.saturating_sub(AFTERWORK),
-                span.to.saturating_add(1),
+                span.from.map(|from| from.saturating_sub(AFTERWORK)),
+                span.to.map(|to| to.saturating_add(1)),
             ]
         });
-        let mut between = moments.filter(|moment| (since + 1..at).contains(moment));
+        let mut between = moments
+            .flatten()
+            .filter(|moment| (since + 1..at).contains(moment));
         between.any(|moment| {
             let change = Changed {
                 path,
@@ -348,14 +350,12 @@ impl<'a> Evidence<'a> {
         };
         if at + TICK < span.possible_from {
             StepPart::No
-        } else if at + TICK < span.from {
-            StepPart::Maybe(match span.early {
-                Early::Late => Doubt::Early {
-                    before: span.from - at,
-                },
-                Early::Waiting => Doubt::Waiting,
+        } else if span.from.is_none_or(|from| at + TICK < from) {
+            StepPart::Maybe(match (span.early, span.from) {
+                (Early::Late, Some(from)) => Doubt::Early { before: from - at },
+                (Early::Waiting, _) | (_, None) => Doubt::Waiting,
             })
-        } else if at <= span.to {
+        } else if span.to.is_none_or(|to| at <= to) {
             yes
         } else if step.standing == StepStanding::Open
             && tool.ended_at.is_none()
@@ -372,23 +372,20 @@ impl<'a> Evidence<'a> {
         let begin = self.begin(step, tool);
         match (tool.ended_at, step.standing) {
             (Some(end), StepStanding::Cut) => Span {
-                to: end + SETTLE,
+                to: Some(end + SETTLE),
                 late: Late::new(step, Some(end)),
                 timeless: None,
                 ..begin
             },
             (Some(end), _) => Span {
-                to: end + AFTERWORK,
+                to: Some(end + AFTERWORK),
                 late: Late::Ended(end),
                 timeless: begin.timeless,
                 ..begin
             },
             // Whether one that was not heard of for long still works, or was interrupted and nobody told, is not known.
             (None, StepStanding::Cut | StepStanding::Open) => self.cut(step, tool, begin),
-            (None, StepStanding::Finished | StepStanding::TurnEnded) => Span {
-                to: Milliseconds::MAX,
-                ..begin
-            },
+            (None, StepStanding::Finished | StepStanding::TurnEnded) => begin,
         }
     }
 
@@ -396,22 +393,22 @@ impl<'a> Evidence<'a> {
     fn begin(&self, step: &Step, tool: &Tool) -> Span {
         let begin = Span {
             possible_from: tool.announced_at,
-            from: tool.announced_at,
+            from: Some(tool.announced_at),
             early: Early::Late,
-            to: Milliseconds::MIN,
+            to: None,
             late: Late::new(step, None),
             timeless: None,
         };
         match (tool.ended_at, tool.ran_for, tool.waited_at) {
             (Some(end), Some(ran_for), _) => Span {
                 possible_from: tool.announced_at.max(end - ran_for - LATEST),
-                from: tool.announced_at.max(end - ran_for - LATE),
+                from: Some(tool.announced_at.max(end - ran_for - LATE)),
                 ..begin
             },
             // Permission was given at some time before the end.
             (Some(end), None, Some(waited)) => Span {
                 possible_from: waited,
-                from: waited.max(end - SILENCE),
+                from: Some(waited.max(end - SILENCE)),
                 early: Early::Waiting,
                 timeless: (end - waited > SILENCE).then_some(Doubt::Waiting),
                 ..begin
@@ -419,7 +416,7 @@ impl<'a> Evidence<'a> {
             // It waits still, or was denied; or it ran, and nobody told.
             (None, _, Some(waited)) => Span {
                 possible_from: waited,
-                from: Milliseconds::MAX,
+                from: None,
                 early: Early::Waiting,
                 timeless: Some(Doubt::Waiting),
                 ..begin
@@ -441,7 +438,7 @@ impl<'a> Evidence<'a> {
         let is_at_once = (0..=LONGEST_RUN).contains(&unheard);
         let timeless = begin.timeless.or((!is_at_once).then_some(Doubt::Timeless));
         Span {
-            to,
+            to: Some(to),
             late,
             timeless,
             ..begin
@@ -533,13 +530,13 @@ fn stronger(one: StepPart, other: StepPart) -> StepPart {
 /// The time in which a tool ran.
 #[derive(Clone, Copy, Debug)]
 struct Span {
-    /// Nothing before is its.
+    /// The tool made no change before this moment.
     possible_from: Milliseconds,
-    /// What came between may be its.
-    from: Milliseconds,
+    /// From this moment on it is known to have run; before, it may have. `None` if it is never known to have run.
+    from: Option<Milliseconds>,
     early: Early,
-    /// Up to here, from there on, what it can change is its.
-    to: Milliseconds,
+    /// Every change in its reach up to this moment is the tool's. `None` if its time has no end.
+    to: Option<Milliseconds>,
     /// What to conclude for a later change, which may have followed one by the tool.
     late: Late,
     /// What to conclude for a change without a time.

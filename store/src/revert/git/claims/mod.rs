@@ -9,7 +9,7 @@
 mod tests;
 
 use super::branches::BranchLog;
-use super::plan::{GitChange, GitClaim};
+use super::plan::{GitChange, GitClaim, StepTimes};
 use super::reflog::{Moment, RefMove};
 use crate::model::Milliseconds;
 use crate::model::git_item::GitStateRow;
@@ -46,41 +46,50 @@ pub(crate) fn changes(
     log: &[RefMove],
     since: UndoneMessages<'_>,
 ) -> Vec<GitChange> {
-    let of_pair = |pair: &[SeenGit]| -> Option<Vec<GitChange>> {
-        let [before, after] = pair else { return None };
-        let (old, new): (&GitStateRow, &GitStateRow) =
-            (before.state.as_ref()?, after.state.as_ref()?);
-        if old == new {
-            return None;
-        }
-        let (from, to) = (before.snapshot_id, after.snapshot_id);
-        let at_work: Vec<&Worker> = workers
-            .iter()
-            .filter(|worker| covers(&worker.span, from, to))
-            .collect();
-        let own = at_work
-            .iter()
-            .find(|worker| worker.span.session_id == since.session);
-        let span = own.map(|own| {
-            let end = own.span.finished_at.unwrap_or(Milliseconds::MAX);
-            (own.span.started_at, end)
-        });
-        let nobody = || GitClaim::Keep(nobody((since.is_unrecorded)(from, to)).to_string());
-        let moves = between(log, before, after);
-        // What was heard of an agent is weighed as it stood when the move was seen, however late the revert comes.
-        let since = UndoneMessages {
-            now: since.now.min(after.taken_at),
-            ..since
-        };
-        let claims: Vec<GitClaim> = weigh(&at_work, &moments(&moves), since)
-            .into_iter()
-            .map(|claim| claim.unwrap_or_else(nobody))
-            .collect();
-        Some(parts(old, new, &moves, &claims, span.unwrap_or_default()))
-    };
-    let mut changes: Vec<GitChange> = line.windows(2).filter_map(of_pair).flatten().collect();
+    let mut changes: Vec<GitChange> = line
+        .windows(2)
+        .flat_map(|pair| changes_between(&pair[0], &pair[1], workers, log, since))
+        .collect();
     changes.reverse();
     changes
+}
+
+/// Returns what changed from one look at git's state to the next, with the author of each part: one change if all of it is
+/// the same author's.
+fn changes_between(
+    before: &SeenGit,
+    after: &SeenGit,
+    workers: &[Worker],
+    log: &[RefMove],
+    since: UndoneMessages<'_>,
+) -> Vec<GitChange> {
+    let (Some(old), Some(new)) = (&before.state, &after.state) else {
+        return Vec::new();
+    };
+    if old == new {
+        return Vec::new();
+    }
+    let (from, to) = (before.snapshot_id, after.snapshot_id);
+    let at_work: Vec<&Worker> = workers
+        .iter()
+        .filter(|worker| covers(&worker.span, from, to))
+        .collect();
+    let own = at_work
+        .iter()
+        .find(|worker| worker.span.session_id == since.session);
+    let span = own.map(|own| (own.span.started_at, own.span.finished_at));
+    let nobody = || GitClaim::Keep(nobody((since.is_unrecorded)(from, to)).to_string());
+    let moves = between(log, before, after);
+    // The signs of an agent's life are weighed as of when the move was seen, however late the revert comes.
+    let since = UndoneMessages {
+        now: since.now.min(after.taken_at),
+        ..since
+    };
+    let claims: Vec<GitClaim> = weigh(&at_work, &moments(&moves), since)
+        .into_iter()
+        .map(|claim| claim.unwrap_or_else(nobody))
+        .collect();
+    parts(old, new, &moves, &claims, span)
 }
 
 /// Whether one commit is an ancestor of another, and whether a move was made in another worktree.
@@ -110,27 +119,33 @@ pub(crate) fn branch_log(
 
 /// Returns whose something is that happened at a moment.
 pub(crate) fn claim_at(workers: &[Worker], moment: Moment, since: UndoneMessages<'_>) -> GitClaim {
-    let at = |exact: Milliseconds| {
-        let at_work: Vec<&Worker> = workers
-            .iter()
-            .filter(|worker| {
-                worker.span.started_at <= exact.saturating_add(evidence::TICK)
-                    && worker.span.finished_at.is_none_or(|finish| finish >= exact)
-            })
-            .collect();
-        let moment = Moment {
-            earliest: exact,
-            latest: exact,
-        };
-        weigh(&at_work, &[Some(moment)], since).pop().flatten()
-    };
     let all: Vec<&Worker> = workers.iter().collect();
     let nobody = || GitClaim::Keep(Author::User.to_string());
     candidates(&all, moment)
         .into_iter()
-        .map(|exact| at(exact).unwrap_or_else(nobody))
+        .map(|exact| claim_exactly_at(workers, exact, since).unwrap_or_else(nobody))
         .reduce(|one, other| either(one, other, since))
         .unwrap_or_else(nobody)
+}
+
+/// The same for a moment that is known exactly: `None` if no step was open then.
+fn claim_exactly_at(
+    workers: &[Worker],
+    exact: Milliseconds,
+    since: UndoneMessages<'_>,
+) -> Option<GitClaim> {
+    let at_work: Vec<&Worker> = workers
+        .iter()
+        .filter(|worker| {
+            worker.span.started_at <= exact.saturating_add(evidence::TICK)
+                && worker.span.finished_at.is_none_or(|finish| finish >= exact)
+        })
+        .collect();
+    let moment = Moment {
+        earliest: exact,
+        latest: exact,
+    };
+    weigh(&at_work, &[Some(moment)], since).pop().flatten()
 }
 
 /// The moments within one that is not known exactly at which evidence may change: its ends, and those of the steps and tools.
@@ -188,7 +203,7 @@ fn parts(
     new: &GitStateRow,
     moves: &[RefMove],
     claims: &[GitClaim],
-    span: (Milliseconds, Milliseconds),
+    span: Option<StepTimes>,
 ) -> Vec<GitChange> {
     let change = |old: GitStateRow, new: GitStateRow, claim| GitChange {
         old,
@@ -343,14 +358,16 @@ fn narrowed(
 ) -> Moment {
     let mut moment = line.moment;
     for GitChange { old, new, span, .. } in changes {
-        let (begin, end) = *span;
+        let Some((begin, end)) = *span else { continue };
         let is_on = old.branch.as_deref() == Some(branch);
         if is_on && old.head == line.old && (moment.earliest..=moment.latest).contains(&begin) {
             moment.earliest = begin;
         }
-        let ends = (moment.earliest..=moment.latest).contains(&end);
-        let reached = || line.new.as_deref().zip(new.head.as_deref());
-        if ends && reached().is_some_and(|(new, head)| is_before(new, head)) {
+        let Some(end) = end.filter(|end| (moment.earliest..=moment.latest).contains(end)) else {
+            continue;
+        };
+        let reached = line.new.as_deref().zip(new.head.as_deref());
+        if reached.is_some_and(|(new, head)| is_before(new, head)) {
             moment.latest = end;
         }
     }

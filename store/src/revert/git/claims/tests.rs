@@ -259,7 +259,7 @@ fn the_second_of_a_line_is_narrowed_by_what_the_step_found_and_left() {
         old: state("a"),
         new: state("c"),
         claim: GitClaim::Undo,
-        span: (10_500, 20_500),
+        span: Some((10_500, Some(20_500))),
     };
     let second = |old: &str, new: &str, from| {
         let mut line = moved(old, new, from);
