@@ -58,22 +58,32 @@ pub(crate) fn map<'i, T: Sync, R: Send>(
     items: &'i [T],
     work: impl Fn(&'i T) -> R + Sync,
 ) -> Vec<R> {
+    let threads = if items.len() <= 4 * BATCH { 1 } else { count() };
+    map_on(threads, BATCH, items, work)
+}
+
+/// Like [`map`], on so many threads, each of which takes so many items at a time: one, where each item is much work.
+pub(crate) fn map_on<'i, T: Sync, R: Send>(
+    threads: usize,
+    batch: usize,
+    items: &'i [T],
+    work: impl Fn(&'i T) -> R + Sync,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let take = |_| {
+    let take_batches = |_| {
         let mut done = Vec::new();
         loop {
-            let start = next.fetch_add(BATCH, Ordering::Relaxed);
-            let Some(batch) = items
-                .get(start..items.len().min(start + BATCH))
-                .filter(|batch| !batch.is_empty())
+            let start = next.fetch_add(batch, Ordering::Relaxed);
+            let Some(taken) = items
+                .get(start..items.len().min(start + batch))
+                .filter(|taken| !taken.is_empty())
             else {
                 return done;
             };
-            done.push((start, batch.iter().map(&work).collect::<Vec<R>>()));
+            done.push((start, taken.iter().map(&work).collect::<Vec<R>>()));
         }
     };
-    let threads = if items.len() <= 4 * BATCH { 1 } else { count() };
-    let mut done = run(threads, take)
+    let mut done = run(threads, take_batches)
         .into_iter()
         .flatten()
         .collect::<Vec<(usize, Vec<R>)>>();
@@ -91,6 +101,8 @@ mod tests {
             let items: Vec<usize> = (0..length).collect();
             let doubled: Vec<usize> = items.iter().map(|item| item * 2).collect();
             assert_eq!(map(&items, |item| item * 2), doubled, "{length} items");
+            let one_by_one = map_on(3, 1, &items, |item| item * 2);
+            assert_eq!(one_by_one, doubled, "{length} items, one at a time");
         }
     }
 }

@@ -230,16 +230,16 @@ fn removes_ignored(words: &[&str]) -> bool {
     };
     let (before, after) = (&words[..clean], &words[clean + 1..]);
     let options = || after.iter().take_while(|word| **word != "--");
-    // What follows `-e` is a pattern.
-    let has = |letter: char| {
-        options().any(|word| {
-            let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-            let letters = letters.map(|letters| letters.split('e').next().unwrap_or_default());
-            letters.is_some_and(|letters| letters.contains(letter))
-        })
-    };
+    let has = |letter| options().any(|word| sets_letter(word, letter));
     let is_dry = has('n') || options().any(|word| *word == "--dry-run");
     before.iter().any(is_git) && (has('x') || has('X')) && !is_dry
+}
+
+/// Returns whether a word like `-fdx` sets an option of `git clean`. What follows `-e` is a pattern.
+fn sets_letter(word: &str, letter: char) -> bool {
+    let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let letters = letters.map(|letters| letters.split('e').next().unwrap_or_default());
+    letters.is_some_and(|letters| letters.contains(letter))
 }
 
 #[cfg(test)]

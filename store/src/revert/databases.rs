@@ -17,6 +17,7 @@ use rustix::process::{Flock, FlockType};
 use super::plan::Plan;
 use crate::error::Result;
 use crate::fs::{beneath, presence};
+use crate::model::entry::State;
 use crate::model::item::{Item, ItemReason};
 use crate::model::path::WorkspacePath;
 use crate::snapshot::{Snapshot, Snapshots};
@@ -139,19 +140,24 @@ impl Databases<'_> {
 
     fn removals(&self, logs: Vec<WorkspacePath>) -> Result<Vec<Item>> {
         let states = self.snapshots.capture_all(self.root, &logs)?;
-        let removal = |(path, state)| {
-            Ok(Item {
-                path,
-                expected: state?,
-                target: None,
-                goal: None,
-                action: FileAction::Delete,
-                result: FileResult::Planned,
-                reason: None,
-                lines: None,
-            })
-        };
-        logs.into_iter().zip(states).map(removal).collect()
+        let removals = logs.into_iter().zip(states);
+        removals
+            .map(|(path, state)| Ok(removal(path, state?)))
+            .collect()
+    }
+}
+
+/// Returns the item that removes what stands at a path.
+fn removal(path: WorkspacePath, now: State) -> Item {
+    Item {
+        path,
+        expected: now,
+        target: None,
+        goal: None,
+        action: FileAction::Delete,
+        result: FileResult::Planned,
+        reason: None,
+        lines: None,
     }
 }
 

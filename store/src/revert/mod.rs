@@ -93,22 +93,21 @@ pub(crate) fn revert(
         expected,
         contents: request.contents,
     };
-    let carry_out = || {
-        let reading: &Store = store;
-        let movement = reading
-            .database
-            .read(|_| Movement::of_revert(reading, &place, request))?;
-        let executed = operate::carry_out(store, &place, &movement, options, recovered)?;
-        let asked = RevertRequest {
-            message: movement.asked_for.clone().unwrap_or_default(),
-            step: movement.step().map(str::to_owned),
-            session: Some(movement.session.id.clone()),
-            only: absolute(cwd, &request.only),
-            ..request.clone()
-        };
-        Ok(with_token(executed, &place, PlanRequest::Revert(asked)))
+    let reading: &Store = store;
+    let movement = reading
+        .database
+        .read(|_| Movement::of_revert(reading, &place, request))
+        .map_err(|error| error.after(done.clone()))?;
+    let executed = operate::carry_out(store, &place, &movement, options, recovered)
+        .map_err(|error| error.after(done))?;
+    let asked = RevertRequest {
+        message: movement.asked_for.clone().unwrap_or_default(),
+        step: movement.step().map(str::to_owned),
+        session: Some(movement.session.id.clone()),
+        only: absolute(cwd, &request.only),
+        ..request.clone()
     };
-    carry_out().map_err(|error: Error| error.after(done))
+    Ok(with_token(executed, &place, PlanRequest::Revert(asked)))
 }
 
 /// Goes forward again. With an expected fingerprint, only that very plan is carried out.

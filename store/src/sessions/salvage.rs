@@ -4,6 +4,7 @@
 //! rows behind it are looked for in growing steps. What refers to a row that is lost goes, or refers to nothing. Nothing is deleted: the
 //! damaged file is set aside.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -154,18 +155,25 @@ fn copy_table(
         ))
         .context(what)?;
     let mut put = |row: &rusqlite::Row<'_>, first: usize| -> Result<u64> {
-        let values: rusqlite::Result<Vec<ValueRef<'_>>> =
-            (first..first + number).map(|at| row.get_ref(at)).collect();
-        let Ok(values) = values else { return Ok(0) };
-        let values = values.into_iter().map(ToSqlOutput::Borrowed);
-        match insert.execute(params_from_iter(values)) {
-            Ok(rows) => Ok(rows as u64),
-            // A damaged value: its table would not have it.
-            Err(error) if is_refused(&error) => Ok(0),
-            Err(error) => Err(error).context(what),
-        }
+        copy_row(&mut insert, row, first..first + number).context(what)
     };
     copy_by_numbers(old, table, columns, &mut put)
+}
+
+/// Copies the columns of a row; returns how many rows were written. A row with a damaged value is left out.
+fn copy_row(
+    insert: &mut rusqlite::Statement<'_>,
+    row: &rusqlite::Row<'_>,
+    columns: Range<usize>,
+) -> rusqlite::Result<u64> {
+    let values: rusqlite::Result<Vec<ValueRef<'_>>> = columns.map(|at| row.get_ref(at)).collect();
+    let Ok(values) = values else { return Ok(0) };
+    let values = values.into_iter().map(ToSqlOutput::Borrowed);
+    match insert.execute(params_from_iter(values)) {
+        Ok(rows) => Ok(rows as u64),
+        Err(error) if is_refused(&error) => Ok(0),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns whether a table does not take a row because of its values.

@@ -311,22 +311,23 @@ impl Place {
         if named.iter().any(|path| self.is_root(path)) {
             return Ok(Vec::new());
         }
-        let path_of = |path: &PathBuf| {
-            self.path_of(path).ok_or_else(|| {
-                let shown = |path: &Path| path.to_string_lossy().escape_debug().to_string();
-                Error::failed(format!(
-                    "`{}` is not captured in the workspace `{}`",
-                    shown(&if path.is_absolute() {
-                        normal(path)
-                    } else {
-                        path.clone()
-                    }),
-                    shown(&self.root)
-                ))
-                .hint("`--workspace DIR` asks about another workspace")
-            })
-        };
-        named.iter().map(path_of).collect()
+        named.iter().map(|path| self.path_asked_for(path)).collect()
+    }
+
+    fn path_asked_for(&self, named: &Path) -> Result<WorkspacePath> {
+        self.path_of(named).ok_or_else(|| {
+            let shown = |path: &Path| path.to_string_lossy().escape_debug().to_string();
+            let path = match named.is_absolute() {
+                true => normal(named),
+                false => named.to_owned(),
+            };
+            Error::failed(format!(
+                "`{}` is not captured in the workspace `{}`",
+                shown(&path),
+                shown(&self.root)
+            ))
+            .hint("`--workspace DIR` asks about another workspace")
+        })
     }
 
     /// Returns the path below the workspace that a tool or a user named, if it is below it.

@@ -1,5 +1,7 @@
 //! Cline: one of our scripts for each event, named after it, in Cline's folder of hooks.
 
+use std::path::Path;
+
 use ckpt_store::error::Result;
 
 use crate::agents::settings::command;
@@ -46,19 +48,18 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
         SettingsScope::User => place.home.join("Documents").join("Cline").join("Hooks"),
         SettingsScope::Project => place.project.join(".clinerules").join("hooks"),
     };
-    let file = |event| {
-        let line = command::guarded(place.binary, "cline", event)?;
-        let text = format!("#!/bin/sh\n# Written by `ckpt-hook install cline`.\n{line}\n");
-        let content = Box::new(OwnFile::of_hook(
-            "cline",
-            command::text(place.binary)?,
-            text,
-        ));
-        Ok(SettingsFile {
-            path: directory.join(event),
-            mode: 0o755,
-            content,
-        })
-    };
+    let file = |event| hook_file(&directory, event, place);
     EVENTS.into_iter().map(file).collect()
+}
+
+/// Returns the script that Cline runs at an event.
+fn hook_file(directory: &Path, event: &str, place: &SettingsPlace<'_>) -> Result<SettingsFile> {
+    let line = command::guarded(place.binary, "cline", event)?;
+    let text = format!("#!/bin/sh\n# Written by `ckpt-hook install cline`.\n{line}\n");
+    let content = OwnFile::of_hook("cline", command::text(place.binary)?, text);
+    Ok(SettingsFile {
+        path: directory.join(event),
+        mode: 0o755,
+        content: Box::new(content),
+    })
 }

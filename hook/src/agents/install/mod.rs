@@ -78,22 +78,24 @@ pub fn look_around(place: &SettingsPlace<'_>) -> Vec<(&'static str, AgentPresenc
 pub fn projects(place: &SettingsPlace<'_>) -> BTreeSet<PathBuf> {
     let memory = Memory::read(place.memory);
     let project_of = |file: &Path| {
-        let is_its_project = |directory: &&Path| {
-            let place = SettingsPlace {
-                project: directory,
-                ..*place
-            };
-            let files = TARGETS
-                .iter()
-                .filter_map(|target| (target.files)(SettingsScope::Project, &place).ok());
-            files.flatten().any(|settings| settings.path == file)
-        };
-        file.ancestors()
-            .skip(1)
-            .find(is_its_project)
+        let mut above = file.ancestors().skip(1);
+        above
+            .find(|directory| is_project_file(file, directory, place))
             .map(Path::to_owned)
     };
     memory.files().filter_map(project_of).collect()
+}
+
+/// Returns whether a file holds the settings of an agent for the project in a directory.
+fn is_project_file(file: &Path, directory: &Path, place: &SettingsPlace<'_>) -> bool {
+    let place = SettingsPlace {
+        project: directory,
+        ..*place
+    };
+    let files = TARGETS
+        .iter()
+        .filter_map(|target| (target.files)(SettingsScope::Project, &place).ok());
+    files.flatten().any(|settings| settings.path == file)
 }
 
 /// Returns every agent whose payloads are understood, and whether its settings call the hook.

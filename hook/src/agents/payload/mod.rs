@@ -124,30 +124,23 @@ pub fn parse(
     translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, PayloadError>,
 ) -> Parsed {
     let text = String::from_utf8_lossy(payload);
-    let (object, whole) = Object::read(&text);
-    if whole {
-        return translated(
-            &Payload {
-                agent,
-                event,
-                object: &object,
-                context,
-            },
-            translate,
-        );
-    }
-    let text = json::repaired(&text);
-    let (object, whole) = Object::read(&text);
-    let mut parsed = translated(
-        &Payload {
+    let read = |object: &Object<'_>| {
+        let payload = Payload {
             agent,
             event,
-            object: &object,
+            object,
             context,
-        },
-        translate,
-    );
-    if !whole {
+        };
+        translated(&payload, translate)
+    };
+    let (object, is_whole) = Object::read(&text);
+    if is_whole {
+        return read(&object);
+    }
+    let text = json::repaired(&text);
+    let (object, is_whole) = Object::read(&text);
+    let mut parsed = read(&object);
+    if !is_whole {
         parsed.problems.insert(0, breakage(agent, payload));
     }
     parsed

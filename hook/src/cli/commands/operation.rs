@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use ckpt_schema::report::OperationReport;
 use ckpt_store::model::request::{Force, OnConflict, Unclear};
 use ckpt_store::query::LogFilter;
-use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
+use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest, Store};
 
 use super::outcome::{finish, watched};
 use super::parts::{self, How};
@@ -72,15 +73,8 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
     let report = watched(invocation, &mut store, |store| {
         store.revert(&directory, &request)
     })?;
-    if let Some(how) = how {
-        return parts::choose(invocation, &mut store, &report, how);
-    }
-    finish(
-        invocation,
-        &mut store,
-        &report,
-        !request.only.is_empty() || request.alone || request.step.is_some(),
-    )
+    let is_part = !request.only.is_empty() || request.alone || request.step.is_some();
+    choose_or_finish(invocation, &mut store, &report, how, is_part)
 }
 
 /// Returns whether nothing is asked for that the browser has no key for.
@@ -120,14 +114,11 @@ pub fn redo(
     let report = watched(invocation, &mut store, |store| {
         store.redo(&directory, &request)
     })?;
-    if arguments.patch {
-        let how = How {
-            dry_run: arguments.planning.dry_run,
-            force,
-        };
-        return parts::choose(invocation, &mut store, &report, how);
-    }
-    finish(invocation, &mut store, &report, false)
+    let how = arguments.patch.then_some(How {
+        dry_run: arguments.planning.dry_run,
+        force,
+    });
+    choose_or_finish(invocation, &mut store, &report, how, false)
 }
 
 /// Puts paths back to a captured state.
@@ -149,14 +140,25 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
     let report = watched(invocation, &mut store, |store| {
         store.restore(&directory, &request)
     })?;
-    if arguments.patch {
-        let how = How {
-            dry_run: arguments.planning.dry_run,
-            force,
-        };
-        return parts::choose(invocation, &mut store, &report, how);
+    let how = arguments.patch.then_some(How {
+        dry_run: arguments.planning.dry_run,
+        force,
+    });
+    choose_or_finish(invocation, &mut store, &report, how, false)
+}
+
+/// With `--patch` (`how`), the report is a plan whose hunks the user chooses now. Otherwise it is the outcome.
+fn choose_or_finish(
+    invocation: &Invocation,
+    store: &mut Store,
+    report: &OperationReport,
+    how: Option<How>,
+    is_part: bool,
+) -> Result<u8, Failure> {
+    match how {
+        Some(how) => parts::choose(invocation, store, report, how),
+        None => finish(invocation, store, report, is_part),
     }
-    finish(invocation, &mut store, &report, false)
 }
 
 /// Paths are relative to the current directory, even if `--workspace` points elsewhere.

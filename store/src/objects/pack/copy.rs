@@ -37,33 +37,29 @@ impl PackFile {
         copied: &mut Copied,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<()> {
-        let index = PackIndex::open(self.open_index()?)?;
-        let layout = index.layout()?;
-        self.with_data(|data| {
-            let source = SourcePack {
-                index: &index,
-                layout: &layout,
-                data,
-            };
-            let mut moved: HashMap<u64, u64> = HashMap::new();
-            for offset in source.with_bases(index.offsets(ids)?) {
-                if !goes_on() {
-                    return Err(Error::failed("there is no time to copy the pack"));
-                }
-                source.copy(offset, to, &mut moved, copied)?;
-            }
-            Ok(())
-        })
+        let chosen = |source: &SourcePack<'_>, wanted| source.with_bases(wanted);
+        self.copy_chosen(ids, &chosen, to, copied, goes_on)
     }
-}
 
-impl PackFile {
     /// The same for those that should stay as they stand: deltas whose bases are all among the ids, these bases, and whole
     /// objects of more than `large` bytes.
     pub(crate) fn copy_settled(
         &self,
         ids: &[ObjectId],
         large: u64,
+        to: &mut PackWriter,
+        copied: &mut Copied,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let chosen = |source: &SourcePack<'_>, wanted| source.settled(wanted, large);
+        self.copy_chosen(ids, &chosen, to, copied, goes_on)
+    }
+
+    /// Copies the entries that `chosen` picks for these ids, in the order of the pack: a base before its deltas.
+    fn copy_chosen(
+        &self,
+        ids: &[ObjectId],
+        chosen: &EntryChoice<'_>,
         to: &mut PackWriter,
         copied: &mut Copied,
         goes_on: &dyn Fn() -> bool,
@@ -77,7 +73,7 @@ impl PackFile {
                 data,
             };
             let mut moved: HashMap<u64, u64> = HashMap::new();
-            for offset in source.settled(index.offsets(ids)?, large) {
+            for offset in chosen(&source, index.offsets(ids)?) {
                 if !goes_on() {
                     return Err(Error::failed("there is no time to copy the pack"));
                 }
@@ -109,6 +105,9 @@ impl PackFile {
             .collect()
     }
 }
+
+/// Picks the offsets of the entries to copy, given those of the objects that are asked for.
+type EntryChoice<'c> = dyn Fn(&SourcePack<'_>, Vec<(ObjectId, u64)>) -> BTreeSet<u64> + 'c;
 
 /// A pack that entries are taken from.
 struct SourcePack<'a> {
