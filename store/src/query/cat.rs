@@ -17,9 +17,9 @@ use crate::timeline::{self, Place};
 /// A file in a captured state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedFile {
-    /// What it is; without the content, which is in `bytes`.
+    /// The report, without the content: that is in `bytes`.
     pub report: CatReport,
-    /// Its bytes; of a link, its target.
+    /// Its bytes, or the target of a link.
     pub bytes: Vec<u8>,
 }
 
@@ -35,7 +35,8 @@ impl CapturedFile {
     }
 }
 
-/// Reads a path in the state that an id means to `restore`: a snapshot; just before a message, a step or an operation.
+/// Reads a path in the state that `restore` takes an id for: a snapshot, or the state just before a message, step or
+/// operation.
 pub(crate) fn cat(store: &Store, cwd: &Path, id: &str, named: &Path) -> Result<CapturedFile> {
     let place = Place::known(store, cwd)?;
     let path = one_path(&place, named)?;
@@ -85,7 +86,7 @@ fn directory(path: &WorkspacePath) -> Error {
     .hint("give one of its files; `ckpt-hook restore ID PATH` puts a whole directory back")
 }
 
-/// A path that the snapshot could not hold is not one that was not there.
+/// Says why a path is missing. A path that the snapshot could not hold is different from one that did not exist.
 fn missing(store: &Store, snapshot_id: i64, path: &WorkspacePath) -> Result<Error> {
     let gaps = sessions::gaps_of(store.database.connection(), snapshot_id)?;
     let name = path.to_text();

@@ -1,4 +1,4 @@
-//! Chooses the messages and operations of a list by what rows alone cannot say: prompts, paths, and changed bytes.
+//! Chooses the messages and operations of a list by what needs more than a column: prompts, paths, and changed bytes.
 
 use std::collections::BTreeSet;
 
@@ -116,8 +116,8 @@ fn with_path(
     Ok(ids.into_iter().collect())
 }
 
-/// Returns the messages that may have changed something at or below one of the paths, by the index of paths; `None` where it does not
-/// say which: no path is asked for, or one is no text.
+/// Returns the messages that may have changed something at or below one of the paths, by the index of paths. `None` if
+/// the index cannot answer: no path is asked for, or one is not UTF-8.
 fn at_paths(
     connection: &Connection,
     workspace_id: i64,
@@ -126,7 +126,7 @@ fn at_paths(
     if only.is_empty() || only.iter().any(|path| path.raw().is_some()) {
         return Ok(None);
     }
-    // `0` is what follows `/`.
+    // `0` is the character after `/`, so this range is all that is below the path.
     let sql = "SELECT DISTINCT steps.message_id FROM changes JOIN steps ON steps.id = changes.step_id
                 WHERE changes.workspace_id = ?1 AND changes.path = ?2
                UNION
@@ -167,7 +167,7 @@ pub(super) fn changes_of_message(connection: &Connection, id: &str) -> Result<Ve
     Ok(changes)
 }
 
-/// What only went from one path to another added no text and removed none.
+/// Removes pure renames: they neither added nor removed text.
 pub(super) fn leave_moves_out(changes: &mut Vec<Change>) {
     let blob = |state: State| state.and_then(|entry| entry.blob);
     let gone: BTreeSet<_> = changes
@@ -188,12 +188,12 @@ pub(super) fn leave_moves_out(changes: &mut Vec<Change>) {
     changes.retain(|change| !is_move(change));
 }
 
-/// Returns whether a text stands in one side of a change more often than in the other.
+/// Returns whether a text occurs more often on one side of a change than on the other.
 fn differs_in(snapshots: &Snapshots, change: &Change, text: &str) -> bool {
     differs(snapshots, change, |bytes| count(bytes, text.as_bytes()))
 }
 
-/// Like [`differs_in`], whatever the case of ASCII letters; `text` has none that is large.
+/// Like [`differs_in`], but ignores the case of ASCII letters. `text` is in lower case.
 pub(super) fn differs_whatever_the_case(
     snapshots: &Snapshots,
     change: &Change,
@@ -234,7 +234,7 @@ pub(super) fn sql_limit(limit: Option<usize>) -> i64 {
         .unwrap_or(-1)
 }
 
-/// Leaves the operations that a filter asks for: those of a workspace, if they are, and of a session, by our id.
+/// Keeps the operations that a filter asks for, in a workspace and a session (by our id) if they are given.
 pub(super) fn operations(
     connection: &Connection,
     place: Option<&Place>,

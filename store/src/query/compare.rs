@@ -1,6 +1,6 @@
-//! One path that differs, as reports give it: lines, and whether a side is binary. Bytes come from the snapshots.
+//! Reports on one path that differs: the counts of lines, and whether a side is binary. Bytes come from the snapshots.
 //!
-//! Bytes that are missing, damaged or too large leave the counts empty: that a file differs is worth saying without them.
+//! If bytes are missing, damaged or too large, the counts stay empty. It is still worth saying that the file differs.
 
 use ckpt_schema::report::ChangeReport;
 
@@ -20,7 +20,7 @@ pub(super) fn report(snapshots: &Snapshots, change: &Change) -> ChangeReport {
     with_lines(change, &[old, new], lines)
 }
 
-/// Returns a recorded change, with the counts of the time when it was recorded.
+/// Returns a recorded change, with the counts that were recorded with it.
 pub(super) fn report_row(snapshots: &Snapshots, row: &ChangeRow) -> ChangeReport {
     let attribution = Some(row.attribution.name().to_owned());
     let reason = row.reason.clone();
@@ -65,7 +65,7 @@ fn with_lines(
     }
 }
 
-/// What is not there, and a directory, have no bytes; of a gap they are not known.
+/// Returns the bytes of a state. An absent path and a directory have none; those of a gap are unknown.
 fn bytes(snapshots: &Snapshots, state: State) -> Option<Vec<u8>> {
     match state {
         None => Some(Vec::new()),

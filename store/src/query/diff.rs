@@ -1,4 +1,4 @@
-//! `diff` and `blob`: what two states differ in, and the bytes behind it.
+//! `diff` and `blob`: how two states differ, and the bytes behind that.
 
 use std::path::Path;
 
@@ -18,15 +18,15 @@ use crate::timeline::{self, Place};
 /// The name of the workspace as it is now.
 const CURRENT: &str = "current";
 
-/// A state that a diff can have on a side.
+/// A state on one side of a diff.
 enum Endpoint {
-    /// The workspace as it is now; it is captured when everything else is known.
+    /// The workspace as it is now. It is captured last, when all else is known.
     Current,
     /// A state that was captured.
     Captured(CapturedState),
 }
 
-/// What a snapshot holds, and what it could not hold.
+/// What a snapshot holds, and its gaps.
 #[derive(Clone)]
 pub(super) struct CapturedState {
     pub(super) snapshot: Snapshot,
@@ -35,7 +35,7 @@ pub(super) struct CapturedState {
 
 /// What a request asks for.
 enum DiffQuery {
-    /// What one step changed, as it was recorded.
+    /// What one step changed, as recorded.
     Patch {
         from: Snapshot,
         to: Snapshot,
@@ -135,7 +135,8 @@ fn document(
     }
 }
 
-/// The trees alone would call what an ignore rule or a gap hides deleted.
+/// Returns the changes between two captured states. The trees alone would report what an ignore rule or a gap hides as
+/// deleted.
 fn patched(
     snapshots: &Snapshots,
     root: &Path,
@@ -182,7 +183,7 @@ pub(super) fn before(
     }
 }
 
-/// Reads all rows that a request is about.
+/// Reads all rows that a request needs.
 fn question(
     connection: &Connection,
     workspace_id: i64,
@@ -216,7 +217,7 @@ fn question(
     Ok((names, DiffQuery::Difference { from, to }))
 }
 
-/// A step that is still open is compared with what is there now.
+/// Returns what a step changed. An open step is compared with the workspace as it is now.
 fn patch(connection: &Connection, step: &StepRow) -> Result<DiffQuery> {
     let from = step_snapshot(connection, step, DiffSide::Left)?;
     if step.finish_snapshot_id.is_none() && step.unprotected.is_none() {
@@ -293,7 +294,7 @@ fn no_snapshot(kind: &str, id: &str, reason: Option<&str>) -> Error {
         .hint("`ckpt-hook log` lists the others")
 }
 
-/// Captures the workspace where a side asks for it: once, and without a row.
+/// Captures the workspace if a side asks for it: once, and without a row.
 fn capture(
     store: &mut Store,
     place: &Place,

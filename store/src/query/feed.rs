@@ -1,4 +1,4 @@
-//! `watch` and `serve`: what happened since a place in the order of everything, whichever process did it.
+//! `watch` and `serve`: what happened since a place in the feed, by whichever process.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,14 +16,14 @@ use crate::timeline::Place;
 /// How many rows of the feed are read at a time, so that a client that was away for months costs no more memory.
 const AT_A_TIME: i64 = 500;
 
-/// What happened, and from where to go on.
+/// What happened, and where to go on from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Feed {
-    /// The place in the order up to which it was read: `since` of the next question.
+    /// The last place that was read: `since` of the next question.
     pub seq: i64,
     /// Oldest first.
     pub notifications: Vec<Notification>,
-    /// Whether there is more to read at once.
+    /// Whether more can be read right away.
     pub has_more: bool,
 }
 
@@ -35,7 +35,7 @@ struct FeedRow {
     workspace: Option<String>,
 }
 
-/// Returns the newest place in the order of everything that happened; 0 in an empty store.
+/// Returns the newest place in the feed; 0 in an empty store.
 pub(crate) fn newest(store: &Store) -> Result<i64> {
     store
         .database
@@ -44,9 +44,9 @@ pub(crate) fn newest(store: &Store) -> Result<i64> {
         .context(|| "cannot read the session store")
 }
 
-/// Returns what happened after a place in the order, in the workspace that holds a directory, or everywhere.
+/// Returns what happened after a place in the feed, in the workspace that holds a directory, or everywhere.
 ///
-/// A place that lies after the newest one is of another store: the answer is a reset.
+/// A place after the newest one belongs to another store: the answer is a reset.
 pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed> {
     let connection = store.database.connection();
     let newest = newest(store)?;
@@ -102,7 +102,7 @@ pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed
     })
 }
 
-/// Returns the notification of a row of the feed, or `None` if its subject was removed since.
+/// Returns the notification for a row of the feed, or `None` if its subject was removed since.
 fn notification(connection: &Connection, entry: FeedRow) -> Result<Option<Notification>> {
     let FeedRow {
         seq,
@@ -155,23 +155,24 @@ fn step(connection: &Connection, id: &str) -> Result<Option<StepSummary>> {
     let sql = "SELECT steps.*, (SELECT count(DISTINCT ifnull(path_raw, path)) FROM changes
                                  WHERE step_id = steps.id AND attribution <> 'unclear') AS files
                  FROM steps WHERE id = ?1";
-    let read = |row: &Row<'_>| {
-        Ok(StepSummary {
-            id: row.get("id")?,
-            session: row.get("session_id")?,
-            message: row.get("message_id")?,
-            open: word::<StepState>(row, WordTable::Steps, "state")? == StepState::Open,
-            recovered: row.get("recovered")?,
-            unprotected: row.get("unprotected")?,
-            started: row.get("started_at")?,
-            finished: row.get("finished_at")?,
-            files: count(row, "files")?,
-        })
-    };
     connection
-        .query_row(sql, [id], read)
+        .query_row(sql, [id], read_step)
         .optional()
         .context(|| "cannot read a step")
+}
+
+fn read_step(row: &Row<'_>) -> rusqlite::Result<StepSummary> {
+    Ok(StepSummary {
+        id: row.get("id")?,
+        session: row.get("session_id")?,
+        message: row.get("message_id")?,
+        open: word::<StepState>(row, WordTable::Steps, "state")? == StepState::Open,
+        recovered: row.get("recovered")?,
+        unprotected: row.get("unprotected")?,
+        started: row.get("started_at")?,
+        finished: row.get("finished_at")?,
+        files: count(row, "files")?,
+    })
 }
 
 /// Returns the gaps of the snapshot at a step's end, or `None` if the step or its snapshot is gone.

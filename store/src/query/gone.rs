@@ -1,4 +1,4 @@
-//! Files that are gone: what anything that was ever captured had, and the workspace has not, with whose change took it.
+//! Files that are gone: what any snapshot held and the workspace lacks, with whose change removed it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{self, Place};
 
-/// A file that is gone, as it was last.
+/// A file that is gone, in its last state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GoneFile {
     pub path: WorkspacePath,
@@ -23,8 +23,8 @@ pub(crate) struct GoneFile {
     pub report: GoneReport,
 }
 
-/// Returns the deleted files of a workspace, newest deletion first: those at or below a named path, or else those with
-/// that name anywhere.
+/// Returns the deleted files of a workspace, newest deletion first: those at or below a named path or, failing that,
+/// those with that name anywhere.
 pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Vec<GoneFile>> {
     let only = place.paths_asked_for(named)?;
     let mut all = all(store, place)?;
@@ -35,7 +35,7 @@ pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Ve
         all.retain(|gone| gone.path.is_at_or_below(&only));
         return Ok(all);
     }
-    // Where a file was is easily forgotten, its name is not.
+    // People forget where a file was sooner than what it was called.
     let names: BTreeSet<&[u8]> = only.iter().map(WorkspacePath::name).collect();
     all.retain(|gone| names.contains(gone.path.name()));
     Ok(all)
@@ -45,7 +45,7 @@ pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Ve
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Went {
     At(Milliseconds),
-    /// After the newest snapshot, so that no one saw when.
+    /// After the newest snapshot, so nobody saw when.
     SinceLastSnapshot,
 }
 
@@ -54,7 +54,7 @@ impl GoneFile {
         self.report.time.map_or(Went::SinceLastSnapshot, Went::At)
     }
 
-    /// Bytes that `gc` or `forget` took out of the store are not stored, whatever the rows say.
+    /// Marks the files whose bytes `gc` or `forget` removed as not stored, whatever the rows say.
     fn without_pruned(&mut self, snapshots: &Snapshots) {
         let blob = self.state.and_then(|entry| entry.blob);
         if blob.is_some_and(|blob| snapshots.blob_size(blob).is_err()) {
@@ -106,7 +106,7 @@ fn all(store: &Store, place: &Place) -> Result<Vec<GoneFile>> {
     Ok(all)
 }
 
-/// The files of the newest snapshot. Those that still exist are removed later.
+/// Returns the files of the newest snapshot. The caller drops those that still exist.
 fn last_seen(store: &Store, place: &Place) -> Result<Vec<(WorkspacePath, State)>> {
     let Some(id) = place.row.last_snapshot_id else {
         return Ok(Vec::new());

@@ -34,7 +34,7 @@ pub(crate) fn timeline(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<
     })
 }
 
-/// What belongs to nobody has no agent, no session and no prompt.
+/// Returns whether a filter asks for nothing that a change from outside lacks: an agent, a session or a prompt.
 fn is_about_everybody(filter: &LogFilter) -> bool {
     filter.session.is_none()
         && filter.agent.is_none()
@@ -58,7 +58,8 @@ fn outside(
     workspace_id: i64,
     filter: &LogFilter,
 ) -> Result<Vec<TimelineEntry>> {
-    // `+`: the few changes without a step have an index; by workspace, all changes would be read.
+    // The unary `+` keeps SQLite from using the index by workspace, which reads all changes. The few without a step
+    // have an index of their own.
     let sql = "
         SELECT max(changes.happened_at) AS time, \"from\".tree AS from_tree, \"to\".tree AS to_tree,
                count(DISTINCT ifnull(changes.path_raw, changes.path)) AS files,
@@ -97,21 +98,22 @@ pub(crate) fn snapshots(store: &Store, cwd: &Path, filter: &LogFilter) -> Result
     let snapshots = match Place::find(store, cwd)? {
         Some(place) => {
             let parameters = params![place.row.id, filter.since, filter.until, limit];
-            let read = |row: &rusqlite::Row<'_>| {
-                Ok(SnapshotEntry {
-                    snapshot: row.get("tree")?,
-                    time: row.get("taken_at")?,
-                    label: row.get("label")?,
-                    gaps: count(row, "gaps")?,
-                    message: row.get("message")?,
-                })
-            };
-            all(store.database.connection(), sql, parameters, read)?
+            all(store.database.connection(), sql, parameters, read_snapshot)?
         }
         None => Vec::new(),
     };
     Ok(SnapshotsReport {
         version: VERSION,
         snapshots,
+    })
+}
+
+fn read_snapshot(row: &rusqlite::Row<'_>) -> rusqlite::Result<SnapshotEntry> {
+    Ok(SnapshotEntry {
+        snapshot: row.get("tree")?,
+        time: row.get("taken_at")?,
+        label: row.get("label")?,
+        gaps: count(row, "gaps")?,
+        message: row.get("message")?,
     })
 }

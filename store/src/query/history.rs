@@ -26,7 +26,7 @@ pub(super) struct Messages<'a> {
     pub session_id: Option<&'a str>,
     pub message_id: Option<&'a str>,
     pub limit: Option<usize>,
-    /// Only those after this place in the order.
+    /// Only those with a higher `seq`.
     pub after: Option<i64>,
     pub since: Option<Milliseconds>,
     pub until: Option<Milliseconds>,
@@ -38,8 +38,8 @@ pub(super) struct Messages<'a> {
 }
 
 impl Messages<'_> {
-    /// Returns what chooses them, and the values of its parameters. A condition that is not asked for would keep SQLite from using an
-    /// index for another.
+    /// Returns the SQL condition, and the values of its parameters. It contains only what is asked for: a condition
+    /// such as `?1 IS NULL OR …` would keep SQLite from using an index.
     pub(super) fn conditions(&self) -> (String, Vec<(&'static str, &dyn ToSql)>) {
         fn value<T: ToSql>(value: &Option<T>) -> Option<&dyn ToSql> {
             value.as_ref().map(|value| value as _)
@@ -127,7 +127,7 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
     })
 }
 
-/// A sub-agent's messages are its root's.
+/// Returns the session at the root of the one that an id means: a sub-agent's messages are its root's.
 fn root(connection: &Connection, workspace_id: Option<i64>, id: &str) -> Result<String> {
     let session = match workspace_id {
         Some(workspace_id) => ids::session(connection, workspace_id, id)?,
@@ -169,7 +169,7 @@ pub(crate) fn operations(
     })
 }
 
-/// Lists the sessions of a workspace, or of all, those heard of last first.
+/// Lists the sessions of a workspace, or of all, the most recently active first.
 pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsReport> {
     let place = cwd.map(|cwd| Place::find(store, cwd)).transpose()?;
     let sessions = match place {
@@ -185,8 +185,8 @@ pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsRepo
 
 /// Reads messages with what their steps did, newest first.
 ///
-/// The messages are chosen first, so that a limit spares the work for all others. A step of a sub-agent names the message of
-/// its root, so it counts there.
+/// The messages are chosen first, so that a limit saves the work for all others. A sub-agent's step names the message
+/// of its root, and counts there.
 pub(super) fn messages(
     connection: &Connection,
     chosen: Messages<'_>,
@@ -214,7 +214,7 @@ pub(super) fn messages(
         report.revertable = reason.is_none();
         report.not_revertable = reason.map(str::to_owned);
         report.labels = labels.remove(&report.id).unwrap_or_default();
-        // A part that was taken back before the next message is not undone.
+        // A revert of one message that was itself undone before the next message does not count.
         report.undone_alone = (undone.contains(&report.id) && !totals.has_live_changes)
             || pending.contains(&report.id);
         report.steps = totals.steps;
@@ -227,13 +227,13 @@ pub(super) fn messages(
     Ok(rows.into_iter().map(|row| row.report).collect())
 }
 
-/// A row of `messages`, before what its steps did is known.
+/// A row of `messages`, before the totals of its steps are added.
 struct ReadMessage {
     report: MessageReport,
     is_pruned: bool,
 }
 
-/// Returns the labels of messages, oldest first: a person gives few.
+/// Returns the labels of messages, oldest first. There are few: people write them by hand.
 fn labels(connection: &Connection) -> Result<HashMap<String, Vec<String>>> {
     let sql = "SELECT message_id, text FROM labels WHERE message_id IS NOT NULL ORDER BY id";
     let rows: Vec<(String, String)> =
@@ -245,7 +245,7 @@ fn labels(connection: &Connection) -> Result<HashMap<String, Vec<String>>> {
     Ok(labels)
 }
 
-/// Returns the messages that were undone alone, which nothing takes back.
+/// Returns the messages that were undone alone and can no longer be redone.
 fn undone_alone_for_good(connection: &Connection) -> Result<HashSet<String>> {
     let sql = "SELECT part_message_id FROM operations
                 WHERE alone = 1 AND permanent = 1 AND part_message_id IS NOT NULL";
@@ -254,7 +254,7 @@ fn undone_alone_for_good(connection: &Connection) -> Result<HashSet<String>> {
         .collect())
 }
 
-/// Returns the messages that pending reverts undo alone, of all sessions: there are few at a time, if any.
+/// Returns the messages of all sessions that pending reverts undo alone. There are few at a time, if any.
 fn pending_alone(connection: &Connection) -> Result<BTreeSet<String>> {
     let sql = "SELECT DISTINCT sessions.id, revert_base_id FROM sessions JOIN operations ON session_id = sessions.id
                 WHERE revert_base_id IS NOT NULL AND operations.alone = 1 AND base_snapshot_id = revert_base_id";
@@ -267,7 +267,7 @@ fn pending_alone(connection: &Connection) -> Result<BTreeSet<String>> {
     Ok(pending)
 }
 
-/// Columns have numbers here, in the order of the statement: a name is searched for anew in each row.
+/// Reads columns by number, in the order of the statement: a lookup by name would search anew in each row.
 fn read_message(row: &Row<'_>) -> rusqlite::Result<ReadMessage> {
     Ok(ReadMessage {
         is_pruned: row.get(11)?,
@@ -298,7 +298,7 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<ReadMessage> {
 }
 
 /// Returns why `revert --message` refuses a message, or `None` if it does not. Changes of a discarded message that
-/// could not be undone are still the agent's, and can be reverted.
+/// could not be undone are still the agent's, so they can be reverted.
 fn why_not_revertable(
     state: MessageState,
     has_live_changes: bool,
@@ -353,7 +353,7 @@ pub(super) fn read_sessions(
     })
 }
 
-/// Reads the operations that have a value in a column, or all of them for `None`, newest first.
+/// Reads the operations with a value in a column, or all for `None`, newest first.
 pub(super) fn read_operations(
     connection: &Connection,
     column: &'static str,

@@ -10,8 +10,8 @@ use crate::sessions::{self, LabelRow, Labelled};
 use crate::store::Store;
 use crate::timeline::Place;
 
-/// Lists the labels of the workspace that holds a directory, newest first: those of which the text, or the prompt of the message,
-/// has `pattern` in it, whatever the case.
+/// Lists the labels of the workspace that holds a directory, newest first: those whose text, or whose message's prompt,
+/// contains `pattern`, in any case.
 pub(crate) fn labels(store: &Store, cwd: &Path, pattern: Option<&str>) -> Result<LabelsReport> {
     let connection = store.database.connection();
     let rows = match Place::find(store, cwd)? {
@@ -44,7 +44,7 @@ pub(crate) fn label(store: &Store, action: LabelAction, row: &LabelRow) -> Resul
     })
 }
 
-/// Returns a label for a report, or `None` if the thing it names was just removed.
+/// Returns a label for a report, or `None` if what it names was just removed.
 fn entry(connection: &Connection, row: &LabelRow) -> Result<Option<LabelEntry>> {
     let of = match &row.on {
         Labelled::Message(id) => {

@@ -1,7 +1,7 @@
-//! Answers to questions: rows and trees become reports. Nothing here changes the workspace, or a row.
+//! Answers questions: turns rows and trees into reports. Nothing here changes the workspace or a row.
 //!
-//! A question's rows are read whole before anything slow is done with them: a statement that stays open holds back the
-//! checkpoints of every other process.
+//! A question reads all its rows before it does anything slow with them: an open statement holds back the checkpoints
+//! of every other process.
 
 mod blame;
 mod cat;
@@ -51,13 +51,13 @@ pub(crate) use status::status;
 /// The filter of `log`.
 #[derive(Clone, Debug, Default)]
 pub struct LogFilter {
-    /// Only those of this session, by any id.
+    /// Only those of this session, given by any of its ids.
     pub session: Option<String>,
     /// The maximum number.
     pub limit: Option<usize>,
-    /// Those of every workspace, not only of the one that holds the current directory.
+    /// Those of every workspace, not only the one that holds the current directory.
     pub everywhere: bool,
-    /// Only those after this place in the order of all messages, their `seq`.
+    /// Only those with a higher `seq`, the order of all messages.
     pub after: Option<i64>,
     /// Only those from this time on.
     pub since: Option<Milliseconds>,
@@ -67,13 +67,13 @@ pub struct LogFilter {
     pub agent: Option<String>,
     /// Only those in this state.
     pub state: Option<MessageState>,
-    /// Only those whose prompt has this in it, whatever the case.
+    /// Only those whose prompt contains this, in any case.
     pub grep: Option<String>,
-    /// Only those whose prompt, or the path of a file that they changed, has this in it, whatever the case.
+    /// Only those whose prompt, or the path of a file that they changed, contains this, in any case.
     pub search: Option<String>,
-    /// Messages with these ids as well, although `search` finds nothing in their prompts and paths.
+    /// Also messages with these ids, even if `search` finds nothing in their prompts and paths.
     pub found: BTreeSet<String>,
-    /// Only those that changed how often this stands in a file, as `git log -S` asks.
+    /// Only those that changed how often this occurs in a file, like `git log -S`.
     pub text: Option<String>,
     /// Only those that changed something at or below these, relative to the current directory.
     pub paths: Vec<PathBuf>,
@@ -81,8 +81,8 @@ pub struct LogFilter {
 
 /// The states that `diff` compares.
 ///
-/// A message is the state just before it, an operation the state before it. A step alone is what it changed; beside
-/// another state it is its start on the left and its finish on the right.
+/// A message or an operation stands for the state just before it. A step alone stands for what it changed; compared
+/// with another state, it is its start on the left and its finish on the right.
 #[derive(Clone, Debug, Default)]
 pub struct DiffRequest {
     /// The left side; by default that of the newest message.

@@ -1,4 +1,4 @@
-//! What several steps did in all: rows that follow on each other become one. Pure.
+//! What several steps did in total: rows that continue each other become one. Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use crate::model::attribution::Attribution;
 use crate::model::path::WorkspacePath;
 use crate::sessions::ChangeRow;
 
-/// Returns the changes of some steps in all, by path.
+/// Returns the total changes of some steps, by path.
 ///
-/// Where somebody else changed a path between two of the steps, the rows before and after that stay apart: what came in between
-/// is not theirs. What was made and taken away again is no change.
+/// If somebody else changed a path between two of the steps, the rows before and after stay separate: what came in
+/// between is not theirs. A file that was created and removed again is no change.
 pub(super) fn in_all(mut rows: Vec<ChangeRow>) -> Vec<ChangeRow> {
     rows.sort_by_key(|row| row.id);
     let mut by_path: BTreeMap<WorkspacePath, Vec<ChangeRow>> = BTreeMap::new();
@@ -26,7 +26,7 @@ pub(super) fn in_all(mut rows: Vec<ChangeRow>) -> Vec<ChangeRow> {
         .collect()
 }
 
-/// The lines of both are not those of the whole, and it is as sure whose it is as the less sure of the two.
+/// Joins two rows. The counts of lines do not add up, so they go; the attribution is the less certain of the two.
 fn join(first: &mut ChangeRow, next: ChangeRow) {
     if doubt(next.attribution) > doubt(first.attribution) {
         first.attribution = next.attribution;

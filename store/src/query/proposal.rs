@@ -1,4 +1,4 @@
-//! What a plan would do to each file: what is there now, and what would be.
+//! What a plan would do to each file: its state now, and the state it would get.
 
 use std::path::PathBuf;
 
@@ -17,24 +17,24 @@ use crate::timeline::Place;
 pub struct Proposal {
     /// The directory of the workspace.
     pub workspace: PathBuf,
-    /// The files to which something would be done, by path.
+    /// The files that it would change, by path.
     pub files: Vec<Proposed>,
 }
 
 /// What a plan would do to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposed {
-    /// Where in the workspace.
+    /// The path in the workspace.
     pub path: WorkspacePath,
-    /// What is there now.
+    /// The state now.
     pub now: State,
-    /// What would be there.
+    /// The state that it would get.
     pub then: State,
     /// The difference. The store holds the bytes of both sides, merged ones included.
     pub change: ChangeReport,
 }
 
-/// Plans again what a token asks for, and returns what that would do to each file.
+/// Makes the plan that a token asks for again, and returns what it would do to each file.
 pub(crate) fn proposal(store: &mut Store, token: &str) -> Result<Proposal> {
     let (workspace, plan) = revert::planned(store, token)?;
     let snapshots = Place::known(store, &workspace)?.snapshots()?;

@@ -1,4 +1,5 @@
-//! Which deleted file became which added one, as `git diff -M` tells it: the same bytes first, then half of them.
+//! Pairs deleted files with the added ones that they became, like `git diff -M`: equal bytes first, then at least half
+//! of them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,16 +10,16 @@ use crate::lines;
 use crate::model::entry::ObjectId;
 use crate::snapshot::Snapshots;
 
-/// From this similarity on, in per cent, a file is the other one under a new name: git's default.
+/// The similarity, in per cent, from which on two files count as a rename: git's default.
 const ENOUGH: u8 = 50;
 
-/// How many pairs of files are compared by content at most; git's `diff.renameLimit` is such a limit.
+/// The most pairs of files that are compared by content, like git's `diff.renameLimit`.
 const MAX_PAIRS: usize = 10_000;
 
-/// Larger files, in bytes, are only renamed where their bytes are the same.
+/// Larger files, in bytes, count as renamed only if their bytes are equal.
 const MAX_SIZE: u64 = 1 << 20;
 
-/// A line longer than this counts as several pieces, as in git's `diffcore-delta.c`.
+/// A longer line is cut into pieces, as in git's `diffcore-delta.c`.
 const PIECE: usize = 64;
 
 /// Notes the renames among the paths of one difference.
@@ -68,7 +69,7 @@ fn lines(snapshots: &Snapshots, old: &ChangeReport, new: &ChangeReport) -> Optio
     lines::count(&read(&old.old_blob)?, &read(&new.new_blob)?)
 }
 
-/// Returns the positions of added or deleted files with content. Any two empty files would be equal.
+/// Returns the positions of added or deleted files with content. Empty files are left out: any two are equal.
 fn places(files: &[ChangeReport], kind: ChangeKind) -> Vec<usize> {
     let is_candidate = |file: &ChangeReport| {
         let blob = side(file, kind).1;
@@ -81,10 +82,10 @@ fn places(files: &[ChangeReport], kind: ChangeKind) -> Vec<usize> {
         .collect()
 }
 
-/// The id of the blob that has no bytes.
+/// The id of the empty blob.
 const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
-/// Returns the mode and the blob of the side that is there.
+/// Returns the mode and the blob of the side that exists.
 fn side(file: &ChangeReport, kind: ChangeKind) -> (Option<&str>, Option<&str>) {
     match kind {
         ChangeKind::Deleted => (file.old_mode.as_deref(), file.old_blob.as_deref()),
@@ -92,12 +93,12 @@ fn side(file: &ChangeReport, kind: ChangeKind) -> (Option<&str>, Option<&str>) {
     }
 }
 
-/// A link is no file: `120000` and `100644` begin differently.
+/// Returns whether a mode is a link's: `120000`, where a file has `100644`.
 fn is_link(mode: Option<&str>) -> bool {
     mode.is_some_and(|mode| mode.starts_with("12"))
 }
 
-/// Takes out those whose bytes are the same; of several, the one that kept its name goes first.
+/// Pairs files with equal bytes. If there are several, one that kept its file name goes first.
 fn same_bytes(
     files: &[ChangeReport],
     gone: &mut Vec<usize>,
@@ -139,7 +140,7 @@ fn name(path: &PathText) -> &str {
     path.path.rsplit('/').next().unwrap_or_default()
 }
 
-/// How many bytes of each piece a content has.
+/// The number of bytes that each piece has in a content, by the piece's hash.
 type Pieces = HashMap<u64, usize>;
 
 fn pieces(bytes: &[u8]) -> Pieces {
@@ -153,7 +154,7 @@ fn pieces(bytes: &[u8]) -> Pieces {
     pieces
 }
 
-/// Returns how much of the larger content is in the other, in per cent.
+/// Returns how much of the larger content the other one has, in per cent.
 fn similarity(old: &Pieces, new: &Pieces) -> u8 {
     let size = |pieces: &Pieces| pieces.values().sum::<usize>();
     let common: usize = old
@@ -164,7 +165,7 @@ fn similarity(old: &Pieces, new: &Pieces) -> u8 {
     u8::try_from(common * 100 / larger).unwrap_or(100)
 }
 
-/// Pairs contents that are alike enough, the most alike first, each once.
+/// Pairs contents that are similar enough, the most similar first, each once.
 fn alike(
     files: &[ChangeReport],
     old: &[(usize, Pieces)],
@@ -189,7 +190,7 @@ fn alike(
     let mut pairs: Vec<(usize, usize, u8)> = Vec::new();
     for (score, _, from, to) in scored {
         if pairs.iter().all(|pair| pair.0 != from && pair.1 != to) {
-            // What is not the same is never called so.
+            // Contents that differ are never reported as 100 % similar.
             pairs.push((from, to, score.min(99)));
         }
     }

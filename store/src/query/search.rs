@@ -1,4 +1,4 @@
-//! A search of what messages changed, in portions: a search while somebody types cannot wait for all of it.
+//! Searches what messages changed, in portions: while somebody types, nobody waits for all of it.
 
 use std::path::Path;
 
@@ -13,16 +13,16 @@ use crate::timeline::Place;
 /// A portion of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Searched {
-    /// The messages that changed how often the text stands in a file.
+    /// The messages that changed how often the text occurs in a file.
     pub found: Vec<String>,
     /// How many messages were looked at.
     pub messages: usize,
-    /// From where to go on, or `None` if that were all.
+    /// Where to go on from, or `None` if there are no more.
     pub next: Option<i64>,
 }
 
-/// Searches `count` messages of the workspace that holds a directory, newest first: those before a place in the order, or the newest.
-/// The case of ASCII letters makes no difference.
+/// Searches `count` messages of the workspace that holds a directory, newest first: those with a lower `seq`, or the
+/// newest. The case of ASCII letters does not matter.
 pub(crate) fn search(
     store: &Store,
     cwd: &Path,

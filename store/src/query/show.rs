@@ -21,7 +21,7 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::Place;
 
-/// Shows whatever an id means in the workspace that holds a directory.
+/// Shows what an id means in the workspace that holds a directory.
 pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
     let place = Place::known(store, cwd)?;
     let connection = store.database.connection();
@@ -52,7 +52,7 @@ pub(crate) fn prompt(store: &Store, cwd: &Path, id: &str) -> Result<Option<Strin
     Ok(ids::message(store.database.connection(), place.row.id, None, id)?.prompt)
 }
 
-/// What was found is not there any more: `forget` or `gc` came in between.
+/// The error if what was found is gone by now: `forget` or `gc` came in between.
 fn gone(id: &str) -> Error {
     Error::unavailable(format!("`{id}` was removed just now"))
 }
@@ -96,7 +96,7 @@ fn show_message(
     })
 }
 
-/// Returns what steps did in all, by path, with renames.
+/// Returns the total changes of steps, by path, with renames.
 fn changes_in_all(snapshots: &Snapshots, rows: Vec<ChangeRow>) -> Vec<ChangeReport> {
     let rows = own::in_all(rows);
     let files = threads::map(&rows, |row| compare::report_row(snapshots, row));
@@ -155,7 +155,7 @@ fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<Sh
     })
 }
 
-/// Returns what an operation did to files, by path: what it planned for them and carried out.
+/// Returns what an operation did to files, by path: what it planned and carried out.
 pub(super) fn changes_of_operation(connection: &Connection, id: &str) -> Result<Vec<Change>> {
     let items = sessions::operation_items(connection, id)?;
     let mut changes: Vec<Change> = items
@@ -178,7 +178,8 @@ fn changes_file(action: FileAction) -> bool {
     }
 }
 
-/// A tree that was taken several times is shown as it was taken first, with the newest label and what is known of it now.
+/// Shows a snapshot. If the same tree was taken several times, it shows the first, with the newest label and the gaps
+/// that are known now.
 fn show_snapshot(
     connection: &Connection,
     place: &Place,
@@ -198,7 +199,7 @@ fn show_snapshot(
     let snapshots = place.snapshots()?;
     let repository = snapshots.repository().display().to_string();
     let previous = diff::before(connection, place.row.id, &tree)?;
-    // A damaged tree hides nothing else that there is to say.
+    // If a tree is damaged, everything else is still shown.
     let difference = previous.and_then(|(previous, first)| {
         let changes = diff::between(&snapshots, &place.root, &previous, &first).ok()?;
         Some((previous.snapshot.tree.to_string(), changes))
@@ -216,7 +217,7 @@ fn show_snapshot(
     })
 }
 
-/// A step with its rows, before the snapshots are asked about the files.
+/// A step with its rows, before the files are compared in the snapshots.
 struct ShownStep {
     report: StepReport,
     changes: Vec<ChangeRow>,
@@ -233,7 +234,7 @@ impl ShownStep {
     }
 }
 
-/// Reads the steps that have a value in a column, oldest first; those of sub-agents name the message of their root.
+/// Reads the steps with a value in a column, oldest first. Those of sub-agents name the message of their root.
 fn read_steps(connection: &Connection, column: &'static str, id: &str) -> Result<Vec<ShownStep>> {
     let sql = format!(
         "SELECT steps.*, start.tree AS start_tree, finish.tree AS finish_tree

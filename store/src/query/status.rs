@@ -1,4 +1,4 @@
-//! `status`: the revert banner, and what the user should know of the recording.
+//! `status`: the revert banner, and what the user should know about the recording.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,11 +27,11 @@ const DIAGNOSTICS: u32 = 5;
 
 /// Returns the state of the workspace that holds a directory, or an empty one if nothing was recorded.
 ///
-/// The default session is the one that `redo` would move: the last reverted one, or else the newest that is not a
+/// The default session is the one that `redo` would move: the one reverted last, or else the newest that is not a
 /// sub-agent's.
 pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result<StatusReport> {
     let connection = store.database.connection();
-    // One read transaction for all that follows, which is quick.
+    // One read transaction for all that follows, so that the answers fit together. It is short.
     let _moment = connection
         .unchecked_transaction()
         .context(|| "cannot read the session store")?;
@@ -43,7 +43,7 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
         latest_diagnostics(connection)?,
     );
     let Some(place) = Place::find(store, cwd)? else {
-        // It fails, and says why.
+        // An unknown session is an error that says so.
         return if session.is_some() {
             Place::known(store, cwd).map(|_| report)
         } else {
@@ -52,7 +52,7 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     };
     let session = match session {
         Some(id) => Some(ids::session(connection, place.row.id, id)?),
-        // A revert that waits for its redo is what the banner is for.
+        // The banner is there for a pending revert, so that session comes first.
         None => match sessions::newest_reverted_session(connection, place.row.id)? {
             Some(session) => Some(session),
             None => newest_session(connection, place.row.id)?,
@@ -93,7 +93,7 @@ fn root_of(store: &Store, cwd: &Path) -> Result<PathBuf> {
     Ok(workspace.root)
 }
 
-/// Returns the session that was heard of last, leaving out those of sub-agents.
+/// Returns the most recently active session that is not a sub-agent's.
 fn newest_session(connection: &Connection, workspace_id: i64) -> Result<Option<SessionRow>> {
     let sql = "SELECT id FROM sessions WHERE workspace_id = ?1 AND parent_id IS NULL
                 ORDER BY last_event_at DESC, seq DESC LIMIT 1";
@@ -129,7 +129,7 @@ fn empty(workspace: &Path) -> StatusReport {
     }
 }
 
-/// Fills in what the session's reverts so far did.
+/// Fills in the effect of the session's reverts so far.
 fn banner(
     connection: &Connection,
     session: SessionRow,
@@ -154,7 +154,7 @@ fn banner(
     Ok(())
 }
 
-/// Returns what could be read. A damaged row is reported like a problem of a hook, and hides nothing else.
+/// Returns what could be read. A damaged row becomes a diagnostic, so that it does not hide everything else.
 fn readable<T: Default>(read: Result<T>, now: Milliseconds, report: &mut StatusReport) -> T {
     read.unwrap_or_else(|error| {
         report.diagnostics += 1;
@@ -171,7 +171,7 @@ fn readable<T: Default>(read: Result<T>, now: Milliseconds, report: &mut StatusR
     })
 }
 
-/// Names the sessions that a revert would refuse to get in the way of.
+/// Names the sessions at work, because of which a revert would be refused.
 pub(super) fn agents_at_work(
     connection: &Connection,
     steps: &[OpenStep],
@@ -205,7 +205,7 @@ fn unprotected(connection: &Connection, workspace_id: i64) -> Result<Vec<String>
     })
 }
 
-/// Names the files of which nobody knows whether a session changed them, each with what was last known.
+/// Names the files that a session may or may not have changed, each with the newest reason for the doubt.
 fn unclear(connection: &Connection, session: &str) -> Result<Vec<UnclearReport>> {
     let sql = "
         SELECT changes.path, changes.path_raw, messages.id AS message, changes.reason, max(changes.id)

@@ -1,7 +1,7 @@
 //! What the steps of messages did, summed up by message.
 //!
-//! SQLite would sort all changes once more for each of these numbers, so they are added up here, from rows in the order in which
-//! they stand in the file.
+//! SQLite would sort all changes again for each of these numbers. So they are added up here, from rows in the order of
+//! the file.
 
 use std::collections::HashMap;
 
@@ -10,18 +10,19 @@ use rusqlite::{Connection, Row, params};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 
-/// From this share of all messages on, one pass over everything takes less time than a search for each.
+/// If at least one in so many messages is asked for, one pass over everything is faster than a search for each.
 const SHARE: usize = 4;
 
 /// The steps of messages.
 const STEPS: &str = "SELECT id, message_id, state = 'open', finished_at FROM steps";
 
-/// The changes of steps. Each column of so many rows counts: bit 0 says unclear, bit 1 live; a raw path is no text.
+/// The changes of steps. With so many rows, each column counts: bit 0 means unclear, bit 1 live; a path that is not
+/// UTF-8 is a blob.
 const CHANGES: &str = "
     SELECT step_id, (attribution = 'unclear') + 2 * (undone_by IS NULL), ifnull(path_raw, path), additions, deletions
       FROM changes";
 
-/// What the steps of one message did. Sums are of changes that are not unclear.
+/// What the steps of one message did. Unclear changes are not in the sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub steps: u64,
@@ -31,7 +32,7 @@ pub(super) struct Totals {
     pub deletions: u64,
     /// When the last step ended, or `None` if one is open.
     pub finished: Option<Milliseconds>,
-    /// Whether something that it did was not undone for good.
+    /// Whether anything that it did is not undone for good.
     pub has_live_changes: bool,
 }
 
@@ -40,12 +41,12 @@ pub(super) struct Totals {
 struct MessageTotals {
     totals: Totals,
     is_open: bool,
-    /// The numbers of paths, as often as they were changed.
+    /// The numbers of the changed paths, with repetitions.
     files: Vec<u32>,
     unclear: Vec<u32>,
 }
 
-/// The numbers of the paths that were read: the same few thousand names recur in every message.
+/// Numbers the paths that were read. The same few thousand recur in every message.
 #[derive(Default)]
 struct Names(HashMap<Box<[u8]>, u32>);
 
@@ -70,7 +71,7 @@ pub(super) fn totals(
     Ok(ids.zip(sums.into_iter().map(MessageTotals::end)).collect())
 }
 
-/// Reads in the way that is faster for so many of the messages.
+/// Reads in the way that is faster for this share of the messages.
 fn sums(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<MessageTotals>> {
     let all: i64 = connection.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))?;
     if messages.len().saturating_mul(SHARE) > usize::try_from(all).unwrap_or(usize::MAX) {
@@ -80,7 +81,7 @@ fn sums(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Mess
     }
 }
 
-/// Reads each table once, in the order of the file: to search the changes of each step takes half as long again.
+/// Reads each table once, in the order of the file. Searching the changes of each step takes half as long again.
 fn in_one_pass(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<MessageTotals>> {
     let numbers: HashMap<&str, usize> = messages.iter().copied().zip(0..).collect();
     let mut sums: Vec<MessageTotals> = messages.iter().map(|_| MessageTotals::default()).collect();
@@ -96,7 +97,7 @@ fn in_one_pass(connection: &Connection, messages: &[&str]) -> rusqlite::Result<V
     let mut names = Names::default();
     let mut statement = connection.prepare(CHANGES)?;
     let mut rows = statement.query([])?;
-    // The changes of a step stand beside each other.
+    // The changes of a step are next to each other.
     let (mut last, mut message) = (String::new(), None);
     while let Some(row) = rows.next()? {
         let Some(step) = row.get_ref(0)?.as_str_or_null()? else {
@@ -114,7 +115,7 @@ fn in_one_pass(connection: &Connection, messages: &[&str]) -> rusqlite::Result<V
     Ok(sums)
 }
 
-/// Searches what belongs to each message.
+/// Searches the rows of each message.
 fn one_by_one(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<MessageTotals>> {
     let mut names = Names::default();
     let mut steps = connection.prepare(&format!("{STEPS} WHERE message_id = ?1"))?;

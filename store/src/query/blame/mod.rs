@@ -20,12 +20,12 @@ use crate::timeline::{self, Place};
 use trace::{FileState, Origin, trace};
 use versions::{FileHistories, VersionAuthor, WrittenVersion, content};
 
-/// The prompts that wrote a file.
+/// The answer to `blame`, with the file that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blame {
-    /// Who wrote which lines.
+    /// The lines, in hunks that one author wrote.
     pub report: BlameReport,
-    /// The file as it is.
+    /// The bytes of the file now.
     pub bytes: Vec<u8>,
 }
 
@@ -108,8 +108,8 @@ fn file_now(now: &Now, path: &WorkspacePath) -> Result<Vec<u8>> {
     }
 }
 
-/// What the newest snapshot has was seen without a change where the file was there before anything was recorded; what differs from
-/// it is in no snapshot yet.
+/// Adds the versions that no change leads to: the newest snapshot's, if the file was there before anything was
+/// recorded, and the present one, if no snapshot holds it yet.
 fn end_with_now(
     store: &Store,
     place: &Place,
@@ -150,8 +150,8 @@ fn end_with_now(
     Ok(())
 }
 
-/// Replaces versions of which the bytes cannot be read, because they were pruned or are too large, by what came after them, which nobody
-/// is known to have written: which of its lines were already there is unknown by now.
+/// Drops versions whose bytes cannot be read, because they were pruned or are too large. The version after such a one
+/// then has no known author: nobody can tell any more which of its lines were there before.
 fn set_aside_unreadable(versions: &mut [WrittenVersion], is_readable: impl Fn(ObjectId) -> bool) {
     let mut next = None;
     for written in versions.iter_mut().rev() {
@@ -169,7 +169,7 @@ fn set_aside_unreadable(versions: &mut [WrittenVersion], is_readable: impl Fn(Ob
     }
 }
 
-/// Puts lines of the same version together.
+/// Joins neighbouring lines of the same version into hunks.
 fn hunks(owners: &[usize], versions: &[WrittenVersion], path: &WorkspacePath) -> Vec<BlameHunk> {
     let mut start = 1_u64;
     owners

@@ -1,5 +1,5 @@
-//! The history of one file as a list of versions: what steps and others wrote, what operations put back, and, where a step
-//! renamed the file, what it was before under its old name.
+//! The history of one file as a list of versions: what steps and others wrote, what operations put back, and, if a step
+//! renamed the file, its versions under the old name.
 
 use std::collections::HashSet;
 
@@ -18,38 +18,38 @@ use crate::snapshot::Snapshots;
 /// Who wrote a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum VersionAuthor {
-    /// Nobody saw it: it was there before, or was out of view.
+    /// No change leads to it: the file was there before anything was recorded, or was out of view.
     Unrecorded,
-    /// A change, or the same one as several steps share it.
+    /// A change, once for each of the steps that share it.
     Change(Vec<FileChange>),
     /// An operation, which put back or merged what others wrote.
     Operation(FileOperation),
-    /// It is in the workspace, and no snapshot has it yet.
+    /// It is in the workspace, and no snapshot holds it yet.
     Uncaptured,
     /// Its bytes cannot be read any more.
     Unreadable,
 }
 
-/// A version with who wrote it.
+/// A version and its author.
 #[derive(Clone, Debug)]
 pub(super) struct WrittenVersion {
     pub version: FileState<ObjectId>,
     pub writer: VersionAuthor,
-    /// The path that the file had.
+    /// The path that the file had then.
     pub path: WorkspacePath,
 }
 
 /// How many renames are followed.
 const MOST_RENAMES: usize = 32;
 
-/// A larger file is taken for renamed only where not a byte of it changed.
+/// A larger file counts as renamed only if no byte of it changed.
 const LARGEST_COMPARED: u64 = 1 << 20;
 
-/// How many files deleted in a step are compared with one that was added in it.
+/// How many files that a step deleted are compared with one that it added.
 const MOST_COMPARED: usize = 50;
 
-/// Where in a workspace's history something stands: the snapshot that saw it; operations behind the changes that the snapshot
-/// before them saw; then the order of the rows.
+/// A place in a workspace's history: first by the snapshot that saw it; then operations after the changes that the
+/// snapshot before them saw; then by the order of the rows.
 type HistoryPosition = (SeenBy, bool, i64);
 
 /// The first snapshot that saw something.
@@ -148,8 +148,8 @@ impl FileHistories<'_> {
         Ok(())
     }
 
-    /// Returns the deletion that is the other half of a rename: of the same bytes, else of the file that is most like it, and half
-    /// of which is in both, as git tells a rename.
+    /// Returns the deletion that is the other half of a rename: of a file with the same bytes, or else of the most
+    /// similar one that shares at least half, which is git's rule.
     fn old_name(&self, added: &FileChange) -> Result<Option<FileChange>> {
         let Some(new) = content(added.new) else {
             return Ok(None);
@@ -186,7 +186,7 @@ impl FileHistories<'_> {
     }
 }
 
-/// Returns how many lines a file kept when it was renamed, or `None` if less than half of it is in both.
+/// Returns how many lines two files share, or `None` if that is less than half.
 fn lines_kept(old: &[u8], new: &[u8]) -> Option<u64> {
     let (added, deleted) = lines::count(old, new)?;
     let number = |bytes: &[u8]| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
@@ -221,7 +221,7 @@ fn by_operation(operation: FileOperation, path: &WorkspacePath) -> WrittenVersio
     }
 }
 
-/// Returns the bytes of a file; a link or a directory has no lines.
+/// Returns the blob of a file. A link or a directory has no lines.
 pub(super) fn content(state: State) -> Option<ObjectId> {
     state
         .filter(|entry| entry.mode.kind() == EntryKind::File)
@@ -236,7 +236,7 @@ fn is_reverted(change: &FileChange) -> bool {
     change.is_undone || is_hidden
 }
 
-/// Returns the rows of the newest version where a change is the same, as another step shares it.
+/// Returns the rows of the newest version if a change is the same one, shared by another step.
 fn shared_with<'v>(
     versions: &'v mut [WrittenVersion],
     change: &FileChange,
@@ -253,7 +253,7 @@ fn shared_with<'v>(
     is_same.then_some(known)
 }
 
-/// What stands there before something else happens, and nothing says how it came, nobody saw.
+/// Adds the state before the next thing that happened if no version led to it: nobody saw how it came.
 fn bridge(versions: &mut Vec<WrittenVersion>, before: State, path: &WorkspacePath, is_first: bool) {
     let before = content(before);
     let last = if is_first {

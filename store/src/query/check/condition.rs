@@ -1,4 +1,4 @@
-//! The condition that a store is in: tables, references, room, age, clock, and steps that nobody protected. Reads only.
+//! Checks the condition of a store: its tables, references, room, age and clock, and the unprotected steps. Reads only.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ use crate::sessions::read::all;
 use crate::store::Store;
 use crate::upkeep::gc::sizes::of_store;
 
-/// A clock may be so far behind what it said before, in milliseconds.
+/// How far the clock may be behind the newest row, in milliseconds.
 const SLACK: Milliseconds = 5 * 60 * 1000;
 
 /// How long unprotected steps are reported, in milliseconds.
 const WEEK: Milliseconds = 7 * 24 * 3600 * 1000;
 
-/// With less room than this a disk is called full, in bytes.
+/// A disk with less free space than this counts as full, in bytes.
 const LITTLE_ROOM: u64 = 256 << 20;
 
-/// Returns what is not as it should be, and one line that says what is.
+/// Returns a finding for everything that is wrong, and one line on what is right.
 pub(super) fn look(store: &Store) -> Vec<Finding> {
     let checks = [schema, references, clock, unprotected, unused, room];
     let mut findings = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn look(store: &Store) -> Vec<Finding> {
     findings
 }
 
-/// The tables, views and indexes are those of this version.
+/// Checks that the tables, views and indexes are those of this version.
 fn schema(store: &Store) -> Result<Option<Finding>> {
     let connection = store.database.connection();
     let version: u32 = connection
@@ -71,7 +71,7 @@ fn schema(store: &Store) -> Result<Option<Finding>> {
     )))
 }
 
-/// Every row that is referred to is there.
+/// Checks that every row that another row refers to exists.
 fn references(store: &Store) -> Result<Option<Finding>> {
     let sql = "SELECT DISTINCT \"table\" FROM pragma_foreign_key_check";
     let tables: Vec<String> = all(store.database.connection(), sql, [], |row| row.get(0))?;
@@ -87,7 +87,8 @@ fn references(store: &Store) -> Result<Option<Finding>> {
     }))
 }
 
-/// Rows from the future say that the clock was changed: whose a change is goes by times.
+/// Checks that no row is from the future. That would mean that the clock was set back, and attribution depends on
+/// times.
 fn clock(store: &Store) -> Result<Option<Finding>> {
     let newest: Option<Milliseconds> = store
         .database
@@ -115,7 +116,7 @@ fn clock(store: &Store) -> Result<Option<Finding>> {
     }))
 }
 
-/// Steps of the last days of which nobody saw what they changed.
+/// Counts the steps of the last week whose changes nobody saw.
 fn unprotected(store: &Store) -> Result<Option<Finding>> {
     let (number, reason): (u32, Option<String>) = store
         .database
@@ -140,7 +141,7 @@ fn unprotected(store: &Store) -> Result<Option<Finding>> {
     }))
 }
 
-/// Closed sessions that are older than the settings keep them.
+/// Counts the closed sessions that are older than the setting `keep` allows.
 fn unused(store: &Store) -> Result<Option<Finding>> {
     let keep = &store.surroundings.settings.keep;
     let keep = Milliseconds::try_from(keep.as_millis()).unwrap_or(Milliseconds::MAX);
@@ -163,7 +164,7 @@ fn unused(store: &Store) -> Result<Option<Finding>> {
     }))
 }
 
-/// What the store takes, and what the disk has left.
+/// Reports what the store takes, and how much room the disk has left.
 fn room(store: &Store) -> Result<Option<Finding>> {
     let directory = &store.surroundings.directory;
     let taken = of_store(store)?.bytes;

@@ -88,7 +88,7 @@ fn database(store: &Store) -> Result<Finding> {
     })
 }
 
-/// Former session stores that lie beside the one in use: they take room, and hold prompts.
+/// Names former session stores beside the one in use. They take room, and hold prompts.
 fn copies(store: &Store) -> Result<Option<Finding>> {
     let copies = crate::sessions::copies(&store.surroundings.directory)?;
     Ok(named(&copies).map(|named| Finding {
@@ -101,7 +101,7 @@ fn copies(store: &Store) -> Result<Option<Finding>> {
     }))
 }
 
-/// What a repair that was killed left: it holds prompts too, and nothing that the session store that it was made of does not.
+/// Names what a killed repair left. It holds prompts, but nothing that the session store it was made from lacks.
 fn unfinished(store: &Store) -> Result<Option<Finding>> {
     let unfinished = crate::sessions::unfinished(&store.surroundings.directory)?;
     Ok(named(&unfinished).map(|named| Finding {
@@ -109,7 +109,7 @@ fn unfinished(store: &Store) -> Result<Option<Finding>> {
         ..Finding::new(
             "note",
             "database",
-            format!("a repair that was killed left an unfinished session store: {named}"),
+            format!("a killed repair left an unfinished session store: {named}"),
         )
     }))
 }
@@ -121,7 +121,7 @@ fn named(files: &[PathBuf]) -> Option<String> {
     Some(names.collect::<Vec<_>>().join(", ")).filter(|names| !names.is_empty())
 }
 
-/// A workspace has a folder from its first snapshot on.
+/// Checks that every workspace with a snapshot has its folder.
 fn repositories(store: &Store) -> Result<Vec<Finding>> {
     let folder = store.surroundings.directory.join("snapshots");
     let mut lacking = Vec::new();
@@ -152,20 +152,24 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Repositories of which the rows are gone.
+/// Counts the repositories whose rows are gone.
 fn unknown_folders(store: &Store) -> Result<Option<Finding>> {
     let number = crate::upkeep::rebuild::orphans(store)?.len();
     Ok((number > 0).then(|| Finding {
-        hint: Some("`ckpt-hook doctor --repair` takes up what their repositories tell".to_owned()),
+        hint: Some(
+            "`ckpt-hook doctor --repair` recovers what it can from their repositories".to_owned(),
+        ),
         ..Finding::new(
             "warning",
             "snapshots",
-            format!("the session store knows nothing of {number} workspaces of which there are snapshots"),
+            format!(
+                "there are snapshots of {number} workspaces that the session store does not know"
+            ),
         )
     }))
 }
 
-/// What a crash or a full disk left is ended by the next command that acts in its workspace.
+/// Names the unfinished operations. The next command that acts in their workspace finishes them.
 fn interrupted(store: &Store) -> Result<Vec<Finding>> {
     let sql = "SELECT operations.kind, substr(operations.id, 1, 8), workspaces.path
                  FROM operations JOIN workspaces ON workspaces.id = workspace_id WHERE state = 'open' ORDER BY operations.seq";

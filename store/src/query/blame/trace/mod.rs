@@ -1,7 +1,8 @@
-//! Which version of a file wrote each of its lines. Pure: it is given the versions in their order, and a way to read one.
+//! Finds the version of a file that wrote each of its lines. Pure: the caller passes the versions in order, and a way
+//! to read one.
 //!
-//! A line that stays from one version to the next keeps its author, a new one is the next version's. What an operation puts back
-//! is nobody's work: its lines belong to who wrote them first.
+//! A line that stays from one version to the next keeps its author; a new line is the next version's. An operation
+//! writes nothing of its own: the lines that it puts back belong to whoever wrote them first.
 //!
 //! ```text
 //! version      1: Ann      2: Bob      3: a revert of 2    4: Cid
@@ -22,7 +23,7 @@ use imara_diff::{Algorithm, Diff, InternedInput};
 
 use crate::fs::threads;
 
-/// How many versions one thread compares in a row. The last of them is read again for the next run.
+/// How many versions one thread compares in a row. The version before a run is read once more for it.
 const RUN: usize = 16;
 
 /// How many older versions are searched for the lines of a merge.
@@ -34,13 +35,13 @@ pub(super) struct FileState<C> {
     /// Its content, by a key that is equal for equal bytes, or `None` if the file does not exist or its bytes are
     /// unknown.
     pub content: Option<C>,
-    /// How it came about.
+    /// What made this version.
     pub origin: Origin,
-    /// Whether it is reverted: if an operation put back the same content, an older version is the more likely source.
+    /// Whether it was reverted. If an operation later put back the same content, it more likely meant an older version.
     pub is_reverted: bool,
 }
 
-/// How a version came about.
+/// What made a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// Somebody wrote it.
@@ -90,7 +91,7 @@ pub(super) fn trace<C: Copy + Eq + Hash + Send + Sync>(
     owners
 }
 
-/// Of which versions the authors are asked for later.
+/// The versions whose authors a later version asks for.
 struct NeededAuthors<C> {
     contents: HashSet<C>,
     /// Whether an operation merged lines of several versions.
@@ -119,9 +120,10 @@ fn kept<C: Copy + Eq + Hash>(versions: &[FileState<C>]) -> NeededAuthors<C> {
 struct Tracer<'a, C, B> {
     versions: &'a [FileState<C>],
     bytes: &'a B,
-    /// The authors of the lines of versions that are asked for later.
+    /// The authors of the lines of these versions.
     owners: HashMap<usize, Rc<[usize]>>,
-    /// The versions in which somebody, and no operation alone, made it this content; oldest first.
+    /// For each content, the versions that somebody wrote, as opposed to those that only an operation made; oldest
+    /// first.
     originals: HashMap<C, Vec<usize>>,
 }
 
@@ -135,7 +137,7 @@ impl<C: Copy + Eq + Hash, B: Fn(&FileState<C>) -> Vec<u8>> Tracer<'_, C, B> {
         }
     }
 
-    /// Returns the authors of what an operation put back.
+    /// Returns the authors of the lines that an operation put back.
     fn put_back(
         &self,
         number: usize,
@@ -164,8 +166,8 @@ impl<C: Copy + Eq + Hash, B: Fn(&FileState<C>) -> Vec<u8>> Tracer<'_, C, B> {
             }
         }
         self.resolve(number, undone, &mut owners);
-        // A line that was to be undone but is in no older version could not be undone: it stays with its author. So
-        // does one that was brought back to a file that could not be deleted.
+        // A line that should have been undone and is in no older version was not undone: it keeps its author. So does a
+        // line that was brought back to a file that could not be deleted.
         for (owner, stayed) in owners.iter_mut().zip(stayed) {
             if *owner == number {
                 *owner = stayed;
@@ -175,7 +177,7 @@ impl<C: Copy + Eq + Hash, B: Fn(&FileState<C>) -> Vec<u8>> Tracer<'_, C, B> {
         owners
     }
 
-    /// Asks older versions, newest first, who wrote the lines that are nobody's yet.
+    /// Asks older versions, newest first, for the authors of the lines that have none yet.
     fn resolve(&self, number: usize, undone: &HashSet<usize>, owners: &mut [usize]) {
         if !owners.contains(&number) {
             return;
@@ -201,49 +203,50 @@ impl<C: Copy + Eq + Hash, B: Fn(&FileState<C>) -> Vec<u8>> Tracer<'_, C, B> {
     }
 }
 
-/// Returns for each version in what it differs from the one before it; the first one, from nothing.
+/// Returns how each version differs from the one before it. The first differs from nothing.
 fn steps<C: Copy + Eq + Send + Sync>(
     versions: &[FileState<C>],
     bytes: &(impl Fn(&FileState<C>) -> Vec<u8> + Sync),
 ) -> Vec<Vec<Replacement>> {
-    let starts: Vec<usize> = (0..versions.len()).step_by(RUN).collect();
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let work = |_| {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let Some(start) = starts.get(at).copied() else {
-                return done;
-            };
-            let end = versions.len().min(start + RUN);
-            let mut before = start
-                .checked_sub(1)
-                .map(|before| bytes(&versions[before]))
-                .unwrap_or_default();
-            let mut steps = Vec::with_capacity(end - start);
-            for number in start..end {
-                if number > 0 && versions[number].content == versions[number - 1].content {
-                    steps.push(Vec::new());
-                    continue;
-                }
-                let after = bytes(&versions[number]);
-                steps.push(hunks(&before, &after));
-                before = after;
-            }
-            done.push((start, steps));
-        }
-    };
-    let number = if versions.len() <= 2 * RUN {
+    let runs: Vec<Range<usize>> = (0..versions.len())
+        .step_by(RUN)
+        .map(|start| start..versions.len().min(start + RUN))
+        .collect();
+    let threads = if versions.len() <= 2 * RUN {
         1
     } else {
         threads::count()
     };
-    let mut done: Vec<_> = threads::run(number, work).into_iter().flatten().collect();
-    done.sort_unstable_by_key(|(start, _)| *start);
-    done.into_iter().flat_map(|(_, steps)| steps).collect()
+    let steps = threads::map_on(threads, 1, &runs, |run| {
+        steps_of_run(versions, run.clone(), bytes)
+    });
+    steps.into_iter().flatten().collect()
 }
 
-/// Makes the lines of hunks those of a version.
+/// Does this for a run of versions. Each of them is read once, and so is the version before the run.
+fn steps_of_run<C: Copy + Eq>(
+    versions: &[FileState<C>],
+    run: Range<usize>,
+    bytes: &impl Fn(&FileState<C>) -> Vec<u8>,
+) -> Vec<Vec<Replacement>> {
+    let mut before = match run.start.checked_sub(1) {
+        Some(before) => bytes(&versions[before]),
+        None => Vec::new(),
+    };
+    let mut steps = Vec::with_capacity(run.len());
+    for number in run {
+        if number > 0 && versions[number].content == versions[number - 1].content {
+            steps.push(Vec::new());
+            continue;
+        }
+        let after = bytes(&versions[number]);
+        steps.push(hunks(&before, &after));
+        before = after;
+    }
+    steps
+}
+
+/// Gives the lines of hunks to a version.
 fn apply(owners: &mut Vec<usize>, hunks: &[Replacement], number: usize) {
     for hunk in hunks.iter().rev() {
         let end = hunk.before.end.min(owners.len());
@@ -264,7 +267,7 @@ fn unchanged(hunks: &[Replacement], before: usize) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Returns in what two contents differ, by lines.
+/// Returns the lines in which two contents differ.
 fn hunks(before: &[u8], after: &[u8]) -> Vec<Replacement> {
     if before == after {
         return Vec::new();
@@ -285,13 +288,13 @@ fn hunks(before: &[u8], after: &[u8]) -> Vec<Replacement> {
         .collect()
 }
 
-/// The whole lines with which two contents begin.
+/// The whole lines that two contents have in common at their start.
 struct Head {
     bytes: usize,
     lines: usize,
 }
 
-/// How many bytes are compared in one step, which is much faster than one by one.
+/// How many bytes are compared at a time. That is much faster than byte by byte.
 const STRIDE: usize = 256;
 
 fn common_head(before: &[u8], after: &[u8]) -> Head {
@@ -307,7 +310,7 @@ fn common_head(before: &[u8], after: &[u8]) -> Head {
     Head { bytes, lines }
 }
 
-/// Counts in bytes as far as these go, because the processor counts many of them at once.
+/// Counts line feeds. The inner counter is one byte, so that the processor counts many at once.
 fn line_feeds(bytes: &[u8]) -> usize {
     let in_few = |few: &[u8]| {
         let count = |sum: u8, byte: &u8| sum.wrapping_add(u8::from(*byte == b'\n'));
@@ -316,7 +319,7 @@ fn line_feeds(bytes: &[u8]) -> usize {
     bytes.chunks(usize::from(u8::MAX)).map(in_few).sum()
 }
 
-/// Returns the length of the whole lines with which two contents end.
+/// Returns the length of the whole lines that two contents have in common at their end.
 fn common_tail(before: &[u8], after: &[u8]) -> usize {
     let strides = before
         .rchunks_exact(STRIDE)
@@ -328,7 +331,7 @@ fn common_tail(before: &[u8], after: &[u8]) -> usize {
         .rev()
         .zip(after[..rest(after)].iter().rev());
     let equal = equal + ends.take_while(|(one, other)| one == other).count();
-    // A line begins behind a line feed that both have, or where both begin.
+    // A common line begins behind a line feed that both have, or at the start of both.
     let tail = &before[before.len() - equal..];
     if equal == before.len() && equal == after.len() {
         return equal;
