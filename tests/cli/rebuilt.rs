@@ -56,7 +56,7 @@ fn repair(world: &Sandbox) {
         "it says what to do: {told}"
     );
     let run = world.run(&["doctor", "--repair"], b"").exits(0);
-    assert!(run.stdout.contains("snapshots are known again"), "{run}");
+    assert!(run.stdout.contains("snapshots were recovered"), "{run}");
     assert!(
         run.stdout
             .contains("their prompts and whose each change was are lost"),
@@ -184,7 +184,7 @@ fn what_was_forgotten_is_not_known_again() {
     world.run(&["forget", "--workspace", "--yes"], b"").exits(0);
     lose_the_session_store(&world);
     let run = world.run(&["doctor", "--repair"], b"").exits(0);
-    assert!(!run.stdout.contains("known again"), "{run}");
+    assert!(!run.stdout.contains("were recovered"), "{run}");
 }
 
 fn folder(world: &Sandbox) -> PathBuf {
@@ -223,7 +223,7 @@ fn a_workspace_that_was_being_removed_is_not_taken_up() {
     let folder = folder(&world);
     fs::write(folder.join("going"), "").expect("ours");
     let run = world.run(&["doctor", "--repair"], b"").exits(0);
-    assert!(!run.stdout.contains("known again"), "{run}");
+    assert!(!run.stdout.contains("were recovered"), "{run}");
     grow_old(&folder, 2);
     world.run(&["gc"], b"").exits(0);
     assert!(!folder.exists(), "the removal is ended");
@@ -276,7 +276,7 @@ fn snapshots_are_known_again_where_nothing_of_the_session_store_can_be_read() {
     .expect("ours");
     let run = world.run(&["doctor", "--repair"], b"").exits(1);
     assert!(run.stdout.contains("nothing of it can be read"), "{run}");
-    assert!(run.stdout.contains("snapshots are known again"), "{run}");
+    assert!(run.stdout.contains("snapshots were recovered"), "{run}");
     assert_eq!(ids(&world), before);
     let aside = fs::read(world.store().join("sessions.db.damaged-1"));
     let aside = aside.expect("nothing is deleted");

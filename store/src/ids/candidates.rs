@@ -1,4 +1,4 @@
-//! Which rows an id may mean, and which of them it does. Ids are compared as bytes, in one statement a kind.
+//! Finds the rows that an id may mean, and chooses among them. Ids are compared as bytes, in one statement per kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::error::{Context, Error, Result};
 use crate::sessions::read::all;
 use crate::sessions::{self, Labelled, MessageRow};
 
-/// What an id can be of, in the order of precedence.
+/// The kinds of things that have ids, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum IdKind {
     Message,
@@ -40,7 +40,7 @@ impl IdKind {
         }
     }
 
-    /// What lists the ids of the kind.
+    /// Returns the hint that says which command lists the ids of this kind.
     pub(super) fn hint(self) -> &'static str {
         match self {
             Self::Message => "`ckpt-hook log` lists the messages",
@@ -55,10 +55,10 @@ impl IdKind {
         }
     }
 
-    /// Selects the rows of workspace ?1 (and of session ?2, unless NULL) whose id is from ?3 on and before ?4, or whose agent's id
-    /// is ?3; newest session first, then newest row first. Ids are compared as they stand, so that their indexes serve; of
-    /// SQLite's text functions, some have wildcards, and others stop at NUL. `CROSS JOIN` keeps the order of the tables: the one
-    /// with the ids first, of which few rows are left.
+    /// Selects the rows of workspace ?1 (and of session ?2, unless NULL) whose id is at least ?3 and less than ?4, or
+    /// whose agent's id is ?3; newest session first, then newest row first. A range of plain ids uses the index.
+    /// SQLite's text functions would not do: some have wildcards, others stop at NUL. `CROSS JOIN` keeps the order of
+    /// the tables: first the one with the ids, which leaves few rows.
     fn sql(self) -> &'static str {
         match self {
             Self::Message => {
@@ -101,22 +101,22 @@ impl IdKind {
         }
     }
 
-    /// Returns before what the ids stop that an id may mean: those that begin with it, if it is as long as a prefix has to be, else
-    /// that id alone.
+    /// Returns the exclusive end of the range of ids that an id may mean: all that begin with it if it is long enough
+    /// for a prefix, or else that id alone.
     fn end(id: &str) -> String {
         let next = if id.len() < LEAST { '\0' } else { char::MAX };
         format!("{id}{next}")
     }
 }
 
-/// Where an id is looked for: everywhere, in a workspace, or in a session and those of its sub-agents.
+/// Where to look for an id: everywhere, in a workspace, or in a session and those of its sub-agents.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SearchScope {
     pub(super) workspace_id: Option<i64>,
     pub(super) session_id: Option<String>,
 }
 
-/// How an id fits, best first.
+/// How an id matches, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     Label,
@@ -129,7 +129,7 @@ enum Fit {
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     fit: Fit,
-    /// The id that fits, in full.
+    /// The id that matches, in full.
     pub(super) name: String,
     pub(super) kind: IdKind,
     pub(super) seq: i64,
@@ -140,7 +140,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Reads its row, which may have gone in the meantime.
+    /// Reads its row, which may have been removed meanwhile.
     pub(super) fn read<T>(
         &self,
         connection: &Connection,
@@ -179,7 +179,7 @@ impl SearchScope {
         })
     }
 
-    /// Returns the newest message, or the one that many messages before it in its session, as an id asks for it.
+    /// Returns the newest message, or the message `before` messages earlier in the same session.
     pub(super) fn last(
         &self,
         connection: &Connection,
@@ -228,7 +228,7 @@ impl SearchScope {
         let mut candidates = Vec::new();
         for kind in kinds.iter().filter(|_| !id.is_empty()) {
             candidates.extend(self.candidates(connection, *kind, id)?);
-            // Nothing fits better, and no two rows have the same id of ours.
+            // No match is better, and our ids are unique.
             if candidates.iter().any(|found| found.fit == Fit::Ours) {
                 break;
             }
@@ -304,8 +304,8 @@ impl SearchScope {
         Ok(false)
     }
 
-    /// Returns the other workspaces that know an id which this one does not, by their paths: those in which it is one in full, or else
-    /// those in which it is the beginning of one.
+    /// Returns the paths of the other workspaces that know an id which this one does not: those in which it is a full
+    /// id, or else those in which it is a prefix.
     pub(super) fn elsewhere(
         &self,
         connection: &Connection,
@@ -362,7 +362,7 @@ impl SearchScope {
     }
 }
 
-/// Returns the first lines of the prompts of those candidates that are messages, by their ids.
+/// Returns the first lines of the prompts of the candidates that are messages, by id.
 fn titles(connection: &Connection, candidates: &[Candidate]) -> Result<BTreeMap<String, String>> {
     let mut titles = BTreeMap::new();
     let messages = candidates
@@ -379,7 +379,7 @@ fn titles(connection: &Connection, candidates: &[Candidate]) -> Result<BTreeMap<
     Ok(titles)
 }
 
-/// Says how an id fits a row that it is known to fit, and which of the row's ids.
+/// Returns how an id matches a row, and which of the row's ids it is. The row is known to match.
 fn fit(id: &str, ours: &str, theirs: Option<String>) -> (Fit, String) {
     match theirs {
         _ if ours == id => (Fit::Ours, ours.to_owned()),
@@ -412,7 +412,7 @@ fn choose(mut candidates: Vec<Candidate>) -> IdChoice {
     if !candidates.iter().all(|candidate| candidate.discarded) {
         candidates.retain(|candidate| !candidate.discarded);
     }
-    // The same tree or label again is a newer sight of the same thing, not another one.
+    // The same tree or label again is the same thing seen later, not another one.
     if candidates.len() == 1 || kind == IdKind::Snapshot {
         IdChoice::One(candidates.swap_remove(0))
     } else {

@@ -15,7 +15,7 @@ pub(super) const LISTED: usize = 10;
 /// How many characters of an id an error repeats.
 const SHOWN: usize = 80;
 
-/// Returns the error for an id that may mean several things. None stands for all kinds.
+/// Returns the error for an id that may mean several things. `None` stands for all kinds.
 pub(super) fn ambiguous(
     kind: Option<IdKind>,
     id: &str,
@@ -55,11 +55,11 @@ fn report(candidate: &Candidate, titles: &BTreeMap<String, String>) -> Candidate
     }
 }
 
-/// Returns the error for a label that is on something else than what is asked for.
+/// Returns the error for a label on another kind of thing than was asked for.
 pub(super) fn other_kind(kind: IdKind, labelled: &Candidate) -> Error {
     let is = labelled.kind.name();
     let error = Error::unknown(format!(
-        "the label {} is on a {is}, and a {} is asked for",
+        "the label {} is on a {is}, but this needs a {}",
         quoted(&labelled.name),
         kind.name()
     ));
@@ -89,7 +89,7 @@ fn describe(candidate: &Candidate, with_kind: bool) -> String {
     }
 }
 
-/// Returns the error for an id that means nothing here, and the workspaces in which it does.
+/// Returns the error for an id that means nothing here. It names the workspaces in which it means something.
 pub(super) fn unknown(
     kind: Option<IdKind>,
     scope: &SearchScope,
@@ -117,20 +117,20 @@ pub(super) fn unknown(
             paths.join(" and in ")
         )
     } else if is_short {
-        format!("the beginning of an id has at least {LEAST} characters; {lists}")
+        format!("a prefix of an id needs at least {LEAST} characters; {lists}")
     } else {
         lists.to_owned()
     };
     Error::unknown(format!("there is {what} {} in {place}", quoted(id))).hint(hint)
 }
 
-/// Returns the error for what means something here, but is no id in full.
+/// Returns the error for text that means something here but is not a full id.
 pub(super) fn inexact(id: &str) -> Error {
-    Error::unknown(format!("{} is no id in full", quoted(id)))
-        .hint("`--exact` takes no beginning of an id, no label and no `last`")
+    Error::unknown(format!("{} is not a full id", quoted(id)))
+        .hint("`--exact` accepts no prefix of an id, no label and no `last`")
 }
 
-/// Returns the error for `last~N` where the session of the newest message has N messages or fewer.
+/// Returns the error for `last~N` if the session of the newest message has N messages or fewer.
 pub(super) fn before_the_first(id: &str, before: i64) -> Error {
     let messages = if before == 1 { "message" } else { "messages" };
     Error::unknown(format!(

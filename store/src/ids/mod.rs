@@ -3,8 +3,8 @@
 //! The first match decides, in this order: `last` and `last~N`, a label (which never looks like an id), an exact id of
 //! ours, an exact id of the agent's, a prefix of ours. A prefix has at least four characters, because a shorter one is
 //! more likely a mistyped number. An agent's id must be complete, because agents count (`1` is not `12`). A prefix of
-//! several ids is ambiguous. If several sessions know an id, the session that was heard of last wins, and in it a
-//! message that is not discarded. An id that is still ambiguous is an error that lists the candidates.
+//! several ids is ambiguous. If several sessions know an id, the most recently active one wins, and in it a message
+//! that is not discarded. An id that is still ambiguous is an error that lists the candidates.
 //!
 //! `last` is the newest message of the workspace (of the session, if one is given), and `last~N` the one N messages
 //! before it in the same session. Live and hidden messages count, so that `last` does not move with the revert point;
@@ -25,7 +25,7 @@ use candidates::{IdKind, SearchScope};
 
 pub use prefixes::{LEAST, Prefixes};
 
-/// Whatever an id is of.
+/// Anything that has an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Any {
     /// A message.
@@ -40,10 +40,10 @@ pub(crate) enum Any {
     Snapshot(SnapshotRow),
 }
 
-/// Returns the message that an id means. A session may be named by any id; a sub-agent's stands for its root, which has
-/// the messages.
+/// Returns the message that an id means. A session may be given by any of its ids; a sub-agent's stands for its root,
+/// which has the messages.
 ///
-/// Unavailable where the id is unknown, failed where it is ambiguous; so are the functions below.
+/// An unknown id is an `Unavailable` error, an ambiguous one a `Failed` error, here and in the functions below.
 pub(crate) fn message(
     connection: &Connection,
     workspace_id: i64,
@@ -58,7 +58,7 @@ pub(crate) fn message(
     chosen.read(connection, sessions::message)
 }
 
-/// Returns the step that an id means; those of sub-agents belong to the session of their message.
+/// Returns the step that an id means. Those of sub-agents belong to the session of their message.
 pub(crate) fn step(
     connection: &Connection,
     workspace_id: i64,
@@ -82,12 +82,12 @@ pub(crate) fn session_anywhere(connection: &Connection, id: &str) -> Result<Sess
     chosen.read(connection, sessions::session)
 }
 
-/// Returns whether text is an id in a workspace: ours or an agent's, in full.
+/// Returns whether text is a full id in a workspace, ours or an agent's.
 pub(crate) fn is_known(connection: &Connection, workspace_id: i64, id: &str) -> Result<bool> {
     SearchScope::whole(workspace_id).has_exactly(connection, id)
 }
 
-/// Fails where text is no id in full.
+/// Fails if text is not a full id.
 pub(crate) fn check_exact(connection: &Connection, workspace_id: i64, id: &str) -> Result<()> {
     if !id.is_empty() && is_known(connection, workspace_id, id)? {
         return Ok(());
@@ -98,8 +98,8 @@ pub(crate) fn check_exact(connection: &Connection, workspace_id: i64, id: &str) 
     }
 }
 
-/// Returns whatever an id means; for a tree (four digits or more), the newest snapshot. An agent's id that is
-/// of a message and of a step is the message's, and so on in the order of [`Any`]; our ids tell them apart.
+/// Returns what an id means; for a tree (four digits or more), the newest snapshot of it. An agent's id that belongs to
+/// a message and a step means the message, and so on in the order of [`Any`]; our ids tell them apart.
 pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Result<Any> {
     if last(id).is_some() {
         return message(connection, workspace_id, None, id).map(Any::Message);
@@ -114,7 +114,7 @@ pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Resul
     })
 }
 
-/// What resolving an id needs of an operation.
+/// The part of an operation that resolving an id needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OperationSummary {
     /// Our id.
@@ -139,14 +139,14 @@ fn operation(connection: &Connection, id: &str) -> Result<Option<OperationSummar
         .context(|| "cannot look an operation up")
 }
 
-/// Reads `last` and `last~N`: how many messages before the newest.
+/// Parses `last` and `last~N`: how many messages before the newest.
 fn last(id: &str) -> Option<i64> {
     let rest = id.strip_prefix("last")?;
     if rest.is_empty() {
         return Some(0);
     }
     let digits = rest.strip_prefix('~')?;
-    // `parse` would take a sign, too.
+    // `parse` would accept a sign, too.
     digits
         .bytes()
         .all(|byte| byte.is_ascii_digit())

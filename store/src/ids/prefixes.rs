@@ -1,13 +1,13 @@
-//! How much of an id tells it from every other one in the store.
+//! Finds how much of an id distinguishes it from every other id in the store.
 
 use rusqlite::Connection;
 
 use crate::error::{Context, Result};
 
-/// The shortest prefix that is taken for an id.
+/// The shortest prefix that is accepted for an id.
 pub const LEAST: usize = 4;
 
-/// How many digits of an id are compared: two random ids that have them in common do not come up.
+/// How many digits of ids are compared. Two random ids do not have so many in common.
 const COMPARED: usize = 16;
 
 /// The beginnings of all ids of a store: of messages, steps, sessions, operations and snapshots.
@@ -15,17 +15,17 @@ const COMPARED: usize = 16;
 pub struct Prefixes(Vec<u64>);
 
 impl Prefixes {
-    /// Reads them; each table has an index that holds its ids alone, but for the snapshots.
+    /// Reads them. Each table except the snapshots has an index that holds only its ids.
     pub(crate) fn read(connection: &Connection) -> Result<Self> {
         let mut keys = keys(connection).context(|| "cannot read the ids")?;
         keys.sort_unstable();
-        // A tree that was captured twice is one id.
+        // A tree that was captured twice has one id.
         keys.dedup();
         Ok(Self(keys))
     }
 
-    /// Returns how many characters of an id tell it from all others, but no fewer than a prefix needs; `None` for what is no id of the
-    /// store.
+    /// Returns how many characters of an id distinguish it from all others, and at least as many as a prefix needs.
+    /// `None` if it is not an id of the store.
     pub fn length(&self, id: &str) -> Option<usize> {
         let own = key(id.as_bytes())?;
         let place = self.0.binary_search(&own).ok()?;
@@ -38,7 +38,7 @@ impl Prefixes {
     }
 }
 
-/// Reads the beginnings of all ids, in no order.
+/// Reads the beginnings of all ids, unordered.
 fn keys(connection: &Connection) -> rusqlite::Result<Vec<u64>> {
     let mut keys = Vec::new();
     for sql in [
@@ -57,7 +57,7 @@ fn keys(connection: &Connection) -> rusqlite::Result<Vec<u64>> {
     Ok(keys)
 }
 
-/// Returns the first digits as a number. A store has tens of thousands of ids, so they are read without a detour over text.
+/// Returns the first digits as a number. A store has tens of thousands of ids, so they are not turned into text first.
 fn key(id: &[u8]) -> Option<u64> {
     let digits = id.get(..COMPARED)?;
     digits.iter().try_fold(0, |number, digit| {

@@ -134,7 +134,7 @@ fn a_label_stands_wherever_an_id_does() {
     let error = message_error(None, "before lunch");
     assert_eq!(
         error.to_string(),
-        "the label `before lunch` is on a snapshot, and a message is asked for",
+        "the label `before lunch` is on a snapshot, but this needs a message",
         "which is not to say that there is none"
     );
     assert_eq!(

@@ -12,12 +12,12 @@ use crate::sessions::{self, LabelRow, Labelled};
 use crate::store::Store;
 use crate::timeline::Place;
 
-/// Returns the label that a text is.
+/// Checks a label's text.
 pub(super) fn checked(text: &str) -> Result<Label> {
     Label::new(text).context(|| format!("`{}` cannot be a label", text.escape_debug()))
 }
 
-/// Labels the message or snapshot that an id means. A label that is on something else stays there.
+/// Labels the message or snapshot that an id means. A label that is already on something else is an error.
 pub(crate) fn label(
     store: &mut Store,
     cwd: &Path,
@@ -88,7 +88,7 @@ pub(crate) fn delete(store: &mut Store, cwd: &Path, text: &str) -> Result<LabelR
     })
 }
 
-/// Returns what to say where a new snapshot takes a label from something else.
+/// Returns the note for a new snapshot that takes a label from something else.
 pub(super) fn moved(
     connection: &Connection,
     place: &Place,

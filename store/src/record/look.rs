@@ -1,9 +1,9 @@
-//! Where an event has the workspace looked at: as little as loses no boundary. Pure.
+//! Decides where an event looks at the workspace: at as little as possible without losing a boundary. Pure.
 //!
-//! A look at everything costs one `lstat` a file. A tool that is known to change only the files that it names needs no more than a look
-//! at these, before and after; one that only reads needs none. What anybody else changes meanwhile is seen by the next look
-//! at everything, and is still nobody's: [`evidence`](crate::timeline::evidence) knows when each file changed, and what
-//! each tool can reach. Where nothing is known of a tool, everything is looked at.
+//! A full look costs one `lstat` per file. For a tool that changes only the files that it names, it is enough to look
+//! at those, before and after; a tool that only reads needs no look. The next full look sees what anybody else changed
+//! meanwhile, and still attributes it to nobody: [`evidence`](crate::timeline::evidence) knows when each file changed
+//! and what each tool can reach. If nothing is known about a tool, everything is looked at.
 
 use std::collections::BTreeSet;
 
@@ -20,17 +20,17 @@ use crate::timeline::evidence::StepStanding;
 /// Where to look for what changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LookScope {
-    /// Nowhere: the workspace counts as it was last seen.
+    /// Nowhere: the last look counts.
     #[default]
     Nowhere,
-    /// At these paths, and what is beside and below them; the rest counts as it was last seen.
+    /// At these paths and what is beside and below them. For the rest, the last look counts.
     Around(BTreeSet<WorkspacePath>),
     /// Everywhere.
     Everywhere,
 }
 
 impl LookScope {
-    /// Returns what the event's report says of it.
+    /// Returns how the event's report names it.
     pub fn told(&self) -> Option<Looked> {
         match self {
             Self::Nowhere => None,
@@ -41,7 +41,7 @@ impl LookScope {
 
     fn at(paths: impl IntoIterator<Item = WorkspacePath>) -> Self {
         let paths: BTreeSet<_> = paths.into_iter().collect();
-        // An ignore file decides what is in view elsewhere.
+        // An ignore file decides what is in view elsewhere, so a change to one needs a full look.
         let decides = |path: &WorkspacePath| path.name() == b".gitignore";
         if paths.iter().any(decides) {
             Self::Everywhere
@@ -64,7 +64,7 @@ impl LookScope {
     }
 }
 
-/// Returns where a decision needs the workspace looked at.
+/// Returns where a decision needs a look at the workspace.
 pub(super) fn look(event: &Event, view: &EventContext, decision: &Decision) -> LookScope {
     let begins = match decision.action {
         Action::Message => LookScope::Everywhere,
@@ -77,7 +77,7 @@ pub(super) fn look(event: &Event, view: &EventContext, decision: &Decision) -> L
     };
     let ends = decision.closing.iter().map(|closing| {
         let step = view.open.iter().find(|step| step.row.id == closing.step);
-        // One that is only supposed is not among them.
+        // An inferred step is not among the open ones.
         step.map_or(LookScope::Everywhere, |step| end(step, closing.standing))
     });
     let look = ends.fold(begins, LookScope::and);
@@ -89,7 +89,7 @@ pub(super) fn look(event: &Event, view: &EventContext, decision: &Decision) -> L
     }
 }
 
-/// Where to look before a step, or a tool of it, begins.
+/// Returns where to look before a step begins, or a tool of it.
 fn start(event: &Event, view: &EventContext) -> LookScope {
     let is_tool = event.event == EventKind::ToolStart;
     if !is_tool {
@@ -103,7 +103,7 @@ fn start(event: &Event, view: &EventContext) -> LookScope {
         };
     }
     let own = view.own_step();
-    // Everything was looked at before such a tool began, and the step's end does so again.
+    // Everything was looked at before that tool began, and is looked at again at the step's end.
     if own.is_some_and(|step| step.tools.iter().any(reaches_anything)) {
         return LookScope::Nowhere;
     }
@@ -114,7 +114,7 @@ fn start(event: &Event, view: &EventContext) -> LookScope {
     }
 }
 
-/// Whether everything was looked at for the message that came in the same call.
+/// Returns whether everything was just looked at for the message that came in the same call.
 fn is_with_message(event: &Event, view: &EventContext) -> bool {
     let session = view.session.as_ref();
     let last = session.and_then(|session| session.last_event.as_deref());
@@ -123,7 +123,7 @@ fn is_with_message(event: &Event, view: &EventContext) -> bool {
     event.at_once && was_captured && last == Some(EventKind::UserMessage.name())
 }
 
-/// Where to look at the end of a step for what its tools can have done.
+/// Returns where to look at the end of a step for what its tools can have changed.
 fn end(step: &OpenStep, standing: StepStanding) -> LookScope {
     let is_told = step.tool_events && step.row.unprotected.is_none() && !step.has_running;
     let goes_on = step.tools.iter().any(|tool| tool.is_in_background);

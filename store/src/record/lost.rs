@@ -1,8 +1,8 @@
-//! Events that the database could not take, since the disk was full: they are noted in the store's reserve, and become rows as soon
-//! as there is room.
+//! Events that could not be written to the database because the disk was full. They are noted in the store's reserve,
+//! and become rows as soon as there is room.
 //!
-//! What an agent did then nobody saw. A step that was not recorded stands for it, so that what changed meanwhile is not taken
-//! for the user's.
+//! Nobody saw what an agent did then. An unrecorded step stands for it, so that what changed meanwhile is not taken for
+//! the user's.
 
 use std::path::{Path, PathBuf};
 
@@ -17,16 +17,16 @@ use crate::sessions::{self, Diagnostic, NewMessage, StepRow, new_id};
 use crate::store::Store;
 use crate::timeline::Place;
 
-/// A longer reason is cut, in characters.
+/// A longer reason is cut to so many characters.
 const LONGEST: usize = 300;
 
-/// Events of one session, one after the other, that were lost.
+/// Consecutive events of one session that were lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Lost {
     agent: String,
     session: String,
     cwd: Option<String>,
-    /// The agent's id of the message that was lost with them; empty where it has none.
+    /// The agent's id of the message that was lost with them; empty if the agent gave none.
     message: Option<String>,
     first: Milliseconds,
     last: Milliseconds,
@@ -52,7 +52,7 @@ impl Lost {
         }
     }
 
-    /// Returns whether another event is one more of the same turn.
+    /// Returns whether another event belongs to the same turn.
     fn goes_on_with(&self, other: &Self) -> bool {
         other.message.is_none()
             && (&self.agent, &self.session, &self.cwd) == (&other.agent, &other.session, &other.cwd)
@@ -103,7 +103,8 @@ fn read(text: &str) -> Vec<Lost> {
     text.lines().filter_map(Lost::from_line).collect()
 }
 
-/// Notes an event that could not be recorded, in the store's directory. Where even that has no room, nothing is left to try.
+/// Notes an event that could not be recorded, in the store's directory. If there is no room even for that, nothing is
+/// left to try.
 pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Milliseconds) {
     let causes = error.causes();
     let reason = causes.last().cloned().unwrap_or_else(|| error.to_string());
@@ -111,8 +112,8 @@ pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Millisec
     let _ = reserve::change(directory, |text| with(text, one));
 }
 
-/// Returns the note with one more event in it: counted with those of its kind, or as a new line. The oldest are kept: what is beyond
-/// the room is cut off, and the last line is read no more.
+/// Returns the note with one more event: counted with those of its turn, or as a new line. The oldest events are kept:
+/// text beyond the reserve is cut off, and a cut line is not read.
 fn with(text: &str, one: Lost) -> String {
     let mut all = read(text);
     match all.iter_mut().rev().find(|known| known.goes_on_with(&one)) {
@@ -143,18 +144,18 @@ pub(crate) fn is_loss(error: &Error) -> bool {
     false
 }
 
-/// Makes rows of what was noted, where there is room again, and the reserve where it is missing, while there is room.
+/// Turns the note into rows if there is room again, and makes the reserve if it is missing, while there is room.
 pub(crate) fn take_up_or_prepare(store: &mut Store) {
     match reserve::read(&store.surroundings.directory) {
-        // Without it, only the log file can report a loss.
+        // If that fails, only the log file can report a loss.
         Ok(None) => drop(reserve::make(&store.surroundings.directory)),
-        // What cannot be taken up now is taken up later.
+        // What cannot be written now is written later.
         Ok(Some(text)) => drop(take_up_noted(store, &text)),
         Err(_) => {}
     }
 }
 
-/// Turns noted losses into rows once there is room again. Returns those that are still only noted, as text.
+/// Turns noted losses into rows if there is room again. Returns those that are still only noted, as text.
 pub(crate) fn take_up(store: &mut Store) -> Result<Vec<String>> {
     let text = reserve::read(&store.surroundings.directory)?;
     take_up_noted(store, &text.unwrap_or_default())
@@ -174,7 +175,7 @@ fn take_up_noted(store: &mut Store, text: &str) -> Result<Vec<String>> {
             return Err(error);
         }
     }
-    // What came meanwhile stays.
+    // What another process noted meanwhile stays.
     reserve::change(&directory, |text| {
         let rest = read(text).into_iter().filter(|now| !lost.contains(now));
         rest.map(|lost| lost.to_line() + "\n").collect()
@@ -210,7 +211,7 @@ fn write(store: &mut Store, lost: &Lost) -> Result<()> {
     store.database.diagnose(&diagnostic, lost.first)
 }
 
-/// A step that was not recorded, of the message that was lost or of the newest.
+/// Adds an unrecorded step to the message that was lost, or else to the newest.
 fn write_step(connection: &rusqlite::Connection, workspace_id: i64, lost: &Lost) -> Result<()> {
     let event = Event::new(EventKind::UserMessage, &lost.agent, &lost.session);
     let cwd = lost.cwd.clone().unwrap_or_default();
@@ -218,7 +219,8 @@ fn write_step(connection: &rusqlite::Connection, workspace_id: i64, lost: &Lost)
         sessions::upsert_session(connection, workspace_id, &event, None, &cwd, lost.first)?;
     let root = sessions::root_of(connection, &session)?;
     let newest = sessions::newest_message(connection, &root.id, false)?;
-    // While something is reverted, the next message that is recorded makes it permanent; this one does not come in between.
+    // While something is reverted, the next recorded message makes the revert permanent. This one must not come in
+    // between.
     let is_new = newest.is_none() || (lost.message.is_some() && root.revert_base_id.is_none());
     let unprotected = Some(lost.reason.clone());
     let message_id = match newest.filter(|_| !is_new) {

@@ -1,8 +1,8 @@
-//! An event becomes a snapshot, a patch and rows. `docs/architecture.md` draws the way, under "Recording".
+//! Turns an event into a snapshot, a patch and rows. `docs/architecture.md` draws the path, under "Recording".
 //!
-//! The line is: find the place, look at what is known (`view`), decide whether a snapshot is needed (`decide`, pure), take it
-//! and attribute what changed (`timeline`), and write all rows in one transaction (`write`). Objects are on the disk before the
-//! rows that name them. A snapshot that fails is recorded as failed, never as an old tree.
+//! The steps are: find the place, read what is known (`view`), decide whether a snapshot is needed (`decide`, pure),
+//! take it and attribute what changed (`timeline`), and write all rows in one transaction (`write`). Objects are on the
+//! disk before the rows that name them. A failed snapshot is recorded as failed, never as an old tree.
 
 mod decide;
 pub(crate) mod label;
@@ -35,10 +35,10 @@ use decide::Decision;
 use look::LookScope;
 use view::EventContext;
 
-/// What is left of the deadline for the rows, after a snapshot gave up.
+/// The part of the deadline that is kept for the rows if a snapshot gives up.
 const RESERVE: Duration = Duration::from_millis(500);
 
-/// How long a hook waits while another process takes the first snapshot of its workspace: that may go on for minutes.
+/// How long a hook waits while another process takes the first snapshot of its workspace, which may take minutes.
 const PATIENCE_AT_FIRST: Duration = Duration::from_secs(1);
 
 /// Records one event.
@@ -57,14 +57,15 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     }
     let deadline = begin + place.settings.hook_deadline.saturating_sub(RESERVE);
     let decision = decided(&place, event, &view)?;
-    // What a tool is about to change is looked at without a snapshot, too, and is not what a killed operation left.
+    // An event without a snapshot still looks at what a tool is about to change, so a killed operation has to be
+    // finished first.
     if !decision.takes_snapshot() && !has_open_operation {
         return write::without_snapshot(store, &place, event, &view, &decision);
     }
     let is_first = place.row.last_snapshot_id.is_none();
     let ready = lock(store, &place, deadline)
         .and_then(|lock| Ok((view_under_lock(store, &place, event, &lock)?, lock)));
-    // What was known before the lock, and before a killed operation was ended, may be old by now.
+    // What was read before the lock was taken, and before a killed operation was finished, may be outdated by now.
     let (view, ready) = match ready {
         Ok((view, lock)) => (view, Ok(lock)),
         Err(error) => (EventContext::of(store, &place, event)?, Err(error)),
@@ -100,12 +101,12 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     report.map_err(|error| if is_late { error.late() } else { error })
 }
 
-/// Whether the agent's process that opened a step has ended.
+/// Returns whether the agent's process that opened a step has ended.
 fn is_of_a_dead_process(step: &OpenStep) -> bool {
     step.life.process.as_deref().is_some_and(is_gone)
 }
 
-/// What is known of an event before its workspace is locked.
+/// What is known about an event before its workspace is locked.
 struct KnownEvent {
     place: Place,
     view: EventContext,
@@ -114,7 +115,7 @@ struct KnownEvent {
 }
 
 impl KnownEvent {
-    /// Reads it, in one transaction where the session is known: each statement takes the locks by itself otherwise.
+    /// Reads it, in one transaction if the session is known: otherwise each statement would take SQLite's locks anew.
     fn of_event(store: &mut Store, event: &Event) -> Result<Self> {
         let known = store.database.read(|_| {
             let place = Place::of_session(store, event)?;
@@ -143,7 +144,8 @@ impl KnownEvent {
     }
 }
 
-/// Ends what was left half-way in a workspace, and returns what is known then. Nearly always nothing was: it takes one transaction.
+/// Finishes what was left half-done in a workspace, and returns what is known then. There is almost never anything to
+/// finish, so this takes one transaction.
 fn view_under_lock(
     store: &mut Store,
     place: &Place,
@@ -165,14 +167,14 @@ fn view_under_lock(
     EventContext::of(store, place, event)
 }
 
-/// Locks the workspace. The deadline bounds how long the lock is waited for.
+/// Locks the workspace. The wait for the lock ends at the deadline.
 fn lock(store: &Store, place: &Place, deadline: Instant) -> Result<Lock> {
     let left = || deadline.saturating_duration_since(Instant::now());
     if place.row.last_snapshot_id.is_some() {
         return place.lock(left());
     }
     place.lock(left().min(PATIENCE_AT_FIRST)).or_else(|error| {
-        // The first snapshot may be done by now, and those who came meanwhile hold the lock in turn.
+        // The first snapshot may be done by now, and the processes that waited for it hold the lock in turn.
         let row = crate::sessions::workspace(store.database.connection(), place.row.id)?;
         match row.last_snapshot_id {
             Some(_) => place.lock(left()),
@@ -181,12 +183,12 @@ fn lock(store: &Store, place: &Place, deadline: Instant) -> Result<Lock> {
     })
 }
 
-/// What remains to be done after a look at the workspace, once its rows are written and the lock is free. A look that
-/// failed leaves nothing to do.
+/// What remains to be done after a look at the workspace, once its rows are written and the lock is released. A failed
+/// look leaves nothing to do.
 #[derive(Debug, Default)]
 struct Aftermath {
     tree: Option<ObjectId>,
-    /// Whether the snapshot counts on objects of the user's repository.
+    /// Whether the snapshot relies on objects in the user's repository.
     borrows: bool,
     /// Whether the store has too many packs.
     is_crowded: bool,
@@ -223,7 +225,8 @@ impl Aftermath {
 }
 
 /// Decides what to do about an event. While a command runs in the background, every boundary looks everywhere, because
-/// the command may change any file; and so does what ends it, because nobody knows later that a change was made before.
+/// the command may change any file. So does the event that says the command ended: later, nobody could tell that a
+/// change was made before that.
 fn decided(place: &Place, event: &Event, view: &EventContext) -> Result<Decision> {
     let mut decision = decide::decide(event, view, &place.settings);
     if view.is_in_background && (decision.is_boundary() || ends_background(event)) {
@@ -232,7 +235,7 @@ fn decided(place: &Place, event: &Event, view: &EventContext) -> Result<Decision
     Ok(decision)
 }
 
-/// Returns whether no command of the event's session goes on in the background any more.
+/// Returns whether the event says that no command of its session runs in the background any more.
 fn ends_background(event: &Event) -> bool {
     match event.event {
         EventKind::TurnEnd => event.background == Some(false),
@@ -262,7 +265,7 @@ fn doubts(observation: &Observation) -> Vec<String> {
     undecided.chain(unread).chain(missed).collect()
 }
 
-/// Each doubt about ignore rules is reported once.
+/// Reports each doubt about ignore rules once.
 fn tell_of_doubts(
     store: &mut Store,
     place: &Place,
@@ -283,7 +286,7 @@ fn tell_of_doubts(
     })
 }
 
-/// Reports that the last snapshot is lost beyond repair: nobody knows what changed since.
+/// Reports that the last snapshot is lost beyond repair, so that nobody knows what changed since.
 fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> Result<()> {
     let workspace = place.root.to_string_lossy().into_owned();
     store.diagnose(&Diagnostic {
@@ -297,7 +300,7 @@ fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> R
     })
 }
 
-/// Captures the workspace; that it does is noted, so that a call that was killed meanwhile shows.
+/// Captures the workspace. A row says so while it does, so that a killed call leaves a trace.
 fn look(
     store: &mut Store,
     place: &Place,
@@ -346,16 +349,16 @@ fn look(
     Ok(observation)
 }
 
-/// Of so many looks that a watcher could make cheaper, one looks at everything all the same.
+/// One look in so many is a full one although a watcher could make it cheaper.
 const TRUSTED: Milliseconds = 50;
 
-/// Returns whether a watcher's hint is enough for an event. At a message it is not: that is where a revert goes back to.
+/// Returns whether an event may rely on a watcher's hint. A message may not: a revert goes back to its snapshot.
 fn may_take_hints(event: &Event, now: Milliseconds) -> bool {
     let begins = matches!(
         event.event,
         EventKind::SessionStart | EventKind::UserMessage
     );
-    // The last digits of the time are as good as a die.
+    // The last digits of the time are random enough.
     !begins && now % TRUSTED != 0
 }
 

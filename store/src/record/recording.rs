@@ -1,4 +1,4 @@
-//! What an event does to the rows: a function for each action, over what is known while they are written.
+//! What an event does to the rows: one function per action, over what is known while they are written.
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
@@ -13,10 +13,10 @@ use crate::sessions::{self, NewMessage, OpenStep, SessionRow, StepPath, StepRow,
 use crate::settings::{RecordPrompts, Settings};
 use crate::timeline::{Observation, Place, parent_of};
 
-/// No more characters of a command line are kept.
+/// How many characters of a command line are kept.
 const LONGEST_COMMAND: usize = 1_000;
 
-/// What became of an event, for its report.
+/// What an event did, for its report.
 #[derive(Default)]
 pub(super) struct EventOutcome {
     pub session: Option<String>,
@@ -32,7 +32,7 @@ pub(super) enum Seen<'a> {
         snapshot_id: i64,
         observation: &'a Observation,
     },
-    /// It was not looked at, as there is nothing to see: it counts as it was last seen.
+    /// No look was needed: the last one counts.
     AsBefore(Option<i64>),
     Failed(String),
 }
@@ -70,7 +70,7 @@ pub(super) struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// Begins with the row of the event's session, which is added where it is new.
+    /// Begins with the row of the event's session, which is added if it is new.
     pub fn of(
         connection: &'a Connection,
         place: &'a Place,
@@ -94,7 +94,7 @@ impl<'a> Recording<'a> {
         })
     }
 
-    /// Does what the event does beside ending steps.
+    /// Does what the event does besides ending steps.
     pub fn act(&mut self, action: Action, seen: &Seen<'_>) -> Result<()> {
         match action {
             Action::Message => self.begin_message(seen),
@@ -110,7 +110,7 @@ impl<'a> Recording<'a> {
 
     /// A message begins now; what was reverted before it stays reverted.
     fn begin_message(&mut self, seen: &Seen<'_>) -> Result<()> {
-        // Asked before it is permanent: this message is the one that tells the agent of it.
+        // Asked before the revert becomes permanent: this message is the one that tells the agent about it.
         self.written.went_back =
             crate::revert::went_back(self.connection, self.place.row.id, &self.root)?;
         crate::revert::make_permanent(self.connection, &self.root)?;
@@ -135,7 +135,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// A step begins now, with the tool that is about to run, where it is one that begins it.
+    /// A step begins now, with the tool that is about to run if a tool begins it.
     fn open_step(&mut self, seen: &Seen<'_>) -> Result<()> {
         let start = seen.snapshot_id();
         let message_id =
@@ -156,7 +156,8 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Until its first tool a step's model was only thinking: what changed meanwhile was not the agent.
+    /// Moves the start of a step that has no tool yet to now: the model was only thinking, so what changed meanwhile
+    /// was not the agent's.
     pub fn release_thinking(&self) -> Result<()> {
         match self.own_step() {
             Some(step) => sessions::release_to_outside(self.connection, &step.row.id),
@@ -204,7 +205,7 @@ impl<'a> Recording<'a> {
         self.view.own_step()
     }
 
-    /// Returns the session's open step, which the report is about.
+    /// Returns the session's open step, and notes it for the report.
     fn note_own_step(&mut self) -> Option<String> {
         self.written.step = self.own_step().map(|step| step.row.id.clone());
         self.written.step.clone()
@@ -218,7 +219,7 @@ impl<'a> Recording<'a> {
                 None => outside.push(named.to_string_lossy().into_owned()),
             }
         }
-        // A shell that runs elsewhere changes what nobody captures.
+        // A shell in a directory outside the workspace changes files that nobody captures.
         let cwd = self.event.cwd.as_deref();
         if let Some(cwd) = cwd.filter(|cwd| !cwd.starts_with(&self.place.root)) {
             outside.push(cwd.to_string_lossy().into_owned());
@@ -240,7 +241,7 @@ impl<'a> Recording<'a> {
             .try_for_each(|named| sessions::insert_step_path(self.connection, step, named))
     }
 
-    /// Adds the step whose start was never heard of, where it changed something; returns its id.
+    /// Adds the step whose start was never reported, if it changed something. Returns its id.
     pub fn suppose(
         &self,
         decision: &Decision,
@@ -260,7 +261,7 @@ impl<'a> Recording<'a> {
         Ok(Some(row.id))
     }
 
-    /// Ends the steps that the event ends. `supposed` is the one that was only supposed, where it was added.
+    /// Ends the steps that the event ends. `supposed` is the inferred step, if one was added.
     pub fn end_steps(
         &mut self,
         decision: &Decision,
@@ -275,7 +276,7 @@ impl<'a> Recording<'a> {
             if is_supposed && supposed.is_none() {
                 continue;
             }
-            // What ends another step than its own does not name it.
+            // An event that ends a step other than its own does not name that step.
             let is_named = !closing.recovered || is_supposed;
             let agent_id = self.event.step_id.as_deref().filter(|_| is_named);
             sessions::close_step(
@@ -295,7 +296,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// A message that was sent while a tool ran begins at the next boundary of its own session.
+    /// Begins the messages that were sent while a tool ran: this is the next boundary of their session.
     pub fn bind_messages(&self, seen: &Seen<'_>) -> Result<()> {
         if self.session.id != self.root.id {
             return Ok(());
@@ -304,17 +305,18 @@ impl<'a> Recording<'a> {
         sessions::bind_pending_messages(self.connection, &self.root.id, start, why)
     }
 
-    /// Notes the time of the event, and what it says about its agent. `is_seen` says that what changed before it is in the rows: where
-    /// it is not, a command in the background may still have changed it.
+    /// Notes the time of the event, and what it says about its agent. `is_seen` says that the changes before it are in
+    /// the rows. If they are not, a command in the background may still have made them.
     pub fn end(mut self, is_seen: bool) -> Result<EventOutcome> {
         if self.written.message.is_none() {
             let newest = sessions::newest_message(self.connection, &self.root.id, false)?;
             self.written.message = newest.map(|message| message.id);
         }
-        // Some agents announce a tool only once it may run: where the first one is denied, its wait is all that is heard of it.
+        // Some agents announce a tool only once it may run. If the first one is denied, the wait for permission is all
+        // that they report.
         let is_of_tool = matches!(self.event.event, EventKind::ToolStart | EventKind::ToolWait);
         let is_told = is_of_tool || self.event.tells_of_tools;
-        // If the setting was turned off, steps count as a whole from now on, whatever was told before.
+        // If the setting was turned off, steps count as a whole from now on, whatever was reported before.
         let tells_of_tools = self.place.settings.tool_events.then_some(is_told);
         let session = self.session.id;
         sessions::touch_session(
@@ -374,7 +376,7 @@ fn ensure_session(
     sessions::upsert_session(connection, place.row.id, event, parent_id, &cwd, now)
 }
 
-/// Returns the message that a step which begins now belongs to; one without words where the session has none yet.
+/// Returns the message that a new step belongs to. If the session has none yet, adds one without a prompt.
 fn message_for_step(
     connection: &Connection,
     session: &SessionRow,
@@ -402,7 +404,7 @@ fn message_for_step(
     Ok(message.id)
 }
 
-/// A sub-agent's steps belong to the message in which it was started, even if they end after the next one.
+/// Returns the message of a sub-agent's steps: the one in which it was started, even if they end after the next one.
 fn message_of_sub_agent(
     connection: &Connection,
     session: &SessionRow,
@@ -427,7 +429,7 @@ fn message_of_sub_agent(
     Ok(sessions::newest_step(connection, &session.id)?.map(|step| step.message_id))
 }
 
-/// A step that begins at a snapshot, if there is one.
+/// Returns the row of a step that begins at a snapshot, if there is one.
 fn new_step(id: String, session: &SessionRow, message_id: String, start: Option<i64>) -> StepRow {
     StepRow {
         id,
@@ -466,7 +468,8 @@ fn new_message(
     })
 }
 
-/// A turn's first message goes by the turn's id; those that were sent while the agent worked have a number behind it.
+/// Names a message by its turn. The first has the turn's id; those that were sent while the agent worked get a number
+/// after it.
 fn name_in_turn(turn_id: &str, before: u64) -> String {
     if before == 0 {
         turn_id.to_owned()
@@ -475,7 +478,8 @@ fn name_in_turn(turn_id: &str, before: u64) -> String {
     }
 }
 
-/// A script that is written out on the command line is no more than its beginning: a row is to stay on its page of the database.
+/// Returns the part of a command line that is kept. Of a long script, only the beginning: a row should fit on its page
+/// of the database.
 fn kept_command(line: &str, keep: RecordPrompts) -> Option<String> {
     kept_prompt(line, keep).map(|line| line.chars().take(LONGEST_COMMAND).collect())
 }

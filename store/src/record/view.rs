@@ -1,4 +1,4 @@
-//! What the store knows that bears on an event, read once.
+//! What the store knows that matters for an event, read once.
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
@@ -23,13 +23,13 @@ pub(crate) struct EventContext {
     pub message: Option<MessageRow>,
     /// The root's newest live message.
     pub bound_message: Option<MessageRow>,
-    /// The message that the event names, if it is there already.
+    /// The message that the event names, if it was recorded before.
     pub named_message: Option<MessageRow>,
-    /// The step that the event names, if it is there already.
+    /// The step that the event names, if it was recorded before.
     pub named_step: Option<StepRow>,
     /// The session's newest step.
     pub last_step: Option<StepRow>,
-    /// The time since the session was last heard of.
+    /// The time since the session's last event.
     pub since_last: Milliseconds,
     /// Every open step of the workspace, in the order in which they started.
     pub open: Vec<OpenStep>,
@@ -39,7 +39,7 @@ pub(crate) struct EventContext {
     pub was_looked_at: bool,
     /// Whether a message of the conversation waits for its snapshot.
     pub has_pending: bool,
-    /// Whether a command of a step that has ended goes on in the background.
+    /// Whether a command of an ended step still runs in the background.
     pub is_in_background: bool,
 }
 
@@ -122,14 +122,14 @@ impl EventContext {
         })
     }
 
-    /// Returns the open steps as the decision sees them: with the one that it supposes where a start was never heard of, and
-    /// with what it says of the event's own.
+    /// Returns the open steps as the decision sees them: with the step that it infers for a start that was never
+    /// reported, and with what it knows about the event's own step.
     pub fn open_with(&self, decision: &Decision) -> Vec<OpenStep> {
         let mut open = self.open.clone();
         if decision.action == Action::MoveStart
             && let Some(own) = self.own_step().map(|step| step.row.id.clone())
         {
-            // Until now the model was only thinking.
+            // Before its first tool, the model was only thinking.
             open.iter_mut()
                 .filter(|step| step.row.id == own)
                 .for_each(|step| step.tool_events = true);
@@ -152,8 +152,8 @@ impl EventContext {
                 },
                 root_session_id: root.id.clone(),
                 last_event_at: session.last_event_at,
-                // Of an agent that tells of its tools, those of the step were lost with its start, or none ran: nobody knows. Where the
-                // end of one was told, one ran.
+                // If the agent reports its tools, those of this step were lost with its start, or none ran; nobody
+                // knows. If the end of one was reported, one ran.
                 tool_events: session.tool_events && !has_ended_tool,
                 ..OpenStep::default()
             });

@@ -1,4 +1,4 @@
-//! The rows of an event, in one transaction, in the order that they need each other.
+//! Writes the rows of an event in one transaction, each after the rows that it refers to.
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
@@ -61,7 +61,7 @@ pub(super) fn with_snapshot(
     let named = named_paths(store, place, event, view)?;
     let written = store.database.write(|connection| {
         let mut recording = Recording::of(connection, place, event, view, &named, now)?;
-        // A step that is only supposed has to be there before its changes are.
+        // An inferred step has to be there before its changes.
         let supposed = recording.suppose(decision, observation.as_ref().ok())?;
         if decision.action == Action::MoveStart {
             recording.release_thinking()?;
@@ -87,7 +87,7 @@ pub(super) fn with_snapshot(
     Ok(report(event, decision, written, Some(&observation)))
 }
 
-/// Returns the files that an edit tool is about to touch, with what they are where an ignore rule hides them.
+/// Returns the files that an edit tool is about to touch, with the present state of those that an ignore rule hides.
 fn named_paths(
     store: &Store,
     place: &Place,

@@ -1,7 +1,7 @@
-//! `doctor`: whether what the rows name can be read, and healing what cannot.
+//! `doctor`: checks whether what the rows name can be read, and heals what cannot.
 //!
-//! Checks the newest snapshots first, for a limited time, or all of them on request. Damaged objects are restored from
-//! a file in the workspace that still has the same bytes, or from the user's repository.
+//! It checks the newest snapshots first, for a limited time, or all of them on request. Damaged objects are restored
+//! from a file in the workspace that still has the same bytes, or from the user's repository.
 
 use std::time::{Duration, Instant};
 
@@ -15,15 +15,15 @@ use crate::snapshot::{Broken, Checked, Snapshots};
 use crate::store::Store;
 use crate::timeline::{CaptureOptions, Place};
 
-/// For how long objects are read where not all of them are asked for.
+/// How long objects are read, unless all of them are asked for.
 const A_WHILE: Duration = Duration::from_secs(10);
-/// For how long a hook of the workspace is waited for before it is healed.
+/// How long healing waits for a hook that holds the workspace.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How many damaged files are named.
 const NAMED: usize = 5;
 const SUBJECT: &str = "objects";
 
-/// What was read of all workspaces.
+/// What was read in all workspaces.
 #[derive(Default)]
 struct Sum {
     objects: u64,
@@ -32,7 +32,7 @@ struct Sum {
     is_whole: bool,
 }
 
-/// Reads the objects of every workspace, heals what it can, and says what it found.
+/// Reads the objects of every workspace, heals what it can, and returns what it found.
 pub(crate) fn check(store: &mut Store, all: bool) -> Vec<Finding> {
     let begin = Instant::now();
     let goes_on = || all || begin.elapsed() < A_WHILE;
@@ -95,7 +95,7 @@ fn workspace(
     }
     let name = place.root.display().to_string();
     let mut findings = Vec::new();
-    // If somebody is at work, nothing is healed; reading is safe all the same.
+    // If somebody is at work, nothing is healed. Reading is safe all the same.
     let lock = place.lock(PATIENCE);
     if lock.is_ok() {
         let lost = settle::under_lock(store, &place)?;
@@ -108,7 +108,7 @@ fn workspace(
         findings.extend(rebuilt.iter().map(|pack| {
             let pack = pack.display();
             repaired(format!(
-                "`{name}`: the index of `{pack}` was made again from the pack"
+                "`{name}`: the index of `{pack}` was rebuilt from the pack"
             ))
         }));
     }
@@ -127,7 +127,7 @@ fn workspace(
     if before > lost.len() {
         let healed = before - lost.len();
         findings.push(repaired(format!(
-            "`{name}`: {healed} damaged objects were stored anew"
+            "`{name}`: {healed} damaged objects were stored again"
         )));
     }
     let is_harmless = checked.is_whole && lost.is_empty();
@@ -142,7 +142,7 @@ fn workspace(
     Ok(findings)
 }
 
-/// Names the files whose paths no tree tells any more, if a change does.
+/// Fills in the paths of damaged files that no tree names any more, from the changes that do.
 fn find_paths(store: &Store, workspace: i64, broken: &mut [Broken]) -> Result<()> {
     let nameless = broken.iter_mut().filter(|broken| broken.path.is_none());
     let mut nameless: Vec<&mut Broken> = nameless.collect();
@@ -184,7 +184,8 @@ impl Sum {
     }
 }
 
-/// Reads every file of the workspace, which stores what is damaged of its present state, and looks for the rest elsewhere.
+/// Captures the workspace, which stores the damaged objects that its files still have, and looks for the rest
+/// elsewhere.
 fn heal(store: &Store, place: &Place, broken: Vec<Broken>) -> Result<Vec<Broken>> {
     if place.is_there() {
         let how = CaptureOptions {
@@ -200,7 +201,7 @@ fn heal(store: &Store, place: &Place, broken: Vec<Broken>) -> Result<Vec<Broken>
     snapshots.heal(&place.root, rest)
 }
 
-/// What is damaged for good, in one sentence a workspace.
+/// Returns what is damaged for good, in one sentence per workspace.
 fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
     let first = lost.first()?;
     let mut named: Vec<String> = lost
@@ -229,7 +230,7 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
     })
 }
 
-/// Writes the refs by which git knows what is needed, and beside them what else is known of the snapshots.
+/// Writes the refs from which git knows what is needed, and beside them what else is known about the snapshots.
 pub(crate) fn name_to_git(store: &Store, place: &Place) -> Result<()> {
     let connection = store.database.connection();
     let sessions::Named { trees, blobs } = sessions::named(connection, place.row.id)?;

@@ -1,4 +1,4 @@
-//! `du`: what the store takes of the disk, and for what.
+//! `du`: how much of the disk the store takes, and what for.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub enum Grouping {
     Session,
     /// By the message whose steps they came with.
     Message,
-    /// By when the snapshot was taken.
+    /// By the age of the snapshot.
     Age,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
             continue;
         }
         let (snapshots, rest) = sizes::of_snapshots(store, &place)?;
-        // Sizes that cannot be noted, as in a store that is only to be read, are measured again the next time.
+        // Sizes that cannot be noted, as in a read-only store, are measured again the next time.
         let _ = sizes::put(store, &snapshots);
         reclaimable += rest;
         for (snapshot, bytes) in snapshots {
@@ -95,7 +95,7 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
     })
 }
 
-/// Returns the row of a snapshot: its place in the order, and its name.
+/// Returns the row that a snapshot counts in: its place in the order, and its name.
 fn key(
     by: Grouping,
     place: &Place,

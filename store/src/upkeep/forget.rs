@@ -1,12 +1,12 @@
-//! `forget`: what the user wants nobody to find any more goes, wherever it stands.
+//! `forget`: removes what nobody shall find any more, wherever it is stored.
 //!
 //! ```text
 //! what ──► trees without it, stored ──► rows, in one transaction ──► database written anew ──► one pack of what is left
 //!                                       the workspace is unswept                              it is swept
 //! ```
 //!
-//! Who is killed before the end leaves a workspace that is unswept: the next `gc` or `forget` finishes it. While a step or an
-//! operation is open nothing is forgotten: they count on it.
+//! If it is killed before the end, the workspace is left unswept, and the next `gc` or `forget` finishes it. While a
+//! step or an operation is open, nothing is forgotten: they may need it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -34,11 +34,11 @@ use crate::timeline::{PATIENCE, Place, life};
 /// What to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Files at paths that match a pattern, which is written as in an ignore file of the workspace's root.
+    /// Files whose paths match a pattern, written as in an ignore file in the workspace's root.
     Path(String),
-    /// A session with its sub-agents, by any id: its prompts, and what it wrote.
+    /// A session with its sub-agents, by any of its ids: its prompts, and what it wrote.
     Session(String),
-    /// A message, by any id: its prompt, and what its steps wrote.
+    /// A message, by any of its ids: its prompt, and what its steps wrote.
     Message(String),
     /// The workspace, with its history.
     Workspace,
@@ -46,7 +46,7 @@ pub enum What {
     All,
 }
 
-/// What is forgotten of a workspace that stays.
+/// A part of a workspace that is forgotten while the workspace stays.
 enum ForgetPart {
     Paths(PathPattern),
     Of(Belongings),
@@ -60,7 +60,7 @@ impl ForgetPart {
         }
     }
 
-    /// Whether anything that ever stood at a path is meant.
+    /// Returns whether everything that was ever at a path goes.
     fn has_path(&self, path: &[u8]) -> bool {
         match self {
             Self::Paths(pattern) => pattern.is_at_or_above(path),
@@ -75,7 +75,7 @@ impl ForgetPart {
         }
     }
 
-    /// Refuses a pattern of which it is not known what it matches. It is known only after the pattern was matched.
+    /// Refuses a pattern that was too complicated to decide. Only matching it shows that, so this is called afterwards.
     fn refuse_undecided(&self) -> Result<()> {
         match self {
             Self::Paths(pattern) if pattern.is_undecided() => Err(Error::failed(
@@ -149,8 +149,8 @@ pub(crate) fn forget(
     Ok(report)
 }
 
-/// Forgets a part of a workspace. A pattern that matches nothing is an error, unless an earlier call that was cut off took
-/// what it matches.
+/// Forgets a part of a workspace. A pattern that matches nothing is an error, unless an earlier, interrupted call
+/// already took what it matches.
 fn forget_named(
     store: &mut Store,
     place: &Place,
@@ -162,15 +162,15 @@ fn forget_named(
     let forgotten = forget_part(store, place, &part, dry_run)?;
     if let (What::Path(pattern), true) = (what, is_new && is_nothing(&forgotten)) {
         return Err(Error::unavailable(format!(
-            "nothing that was recorded in `{}` is at `{pattern}`",
+            "nothing recorded in `{}` matches `{pattern}`",
             place.root.display()
         ))
-        .hint("a pattern is as in an ignore file: `*.env`, `/config/keys/`"));
+        .hint("patterns are written as in an ignore file: `*.env`, `/config/keys/`"));
     }
     Ok(forgotten)
 }
 
-/// Removes what no row names any more from every workspace in which that is still to be done.
+/// Removes what no row names any more from every workspace that is still unswept.
 fn sweep_all(store: &mut Store) -> Result<()> {
     for presence in sessions::presences(store.database.connection())? {
         if presence.is_unswept {
@@ -195,7 +195,7 @@ pub(crate) fn scrub(store: &Store) -> Result<()> {
     store.database.scrub()
 }
 
-/// Returns whether something was forgotten of a workspace, and who did it was killed before the end.
+/// Returns whether a call that forgot something of a workspace was killed before its end.
 fn is_unswept(store: &Store, place: &Place) -> Result<bool> {
     let mut presences = sessions::presences(store.database.connection())?.into_iter();
     Ok(presences.any(|presence| presence.id == place.row.id && presence.is_unswept))
@@ -205,7 +205,7 @@ fn is_nothing(forgotten: &ForgetWorkspace) -> bool {
     forgotten.files.is_empty() && forgotten.prompts == 0
 }
 
-/// Returns the workspaces in question.
+/// Returns the workspaces that are meant.
 fn places(store: &Store, cwd: &Path, what: &What) -> Result<Vec<Place>> {
     if *what != What::All {
         return Ok(vec![Place::known(store, cwd)?]);
@@ -217,12 +217,12 @@ fn places(store: &Store, cwd: &Path, what: &What) -> Result<Vec<Place>> {
         .collect()
 }
 
-/// Fails where something is under way that counts on what is forgotten.
+/// Fails if something is under way that may need what is to be forgotten.
 fn check_idle(store: &Store, place: &Place) -> Result<()> {
     let connection = store.database.connection();
     let name = place.root.display();
     let steps = sessions::open_steps(connection, place.row.id)?;
-    // Nobody would ever tell the end of a step whose agent was killed.
+    // Nobody would ever report the end of a step whose agent was killed.
     let is_at_work = |step: &OpenStep| !step.life.process.as_deref().is_some_and(life::is_gone);
     if steps.iter().any(is_at_work) {
         return Err(
@@ -249,8 +249,8 @@ fn part(store: &Store, place: &Place, what: &What) -> Result<ForgetPart> {
                 None => pattern.as_bytes().to_vec(),
             };
             let parsed = PathPattern::parse(&text).ok_or_else(|| {
-                Error::failed(format!("`{pattern}` is no pattern of what to forget"))
-                    .hint("it is as in an ignore file, without `!`: `*.env`, `/config/keys/`")
+                Error::failed(format!("`{pattern}` is not a pattern that can be forgotten"))
+                    .hint("patterns are written as in an ignore file, without `!`: `*.env`, `/config/keys/`")
             })?;
             ForgetPart::Paths(parsed)
         }
@@ -278,7 +278,7 @@ fn whole(store: &mut Store, place: &Place, dry_run: bool) -> Result<ForgetWorksp
     Ok(report)
 }
 
-/// Forgets a part of a workspace; the packs still hold it then.
+/// Forgets a part of a workspace. The packs still hold it until they are swept.
 fn forget_part(
     store: &mut Store,
     place: &Place,
@@ -319,7 +319,8 @@ fn forget_part(
     if paths.is_empty() && belongings == Belongings::default() {
         return Ok(report);
     }
-    // The note names rows that are about to go, and would be missed; the cache counts on objects that will not be stored any more.
+    // The note names rows that are about to go, which would look like lost ones. The cache relies on objects that will
+    // no longer be stored.
     lock.clear_note()?;
     forget_caches(&place.folder)?;
     let texts: Vec<String> = report.files.iter().map(|file| file.path.clone()).collect();
@@ -338,7 +339,7 @@ fn forget_part(
     Ok(report)
 }
 
-/// Makes the trees and rules of a workspace without what is to be forgotten, and stores them where that is asked for.
+/// Makes the trees and rules of a workspace without what is to be forgotten, and stores them if asked to.
 fn objects_without(
     store: &Store,
     place: &Place,
@@ -350,13 +351,13 @@ fn objects_without(
     let trees = forget::trees(connection, workspace)?;
     let is_entry = |path: &[u8], id, is_directory| part.has_entry(path, id, is_directory);
     let rewritten = snapshots.without(&trees, &is_entry, write)?;
-    // An ignore file that ignores itself is no file of a tree, and stands in the rules beside it.
+    // An ignore file that ignores itself is in no tree, but in the rules beside it.
     let rules = forget::rules(connection, workspace)?;
     let rules = snapshots.rules_without(&rules, &|path| part.has_path(path), write)?;
     Ok((rewritten, rules))
 }
 
-/// Gives snapshots the trees without what goes, and returns how many snapshots that are.
+/// Replaces the trees of snapshots by those without the forgotten files. Returns the number of snapshots.
 fn replace_trees(connection: &Connection, workspace: i64, rewritten: &[Rewritten]) -> Result<u64> {
     let mut snapshots = 0;
     for one in rewritten {
@@ -403,7 +404,7 @@ fn path_text(path: &[u8]) -> PathText {
     }
 }
 
-/// Removes the cache of a workspace, and what killed processes left of one. To be called under its lock.
+/// Removes the cache of a workspace, and what killed processes left of one. The caller holds its lock.
 fn forget_caches(folder: &Path) -> Result<()> {
     let what = || format!("cannot find what is in `{}`", folder.display());
     for entry in presence::entries(folder)? {
@@ -419,7 +420,7 @@ fn forget_caches(folder: &Path) -> Result<()> {
 
 const TEMPORARY: &[u8] = leftover::TEMPORARY_PACK.as_bytes();
 
-/// Removes the folders of all workspaces, those of former session stores too.
+/// Removes the folders of all workspaces, including those of former session stores.
 fn remove_all_folders(directory: &Path) -> Result<()> {
     let snapshots = directory.join("snapshots");
     let what = || format!("cannot find what is in `{}`", snapshots.display());
@@ -432,7 +433,7 @@ fn remove_all_folders(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fails if [`purge`] would, as far as that can be known before.
+/// Fails if [`purge`] would, as far as that can be known beforehand.
 pub(crate) fn check_purge(directory: &Path) -> Result<()> {
     match ownership::find(directory)? {
         Some(directory) => ownership::check_all_ours(&directory),
@@ -440,7 +441,8 @@ pub(crate) fn check_purge(directory: &Path) -> Result<()> {
     }
 }
 
-/// Removes the store in a directory as a whole. The database goes last: who is killed before leaves a store, which goes the next time.
+/// Removes the whole store in a directory. The database goes last: if this is killed, a store is left, and the next
+/// call removes it.
 pub(crate) fn purge(directory: &Path) -> Result<bool> {
     let Some(directory) = ownership::find(directory)? else {
         return Ok(false);

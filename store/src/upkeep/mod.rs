@@ -1,4 +1,5 @@
-//! What keeps stored objects there and whole: making borrowed ones the store's own, checking, healing, and naming them to git.
+//! Keeps stored objects present and intact: makes borrowed ones the store's own, checks, heals, prunes, packs and
+//! forgets, and names to git what is needed.
 
 pub(crate) mod check;
 pub(crate) mod du;

@@ -1,7 +1,7 @@
-//! `doctor --repair`: workspaces whose repositories are there, and whose rows are gone with the session store that had them.
+//! `doctor --repair`: rebuilds the rows of workspaces whose repositories are there but whose session store is gone.
 //!
-//! What a repository notes of its snapshots becomes rows again: which directory, when, what it could not hold. Sessions, prompts and
-//! whose each change was are nowhere but in the session store, and stay lost.
+//! What a repository notes about its snapshots becomes rows again: which directory, when, and what it could not hold.
+//! Sessions, prompts and attributions are only in the session store, and stay lost.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(crate) struct Orphan {
     pub folder: PathBuf,
 }
 
-/// Returns the folders that no row knows, but for those that are being removed.
+/// Returns the folders that no row knows, except those that are being removed.
 pub(crate) fn orphans(store: &Store) -> Result<Vec<Orphan>> {
     let directory = store.surroundings.directory.join("snapshots");
     let mut orphans = Vec::new();
@@ -33,14 +33,14 @@ pub(crate) fn orphans(store: &Store) -> Result<Vec<Orphan>> {
             orphans.push(Orphan { key, folder });
         }
     }
-    // A row is written before its folder is made: so the folders were listed first.
+    // A row is written before its folder is made, so the folders have to be listed before the rows.
     let known = sessions::workspace_keys(store.database.connection())?;
     orphans.retain(|orphan| !known.contains(&orphan.key));
     orphans.sort_by(|left, right| left.key.cmp(&right.key));
     Ok(orphans)
 }
 
-/// Makes rows again of what the repositories without rows note. Returns what was done.
+/// Rebuilds the rows of the repositories that have none. Returns what was done.
 pub(crate) fn rebuild(store: &mut Store) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for orphan in orphans(store)? {
@@ -64,7 +64,7 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
             "warning",
             SUBJECT,
             format!(
-                "`{folder}` holds snapshots, and nothing says of which directory or when; it stays as it is"
+                "`{folder}` holds snapshots, but nothing says of which directory or when; it stays as it is"
             ),
         )]);
     };
@@ -87,15 +87,15 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
     store.diagnose(&Diagnostic {
         level: "warning",
         workspace: Some(&path),
-        message: "the snapshots are known again from their repository",
+        message: "the snapshots were recovered from their repository",
         detail: Some(
-            "the session store that named them is gone, and with it the prompts and whose each change was",
+            "the session store that named them is gone, and with it the prompts and who made each change",
         ),
         ..Diagnostic::default()
     })?;
     let hint = match is_aside {
         true => format!(
-            "another history goes on there: `ckpt-hook workspace adopt {}` exchanges them",
+            "another history continues there: `ckpt-hook workspace adopt {}` exchanges them",
             orphan.key
         ),
         false => {
@@ -108,7 +108,7 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
         hint: Some(hint),
         ..Finding::new("warning", SUBJECT,
             format!(
-                "`{path}`: {} snapshots are known again from their repository; their sessions, their prompts and whose each change was are lost",
+                "`{path}`: {} snapshots were recovered from their repository; their sessions and prompts, and who made each change, are lost",
                 snapshots.len()
             ),
         )

@@ -1,5 +1,5 @@
-//! `doctor --repair`: a damaged session store gives way to a new one, with the rows that can still be read. What no row knows any more is
-//! taken up from its repository.
+//! `doctor --repair`: replaces a damaged session store by a new one with the rows that can still be read. What no row
+//! knows any more is recovered from its repository.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,8 @@ use crate::timeline::PATIENCE;
 /// What the findings are about.
 const SUBJECT: &str = "database";
 
-/// Mends the session store, where it is damaged, or was so that it was set aside and nothing was recorded since. Returns what was done.
+/// Repairs the session store if it is damaged, or if a damaged one was set aside and nothing was recorded since.
+/// Returns what was done.
 pub(crate) fn repair(store: &mut Store) -> Vec<Finding> {
     match try_repair(store) {
         Ok(findings) => findings,
@@ -48,7 +49,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
         .iter()
         .map(|path| {
             repaired(format!(
-                "`{}` was left by a repair that was killed, and is removed",
+                "removed `{}`, which a killed repair had left",
                 path.display()
             ))
         })

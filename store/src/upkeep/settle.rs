@@ -1,12 +1,14 @@
-//! After a first snapshot beside a repository: what it borrowed of that is made the store's own, and given back.
+//! Settles a first snapshot that borrowed packs from the user's repository: copies what it needs, and gives the packs
+//! back.
 //!
 //! ```text
 //! copying   without the workspace's lock: the agent goes on meanwhile
 //! the rest  under the lock: what came to be needed since, then the borrowed packs go
 //! ```
 //!
-//! A process of low priority does it when the agent was answered. The first tool waits for it, for a moment; an operation does
-//! it itself. What was damaged before, and stands in no file of the workspace any more, is lost, and told.
+//! A low-priority process does this after the agent was answered. The first tool waits for it, for a moment; an
+//! operation does it itself. What was damaged before that, and is in no file of the workspace any more, is lost and
+//! reported.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,10 +20,10 @@ use crate::snapshot::Settled;
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place};
 
-/// For how long a tool is kept waiting.
+/// How long a tool is kept waiting.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// Settles what the workspace that holds a directory borrowed.
+/// Settles the workspace that holds a directory.
 pub(crate) fn settle(store: &mut Store, cwd: &Path) -> Result<()> {
     let Some(place) = Place::find(store, cwd)? else {
         return Ok(());
@@ -31,7 +33,7 @@ pub(crate) fn settle(store: &mut Store, cwd: &Path) -> Result<()> {
     super::gc::in_background(store, &place)
 }
 
-/// Settles a workspace that is known.
+/// Settles a known workspace.
 pub(crate) fn settle_now(store: &mut Store, place: &Place) -> Result<()> {
     settle_until(store, place, None)
 }
@@ -39,7 +41,7 @@ pub(crate) fn settle_now(store: &mut Store, place: &Place) -> Result<()> {
 /// Settles before an agent's tool runs. Returns false if that would take too long: then the rest is done in the
 /// background, and the tool does not wait.
 pub(crate) fn before_a_tool(store: &mut Store, place: &Place) -> bool {
-    // The tool runs in any case: what goes wrong here, the next one tries again.
+    // The tool runs in any case. If this fails, the next tool tries again.
     settle_until(store, place, Some(Instant::now() + WAIT)).is_ok()
 }
 
@@ -49,7 +51,7 @@ fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> 
             deadline.saturating_duration_since(Instant::now())
         })
     };
-    // A caller without a deadline need not wait for another who does the same.
+    // A caller without a deadline need not wait for another process that does the same.
     let patience = deadline.map_or(Duration::ZERO, |_| left());
     let _settling = layout::lock_settling(&place.folder, patience)?;
     let snapshots = place.snapshots()?;
@@ -85,7 +87,7 @@ pub(crate) fn under_lock(store: &mut Store, place: &Place) -> Result<Vec<String>
 /// How many lost files are named.
 const NAMED: usize = 3;
 
-/// Returns what is lost, in a sentence.
+/// Returns a sentence on what is lost.
 fn lost(settled: &Settled) -> Option<String> {
     let mut paths = settled.missing.iter();
     let named: Vec<String> = paths
@@ -102,7 +104,7 @@ fn lost(settled: &Settled) -> Option<String> {
     };
     (!named.is_empty()).then(|| {
         format!(
-            "the packs of the repository's own were changed before they were copied: what the store held of {}{more} is lost",
+            "the repository's own packs were changed before they were copied: what the store held of {}{more} is lost",
             named.join(", ")
         )
     })

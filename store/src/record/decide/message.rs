@@ -1,4 +1,4 @@
-//! Whether a user message is one, and when it begins.
+//! Decides whether a user message is a new one, and when it begins.
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
@@ -7,10 +7,10 @@ use super::{Action, Decision, with_children};
 use crate::model::Milliseconds;
 use crate::record::view::EventContext;
 
-/// Two calls of hooks for one message are no further apart; nobody types the same message again as fast.
+/// Two hook calls for one message are at most this far apart. Nobody types the same message again that fast.
 const AT_ONCE: Milliseconds = 500;
 
-/// Decides what a user message asks for: to begin now, at the next boundary, or nothing.
+/// Decides what a user message asks for: to begin now, to begin at the next boundary, or nothing.
 pub(super) fn begin(event: &Event, view: &EventContext) -> Decision {
     if is_of_sub_agent(event, view) || is_doubled_message(event, view) {
         return Decision::default();
@@ -28,15 +28,17 @@ pub(super) fn begin(event: &Event, view: &EventContext) -> Decision {
     }
 }
 
-/// A sub-agent's prompt is not a message of the user. Some agents name the parent only at the session's start.
+/// Returns whether a sub-agent was prompted: that is not a message of the user. Some agents name the parent only at the
+/// session's start.
 fn is_of_sub_agent(event: &Event, view: &EventContext) -> bool {
     let session = view.session.as_ref();
     event.parent_session_id.is_some() || session.is_some_and(|session| session.parent_id.is_some())
 }
 
-/// A message id is one message's. A turn id may be several messages': the same words again, with nothing in between, are the
-/// same message. An agent that has neither, and calls us twice, does so at once. One that does not say what was asked has a
-/// message a turn, and the next one after the turn's end.
+/// Returns whether a message was reported before. A message id identifies one message. A turn id may cover several:
+/// only the same words again, with nothing in between, are the same message. An agent without either that reports a
+/// message twice does so at once. An agent that does not report the prompt has one message per turn; the next one comes
+/// after the turn's end.
 fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
     if event.message_id.is_some() {
         return view.named_message.is_some();
@@ -58,7 +60,8 @@ fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
         })
 }
 
-/// While a tool of the same turn runs, the model has not seen the message: what the tool still does is the old message's.
+/// Returns whether a message was sent while a tool of the same turn runs. The model has not seen it yet, so what the
+/// tool still does belongs to the old message.
 fn is_steered(event: &Event, view: &EventContext) -> bool {
     is_same_turn(event, view) && view.own_step().is_some_and(|step| step.has_running)
 }

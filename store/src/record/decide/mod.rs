@@ -1,4 +1,4 @@
-//! What an event asks for, from what is known: a value, decided without a disk.
+//! Decides what an event asks for, from what is known. The decision is a value, made without touching the disk.
 
 mod message;
 mod step;
@@ -21,16 +21,16 @@ pub(crate) struct Decision {
     pub action: Action,
     /// The steps that end.
     pub closing: Vec<Closing>,
-    /// A step whose finish came without its start.
+    /// A step that is inferred because its finish came without its start.
     pub supposed: Option<Supposed>,
-    /// Where the workspace has to be looked at for it.
+    /// Where to look at the workspace for it.
     pub look: LookScope,
 }
 
-/// What an event does, beside ending steps.
+/// What an event does besides ending steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Only that it was heard of is noted: it is doubled, or says nothing new.
+    /// Only the time of the event is noted: it is a duplicate, or says nothing new.
     #[default]
     Note,
     /// A message begins now.
@@ -55,13 +55,13 @@ pub(crate) enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Closing {
     pub step: String,
-    /// Whether something else than its own finish ends it.
+    /// Whether something other than its own finish ends it.
     pub recovered: bool,
-    /// What the way in which it ends says of its tools.
+    /// What the way it ends says about its tools.
     pub standing: StepStanding,
 }
 
-/// A step whose start was never heard of: it begins where the session last was.
+/// A step whose start was never reported. It begins at the session's last boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Supposed {
     pub id: String,
@@ -69,7 +69,7 @@ pub(crate) struct Supposed {
 }
 
 impl Decision {
-    /// Ends the steps of other conversations whose agent is gone: nobody else would, and they hold nothing any more.
+    /// Ends the steps of other conversations whose agent is gone. Nobody else would end them.
     pub fn close_dead(&mut self, view: &EventContext, is_dead: impl Fn(&OpenStep) -> bool) {
         let own = view.root.as_ref().map(|root| root.id.as_str());
         let others = view
@@ -83,11 +83,11 @@ impl Decision {
         if !ends.is_empty() {
             self.look = LookScope::Everywhere;
         }
-        // Steps that the event itself ends come last, because the report is about them.
+        // The steps that the event itself ends come last, because the report is about the last one.
         self.closing.splice(0..0, ends);
     }
 
-    /// Returns whether the workspace has to be looked at.
+    /// Returns whether it needs a look at the workspace.
     pub fn takes_snapshot(&self) -> bool {
         self.look != LookScope::Nowhere
     }
@@ -138,8 +138,8 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
     }
 }
 
-/// Returns whether the model is only called to run one of our own commands, with which the conversation began: that is
-/// not a step, and has no message to belong to.
+/// Returns whether the conversation began with one of our own commands and the model is only called to run it. That is
+/// not a step, and there is no message that it could belong to.
 fn is_of_command(event: &Event, view: &EventContext) -> bool {
     let root = view.root.as_ref();
     let last = root.and_then(|root| root.last_event.as_deref());
@@ -174,7 +174,7 @@ fn closing(step: &OpenStep, recovered: bool, standing: StepStanding) -> Closing 
     }
 }
 
-/// A turn that ended well leaves its background sub-agents at work; one that was interrupted took them along.
+/// A turn that ends well leaves its background sub-agents at work. An interrupted turn ends them, too.
 fn with_children(view: &EventContext) -> Vec<Closing> {
     let mut ending = own(view, true, StepStanding::Cut);
     if !ending.is_empty() {

@@ -1,4 +1,4 @@
-//! What begins and ends a step.
+//! Decides what begins and ends a step.
 
 use ckpt_schema::event::{Event, ToolKind};
 
@@ -7,7 +7,8 @@ use crate::record::view::EventContext;
 use crate::sessions::new_id;
 use crate::timeline::evidence::StepStanding;
 
-/// Decides what a step's start asks for. One that is open already ends; its own start once more says nothing.
+/// Decides what a step's start asks for. It ends a step that is still open, but a second start of the same step says
+/// nothing.
 pub(super) fn start(event: &Event, view: &EventContext) -> Decision {
     let Some(open) = view.own_step() else {
         return Decision {
@@ -25,8 +26,8 @@ pub(super) fn start(event: &Event, view: &EventContext) -> Decision {
     }
 }
 
-/// Decides what the start of a tool asks for. Until a step's first tool the model was only thinking. One that
-/// only reads has no boundary that could be lost.
+/// Decides what the start of a tool asks for. Before a step's first tool, the model was only thinking. A tool that only
+/// reads needs no boundary.
 pub(super) fn tool_start(event: &Event, view: &EventContext) -> Decision {
     let only_reads = event.tool_kind == Some(ToolKind::Read);
     let action = match view.own_step() {
@@ -40,8 +41,8 @@ pub(super) fn tool_start(event: &Event, view: &EventContext) -> Decision {
     }
 }
 
-/// A finish that names a tool comes from an agent that reports only tools. It does not end the step while another tool
-/// runs.
+/// Decides what a finish asks for. A finish that names a tool comes from an agent that reports only tools; it does not
+/// end the step while another tool runs.
 pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
     if let Some(open) = view.own_step() {
         let another = event.step_id.is_some()
@@ -75,8 +76,9 @@ pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
     }
 }
 
-/// An agent that reported the start of this message's last step reports every start, so another finish is a duplicate.
-/// Inferring a step for it would attribute the user's changes to the agent.
+/// Returns whether a finish is a duplicate. An agent that reported the start of this message's last step reports every
+/// start, so a finish without one was reported before. A step inferred for it would attribute the user's changes to the
+/// agent.
 fn is_doubled_finish(view: &EventContext) -> bool {
     let of_message = |message_id: &str| {
         view.bound_message
@@ -88,7 +90,7 @@ fn is_doubled_finish(view: &EventContext) -> bool {
         .is_some_and(|step| !step.recovered && of_message(&step.message_id))
 }
 
-/// Where the session last was: its newest message, or the step after that.
+/// Returns the session's last boundary: its newest message, or the end of the last step after it.
 fn last_boundary(view: &EventContext) -> Option<i64> {
     let message = view.bound_message.as_ref();
     let step = view.last_step.as_ref();

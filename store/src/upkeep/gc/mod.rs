@@ -5,8 +5,8 @@
 //!              pure: which, why
 //! ```
 //!
-//! Only one runs at a time, held by the lock of upkeep. It takes a workspace's own lock only to mark rows, and to
-//! replace packs. In the background it gives way to anybody who wants the workspace.
+//! Only one runs at a time, under the lock of upkeep. It takes a workspace's own lock only to mark rows and to replace
+//! packs. In the background, it yields to anybody who wants the workspace.
 
 pub(crate) mod pack;
 pub(crate) mod policy;
@@ -26,23 +26,23 @@ use policy::{Pin, PolicySession, Retention, RetentionLimits, Why};
 
 /// How often it runs by itself, in milliseconds.
 const SELDOM: Milliseconds = 24 * 3600 * 1000;
-/// The same after a run that was cut off or gave way: what it left half done takes space twice.
+/// The same after a run that was interrupted or yielded: what it left half-done takes space twice.
 const SOON: Milliseconds = 3600 * 1000;
-/// What is noted of a run that did not end.
+/// The note of a run that did not finish.
 const UNFINISHED: &str = "unfinished";
-/// How long a workspace's lock is waited for in the background.
+/// How long a background run waits for a workspace's lock.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// The options of `gc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GcOptions {
-    /// Only say what would go.
+    /// Only report what would go.
     pub dry_run: bool,
-    /// Give way to anybody who wants a workspace.
+    /// Yield to anybody who wants a workspace.
     pub polite: bool,
 }
 
-/// What becomes of a session that has snapshots.
+/// A session that has snapshots, and the verdict on it.
 struct Judged {
     session: SessionUse,
     verdict: Retention,
@@ -69,7 +69,7 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: bool) -> Result<GcReport> {
     run_and_note(store, &lock, how)
 }
 
-/// Runs it, and notes when, and whether it came to its end.
+/// Runs it, and notes when, and whether it finished.
 fn run_and_note(store: &mut Store, lock: &layout::Lock, how: GcOptions) -> Result<GcReport> {
     let now = store.now();
     lock.set_note(&format!("{now} {UNFINISHED}\n"));
@@ -80,7 +80,7 @@ fn run_and_note(store: &mut Store, lock: &layout::Lock, how: GcOptions) -> Resul
     Ok(report)
 }
 
-/// Returns whether a run is due, by the note of the last one; `None` if there never was one.
+/// Returns whether a run is due, judging by the note of the last one. `None` if there never was one.
 fn is_due(note: Option<&str>, now: Milliseconds) -> Option<bool> {
     let (last, rest) = note?.trim().split_once(' ').unwrap_or((note?.trim(), ""));
     let pause = if rest == UNFINISHED { SOON } else { SELDOM };
@@ -88,8 +88,8 @@ fn is_due(note: Option<&str>, now: Milliseconds) -> Option<bool> {
     Some(!(0..pause).contains(&(now - last)))
 }
 
-/// Runs `gc` in the background if the last run is long enough ago. Packs of this one workspace are joined in any case,
-/// if there are many. Does nothing while another process runs it.
+/// Runs `gc` in the background if the last run is long enough ago. The packs of this one workspace are joined in any
+/// case if there are many. Does nothing while another process runs it.
 pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
     let Ok(lock) = layout::lock_upkeep(&store.surroundings.directory, Duration::ZERO) else {
         return Ok(());
@@ -102,7 +102,7 @@ pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
     match is_due(lock.note().as_deref(), now) {
         Some(true) => run_and_note(store, &lock, how).map(drop),
         Some(false) => pack::join(place),
-        // A store that was just made has nothing to give.
+        // A new store has nothing to prune.
         None => {
             lock.set_note(&format!("{now}\n"));
             pack::join(place)
@@ -156,7 +156,7 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
     Ok(report)
 }
 
-/// Returns how many bytes are free once what would go now is gone.
+/// Returns how many bytes a run would free now.
 pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
     let how = GcOptions {
         dry_run: true,
@@ -171,7 +171,7 @@ pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
         .sum())
 }
 
-/// Returns the word of a verdict in the report.
+/// Returns the report's word for a verdict.
 fn reason(verdict: Retention) -> &'static str {
     match verdict {
         Retention::Goes(Why::Unused) => "unused",
@@ -226,7 +226,7 @@ fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<
         .collect())
 }
 
-/// Returns whether a process of a session's agent lives, or `None` if none is known.
+/// Returns whether a process of a session's agent is alive, or `None` if none is known.
 fn lives(session: &SessionUse) -> Option<bool> {
     let processes = &session.processes;
     (!processes.is_empty()).then(|| processes.iter().any(|process| !life::is_gone(process)))
@@ -298,7 +298,7 @@ fn sessions_that_go(judged: &[Judged], workspace_id: i64) -> Vec<&Judged> {
         .collect()
 }
 
-/// Marks the snapshots that go as pruned, under the workspace's lock, and returns how many these are.
+/// Marks the snapshots that go as pruned, under the workspace's lock. Returns their number.
 fn prune(
     store: &mut Store,
     place: &Place,
@@ -318,7 +318,7 @@ fn patience(how: GcOptions) -> Duration {
     if how.polite { MOMENT } else { PATIENCE }
 }
 
-/// Returns the sessions of a workspace that do not go, sub-agents and those without snapshots among them.
+/// Returns the sessions of a workspace that stay, including sub-agents and those without snapshots.
 fn kept_sessions(store: &Store, workspace_id: i64, judged: &[Judged]) -> Result<Vec<String>> {
     let gone: std::collections::HashSet<&String> = judged
         .iter()
@@ -335,8 +335,8 @@ fn kept_sessions(store: &Store, workspace_id: i64, judged: &[Judged]) -> Result<
         .collect())
 }
 
-/// Returns whether a workspace's directory is gone, or another one, for as long as unused sessions are kept. That it is gone is
-/// noted when it is first seen: a disk that is not mounted comes back.
+/// Returns whether a workspace's directory has been gone, or replaced by another one, for as long as unused sessions
+/// are kept. The time counts from when this is first noticed: a disk that is not mounted may come back.
 fn is_gone_for_good(
     store: &mut Store,
     presence: &WorkspacePresence,

@@ -1,4 +1,4 @@
-//! Repacks a workspace's objects, and gives way to anybody who wants the workspace.
+//! Repacks a workspace's objects, and yields to anybody who wants the workspace.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -12,10 +12,11 @@ use crate::store::Store;
 use crate::timeline::Place;
 use crate::upkeep::{check, settle};
 
-/// How often it is asked whether somebody wants the workspace.
+/// How often it checks whether somebody wants the workspace.
 const OFTEN: Duration = Duration::from_millis(5);
 
-/// Packs all that the rows of a workspace name into one pack, and removes the others. What was forgotten goes whatever its age.
+/// Packs everything that the rows of a workspace name into one pack, and removes the others. What was forgotten goes,
+/// however young it is.
 pub(crate) fn whole(
     store: &mut Store,
     place: &Place,
@@ -27,7 +28,7 @@ pub(crate) fn whole(
         settle::settle_now(store, place)?;
         if snapshots.borrows_now()? {
             return Err(Error::failed(
-                "what is borrowed of the user's repository is still being copied",
+                "what is borrowed from the user's repository is still being copied",
             ));
         }
     }
@@ -39,7 +40,7 @@ pub(crate) fn whole(
     let repack = snapshots.begin_repack(&roots, young_since, &|| way.is_free())?;
     let _lock = place.lock(patience(how))?;
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
-    // Before the commits go that say the same of the snapshots.
+    // This comes before the commits go, which say the same about the snapshots.
     check::name_to_git(store, place)?;
     snapshots.end_repack(repack, &roots)?;
     snapshots.sweep((!is_unswept).then_some(now - day))?;
@@ -51,8 +52,7 @@ pub(crate) fn whole(
     Ok(())
 }
 
-/// Joins the packs of a workspace if there are many, without asking which objects are needed: entries are copied as
-/// they are.
+/// Joins the packs of a workspace if there are many. Entries are copied as they are, whether they are needed or not.
 pub(crate) fn join(place: &Place) -> Result<()> {
     if !place.has_objects()? {
         return Ok(());
@@ -69,7 +69,7 @@ pub(crate) fn join(place: &Place) -> Result<()> {
     snapshots.end_join(&joined)
 }
 
-/// Whether the way is free: nobody holds the workspace's lock.
+/// Watches whether somebody holds the workspace's lock.
 struct Politeness<'a> {
     folder: &'a Path,
     is_polite: bool,

@@ -1,11 +1,11 @@
-//! Which sessions go, and why; which stay, and why. Pure.
+//! Decides which sessions go, which stay, and why. Pure.
 
 use crate::model::Milliseconds;
 use crate::sessions::SessionUse;
 
-/// Objects of the last day stay, whatever else holds.
+/// Objects of the last day always stay.
 pub(crate) const YOUNG: Milliseconds = 24 * 3600 * 1000;
-/// A session of which nobody told the end, and whose process is not known, counts as open for so long.
+/// How long a session counts as open if nobody reported its end and its process is not known.
 const OPEN_FOR: Milliseconds = 7 * YOUNG;
 
 /// Why a session stays, whatever the settings say.
@@ -27,7 +27,7 @@ pub(crate) enum Why {
     Size,
 }
 
-/// What becomes of a session.
+/// The verdict on a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retention {
     Goes(Why),
@@ -35,7 +35,7 @@ pub(crate) enum Retention {
     Stays,
 }
 
-/// The limits of the settings, at a moment.
+/// The limits from the settings, and the time that they are applied at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetentionLimits {
     pub now: Milliseconds,
@@ -48,9 +48,9 @@ pub(crate) struct RetentionLimits {
 #[derive(Clone, Debug)]
 pub(crate) struct PolicySession<'a> {
     pub session: &'a SessionUse,
-    /// Whether a process of its agent lives, or `None` if that is not known of all of them.
+    /// Whether a process of its agent is alive, or `None` if that is not known for all of them.
     pub lives: Option<bool>,
-    /// The bytes that are free once it goes, and all that were used before it.
+    /// The bytes that become free once it and all that were used before it go.
     pub bytes: u64,
 }
 
@@ -73,8 +73,8 @@ pub(crate) fn pin(session: &SessionUse, lives: Option<bool>, now: Milliseconds) 
     .find_map(|(holds, pin)| holds.then_some(pin))
 }
 
-/// Returns what becomes of each session, in the order in which they are given: the longest unused first. `size` is that of the
-/// store in bytes.
+/// Returns the verdict on each session, in the order given: the longest unused first. `size` is the store's size in
+/// bytes.
 pub(crate) fn judge(
     candidates: &[PolicySession<'_>],
     limits: RetentionLimits,

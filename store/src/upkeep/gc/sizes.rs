@@ -1,4 +1,4 @@
-//! What the store takes of the disk, and whose it is. This module does IO.
+//! Measures how much of the disk the store takes, and what for. This module does IO.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -13,7 +13,7 @@ use crate::sessions::{self, Measured, SessionUse};
 use crate::store::Store;
 use crate::timeline::Place;
 
-/// What the store takes of the disk, in bytes.
+/// The sizes of the store's parts on the disk, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes {
     pub bytes: u64,
@@ -21,11 +21,11 @@ pub(crate) struct Sizes {
     pub database: u64,
     pub objects: u64,
     pub caches: u64,
-    /// What has other names outside the store: of the user's repositories.
+    /// Files that have other names outside the store: in the user's repositories.
     pub shared: u64,
 }
 
-/// Returns what the store takes.
+/// Measures a store.
 pub(crate) fn of_store(store: &Store) -> Result<Sizes> {
     let mut sizes = Sizes::default();
     if store.is_missing {
@@ -42,7 +42,7 @@ pub(crate) fn of_store(store: &Store) -> Result<Sizes> {
         };
         for entry in entries.flatten() {
             let path = entry.path();
-            // What goes meanwhile takes nothing.
+            // A file that was removed meanwhile takes nothing.
             let Ok(metadata) = path.symlink_metadata() else {
                 continue;
             };
@@ -75,8 +75,8 @@ impl Sizes {
     }
 }
 
-/// Returns how many bytes are free once a session goes, and all of its workspace that may go and were used before it; 0 for those
-/// that may not. The sessions are given the longest unused first.
+/// Returns for each session how many bytes become free once it goes, together with those of its workspace that may go
+/// and were used before it; 0 for one that may not go. The sessions come with the longest unused first.
 pub(crate) fn of_sessions(store: &Store, uses: &[SessionUse], may_go: &[bool]) -> Result<Vec<u64>> {
     let connection = store.database.connection();
     let mut bytes = vec![0; uses.len()];
@@ -86,7 +86,7 @@ pub(crate) fn of_sessions(store: &Store, uses: &[SessionUse], may_go: &[bool]) -
         if !place.has_objects()? {
             continue;
         }
-        // The newest first: what it needs is free only when it goes itself.
+        // The newest first: what it needs is freed only when it goes itself.
         let mut going: Vec<usize> = (0..uses.len())
             .filter(|number| uses[*number].workspace_id == id && may_go[*number])
             .collect();
@@ -106,7 +106,7 @@ pub(crate) fn of_sessions(store: &Store, uses: &[SessionUse], may_go: &[bool]) -
             .flat_map(|group| group.trees.clone())
             .collect();
         let all = sessions::roots(connection, id)?;
-        // What no session names that may go stays, and what one that stays names, too.
+        // What belongs to no session that may go stays, and so does what a staying session names.
         let mut staying: Vec<_> = all
             .trees
             .into_iter()
@@ -129,8 +129,8 @@ pub(crate) fn of_sessions(store: &Store, uses: &[SessionUse], may_go: &[bool]) -
     Ok(bytes)
 }
 
-/// Returns the snapshots of a workspace, the oldest first, each with the bytes that it was the first to need; and the bytes that
-/// nothing needs.
+/// Returns the snapshots of a workspace, oldest first, each with the bytes that it was the first to need; and the bytes
+/// that nothing needs.
 pub(crate) fn of_snapshots(store: &Store, place: &Place) -> Result<(Vec<(Measured, u64)>, u64)> {
     let connection = store.database.connection();
     let measured = sessions::snapshots_to_measure(connection, place.row.id)?;
@@ -141,13 +141,13 @@ pub(crate) fn of_snapshots(store: &Store, place: &Place) -> Result<(Vec<(Measure
             blobs: snapshot.records.clone(),
         })
         .collect();
-    // What only other rows name is nobody's, and needed.
+    // What only other rows name is needed, but is no snapshot's.
     groups.push(sessions::roots(connection, place.row.id)?);
     let (taken, rest) = place.snapshots()?.measure(&groups)?;
     Ok((measured.into_iter().zip(taken).collect(), rest))
 }
 
-/// The same, and notes it for the view `disk_usage`.
+/// Does the same, and notes the sizes for the view `disk_usage`.
 pub(crate) fn note(store: &mut Store, place: &Place) -> Result<(Vec<(Measured, u64)>, u64)> {
     let (snapshots, rest) = of_snapshots(store, place)?;
     put(store, &snapshots)?;
