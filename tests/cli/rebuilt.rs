@@ -52,14 +52,14 @@ fn ids(world: &Sandbox) -> Vec<String> {
 fn repair(world: &Sandbox) {
     let told = world.run(&["doctor"], b"").exits(0);
     assert!(
-        told.stdout.contains("`ckpt-hook doctor --repair` takes up"),
+        told.stdout.contains("`ckpt-hook doctor --repair` recovers"),
         "it says what to do: {told}"
     );
     let run = world.run(&["doctor", "--repair"], b"").exits(0);
     assert!(run.stdout.contains("snapshots were recovered"), "{run}");
     assert!(
         run.stdout
-            .contains("their prompts and whose each change was are lost"),
+            .contains("sessions and prompts, and who made each change, are lost"),
         "what is not known is said: {run}"
     );
     let run = world.run(&["doctor"], b"").exits(0);

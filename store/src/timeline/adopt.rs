@@ -1,7 +1,8 @@
-//! Taking over a history: that of a directory which was deleted, copied, restored or moved away, by the one that stands here now.
+//! Takes over a history: gives the directory that is here now the history of one that was deleted, copied, restored or
+//! moved away.
 //!
-//! A history is never mixed with another by itself. Taking one over exchanges which history a directory has: the one that it
-//! had, if it had one, is set aside and can be taken over again.
+//! Histories are never mixed. Taking one over exchanges the directory's history: the one that it had, if any, is set
+//! aside and can be taken over again.
 
 use std::path::Path;
 
@@ -16,10 +17,10 @@ use crate::error::{Error, Result};
 use crate::sessions::{self, ListedWorkspace, WorkspaceRow};
 use crate::store::Store;
 
-/// The shortest beginning of a workspace's id that names it.
+/// The shortest prefix that is accepted for a workspace's id.
 const SHORTEST: usize = 4;
 
-/// Returns all workspaces of which there is a history, those used last first.
+/// Returns all workspaces that have a history, the most recently used first.
 pub(crate) fn list(store: &Store) -> Result<WorkspacesReport> {
     let listed = sessions::listed_workspaces(store.database.connection())?;
     Ok(WorkspacesReport {
@@ -28,7 +29,7 @@ pub(crate) fn list(store: &Store) -> Result<WorkspacesReport> {
     })
 }
 
-/// Returns the histories that a directory could take over by default: those of directories that were at its path.
+/// Returns the histories that a directory may take over by default: those of directories that were at its path.
 pub(crate) fn offered(store: &Store, root: &Path) -> Result<Vec<WorkspaceReport>> {
     let listed = sessions::listed_workspaces(store.database.connection())?;
     let is_offered = |one: &&ListedWorkspace| stood_at(one, root) && one.messages > 0;
@@ -66,7 +67,7 @@ pub(crate) fn adopt(
         set_aside,
         dry_run,
     };
-    // Only the directory that is here needs asking: in one that is gone nobody works.
+    // Only the directory that is here has to be checked: nobody works in one that is gone.
     if let Some(here) = &here {
         let open = sessions::open_steps(store.database.connection(), here.id)?;
         if open.iter().any(|step| is_at_work(step, store.now())) {
@@ -100,7 +101,7 @@ fn check_adoptable(
     Ok(())
 }
 
-/// Gives a directory another history, and sets the one that it had aside.
+/// Gives a directory another history, and sets its own aside.
 fn exchange(
     store: &mut Store,
     workspace: &Workspace,
@@ -120,7 +121,7 @@ fn exchange(
         .collect::<Result<Vec<_>>>()?;
     let (now, id) = (store.now(), wanted.id);
     store.database.write(|connection| {
-        // No step may stay open: what differs here from the last snapshot of then is nobody's change.
+        // No step may stay open: what differs here from the last snapshot of that history is nobody's change.
         sessions::close_open_steps(connection, id, now)?;
         sessions::set_aside(connection, &workspace.root, now)?;
         sessions::forget_identity(connection, id, &workspace.identity)?;
@@ -128,7 +129,7 @@ fn exchange(
     })
 }
 
-/// Whether a directory was at a path but no longer is, replaced or not.
+/// Returns whether a directory was at a path and no longer is, replaced or not.
 fn stood_at(one: &ListedWorkspace, root: &Path) -> bool {
     one.row.path == root && !one.row.is_there()
 }

@@ -1,6 +1,8 @@
-//! What is known of a step when somebody asks about it later: the times of files are gone, rows and the agent's own record are left.
+//! What is known about a step when a question comes later. The times of files are gone; rows and the agent's own
+//! transcript remain.
 //!
-//! Closing a step ends its tools with it. A tool of a recovered step that ended in that very moment was never told to have ended.
+//! Closing a step ends its tools. So if a tool of a recovered step ended in that very moment, its end was never
+//! reported.
 
 use super::attribute::{Acting, step_of};
 use super::evidence::{Reach, Signs, Step, StepStanding};
@@ -8,8 +10,8 @@ use super::life;
 use crate::model::Milliseconds;
 use crate::sessions::{OpenStep, ToolRow};
 
-/// Returns what is known of a step that did something other than change files. An open step (`finished_at` is `None`)
-/// counts as cut off `now`.
+/// Returns what is known about a step that may have changed something other than files, such as git's state. An open
+/// step (`finished_at` is `None`) counts as cut off `now`.
 pub(crate) fn step_afterwards(
     step: &OpenStep,
     finished_at: Option<Milliseconds>,
@@ -33,7 +35,7 @@ pub(crate) fn step_afterwards(
         is_over: false,
     });
     for tool in &mut known.tools {
-        // What is asked about is no file that an edit tool names.
+        // The question is not about a file that an edit tool names.
         if matches!(tool.reach, Reach::Files(_)) {
             tool.reach = Reach::Nothing;
         }
@@ -41,7 +43,8 @@ pub(crate) fn step_afterwards(
     known
 }
 
-/// The session went on after the step, so its last event is no sign of life of then.
+/// Returns the signs of life until the end of a step. The session went on after it, so the session's last event is not
+/// one of them.
 fn signs_until(step: &OpenStep, end: Milliseconds) -> Signs {
     let moments = |tool: &ToolRow| [Some(tool.started_at), tool.waited_at, tool.finished_at];
     let told = step.tools.iter().flat_map(moments).flatten();

@@ -1,4 +1,4 @@
-//! Agents that work in a workspace around this one: what their tools may have done here. Pure.
+//! What the tools of agents in a workspace around this one may have changed here. Pure.
 //!
 //! What a tool named is its agent's. A shell names nothing, and may as well have written what a tool of this workspace wrote. But one
 //! that started the agent that works here would make everything of that agent doubtful. So where the outer agent's process is known
@@ -11,7 +11,7 @@ use crate::sessions::OuterTool;
 
 /// The tools of agents in workspaces around this one.
 pub(super) struct OuterAgents {
-    /// Those that named files here: what they named is theirs.
+    /// Those that named files here. The files that they named are theirs.
     pub named: Vec<evidence::Step>,
     /// Those that may have changed any file.
     shells: Vec<evidence::Step>,
@@ -63,14 +63,15 @@ impl OuterAgents {
     }
 }
 
-/// Returns when the newest tool of a step began that may have made a change; the step, where it tells of none.
+/// Returns when the newest tool of a step that may have made a change began, or when the step began if it reports no
+/// tools.
 fn began(step: &evidence::Step, change: Changed<'_>) -> Milliseconds {
     let tools = step.tools.iter().map(|tool| tool.announced_at);
     let before = tools.filter(|began| change.at.is_none_or(|at| *began <= at + evidence::TICK));
     before.max().unwrap_or(step.started_at)
 }
 
-/// The step of an agent that takes what its tool named.
+/// Returns a step that owns the files that a tool named.
 fn of_edit(outer: &OuterTool) -> evidence::Step {
     evidence::Step {
         root: outer.session_id.clone(),

@@ -21,15 +21,15 @@ use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{ChangeRow, OpenStep, ToolRow};
 
-/// A step with what is known of it besides its rows.
+/// A step, with what is known about it besides its rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Acting<'a> {
     pub step: &'a OpenStep,
     /// Whether it is open, and if not, how it ended.
     pub standing: StepStanding,
-    /// What was last heard of its agent.
+    /// The signs of its agent's life.
     pub signs: Signs,
-    /// Whether it has ended before, and only a command of it goes on in the background.
+    /// Whether it ended earlier and only a command of it still runs in the background.
     pub is_over: bool,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn attribute(
     let (has_started, now) = (patch.has_started, patch.now);
     let is_left = |change: &Change| !acting.iter().any(|one| is_hidden(one.step, &change.path));
     let changes: Vec<Change> = patch.changes.into_iter().filter(is_left).collect();
-    // A step whose start nobody saw owns nothing.
+    // A step whose start nobody saw owns no change.
     let acting: Vec<&Acting<'_>> = acting
         .iter()
         .filter(|one| one.step.row.unprotected.is_none())
@@ -97,7 +97,8 @@ pub(crate) fn attribute(
                 Verdict::Agent(step) if is_moved_between(step, &change.path, *time) => {
                     Verdict::Unclear(vec![step], Doubt::Moved)
                 }
-                // An edit tool reaches there, and says so; what else happens there is the other agent's.
+                // If an edit tool of this step had reached there, it would have named the file. What else happens there
+                // is the other agent's.
                 Verdict::Agent(step)
                     if is_elsewhere(&change.path) && !steps[step].names(&change.path) =>
                 {
@@ -147,8 +148,8 @@ fn rows_of(
     }
 }
 
-/// Returns what a verdict says of the workspace that has the first `own` steps. A change by a step in another workspace is reported
-/// there; here it is nobody's.
+/// Returns what a verdict says about the workspace that the first `own` steps belong to. A change by a step in another
+/// workspace is reported there; here it is nobody's.
 fn in_this_workspace(verdict: Verdict, own: usize) -> Verdict {
     let only_own = |mut steps: Vec<usize>| {
         steps.retain(|step| *step < own);
@@ -181,7 +182,7 @@ pub(super) fn step_of(acting: &Acting<'_>) -> evidence::Step {
     }
 }
 
-/// An edit tool of which no file in the workspace is known may have changed any.
+/// Returns a tool as evidence sees it. An edit tool without a known file in the workspace may have changed any.
 pub(super) fn tool_of(tool: &ToolRow) -> evidence::Tool {
     let reach = match tool.kind {
         Some(ToolKind::Read) => Reach::Nothing,
@@ -197,9 +198,9 @@ pub(super) fn tool_of(tool: &ToolRow) -> evidence::Tool {
     }
 }
 
-/// Whether a step named a file that an ignore rule hides. Such a file comes into view because a tool names it, and goes out of
-/// view again, so the difference between two snapshots may look like a creation or a deletion. Its state was noted when the
-/// tool named it instead, and is compared once, when the step closes.
+/// Returns whether a step named a file that an ignore rule hides. Such a file comes into view because a tool names it,
+/// and goes out of view again, so the difference between two snapshots may look like a creation or a deletion. Instead,
+/// its state is noted when the tool names it, and compared once, when the step closes.
 fn is_hidden(step: &OpenStep, path: &WorkspacePath) -> bool {
     step.paths
         .iter()
@@ -208,9 +209,9 @@ fn is_hidden(step: &OpenStep, path: &WorkspacePath) -> bool {
 
 /// Joins the changes of one step, oldest first, that continue each other; returns the rows to remove and the rows to add.
 ///
-/// A file that was changed and changed back is no change.
+/// A file that was changed and changed back counts as unchanged.
 pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {
-    /// The rows that are joined, and the change that they make together.
+    /// The rows that were joined, and the change that they make together.
     type Joined = (Vec<Option<i64>>, ChangeRow);
     let mut chains: std::collections::BTreeMap<&WorkspacePath, Vec<Joined>> =
         std::collections::BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Whether an agent lives, and what was last heard of it. This module reads `/proc`.
+//! Finds out whether an agent is alive, and its last signs of life. This module reads `/proc`.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,13 +8,13 @@ use super::transcript::Transcript;
 use crate::model::Milliseconds;
 use crate::sessions::{Life, OpenStep, OuterTool};
 
-/// How far above the hook its agent is looked for: shells may stand in between.
+/// How many generations above the hook its agent is searched for: there may be shells in between.
 const GENERATIONS: usize = 6;
 
 /// How far above one agent another one is looked for that started it.
 const ANCESTORS: usize = 64;
 
-/// What starts a hook and is no agent.
+/// Programs that start a hook and are not an agent.
 const SHELLS: [&str; 9] = [
     "sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "env",
 ];
@@ -22,7 +22,7 @@ const SHELLS: [&str; 9] = [
 /// So long an agent may say nothing and still count as at work, where its process is not known.
 const LONGEST_SILENCE: Milliseconds = 3_600_000;
 
-/// Returns what is heard of a step's agent beside the events of its tools, at a moment.
+/// Returns the signs of life of a step's agent at a moment, besides the events of its tools.
 pub(super) fn signs(step: &OpenStep, now: Milliseconds) -> Signs {
     signs_of(&step.life, step.last_event_at, now)
 }
@@ -69,8 +69,9 @@ pub(super) fn told(step: &OpenStep) -> Signs {
 /// How long an agent without tool events counts as at work after its last event.
 const AT_WORK: Milliseconds = 30_000;
 
-/// Returns whether an agent works on a step: one of its tools runs or, if it does not report tools, it was heard of
-/// just now. A dead agent does not work, nor one that the user interrupted; a clock that jumped makes nobody busy.
+/// Returns whether an agent works on a step: one of its tools is running or, if it does not report tools, its last
+/// event is recent. A dead agent does not work, nor does one that the user interrupted. A clock that jumped makes
+/// nobody busy.
 pub(crate) fn is_at_work(step: &OpenStep, now: Milliseconds) -> bool {
     let is_heard = (0..AT_WORK).contains(&now.saturating_sub(step.last_event_at));
     if !step.has_running && (step.tool_events || !is_heard) {
@@ -148,7 +149,7 @@ impl<'n> ProcessName<'n> {
         })
     }
 
-    /// In another namespace it may live under another number.
+    /// In another namespace, it may be alive under another number.
     fn is_here(&self) -> bool {
         namespace().is_some_and(|here| here == self.namespace)
     }
@@ -173,7 +174,7 @@ struct Process {
 
 impl Process {
     fn of(id: i32) -> Option<Self> {
-        // One call reads it: a name has 15 bytes, and 50 numbers have at most 20 digits.
+        // One call reads all of it: a name has up to 15 bytes, and 50 numbers have up to 20 digits each.
         let mut text = [0; 2048];
         let mut file = std::fs::File::open(format!("/proc/{id}/stat")).ok()?;
         let length = file.read(&mut text).ok()?;

@@ -1,11 +1,11 @@
-//! Rows that were there and are gone: a log of the database that was damaged, or did not reach the disk, ends early, and nothing
-//! in the database says so.
+//! Notices lost rows. A log of the database that was damaged, or did not reach the disk, ends early, and nothing in the
+//! database says so.
 //!
-//! The rows written last for a workspace are noted in its lock file, which every writer has open anyway. If the
-//! database does not have them any more, rows between its newest one and now are missing. The changes they held belong
-//! to nobody: neither to the user nor to an agent.
+//! The rows that were written last for a workspace are noted in its lock file, which every writer has open anyway. If
+//! the database does not have them any more, rows between its newest one and now are missing. The changes in them
+//! belong to nobody: neither to the user nor to an agent.
 //!
-//! Beside them stands when everything was last looked at: what is new and older than that came with its directory.
+//! The note also says when everything was last looked at: a new path with an older time came with its directory.
 
 use rusqlite::Connection;
 
@@ -20,7 +20,7 @@ use super::Place;
 
 const WHY: &str = "rows of the session store were lost: it was damaged, or the power failed";
 
-/// Returns whether the rows that were written last are gone. Where they are not, the place learns when everything was last looked
+/// Returns whether the rows that were written last are gone. If not, the place learns when everything was last looked
 /// at.
 pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock) -> Result<bool> {
     let Some((last, looked_at)) = lock.note().as_deref().and_then(read) else {
@@ -31,7 +31,7 @@ pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock)
     Ok(is_lost)
 }
 
-/// Marks what is not known where the rows that were written last are gone.
+/// Marks what is unknown if the rows that were written last are gone.
 pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()> {
     if !has_lost_rows(store.database.connection(), place, lock)? {
         return Ok(());
@@ -53,7 +53,7 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
     })
 }
 
-/// Notes the rows that were just written, and when everything was last looked at. That it cannot be noted is no reason to fail.
+/// Notes the rows that were just written, and when everything was last looked at. A failure to note it is ignored.
 pub(crate) fn note(lock: &Lock, last: &LastRows, looked_at: Option<Milliseconds>) {
     let text = |id: &Option<String>| id.clone().unwrap_or_else(|| "-".to_owned());
     lock.set_note(&format!(
@@ -65,7 +65,7 @@ pub(crate) fn note(lock: &Lock, last: &LastRows, looked_at: Option<Milliseconds>
     ));
 }
 
-/// A note of an earlier version has no time.
+/// Parses a note. One of an earlier version has no time.
 fn read(note: &str) -> Option<(LastRows, Option<Milliseconds>)> {
     let mut words = note.strip_suffix('\n')?.split(' ');
     let tree = ObjectId::from_hex(words.next()?)?;

@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::snapshot::Taken;
 use crate::store::Store;
 
-/// Captures the workspace without a row, for a comparison with what is there now.
+/// Captures the workspace without a row, to compare something with its present state.
 pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Taken> {
     let _lock = place.lock(PATIENCE)?;
     let snapshots = place.snapshots()?;

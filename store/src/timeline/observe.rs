@@ -1,5 +1,5 @@
-//! Looking at the workspace: a snapshot, and whose the changes since the last one are. Nothing is written to the database
-//! until [`Observation::write`].
+//! Looks at the workspace: takes a snapshot and attributes the changes since the last one. Nothing is written to the
+//! database until [`Observation::write`].
 
 use std::cell::LazyCell;
 
@@ -24,19 +24,19 @@ use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, SnapshotRow};
 use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken};
 use crate::store::Store;
 
-/// A larger file's lines are not counted, in bytes.
+/// The lines of a larger file are not counted, in bytes.
 pub(crate) const MAX_COUNTED: u64 = 16 << 20;
 
 /// How to look at the workspace.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Looking<'a> {
-    /// Whose event it is.
+    /// The session of the event.
     pub session: Option<&'a str>,
     /// The open steps of the workspace.
     pub open: &'a [OpenStep],
-    /// Those that end with it, each with how.
+    /// Those that end with it, and how.
     pub closing: &'a [(&'a OpenStep, StepStanding)],
-    /// Says of which changes it is known whose they are: they stand elsewhere.
+    /// Returns whether a change is recorded elsewhere, so that it needs no attribution.
     pub known: Option<&'a dyn Fn(&Change) -> bool>,
     /// The options, the deadline and the progress callback.
     pub how: CaptureOptions<'a>,
@@ -51,23 +51,23 @@ pub(crate) struct Observation {
     pub git: Option<GitStateRow>,
     /// The newest snapshot before it.
     pub previous: Option<i64>,
-    /// What changed since, and the steps that close now, joined with what they changed before.
+    /// What changed since, joined with the earlier changes of the steps that close now.
     pub changes: Vec<ChangeRow>,
-    /// Rows that `changes` says better.
+    /// Rows that `changes` replaces.
     pub replaced: Vec<i64>,
-    /// Whether it still depends on files of the user's repository.
+    /// Whether it still depends on packs of the user's repository.
     pub borrows: bool,
-    /// Whether there are many packs by now.
+    /// Whether there are so many packs that they should be joined.
     pub is_crowded: bool,
-    /// Some of the ignore patterns that are too complicated to be decided.
+    /// Some of the ignore patterns that are too complicated to decide.
     pub undecided: Vec<String>,
-    /// Files with ignore rules that are there and could not be read.
+    /// Ignore files that exist but could not be read.
     pub unread: Vec<String>,
-    /// Whether a watcher did not tell of a change.
+    /// Whether a watcher missed a change.
     pub missed: bool,
-    /// What was ignored and went lately.
+    /// Ignored files that went recently.
     pub ignored_gone: Vec<IgnoredRemoval>,
-    /// Why the last snapshot cannot be read any more, where it cannot: nobody knows what changed since.
+    /// Why the last snapshot can no longer be read, if so: nobody knows what changed since.
     pub lost: Option<String>,
 }
 
@@ -185,7 +185,7 @@ impl Observation {
     }
 }
 
-/// Returns the workspace as it is, what changed since the last snapshot, and why that snapshot is lost if it is.
+/// Returns the present state, what changed since the last snapshot, and why that snapshot is lost if it is.
 fn capture(
     store: &Store,
     place: &Place,
@@ -197,8 +197,8 @@ fn capture(
     let taken = place.take_with(store, snapshots, named, how)?;
     match patch_since(last.as_ref(), place, snapshots, &taken) {
         Err(error) if error.kind == ErrorKind::Unavailable => {
-            // If one object is lost, others that this snapshot counts on may be, too. Everything is read afresh and stored whole,
-            // which heals what is still in the workspace.
+            // If one object is lost, others that this snapshot relies on may be, too. Everything is read again and
+            // stored whole, which heals what is still in the workspace.
             let anew = CaptureOptions { anew: true, ..how };
             let taken = place.take_with(store, snapshots, named, anew)?;
             let (patch, lost) = patch_or_loss(last.as_ref(), place, snapshots, &taken)?;
@@ -208,8 +208,8 @@ fn capture(
     }
 }
 
-/// Returns what changed since the last snapshot, or nothing and why that snapshot is lost: what only it knew is gone, and the
-/// next snapshot must not fail because of it.
+/// Returns what changed since the last snapshot; or nothing, and why that snapshot is lost. What only it knew is gone,
+/// but the next snapshot must not fail because of that.
 fn patch_or_loss(
     last: Option<&Last>,
     place: &Place,
@@ -224,11 +224,10 @@ fn patch_or_loss(
     }
 }
 
-/// What is noted of a step whose changes are unknown because the snapshot before them is lost.
+/// The note on a step whose changes are unknown because the snapshot before them is lost.
 pub(crate) const LOST: &str = "the snapshot before it was lost: the store is damaged";
 
-/// Sorts gaps by path. The scan finds them in the order in which its threads do, and two observations of the same state must be
-/// equal.
+/// Sorts gaps by path. Threads find them in any order, and two observations of the same state must be equal.
 fn by_path(mut gaps: Vec<Gap>) -> Vec<Gap> {
     gaps.sort_by(|left, right| left.path.cmp(&right.path));
     gaps
@@ -243,7 +242,7 @@ fn git_row(git: GitState) -> GitStateRow {
     }
 }
 
-/// Returns a snapshot's row as what the snapshot room knows.
+/// Turns a snapshot's row into what the snapshot room works with.
 pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
     Snapshot {
         tree: row.tree,
@@ -252,15 +251,15 @@ pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
     }
 }
 
-/// What is known before the workspace is looked at, read under its lock: nobody else looks meanwhile.
+/// What is known before a look at the workspace, read under its lock, so that nobody else looks meanwhile.
 pub(crate) struct Baseline {
-    /// The paths that tools named: they are captured although ignored.
+    /// The paths that tools named: they are captured even if ignored.
     named: Vec<WorkspacePath>,
     last: Option<Last>,
 }
 
 impl Baseline {
-    /// Reads it. To be called in a transaction, since each statement takes the locks by itself otherwise.
+    /// Reads it. Call this in a transaction: otherwise each statement takes SQLite's locks anew.
     pub fn of(connection: &Connection, workspace_id: i64) -> Result<Self> {
         Ok(Self {
             named: sessions::forced_paths(connection, workspace_id)?,
@@ -292,7 +291,7 @@ impl Last {
     }
 }
 
-/// Says whose the changes are.
+/// Returns the changes with their authors.
 fn attributed(
     store: &Store,
     place: &Place,
@@ -302,7 +301,7 @@ fn attributed(
     from: Option<i64>,
 ) -> Result<Vec<ChangeRow>> {
     let now = store.now();
-    // One read transaction, because each query would take its own locks.
+    // One read transaction: otherwise each query would take SQLite's locks anew.
     let (background, inner, outer) = store.database.read(|connection| {
         Ok((
             sessions::steps_in_background(connection, place.row.id)?,
@@ -353,7 +352,7 @@ fn attributed(
     Ok(attribute(patch, &acting, looking.session))
 }
 
-/// Returns what is known of a step that may have changed something.
+/// Returns what is known about a step that may have changed something.
 fn acting<'s>(
     step: &'s OpenStep,
     is_over: bool,
@@ -363,7 +362,7 @@ fn acting<'s>(
     let mut closing = looking.closing.iter();
     let closing = closing.find(|(closing, _)| closing.row.id == step.row.id);
     let standing = closing.map_or(StepStanding::Open, |(_, standing)| *standing);
-    // The sender of this event is alive, and events report what it did unless they were cut off.
+    // The sender of this event is alive, and unless it was cut off, its events report what it did.
     let is_heard = Some(step.row.session_id.as_str()) == looking.session;
     let signs = if is_heard && standing != StepStanding::Cut {
         life::told(step)
@@ -384,7 +383,7 @@ fn patch_since(
     snapshots: &Snapshots,
     taken: &Taken,
 ) -> Result<Vec<Change>> {
-    // Files that existed before the first snapshot are nobody's change.
+    // Without a snapshot before, there are no changes: files that existed already are nobody's.
     let Some(last) = last else {
         return Ok(Vec::new());
     };
@@ -402,7 +401,7 @@ fn patch_since(
     snapshots.patch_with_hidden(&place.root, old, new, Budget::of_event(last.taken_at))
 }
 
-/// What became of the files that a step's tools named and that ignore rules hid until then.
+/// Returns how the files changed that a step's tools named and that ignore rules hide.
 fn hidden_changes(
     snapshots: &Snapshots,
     finish: &Snapshot,
@@ -436,7 +435,7 @@ fn hidden_changes(
         .collect())
 }
 
-/// Joins what a step changed before with its drafts; returns the rows that are replaced.
+/// Joins the earlier rows of a step with its drafts. Returns the rows that they replace.
 fn join(connection: &Connection, drafts: &mut Vec<ChangeRow>, step: &str) -> Result<Vec<i64>> {
     let mut rows = sessions::changes_of_step(connection, step)?;
     if rows.is_empty() {

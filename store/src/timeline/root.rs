@@ -1,6 +1,7 @@
-//! Which directory is the workspace of a cwd: the top of its git work tree, else the cwd itself; absurd ones are refused.
+//! Finds the workspace of a directory: the top of its git work tree, or else the directory itself. Absurd roots are
+//! refused.
 //!
-//! This module reads only names and identities of directories. The repository is found by its `.git` entry, never
+//! This module reads only the names and identities of directories. It finds the repository by its `.git` entry, never
 //! through libgit2: a repository's configuration must not decide where its work tree is.
 
 use std::path::{Path, PathBuf};
@@ -17,14 +18,14 @@ pub struct Workspace {
     pub root: PathBuf,
     /// The agent's directory, canonical; at or below the root.
     pub cwd: PathBuf,
-    /// Who the root is, wherever it is moved.
+    /// The identity of the root, which stays when it is moved.
     pub identity: Identity,
 }
 
 impl Workspace {
     /// Returns the workspace that holds a directory.
     ///
-    /// Fails where the directory does not exist, and for roots that are refused by rule unless the settings allow them.
+    /// Fails if the directory does not exist, or if the root is refused by rule and the settings do not allow it.
     pub fn of(cwd: &Path, home: Option<&Path>, store: &Path, settings: &Settings) -> Result<Self> {
         let cwd = cwd
             .canonicalize()
@@ -69,20 +70,20 @@ impl Workspace {
     }
 }
 
-/// Whether a repository belongs to a home directory, or to a directory above one, and this directory is a project below
-/// it: people keep their dotfiles in such a repository, but it is not what they work on.
+/// Returns whether a repository belongs to a home directory, or to one above it, and this directory is a project below
+/// it. People keep their dotfiles in such a repository; it is not what they work on.
 fn is_of_dotfiles(root: &Path, cwd: &Path, home: Option<&Path>, settings: &Settings) -> bool {
     let holds_home = home.is_some_and(|home| home.starts_with(root) && !home.starts_with(cwd));
     holds_home && !settings.for_directory(root).allow
 }
 
-/// Fails where the store is inside a workspace, or inside its repository: what is done to the files there, with `find` or
-/// `git clean`, would be done to what is stored. To be asked before anything is recorded; the settings may allow it.
+/// Fails if the store is inside a workspace or its repository, unless the settings allow that: whatever `find` or `git
+/// clean` does to the files there, it would do to the store. Call this before anything is recorded.
 pub(crate) fn check_apart(root: &Path, store: &Path, settings: &Settings) -> Result<()> {
     if settings.for_directory(root).allow {
         return Ok(());
     }
-    // The repository of a linked worktree is elsewhere.
+    // The repository of a linked worktree is somewhere else.
     let git = Some(root.join(".git")).filter(|git| git.is_file());
     let repository = git.and_then(|_| Location::of(root)?.common.canonicalize().ok());
     let inside = if store.starts_with(root) {
@@ -93,13 +94,14 @@ pub(crate) fn check_apart(root: &Path, store: &Path, settings: &Settings) -> Res
         return Ok(());
     };
     Err(Error::failed(format!(
-        "`{}` is not captured: the store is inside {inside}, where anything that is done to files is done to the store, too",
+        "`{}` is not captured: the store is inside {inside}, so whatever is done to the files there is done to the store, too",
         root.display()
     ))
     .hint("set --store or $CKPT_HOOK_HOME to a directory in which no agent works"))
 }
 
-/// A work tree's top holds a `.git` that is a repository or points at one; an empty directory of that name is neither.
+/// Returns whether a directory is the top of a work tree. Its `.git` is a repository or points at one; an empty
+/// directory of that name is neither.
 fn is_work_tree(directory: &Path) -> bool {
     let git = directory.join(".git");
     match git.symlink_metadata() {
@@ -139,7 +141,7 @@ fn refusal(root: &Path, cwd: &Path, home: Option<&Path>, store: &Path) -> Option
     }
 }
 
-/// What git's `is_git_directory` looks for.
+/// Checks what git's `is_git_directory` checks.
 fn is_bare_repository(directory: &Path) -> bool {
     directory.join("HEAD").is_file()
         && directory.join("objects").is_dir()

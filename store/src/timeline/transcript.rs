@@ -1,10 +1,10 @@
-//! What the end of an agent's own record of a conversation says. This module reads that file.
+//! Reads the end of an agent's own transcript of a conversation. This module does IO.
 //!
-//! Nothing of it is kept but two times: when the agent last did something, and when the user interrupted it. A message of the
-//! user's is no sign of the agent's life, because the one that just ended a step is in the record, too.
+//! It keeps only two times: when the agent last did something, and when the user interrupted it. A message of the
+//! user's is not a sign of the agent's life: the one that just ended a step is in the transcript, too.
 //!
-//! A record has one JSON object a line. What its entries look like is nowhere promised; `tests/fixtures/transcripts` holds what
-//! agents wrote. An entry that is not known says nothing.
+//! A transcript has one JSON object per line. No agent documents its entries; `tests/fixtures/transcripts` holds what
+//! they wrote. An unknown entry says nothing.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
@@ -18,7 +18,7 @@ use crate::model::Milliseconds;
 /// How many bytes are read from the end of a transcript.
 const TAIL: u64 = 64 << 10;
 
-/// What the end of an agent's record says.
+/// What the end of a transcript says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Transcript {
     /// When the agent last did something.
@@ -34,12 +34,12 @@ enum TranscriptEntry {
 }
 
 impl Transcript {
-    /// Reads the end of a record; what is not there, or no regular file, says nothing.
+    /// Reads the end of a transcript. One that is missing, or not a regular file, says nothing.
     pub fn read(path: &Path, now: Milliseconds) -> Self {
         tail(path).map_or_else(Self::default, |text| Self::parse(&text, now))
     }
 
-    /// Parses entries, one a line, each with its time. A time in the future does not count, and neither does a line that is cut.
+    /// Parses entries, one per line, each with its time. Times in the future and incomplete lines do not count.
     fn parse(text: &str, now: Milliseconds) -> Self {
         let mut transcript = Self::default();
         for line in text.lines() {
@@ -60,11 +60,12 @@ impl Transcript {
     }
 }
 
-/// Returns what an entry is about. Only its structure counts: a model, a file or a command may say anything about interruptions.
+/// Returns what an entry is about. Only its structure counts: a model, a file or a command may write any text about
+/// interruptions.
 fn kind_of(entry: &Value) -> Option<TranscriptEntry> {
     let kind = entry["type"].as_str()?;
     match kind {
-        // Codex wraps its entries. One that was aborted was interrupted, or replaced by the next message.
+        // Codex wraps its entries. An aborted turn was interrupted, or replaced by the next message.
         "event_msg" | "response_item" => of_payload(&entry["payload"]),
         // Copilot CLI
         "abort" => Some(TranscriptEntry::Interruption),
@@ -72,7 +73,7 @@ fn kind_of(entry: &Value) -> Option<TranscriptEntry> {
         "info" => {
             (entry["content"] == "Request cancelled.").then_some(TranscriptEntry::Interruption)
         }
-        // Claude Code writes the mark and the results of tools in the user's name, and Gemini CLI the results.
+        // Claude Code writes its mark and the results of tools in the user's name; Gemini CLI writes the results so.
         "user" if is_mark(&entry["message"]["content"]) => Some(TranscriptEntry::Interruption),
         "user" => is_result(entry).then_some(TranscriptEntry::Work),
         "assistant" | "progress" | "tool_result" | "gemini" => Some(TranscriptEntry::Work),
@@ -81,7 +82,7 @@ fn kind_of(entry: &Value) -> Option<TranscriptEntry> {
     }
 }
 
-/// What is in an entry of Codex.
+/// Returns what an entry of Codex is about.
 fn of_payload(payload: &Value) -> Option<TranscriptEntry> {
     match payload["type"].as_str()? {
         "turn_aborted" => Some(TranscriptEntry::Interruption),
@@ -106,7 +107,7 @@ fn is_mark(content: &Value) -> bool {
     text.is_some_and(|text| text.starts_with("[Request interrupted by user") && text.ends_with(']'))
 }
 
-/// Returns whether a message that is called the user's holds the result of a tool.
+/// Returns whether a message in the user's name holds the result of a tool.
 fn is_result(entry: &Value) -> bool {
     let holds = |content: &Value| {
         let mut parts = content.as_array().into_iter().flatten();

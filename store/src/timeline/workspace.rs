@@ -1,4 +1,4 @@
-//! Which workspace, and which folder of the store, an event or a command is about.
+//! Finds the workspace, and the store's folder for it, that an event or a command is about.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -21,21 +21,22 @@ use crate::settings::{Scope, Settings};
 use crate::snapshot::{Request, Snapshots, Taken};
 use crate::store::{Store, Surroundings};
 
-/// How long a command of a person waits for a snapshot or an operation of another process.
+/// How long a person's command waits for another process's snapshot or operation.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How a workspace is captured, beside what the settings say.
+/// How to capture a workspace, besides what the settings say.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct CaptureOptions<'a> {
-    /// Where alone to look for what changed.
+    /// The only paths around which to look for changes.
     pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
-    /// Whether to read every file, whatever is remembered of it, and to store what the store does not hold whole.
+    /// Whether to read every file, whatever the cache remembers, and to store again what the store does not hold
+    /// intact.
     pub anew: bool,
     /// Whether to look only where a watcher says that something may have changed.
     pub takes_hints: bool,
     /// The time at which to give up.
     pub deadline: Option<Instant>,
-    /// Is told how far it is.
+    /// Called with the progress.
     pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
 }
 
@@ -45,17 +46,17 @@ pub(crate) struct Place {
     pub row: WorkspaceRow,
     pub root: PathBuf,
     pub folder: PathBuf,
-    /// The part that is captured, where the settings say `scope = "cwd"`.
+    /// The only part that is captured, if the settings say `scope = "cwd"`.
     pub scope: Option<WorkspacePath>,
     pub settings: Settings,
     /// The directory that relative paths start from.
     pub cwd: PathBuf,
-    /// When everything was last looked at for an event, as far as is noted; known once the workspace is locked.
+    /// When everything was last looked at for an event, if that was noted. Known once the workspace is locked.
     pub looked_at: Cell<Option<Milliseconds>>,
 }
 
 impl Place {
-    /// Returns the workspace that holds a directory; it is added to the store where it is new.
+    /// Returns the workspace that holds a directory. It is added to the store if it is new.
     pub fn claim(store: &mut Store, cwd: &Path) -> Result<Self> {
         let workspace = workspace_of(store, cwd)?;
         let surroundings = &store.surroundings;
@@ -71,8 +72,8 @@ impl Place {
         Ok(Self::new(&store.surroundings, row, workspace.cwd))
     }
 
-    /// Returns the workspace that holds a directory, if anything was ever recorded there. Where nothing was, a directory in
-    /// between counts that was a workspace before a repository was made around it.
+    /// Returns the workspace that holds a directory, if anything was ever recorded there. If not, it returns a recorded
+    /// directory in between, which was a workspace before a repository was made around it.
     pub fn find(store: &Store, cwd: &Path) -> Result<Option<Self>> {
         let workspace = workspace_of(store, cwd)?;
         let connection = store.database.connection();
@@ -111,7 +112,7 @@ impl Place {
         })
     }
 
-    /// Returns the workspace of an event whose session is new, or begins something elsewhere.
+    /// Returns the workspace of an event whose session is new or moved to another directory.
     pub fn of_new_session(store: &mut Store, event: &Event) -> Result<Self> {
         let cwd = event
             .cwd
@@ -127,10 +128,10 @@ impl Place {
         Self::claim(store, &cwd)
     }
 
-    /// Returns the workspace of an event whose session is known and works there still.
+    /// Returns the workspace of an event whose session is known and still works there.
     ///
-    /// An agent's directory may move while it works: inside its session's workspace that changes nothing, and only a message
-    /// or a start takes a session to another workspace.
+    /// An agent may change its directory while it works. Within its session's workspace, that makes no difference, and
+    /// only a message or a start moves a session to another workspace.
     pub fn of_session(store: &Store, event: &Event) -> Result<Option<Self>> {
         let home = store.database.read(|connection| {
             let known = sessions::find_session(connection, &event.agent, &event.session_id, None)?;
@@ -150,7 +151,7 @@ impl Place {
         Ok(Some(Self::new(&store.surroundings, row, cwd)))
     }
 
-    /// Notes when the directory was made, where no row says so yet.
+    /// Notes when the directory was created, if no row says so yet.
     pub fn note_birth(&self, store: &mut Store) -> Result<()> {
         if self.row.born.is_none()
             && let Some(born) = Identity::at(&self.root).and_then(|it| it.believed_birth())
@@ -162,7 +163,7 @@ impl Place {
         Ok(())
     }
 
-    /// Returns a workspace that is known to the store, wherever it is now.
+    /// Returns a workspace that the store knows, wherever its directory is now.
     pub fn of_row(store: &Store, row: WorkspaceRow) -> Self {
         let cwd = row.path.clone();
         Self::new(&store.surroundings, row, cwd)
@@ -173,7 +174,7 @@ impl Place {
         self.row.is_there()
     }
 
-    /// Returns whether anything of it was ever stored. Fails where that cannot be told.
+    /// Returns whether anything of it was ever stored. Fails if that cannot be found out.
     pub fn has_objects(&self) -> Result<bool> {
         presence::is_directory(&self.folder.join("repository.git"))
     }
@@ -196,7 +197,7 @@ impl Place {
         }
     }
 
-    /// Returns the device that the workspace is on now; it may have another number since the machine started again.
+    /// Returns the device that the workspace is on. Its number may have changed with a restart of the machine.
     pub fn device(&self) -> Result<u64> {
         use std::os::unix::fs::MetadataExt;
         let metadata = self
@@ -227,7 +228,7 @@ impl Place {
         self.take_with(store, snapshots, &named, how)
     }
 
-    /// The same, where it is known which paths tools named: they are captured although ignored.
+    /// Like [`take`](Self::take), with the paths that tools named: they are captured even if ignored.
     pub fn take_with(
         &self,
         store: &Store,
@@ -263,7 +264,7 @@ impl Place {
         snapshots.hides(&self.request(store), path)
     }
 
-    /// Returns which directory it is, as the repository notes it.
+    /// Returns which directory it is, as the store's repository notes it.
     pub fn origin(&self) -> WorkspaceOrigin<'_> {
         WorkspaceOrigin {
             key: &self.row.key,
@@ -305,8 +306,8 @@ impl Place {
             || absolute.canonicalize().is_ok_and(|real| real == self.root)
     }
 
-    /// Returns the paths below the workspace that a user's paths stand for; empty means no limit, because naming the
-    /// workspace itself means all of it. Fails if one is outside the workspace.
+    /// Returns the paths in the workspace that a user's paths stand for. An empty list means no limit: naming the
+    /// workspace itself means all of it. Fails if a path is outside the workspace.
     pub fn paths_asked_for(&self, named: &[PathBuf]) -> Result<Vec<WorkspacePath>> {
         if named.iter().any(|path| self.is_root(path)) {
             return Ok(Vec::new());
@@ -363,14 +364,14 @@ fn within(store: &Store, workspace: &Workspace) -> Result<Option<WorkspaceRow>> 
     Ok(None)
 }
 
-/// Returns the nearest recorded directory above: if a repository was made there in the middle of a session, it is a
-/// workspace, and the surrounding workspace has its earlier history.
+/// Returns the nearest recorded directory above. If a repository was made in the middle of a session, this directory
+/// became a workspace of its own, and the one above has the earlier history.
 fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     for above in cwd.ancestors() {
         let is_recorded = sessions::workspace_at(store.database.connection(), above)?
             .is_some_and(|row| row.is_there());
-        // A directory whose repository is further up would not be found by its name either.
+        // If the repository of that directory is further up, `--workspace` would not find it either.
         if is_recorded && workspace_of(store, above).is_ok_and(|workspace| workspace.root == above)
         {
             return Ok(Some(above.to_owned()));
@@ -381,7 +382,7 @@ fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
 
 fn stays(event: EventKind, row: &WorkspaceRow, cwd: &Path) -> bool {
     let begins = matches!(event, EventKind::SessionStart | EventKind::UserMessage);
-    // The directory at this path was just seen to be the one of the row.
+    // This directory was just found to be the row's own.
     !begins
         || cwd == row.path
         || cwd
@@ -395,7 +396,7 @@ pub(crate) fn path_below(root: &Path, path: &Path) -> Option<WorkspacePath> {
     WorkspacePath::new(below.as_os_str().as_bytes()).ok()
 }
 
-/// Takes `.` and `..` out of a path by its text.
+/// Removes `.` and `..` from a path, going by its text alone.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     use std::path::Component;
     path.components()

@@ -1,25 +1,25 @@
-//! Why it is not clear whose a change is, in words. Pure.
+//! Why it is unclear whose a change is, in words. Pure.
 
 use std::fmt;
 
 use crate::model::Milliseconds;
 
-/// Why it is not clear whose a change is, with what is known. Times are distances in milliseconds.
+/// Why it is unclear whose a change is. Times are distances in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
-    /// It came so long after the agent was interrupted.
+    /// The change came this long after the agent was interrupted.
     Interrupted { after: Milliseconds },
-    /// It came so long after the last sign of life of an agent whose end was never told.
+    /// The change came this long after the last sign of life of an agent whose end was never reported.
     Silent { after: Milliseconds },
-    /// It came so long after the agent's tool had ended, which may have changed it before.
+    /// The change came this long after the agent's tool had ended. The tool may have changed the file before that.
     Ended { after: Milliseconds },
-    /// It came so long before the tool is known to have run.
+    /// The change came this long before the tool is known to have run.
     Early { before: Milliseconds },
-    /// A tool waited for the user's permission then.
+    /// A tool was waiting for the user's permission.
     Waiting,
     /// The agent reported no tool in the step.
     Untold,
-    /// A command runs in the background.
+    /// A command was running in the background.
     Background,
     /// The path is in a nested workspace in which another agent works.
     Elsewhere,
@@ -27,7 +27,7 @@ pub(crate) enum Doubt {
     Around,
     /// It came with a directory that was moved to its place while tools ran, or between them.
     Moved,
-    /// Its time is not known.
+    /// The time of the change is unknown.
     Timeless,
 }
 

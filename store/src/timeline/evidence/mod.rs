@@ -1,7 +1,9 @@
-//! Whose a change is, by evidence. Pure: everything that is known comes as values, and the answer is a [`Verdict`].
+//! Decides whose a change is, by evidence. Pure: everything that is known comes as values, and the answer is a
+//! [`Verdict`].
 //!
-//! Each step is asked alone what it has to do with a change ([`StepPart`]), then the findings are weighed against each other.
-//! The table of `docs/architecture.md` ("Evidence") is this module's contract; each of its rows is a test below.
+//! First it finds out for each step by itself what it has to do with a change ([`StepPart`]), then it weighs the
+//! findings against each other. The table in `docs/architecture.md` ("Evidence") is this module's contract; each of its
+//! rows is a test below.
 //!
 //! A time is that of the *last* change of a path (`ctime`; for a removed path its directory's, which is no earlier than
 //! the removal). So a tool did not touch a path that last changed before the tool began, but may have changed one that
@@ -16,35 +18,38 @@ pub(crate) use doubt::Doubt;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 
-/// File times come from the kernel's tick and are as much older than the clock that events are stamped with.
+/// File times come from the kernel's tick, so they may lag behind the clock of events by this much.
 pub(crate) const TICK: Milliseconds = 20;
 
 /// The hook that reports the end of a tool may look at the clock this much later.
 const LATE: Milliseconds = 1_000;
 
-/// Later than that it is on no machine. In between it is not known whether the tool ran already.
+/// No hook is later than this. In between, the tool may or may not have been running already.
 const LATEST: Milliseconds = 10_000;
 
-/// So long after a tool's end its writes still appear: a command that is killed ends its files, and a file system its times.
+/// How long after a tool's end its writes may still appear: a killed command finishes its files, and a file system
+/// updates its times.
 const SETTLE: Milliseconds = 250;
 
-/// So long after a tool's end an agent that goes on still works at its files: its own hooks format what was written.
+/// How long after a tool's end an agent that goes on may still work on its files: its own hooks format what was
+/// written.
 const AFTERWORK: Milliseconds = 2_000;
 
-/// So long a command may write nothing and still be at the same run. Nobody who just pressed Esc has saved a file as soon.
+/// How long a command may write nothing within one run of writes. A person who just pressed Esc takes longer than this
+/// to save a file.
 pub(super) const SILENCE: Milliseconds = 10_000;
 
-/// No run without a sign of life is believed for longer.
+/// How long a run of writes is believed without a sign of life.
 pub(super) const LONGEST_RUN: Milliseconds = 120_000;
 
-/// How long a dead agent's background processes count. Nobody knows their number or their end, and without a bound
-/// everything that a person does would be unclear for ever.
+/// How long a dead agent's background processes count. Nobody knows how many there are or when they end, and without a
+/// limit everything that a person does would be unclear for ever.
 const LONGEST_AFTER_DEATH: Milliseconds = 3_600_000;
 
 /// The files that a tool may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Any file: a shell, or a tool of which we know nothing.
+    /// Any file: a shell, or an unknown tool.
     Anything,
     /// The files that it names: an edit tool.
     Files(Vec<WorkspacePath>),
@@ -57,17 +62,17 @@ pub(crate) enum Reach {
 pub(crate) struct Tool {
     /// The files that it may change.
     pub reach: Reach,
-    /// When it was announced: it runs no earlier.
+    /// When it was announced. It did not run earlier.
     pub announced_at: Milliseconds,
-    /// When it was told to have ended.
+    /// When its end was reported.
     pub ended_at: Option<Milliseconds>,
-    /// How long it ran without the wait for permission, if its agent says so.
+    /// How long it ran, not counting the wait for permission, if its agent reports that.
     pub ran_for: Option<Milliseconds>,
-    /// When it was told to wait for the user's permission.
+    /// When it was reported to wait for the user's permission.
     pub waited_at: Option<Milliseconds>,
 }
 
-/// Whether a step is open, or how it ended, at the moment at which its changes are judged.
+/// Whether a step is open, or how it ended, when its changes are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepStanding {
     /// The step goes on.
@@ -76,11 +81,11 @@ pub(crate) enum StepStanding {
     Finished,
     /// It ends with its turn.
     TurnEnded,
-    /// Its end was never told: the next message, a revert or the death of its agent ends it.
+    /// Its end was never reported: the next message, a revert or the death of its agent ends it.
     Cut,
 }
 
-/// The last that was heard of an agent, beside the events of its tools.
+/// The last signs of an agent's life, besides the events of its tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Signs {
     /// Its last event, or the last entry of its transcript, whichever is later.
@@ -91,26 +96,26 @@ pub(crate) struct Signs {
     pub is_dead: bool,
 }
 
-/// What is known of a step.
+/// What is known about a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     /// The session at the top of its line of parents: sub-agents work for it.
     pub root: String,
     /// The time of its start.
     pub started_at: Milliseconds,
-    /// Whether its agent reports tools, so that the time without one is thinking.
+    /// Whether its agent reports tools. If it does, time without a tool is thinking.
     pub tells_of_tools: bool,
     /// Its tools, in the order in which they were announced.
     pub tools: Vec<Tool>,
     /// Whether it is open, or how it ended.
     pub standing: StepStanding,
-    /// What was last heard of its agent.
+    /// The signs of its agent's life.
     pub signs: Signs,
     /// When a command of it went to the background, if one did: it may outlive the step.
     pub background_since: Option<Milliseconds>,
-    /// When the agent was last heard of, where it is dead: what it left running may go on without it.
+    /// The last sign of life of an agent that is dead. What it left running may go on without it.
     pub died_at: Option<Milliseconds>,
-    /// Whether only that command is left of it: the step itself has ended before.
+    /// Whether only that command is left: the step itself ended earlier.
     pub is_over: bool,
 }
 
@@ -119,8 +124,8 @@ pub(crate) struct Step {
 pub(crate) struct Changed<'a> {
     /// The path.
     pub path: &'a WorkspacePath,
-    /// The time of its last change, or `None` if no time can be believed, as when the file system's clock and ours
-    /// disagree.
+    /// The time of its last change, or `None` if it cannot be trusted, as when the file system's clock disagrees with
+    /// ours.
     pub at: Option<Milliseconds>,
 }
 
@@ -133,16 +138,16 @@ pub(crate) struct Dated {
     pub since: Option<Milliseconds>,
 }
 
-/// Whose a change is. Steps are named by their index.
+/// Whose a change is. Steps are given by index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// One conversation's: that of this step.
+    /// It belongs to one conversation: that of this step.
     Agent(usize),
-    /// One of several conversations', which all were at work.
+    /// It belongs to one of several conversations that were all at work.
     Shared(Vec<usize>),
-    /// Nobody's who sends events.
+    /// It belongs to nobody who sends events.
     Outside,
-    /// It may be these steps', and as well somebody else's; the reason is the first one's.
+    /// It may belong to these steps, or to somebody else. The reason is that of the first one.
     Unclear(Vec<usize>, Doubt),
 }
 
@@ -151,8 +156,8 @@ pub(crate) enum Verdict {
 enum StepPart {
     No,
     Maybe(Doubt),
-    /// One of its tools still runs according to the events, but was silent for long: not enough evidence to own a
-    /// change, but enough to share it.
+    /// According to the events, one of its tools still runs, but it has been silent for long. That is not enough
+    /// evidence to own a change, but enough to share it.
     Running(Doubt),
     Yes {
         /// Whether one of its tools named the file.
@@ -163,13 +168,13 @@ enum StepPart {
 /// Judges changes that were seen at one moment.
 pub(crate) struct Evidence<'a> {
     steps: &'a [Step],
-    /// The times of all that changed, in order.
+    /// The times of all changes, in order.
     times: Vec<(Milliseconds, &'a WorkspacePath)>,
     now: Milliseconds,
 }
 
 impl<'a> Evidence<'a> {
-    /// Takes what is known at a moment. `changes` are all that were seen then: they tell which of them came in one run.
+    /// Takes what is known at a moment. `changes` are all that were seen then; they show which of them came in one run.
     pub fn new(steps: &'a [Step], changes: &[Changed<'a>], now: Milliseconds) -> Self {
         let mut evidence = Self {
             steps,
@@ -184,7 +189,8 @@ impl<'a> Evidence<'a> {
         evidence
     }
 
-    /// A time that is still to come is another clock's; and where an event is, the clock jumped, and no time says anything.
+    /// Returns a time if it can be trusted. A time in the future comes from another clock. If an event is in the
+    /// future, the clock jumped, and no time means anything.
     fn believed(&self, at: Option<Milliseconds>) -> Option<Milliseconds> {
         let latest = self.now.saturating_add(TICK);
         let is_to_come = |step: &Step| {
@@ -194,7 +200,8 @@ impl<'a> Evidence<'a> {
         at.filter(|at| *at <= latest && !self.steps.iter().any(is_to_come))
     }
 
-    /// Returns whose a change is. Among the steps of one conversation the `preferred` one has it, else the newest.
+    /// Returns whose a change is. Among the steps of one conversation, it goes to the `preferred` one, or else to the
+    /// newest.
     pub fn judge(&self, change: Changed<'_>, preferred: Option<usize>) -> Verdict {
         let change = Changed {
             at: self.believed(change.at),
@@ -242,7 +249,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Returns whether a step could have made a change: one of its tools ran then, or may still run.
+    /// Returns whether a step could have made a change: one of its tools was running then, or may still be.
     pub fn could_make(&self, step: usize, change: Changed<'_>) -> bool {
         let finding = self.finding(&self.steps[step], change);
         matches!(finding, StepPart::Yes { .. } | StepPart::Running(_))
@@ -286,7 +293,7 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// Returns one step a conversation, in the order of the steps.
+    /// Returns one step per conversation, in the order of the steps.
     fn one_a_root(&self, steps: Vec<usize>, preferred: Option<usize>) -> Vec<usize> {
         let is_of_root =
             |step: usize, other: usize| self.steps[step].root == self.steps[other].root;
@@ -336,7 +343,7 @@ impl<'a> Evidence<'a> {
         findings.fold(StepPart::No, stronger)
     }
 
-    /// What one tool has to do with a change that it could have made.
+    /// Returns what one tool has to do with a change in its reach.
     fn of_tool(&self, step: &Step, tool: &Tool, change: Changed<'_>) -> StepPart {
         let span = self.span(step, tool);
         let yes = StepPart::Yes {
@@ -367,7 +374,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// When a tool ran, as far as known.
+    /// Returns when a tool ran, as far as is known.
     fn span(&self, step: &Step, tool: &Tool) -> Span {
         let begin = self.begin(step, tool);
         match (tool.ended_at, step.standing) {
@@ -383,13 +390,14 @@ impl<'a> Evidence<'a> {
                 timeless: begin.timeless,
                 ..begin
             },
-            // Whether one that was not heard of for long still works, or was interrupted and nobody told, is not known.
+            // If the agent has been silent for long, nobody knows whether the tool still works or was interrupted
+            // without a report.
             (None, StepStanding::Cut | StepStanding::Open) => self.cut(step, tool, begin),
             (None, StepStanding::Finished | StepStanding::TurnEnded) => begin,
         }
     }
 
-    /// From when on a tool may have run, and from when on it is known to have.
+    /// Returns from when on a tool may have run, and from when on it is known to have run.
     fn begin(&self, step: &Step, tool: &Tool) -> Span {
         let begin = Span {
             possible_from: tool.announced_at,
@@ -413,7 +421,7 @@ impl<'a> Evidence<'a> {
                 timeless: (end - waited > SILENCE).then_some(Doubt::Waiting),
                 ..begin
             },
-            // It waits still, or was denied; or it ran, and nobody told.
+            // It still waits, or was denied, or ran without a report.
             (None, _, Some(waited)) => Span {
                 possible_from: waited,
                 from: None,
@@ -425,7 +433,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// The span of a tool whose end nobody told: it ended at the last sign of life, or with the run of its writes.
+    /// Returns the span of a tool whose end was never reported: it ended at the last sign of life, or with its run of
+    /// writes.
     fn cut(&self, step: &Step, tool: &Tool, begin: Span) -> Span {
         let signs = &step.signs;
         let late = Late::new(step, None);
@@ -445,7 +454,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Returns until when the writes that a tool could have made follow on each other from a moment on.
+    /// Returns the end of the run of writes from a moment on: those that the tool could have made, each soon after the
+    /// one before.
     fn run_of(&self, tool: &Tool, from: Milliseconds) -> Milliseconds {
         let later = self
             .times
@@ -463,7 +473,7 @@ impl<'a> Evidence<'a> {
 }
 
 impl Step {
-    /// Returns whether a tool that was never told to have ended cannot run any more.
+    /// Returns whether a tool whose end was never reported can no longer be running.
     fn is_stopped(&self, tool: &Tool) -> bool {
         let is_interrupted = self
             .signs
@@ -472,7 +482,7 @@ impl Step {
         self.signs.is_dead || is_interrupted
     }
 
-    /// Returns whether what it left in the background may still run at a moment.
+    /// Returns whether what the step left in the background may still run at a moment.
     fn goes_on_at(&self, at: Milliseconds) -> bool {
         self.died_at
             .is_none_or(|died| at - died <= LONGEST_AFTER_DEATH)
@@ -507,7 +517,8 @@ fn whole(step: &Step) -> Tool {
     }
 }
 
-/// A step without a tool is thinking, unless its agent went on to another step: then something was done that was not told.
+/// Judges a step without a tool. It was only thinking, unless its agent went on to another step: then it did something
+/// that it did not report.
 fn untold(step: &Step, change: Changed<'_>) -> StepPart {
     let is_since = change.at.is_none_or(|at| at + TICK >= step.started_at);
     if step.standing == StepStanding::Finished && is_since {
@@ -549,7 +560,7 @@ enum Early {
     Waiting,
 }
 
-/// From what something that came late is counted.
+/// What a late change is late after.
 #[derive(Clone, Copy, Debug)]
 enum Late {
     Interrupted(Milliseconds),

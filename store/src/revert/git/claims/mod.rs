@@ -1,9 +1,9 @@
 //! Whose each move of git's state is: the line of snapshots beside the steps that were at work, and the times that git itself
 //! noted. Pure.
 //!
-//! A step that was open says where a move may come from, not whose it is: after Esc, or while the agent waits for permission, the
-//! user commits. So the moves are weighed as changes of files are ([`evidence`]), by the times of the reflog's lines. Where none
-//! tells, events alone decide.
+//! A step that was open says where a move may come from, not whose it is: after Esc, or while the agent waits for
+//! permission, the user commits. So moves are weighed like changes of files ([`evidence`]), by the times of the
+//! reflog's lines. Without such a line, events alone decide.
 
 #[cfg(test)]
 mod tests;
