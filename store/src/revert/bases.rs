@@ -1,9 +1,9 @@
-//! The state of each path before it was first reverted, and where the reverts since moved it. Pure.
+//! Finds the state of each path before it was first reverted, and where the reverts since moved it. Pure.
 //!
-//! A path is moved from its base, the state before the first revert of a chain. In three cases a later state is the base
-//! instead. A path that ignore rules hid then is in no snapshot, and stays as it is until it is moved. A path that was only
-//! kept, because of a conflict or a gap, was never reverted, so the user may have turned it into something that can be. And
-//! what the agent wrote while reverted is a change like any other, and has to be undone again.
+//! A path is moved from its base, the state before the first revert of a chain. In three cases, a later state is the
+//! base instead. A path that ignore rules hid then is in no snapshot, and stays as it is until it is moved. A path that
+//! was only kept, because of a conflict or a gap, was never reverted, so by now the user may have made it revertable.
+//! And what the agent wrote while reverted is a change like any other, and has to be undone, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use crate::model::entry::State;
 use crate::model::path::WorkspacePath;
 use crate::sessions::ChainOperation;
 
-/// When the session's own changes of a path were seen: the ids of their snapshots, or `None` for changes that are being
-/// observed right now.
+/// The snapshots that saw the session's own changes of each path, by id; `None` for changes that are being observed
+/// right now.
 pub(super) type Sightings<'a> = BTreeMap<&'a WorkspacePath, Vec<Option<i64>>>;
 
-/// What a chain made of one path.
+/// What a chain did to one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PathPast {
     /// Where the path is moved from.
@@ -29,19 +29,19 @@ pub(super) struct PathPast {
 /// Where the base of a path is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Base {
-    /// In the snapshot before the first revert.
+    /// The snapshot before the first revert.
     #[default]
     Snapshot,
-    /// It is what an operation found there.
+    /// What an operation found there.
     Found(State),
-    /// It is what is there now.
+    /// The present state.
     Current,
 }
 
-/// Returns what a chain, which began at the snapshot `base`, made of its paths and of those that the agent changed since.
+/// Returns what a chain that began at the snapshot `base` did to its paths, and to those that the agent changed since.
 ///
 /// `hidden` are the paths that ignore rules kept out of the snapshot, `own` the sightings of all changes of the
-/// session, and `asked` those of the changes to be undone. Redo passes no `asked` ones.
+/// session, and `asked` those of the changes to undo. Redo passes none in `asked`.
 pub(super) fn pasts(
     chain: &[ChainOperation],
     base: i64,
@@ -95,13 +95,13 @@ pub(super) fn pasts(
         .collect()
 }
 
-/// One path on the way through a chain.
+/// One path while the chain is walked.
 struct PathWalk {
     past: PathPast,
-    /// It stayed where it was, or was not seen.
+    /// Whether it stayed where it was, or was not seen.
     was_kept: bool,
     was_moved: bool,
-    /// The newest snapshot of which the changes have been dealt with.
+    /// The newest snapshot whose changes have been dealt with.
     seen: i64,
 }
 
@@ -115,7 +115,7 @@ impl PathWalk {
         }
     }
 
-    /// Returns what the chain says of the path: nothing but how it is now, if the chain always left it alone.
+    /// Returns what the chain did to the path. If it always left it alone, the base is the present state.
     fn end(self) -> PathPast {
         match self.was_kept && !self.was_moved {
             true => PathPast {

@@ -1,6 +1,6 @@
 //! The chain of reverts that a session is in: the moves of its revert point since it was first reverted.
 //!
-//! Three questions are asked of it, and each is answered here only:
+//! There are three questions about a chain, and each is answered only here:
 //!
 //! - Does a move *take all back*? It asks for nothing to be reverted after it: [`takes_all_back`]. From then on no revert before
 //!   it is in force, not even where the move could not write every file.
@@ -128,7 +128,8 @@ fn changes(action: FileAction) -> bool {
     }
 }
 
-/// A session without a message has nothing to be wrong about.
+/// Returns the files that were restored since the last message. An agent without a message believes nothing about them
+/// yet.
 fn restored_files(
     connection: &Connection,
     workspace_id: i64,
@@ -158,11 +159,11 @@ struct ChainFile {
     goal: Stored,
 }
 
-/// What became of a path in the chain so far.
+/// What the chain so far did to a path.
 struct Reverted {
     /// The state before the chain first touched it.
     base: Stored,
-    /// The newest row that did, or could not do, something.
+    /// The newest row that did something, or could not do it.
     shown: Option<FileReport>,
 }
 
@@ -189,7 +190,8 @@ pub(crate) fn reverted_files(
 }
 
 impl Reverted {
-    /// The newest row wins; a path that is what it was before the chain again is no longer reverted.
+    /// Takes the next row. The newest one wins; a path that is back at its state before the chain is no longer
+    /// reverted.
     fn take(&mut self, row: ChainFile) {
         let is_settled =
             row.report.action == FileAction::None || row.report.result == FileResult::Done;
@@ -209,7 +211,8 @@ fn read_chain_file(row: &Row<'_>) -> rusqlite::Result<ChainFile> {
     })
 }
 
-/// Returns the messages that the chain of reverts that began at a snapshot undoes alone, in the order in which they were asked for.
+/// Returns the messages that the chain which began at a snapshot undoes alone, in the order in which that was asked
+/// for.
 pub(crate) fn undone_alone(
     connection: &Connection,
     session_id: &str,
@@ -218,7 +221,7 @@ pub(crate) fn undone_alone(
     let chain = chain(connection, session_id, base_id)?;
     let mut alone = Vec::new();
     for operation in reverts_that_hold(&chain) {
-        // Where a restore put all its files back, it is not in force any more.
+        // If a restore put all of its files back, it is no longer in force.
         let is_in_force = !operation.items.is_empty() || operation.taken_back.is_empty();
         if let Some(message) = operation.row.part_message_id.as_ref()
             && operation.row.is_alone
@@ -250,8 +253,9 @@ pub(crate) fn make_permanent(connection: &Connection, session: &SessionRow) -> R
     sessions::set_revert_point(connection, &session.id, None, None)
 }
 
-/// Returns the changes that are undone: of the messages behind the point, and what a revert before had left of discarded ones;
-/// and those that parts are about. What was seen only after an operation, the agent did while reverted.
+/// Returns the changes that are undone: those of the messages after the point, those of discarded messages that an
+/// earlier revert had left, and those that parts name. A change that was only seen after an operation was made while
+/// reverted, and does not count.
 fn undone(
     connection: &Connection,
     session: &SessionRow,
@@ -281,8 +285,8 @@ fn undone(
     Ok(ids)
 }
 
-/// Returns, for each path of a chain, the snapshot before the operation that moved it last, or `None` if that operation
-/// did not get the path to its target.
+/// Returns for each path of a chain the snapshot before the operation that moved it last, or `None` if that operation
+/// did not bring the path to its target.
 fn moved_by(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
     let mut moved = BTreeMap::new();
     for operation in chain {
@@ -297,8 +301,8 @@ fn moved_by(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
     moved
 }
 
-/// Returns a JSON array of the directories that may go, each as a path, and of those that are made again, each as an object
-/// with its permissions. [`from_json`] reads the first, [`made_from_json`] the others.
+/// Returns a JSON array of the directories that may go, each as a path, and of those that are made again, each as an
+/// object with its permissions. [`from_json`] reads the former, [`made_from_json`] the latter.
 pub(crate) fn directories_to_json(
     leaving: &[WorkspacePath],
     made: &BTreeMap<WorkspacePath, u32>,
@@ -319,8 +323,8 @@ pub(crate) fn made_from_json(text: &str) -> BTreeMap<WorkspacePath, u32> {
     values.into_iter().filter_map(made).collect()
 }
 
-/// What the last revert decided about changes that cannot be undone, so that one redo of several does not bring back what
-/// was overwritten.
+/// Returns what the last revert decided about changes that cannot be undone. A redo follows it, so that it does not
+/// bring back what was overwritten.
 pub(super) fn policy(chain: &[ChainOperation]) -> OnConflict {
     newest_revert(chain)
         .map(|operation| operation.on_conflict)

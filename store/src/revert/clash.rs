@@ -1,8 +1,8 @@
-//! Files where directories are needed, and the reverse: finds the steps that the remaining paths block. Pure.
+//! Finds the steps that other paths block: a file where a directory is needed, or the reverse. Pure.
 //!
-//! No path can be a file while another below it exists. Neither the disk nor any moment of the past has such a pair; it
-//! comes of a path that changes and another that stays. Taking the change back resolves it and makes no new pair, since
-//! what remains is what was there before.
+//! No path can be a file while another below it exists. Neither the disk nor any past state has such a pair: it arises
+//! from a path that changes and another that stays. Dropping the change resolves it and makes no new pair, since what
+//! remains is what was there before.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -24,8 +24,8 @@ pub struct PathChange<'a> {
 /// The paths that exist, with their entries.
 pub type EntriesByPath<'a> = BTreeMap<&'a WorkspacePath, Entry>;
 
-/// Returns the blocked steps, by index, each with the path that blocks it. `before` is the present state, and includes
-/// the steps' own paths.
+/// Returns the blocked steps, by index, each with the path that blocks it. `before` is the present state, including the
+/// steps' own paths.
 pub fn blocked(
     steps: &[PathChange<'_>],
     before: &BTreeMap<WorkspacePath, State>,
@@ -34,7 +34,7 @@ pub fn blocked(
         return Vec::new();
     }
     let mut standing = standing(steps, before);
-    // First what is to come below a file that stays. What is refused here will not stand, and so must not refuse others below.
+    // First the steps below a file that stays. What they would have made will not exist, so it must not block others.
     let below_files: Vec<_> = meet(steps, |step| file_above(&standing, before, step)).collect();
     for (index, _) in &below_files {
         standing.remove(steps[*index].path);
@@ -43,8 +43,8 @@ pub fn blocked(
     above_entries.chain(below_files.iter().cloned()).collect()
 }
 
-/// Returns the steps by which an empty directory comes or goes though something stands in it afterwards, by index: it is
-/// there whatever is done, and is no entry.
+/// Returns the steps, by index, that make or remove an empty directory that is not empty afterwards. Such a directory
+/// exists in any case, and is not an entry of its own.
 pub fn implied(steps: &[PathChange<'_>], before: &BTreeMap<WorkspacePath, State>) -> Vec<usize> {
     if steps.is_empty() {
         return Vec::new();
@@ -55,12 +55,12 @@ pub fn implied(steps: &[PathChange<'_>], before: &BTreeMap<WorkspacePath, State>
         .collect()
 }
 
-/// Returns the first path below another at which something stands.
+/// Returns the first existing path below another.
 pub fn first_below<'a>(
     standing: &EntriesByPath<'a>,
     path: &WorkspacePath,
 ) -> Option<&'a WorkspacePath> {
-    // No name sorts before this one, so the next path is below if any is.
+    // No name sorts before this one, so if any path is below, the next one is.
     let start = path.join(b"\x01").ok()?;
     let (first, _) = standing
         .range::<WorkspacePath, _>((Bound::Included(&start), Bound::Unbounded))
@@ -97,7 +97,7 @@ fn meet<'a>(
         .filter_map(move |(index, step)| Some((index, meets(step)?)))
 }
 
-/// Returns the file above a path to be made that is there before and after.
+/// Returns a file above a path to be made, if it is there before and after.
 fn file_above(
     standing: &EntriesByPath<'_>,
     before: &BTreeMap<WorkspacePath, State>,

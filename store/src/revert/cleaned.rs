@@ -1,5 +1,6 @@
-//! Ignored files that went. Nobody captured most of them, and no snapshot says that they were there: what looks saw of their names
-//! does, and of those that no look saw the command line, where it is kept. This module does IO; it reads.
+//! Names ignored files that went. Most of them were never captured, so no snapshot says that they existed. The names
+//! that looks saw do; and for those that no look saw, the command line, if it was kept. This module does IO, but only
+//! reads.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -24,18 +25,18 @@ use crate::timeline::{Place, normal, path_below};
 const NAMED: usize = 2;
 const NAMED_PATHS: usize = 4;
 
-/// How many nanoseconds of a file's time are a millisecond.
+/// Nanoseconds, the unit of a file's time, per millisecond.
 const NANOSECONDS: i64 = 1_000_000;
 
-/// Programs that remove the files that they are given, and nothing else.
+/// Programs that remove the files they are given, and do nothing else.
 const REMOVERS: [&str; 4] = ["rm", "unlink", "rimraf", "trash"];
 
-/// Words that may stand before a program and leave it what it is.
+/// Words that may come before a program without changing what it does.
 const BEFORE: [&str; 5] = ["sudo", "command", "time", "npx", "exec"];
 
-/// Names what was ignored when the message was sent and went while its steps, or later ones, were open. Of what no look saw, as with
-/// what is in an ignored folder that stays, names the commands that remove such files, as far as command lines are kept. The
-/// reference is the snapshot that is gone back to; with it comes what looks missed.
+/// Names what was ignored when the message was sent and went while its steps, or later ones, were open. For what no
+/// look saw, such as the contents of an ignored folder that stays, it names the commands that remove such files, if
+/// command lines are kept. `reference` is the snapshot that the revert goes back to.
 pub(super) fn told(
     store: &Store,
     place: &Place,
@@ -72,8 +73,8 @@ pub(super) fn told(
     Ok(notes.into_iter().flatten().collect())
 }
 
-/// Returns the paths that were there when the message was sent, and went while a step was open. `told` gives what the clock of rows
-/// says at a time of files, in milliseconds.
+/// Returns the paths that existed when the message was sent, and went while a step was open. `told` turns a time of a
+/// file into one of the clock of rows, in milliseconds.
 fn went_in(
     work: &WorkTimes,
     missed: &[IgnoredRemoval],
@@ -92,7 +93,7 @@ fn went_in(
     paths.into_iter().collect()
 }
 
-/// Returns those of the ignored paths that are not there, and do not come back.
+/// Returns the ignored paths that do not exist and do not come back.
 fn not_back(
     place: &Place,
     snapshots: &Snapshots,
@@ -103,7 +104,7 @@ fn not_back(
     if paths.is_empty() {
         return Ok(paths);
     }
-    // What was captured comes back, whatever the rules say of it.
+    // What was captured comes back, whatever the rules say.
     let mut states = snapshots.states(reference, &paths)?.into_iter();
     paths.retain(|_| states.next().flatten().is_none());
     Ok(paths)
@@ -113,10 +114,10 @@ fn of_paths(paths: Vec<WorkspacePath>) -> Option<Note> {
     let about: Vec<String> = paths.iter().map(WorkspacePath::to_text).collect();
     let what = match about.len() {
         0 => return None,
-        1 => "an ignored path is gone, and does not come back, because it was never captured"
+        1 => "an ignored path is gone and does not come back, because it was never captured"
             .to_owned(),
         count => format!(
-            "{count} ignored paths are gone, and do not come back, because they were never captured"
+            "{count} ignored paths are gone and do not come back, because they were never captured"
         ),
     };
     let named = first_of(about.iter().map(|path| format!("`{path}`")), NAMED_PATHS);
@@ -133,7 +134,8 @@ fn of_commands(commands: Vec<String>) -> Option<Note> {
     (!commands.is_empty()).then(|| Note::about(NoteCode::IgnoredRemoved, text, commands))
 }
 
-/// Returns whether a command was given an ignored file or directory to remove that is gone now, and is not named already.
+/// Returns whether a command was told to remove an ignored file or directory that is gone now, and is not named
+/// already.
 fn took_ignored(
     place: &Place,
     snapshots: &Snapshots,
@@ -147,7 +149,7 @@ fn took_ignored(
     if paths.is_empty() {
         return Ok(false);
     }
-    // A rule for directories alone hides what is in them.
+    // A rule for directories only hides what is in them.
     let inside = paths.iter().filter_map(|path| path.join(b"x").ok());
     let inside = inside.filter(|_| is_recursive(words));
     let asked: Vec<WorkspacePath> = paths.iter().cloned().chain(inside).collect();
@@ -155,7 +157,7 @@ fn took_ignored(
     Ok(is_hidden.contains(&true))
 }
 
-/// Returns whether a command removes directories with what is in them.
+/// Returns whether a command removes directories with their contents.
 fn is_recursive(words: &[&str]) -> bool {
     words.iter().any(|word| {
         let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
@@ -164,7 +166,7 @@ fn is_recursive(words: &[&str]) -> bool {
     })
 }
 
-/// Returns whether nothing is there any more, or only a directory with nothing in it.
+/// Returns whether nothing is left at a path, or only an empty directory.
 fn is_gone(path: &Path) -> bool {
     match std::fs::read_dir(path) {
         Ok(mut entries) => entries.next().is_none(),
@@ -172,7 +174,8 @@ fn is_gone(path: &Path) -> bool {
     }
 }
 
-/// Returns the commands of a shell's line as words, each with the directory that the line went to before, relative to where it began.
+/// Splits a shell's line into commands of words, each with the directory that the line changed to before it, relative
+/// to where it began.
 fn commands_in(line: &str) -> Vec<(String, Vec<&str>)> {
     let mut directory = String::new();
     let mut commands = Vec::new();
@@ -187,7 +190,7 @@ fn commands_in(line: &str) -> Vec<(String, Vec<&str>)> {
     commands
 }
 
-/// Returns what a command is given to remove, as it is written.
+/// Returns the arguments of a command that removes files, as written.
 fn removed_by<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
     let is_before = |word: &&&str| BEFORE.contains(word) || word.contains('=');
     let rest = &words[words.iter().take_while(is_before).count()..];
@@ -204,8 +207,8 @@ fn removed_by<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
         .map(|(_, word)| word)
 }
 
-/// Returns the path in the workspace that a word of a command names; of a pattern, the directory that it looks in. There is none for
-/// the workspace itself, for what is outside, and for what only the shell knows.
+/// Returns the path in the workspace that a word of a command names; for a pattern, the directory that it looks in.
+/// `None` for the workspace itself, for what is outside, and for what only the shell can expand.
 fn resolve(root: &Path, directory: &str, word: &str) -> Option<WorkspacePath> {
     let word = unquoted(word);
     if word.contains(['$', '`', '~']) {

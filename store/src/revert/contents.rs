@@ -1,4 +1,5 @@
-//! The bytes of a plan's files before and after, and the lines that differ: what a front end shows of it without asking again.
+//! The bytes of a plan's files before and after, and the lines that differ, so that a front end can show them without
+//! another question.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,16 +10,16 @@ use crate::lines;
 use crate::model::entry::{ObjectId, State};
 use crate::snapshot::Snapshots;
 
-/// The largest side of a file whose bytes are given, in bytes.
+/// The largest side of a file that is included, in bytes.
 const MAX_SIDE: u64 = 1 << 20;
 
-/// How many bytes one report gives of all files together.
+/// The most bytes of all files together that one report includes.
 const MAX_ALL: u64 = 8 << 20;
 
-/// Lines around a difference.
+/// The lines of context around a difference.
 const CONTEXT: u32 = 3;
 
-/// Adds to each file what it holds before and after. Files that come after the limit keep their sizes only.
+/// Adds to each file its contents before and after. Once the limit is reached, files get only their sizes.
 pub(super) fn add(snapshots: &Snapshots, plan: &Plan, files: &mut [FileReport]) {
     let mut reader = ContentReader {
         snapshots,
@@ -43,7 +44,7 @@ pub(super) fn add(snapshots: &Snapshots, plan: &Plan, files: &mut [FileReport]) 
 struct ContentReader<'a> {
     snapshots: &'a Snapshots,
     plan: &'a Plan,
-    /// How many bytes may still be given.
+    /// How many more bytes may be included.
     left: u64,
 }
 
@@ -88,7 +89,7 @@ fn content(bytes: Vec<u8>) -> Content {
     }
 }
 
-/// Returns the lines that differ; `None` if a side is not text or is left out. A side that is not there has no lines.
+/// Returns the lines that differ, or `None` if a side is not text or was left out. An absent side has no lines.
 fn hunks(before: Option<&Content>, after: Option<&Content>) -> Option<Vec<Hunk>> {
     let (before, after) = (text(before)?, text(after)?);
     lines::hunks(before, after, CONTEXT)

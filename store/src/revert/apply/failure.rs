@@ -1,4 +1,4 @@
-//! How it went with an item, and why one was left alone.
+//! The outcome of an item, and why one was left alone.
 
 use rustix::io::Errno;
 
@@ -14,7 +14,7 @@ use super::found::Found;
 pub(super) enum ItemFailure {
     /// What is there is not what was expected.
     Conflict(String),
-    /// The system said no; a later try may go better.
+    /// A system call failed; a later try may succeed.
     Failed(String),
 }
 
@@ -53,7 +53,7 @@ impl ItemFailure {
         Self::Failed(error.with_causes())
     }
 
-    /// Adds where bytes are that could not be put back in their place.
+    /// Adds the name under which bytes are that could not be put back in their place.
     pub(super) fn kept_in(self, own: &[u8]) -> Self {
         self.with(&format!(
             "what was there is beside it, in `{}`",
@@ -61,7 +61,7 @@ impl ItemFailure {
         ))
     }
 
-    /// Adds where the target is that could not be put into its place.
+    /// Adds the name under which the target is that could not be put into its place.
     pub(super) fn waits_in(self, own: &[u8]) -> Self {
         self.with(&format!(
             "the new content is beside it, in `{}`",
@@ -92,8 +92,8 @@ impl From<ItemFailure> for ItemOutcome {
     }
 }
 
-/// Returns how it went with an item: as planned if nothing was tried, else whether it changed. `unsynced` says why what changed
-/// may be lost.
+/// Returns the outcome of an item: as planned if nothing was tried, or else whether it changed. `unsynced` says why a
+/// change may be lost.
 pub(super) fn outcome(
     item: &Item,
     tried: Option<ItemResult<bool>>,

@@ -1,5 +1,5 @@
-//! Looks at what is at a path right now: its kind, its permissions and git's id of its bytes. This module does IO; it
-//! reads, and changes nothing.
+//! Looks at what is at a path right now: its kind, its permissions and git's id of its bytes. This module does IO, but
+//! only reads.
 
 use std::fs::File;
 use std::io;
@@ -30,13 +30,13 @@ pub enum Found {
     },
     /// A pipe, socket or device.
     Special,
-    /// A file that is being changed while it is read.
+    /// A file that changes while it is read.
     Changing,
 }
 
 impl Found {
-    /// Returns whether it is this state. A directory's entries do not count: that nothing *captured* is in it cannot be seen
-    /// from here, and only `rmdir` decides whether it goes.
+    /// Returns whether it is this state. The entries of a directory do not count: from here, nobody can tell whether it
+    /// holds something *captured*, and only `rmdir` decides whether it goes.
     pub fn is(&self, state: State) -> bool {
         match (self, state) {
             (Self::Nothing, None) => true,
@@ -49,7 +49,7 @@ impl Found {
         }
     }
 
-    /// Returns the kind as a word, for use in a reason.
+    /// Returns a clause on what is there, for use in a reason.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Nothing => "it is gone",
@@ -84,7 +84,7 @@ pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<(Found, 
     Ok((found, Some(stat)))
 }
 
-/// Opens a regular file for reading, and returns its `fstat` too, or `None` if it is something else by now.
+/// Opens a regular file for reading, and returns its `fstat`, too. `None` if it is something else by now.
 pub(super) fn open_file(
     directory: BorrowedFd<'_>,
     name: &[u8],
@@ -92,7 +92,7 @@ pub(super) fn open_file(
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = match beneath::open_name(directory, name, flags) {
         Err(error @ (Errno::LOOP | Errno::NXIO)) => {
-            // A link or a pipe by now; if it is neither, it is an error like any other.
+            // It is a link or a pipe by now. If it is neither, this is an error like any other.
             let stat = beneath::lstat(directory, name)?.ok_or(Errno::NOENT)?;
             let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
             return if is_file { Err(error) } else { Ok(None) };
@@ -128,7 +128,7 @@ fn look_at_link(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<Found> {
 
 fn is_empty(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<bool> {
     let readable = match sys::open_readable(directory, name) {
-        // A directory that may not be listed is not known to be empty, and is treated as if it were not.
+        // A directory that may not be listed counts as not empty.
         Err(Errno::ACCESS) => return Ok(false),
         other => other?,
     };

@@ -1,5 +1,5 @@
-//! Whether a program has a file open to write to it, or maps it: what it goes on writing would go with the file. The kernel says
-//! so when it is asked for a lease. This module does IO.
+//! Finds out whether a program has a file open for writing, or maps it: whatever it writes from then on would be lost
+//! with the file. The kernel tells when asked for a lease. This module does IO.
 
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;
@@ -10,13 +10,13 @@ use rustix::io::Errno;
 use super::found::open_file;
 use super::sys::SysResult;
 
-/// What the kernel says of who writes to a file.
+/// The kernel's answer on who writes to a file.
 pub(super) enum Lease {
-    /// Nobody has it open to write, and nobody opens it so while this is held.
+    /// Nobody has it open for writing, and nobody can open it so while this is held.
     Held { _file: OwnedFd },
-    /// Somebody has it open to write, or maps it.
+    /// Somebody has it open for writing, or maps it.
     Busy,
-    /// It does not say: the file is no regular one, or another user's, or its file system has no leases.
+    /// Unknown: it is not a regular file, or another user's, or its file system has no leases.
     Unknown,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn take(directory: BorrowedFd<'_>, name: &[u8]) -> Lease {
     }
 }
 
-/// From the kernel's `fcntl.h`; which signal tells that somebody waits for the lease.
+/// From the kernel's `fcntl.h`: chooses the signal that is sent when somebody waits for the lease.
 #[cfg(target_os = "linux")]
 const F_SETSIG: libc::c_int = 10;
 
@@ -49,7 +49,7 @@ fn set(file: &OwnedFd) -> SysResult<()> {
             _ => Ok(()),
         }
     };
-    // The usual one would end the process; this one is ignored unless somebody wants it.
+    // The usual signal would end the process. This one is ignored by default.
     call(F_SETSIG, libc::SIGURG)?;
     call(libc::F_SETLEASE, libc::F_RDLCK)
 }

@@ -1,10 +1,10 @@
-//! What an interrupted attempt left next to an item: recognised by its name and by its bytes, and put in order. This module does
-//! IO.
+//! Cleans up what an interrupted attempt left next to an item, which it recognises by its name and its bytes. This
+//! module does IO.
 //!
-//! The name is made of the operation and of the item's own name, so a later try of the same operation finds it without a
-//! record. What stands under it is one of these:
+//! The name is derived from the operation and the item's own name, so a later try of the same operation finds it
+//! without a record. What it holds is one of these:
 //!
-//! | at the name | at our own name | is | is done with it |
+//! | at the name | at our own name | meaning | action |
 //! | --- | --- | --- | --- |
 //! | the target | the expected state | what came out, already checked | let go |
 //! | the target | part of the target | a second try's beginning | let go |
@@ -15,9 +15,9 @@
 //! | anything else | the expected state, or part of the target | nobody's | let go |
 //! | anything else | anything else | bytes that nobody stored | kept and named |
 //!
-//! Where a file is replaced in three calls, a second name of what was there stands beside the place's own one:
+//! If a file is replaced in three calls, what was there has a second name beside our own one:
 //!
-//! | the second name is | is done with it |
+//! | the second name is | action |
 //! | --- | --- |
 //! | another name of what stands at the name | let go |
 //! | the expected state | let go |
@@ -38,7 +38,7 @@ use super::found::{Found, look, open_file};
 use super::sys;
 use super::writer::{ItemWriter, Slot, discard};
 
-/// How every name begins that this program uses in a workspace.
+/// The prefix of every name that this program uses in a workspace.
 pub const PREFIX: &str = ".ckpt-hook-";
 
 /// Returns the name that an operation uses for the temporary file of an entry of this name.
@@ -53,8 +53,8 @@ pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
 }
 
 impl ItemWriter<'_> {
-    /// Puts what an interrupted attempt left at the place's own name in order; afterwards nothing stands there, or the item is
-    /// not to be touched.
+    /// Cleans up what an interrupted attempt left at the place's own name. Afterwards nothing is there, or the item
+    /// fails and is not touched.
     pub(super) fn settle(
         &self,
         place: &Slot<'_>,
@@ -99,7 +99,7 @@ impl ItemWriter<'_> {
         }
     }
 
-    /// Puts the second name in order that what was there may have had ([`sys::replace`]).
+    /// Cleans up the second name that what was there may have got ([`sys::replace`]).
     pub(super) fn settle_second_name(&self, place: &Slot<'_>, expected: State) -> ItemResult<()> {
         let what = |error: Errno| {
             ItemFailure::of(
@@ -125,7 +125,7 @@ impl ItemWriter<'_> {
         )
     }
 
-    /// Returns whether what is left is the beginning of the target, or a hole where a power cut lost its bytes.
+    /// Returns whether a leftover is the beginning of the target, perhaps with holes where a power cut lost bytes.
     fn is_part_of(&self, place: &Slot<'_>, left: &Found, target: State) -> ItemResult<bool> {
         let Some(target) = target else {
             return Ok(false);
@@ -167,7 +167,7 @@ impl ItemWriter<'_> {
     }
 }
 
-/// A directory is replaced in two calls where the file system cannot exchange it.
+/// Returns whether an item is replaced in two calls: a directory, on a file system that cannot exchange it.
 fn in_two_calls(expected: State, target: Entry) -> bool {
     expected.is_some_and(|expected| {
         expected.mode.kind() != target.mode.kind()
@@ -176,7 +176,7 @@ fn in_two_calls(expected: State, target: Entry) -> bool {
     })
 }
 
-/// Is written the whole target, and compares it with what is left of it.
+/// A writer that compares the target, which is written to it, with what is left of it.
 struct LeftoverComparison {
     left: File,
     equal: bool,

@@ -1,7 +1,7 @@
-//! Apply: puts each target of a plan where exactly what the plan expects stands, and leaves everything else
-//! alone. This folder does IO, and nothing else writes to a workspace.
+//! Applies a plan: replaces what the plan expects by its targets, and leaves everything else alone. This folder does
+//! IO, and nothing else writes to a workspace.
 //!
-//! It does not decide anything (that is the plan), keep a journal (that is the operation), or take a snapshot. It promises:
+//! It does not decide anything (the plan does), keep a journal (the operation does), or take a snapshot. It promises:
 //!
 //! - Nothing outside the root, through a symbolic link, or at or below a `.git` is ever written, even if somebody
 //!   renames directories meanwhile: `root` walks by descriptors.
@@ -37,31 +37,32 @@ use crate::model::item::{Item, ItemOutcome};
 /// What [`apply`] is asked for.
 #[derive(Clone, Copy)]
 pub struct Work<'a> {
-    /// The operation's id: temporary names are made of it, so it must be the same in every try, and no other operation's.
+    /// The operation's id. Temporary names are derived from it, so it must be unique, and the same in every try.
     pub operation: &'a str,
-    /// The plan. What is not `Planned` is passed through untouched.
+    /// The plan. Items that are not `Planned` are passed through untouched.
     pub items: &'a [Item],
-    /// The directories that go when this operation has emptied them: those that the agent made.
+    /// The directories to remove once this operation has emptied them: those that the agent made.
     pub directories: &'a [WorkspacePath],
-    /// The permissions of the directories that have to be made for what is put into them; where it does not know one, it is
-    /// made as any other.
+    /// The permissions of directories that have to be made for what is put into them. Without an answer, one is made
+    /// like any new directory.
     pub permissions: &'a Permissions<'a>,
     /// Reads blobs.
     pub contents: &'a BlobWriter<'a>,
-    /// Is told how many items are done, now and then and from any thread.
+    /// Called now and then, from any thread, with the number of items that are done.
     pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
 }
 
-/// Carries a plan out, or finishes what a crashed or failed try of the same operation left. Returns one result an item, in
-/// order.
+/// Carries out a plan, or finishes what a crashed or failed try of the same operation left. Returns one result per
+/// item, in order.
 ///
-/// An item that failed is as it was, and a later try can do it. What is done is on the disk, synced; where the system refused to
-/// sync, it is in its place and has that as its reason.
+/// A failed item is as it was, and a later try can do it. What is done is synced to the disk. If the system refused to
+/// sync it, it is in its place, and that is its reason.
 pub fn apply(root: &Root, work: &Work<'_>) -> Vec<ItemOutcome> {
     apply_and(root, work, || ()).0
 }
 
-/// The same, and does something else once every item is in its place, while the disk is waited for. Returns what that gave, too.
+/// Like [`apply`], but does something else once every item is in its place, while the disk syncs. Returns the result of
+/// that, too.
 pub fn apply_and<R>(
     root: &Root,
     work: &Work<'_>,

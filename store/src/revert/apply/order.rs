@@ -1,4 +1,4 @@
-//! In which order the items of a plan are carried out. Pure.
+//! The order in which the items of a plan are carried out. Pure.
 //!
 //! Removals come first, so that a file can take the place of a directory, and a directory the place of a file. Empty
 //! directories follow, deepest first. Then come the new entries: directories, files from the top down, and links last,
@@ -27,26 +27,26 @@ pub(super) struct Chunk {
 /// The phases, each a list of indices.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Order {
-    /// Files and links that go.
+    /// Files and links to remove.
     pub(super) removals: Vec<usize>,
-    /// Directories that go when they are empty, deepest first: items, and directories without one that the caller named or
-    /// whose place is needed.
+    /// Directories to remove when they are empty, deepest first: items, and directories without an item that the caller
+    /// named or whose place is needed.
     pub(super) emptied: Vec<(WorkspacePath, Option<usize>)>,
-    /// Directories that were empty and get entries: they are not to be removed, whatever their item says.
+    /// Directories that were empty and get entries. They are not removed, whatever their item says.
     pub(super) filled: Vec<usize>,
-    /// Directories that are put there.
+    /// Directories to create.
     pub(super) directories: Vec<usize>,
-    /// Files that are put there.
+    /// Files to write.
     pub(super) files: Vec<usize>,
-    /// Links that are put there.
+    /// Links to write.
     pub(super) links: Vec<usize>,
-    /// The directories below which something goes.
+    /// The directories below which something is removed.
     pub(super) losing: HashSet<WorkspacePath>,
-    /// The directories below which something is put.
+    /// The directories below which something is written.
     pub(super) gaining: HashSet<WorkspacePath>,
 }
 
-/// Sorts the items that are planned. `removable` are the directories that may go when they are empty.
+/// Sorts the planned items into phases. `removable` are the directories that may go when they are empty.
 pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
     let losing = holders(items, |target| target.is_none());
     let gaining = holders(items, |target| target.is_some());
@@ -80,7 +80,7 @@ pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
     for directory in also_emptied(items, removable, &order.losing, &order.gaining) {
         emptied.entry(directory).or_insert(None);
     }
-    // A directory's path is the beginning of the paths below it, so it sorts before them.
+    // A directory's path is a prefix of the paths below it, so it sorts before them.
     order.emptied = emptied.into_iter().rev().collect();
     for indices in [
         &mut order.removals,
@@ -105,7 +105,8 @@ fn sort_key(path: &WorkspacePath) -> (usize, Option<WorkspacePath>, Vec<u8>) {
     )
 }
 
-/// Returns every directory that holds, at any depth, an item with such a target that is planned or was done by a try before.
+/// Returns every directory that holds, at any depth, an item with such a target that is planned or that an earlier try
+/// did.
 fn holders(items: &[Item], wanted: impl Fn(State) -> bool) -> HashSet<WorkspacePath> {
     let mut holders = HashSet::new();
     for item in items
@@ -127,8 +128,8 @@ fn is_ours(item: &Item) -> bool {
     matches!(item.result, FileResult::Planned | FileResult::Done)
 }
 
-/// Returns the directories without an item that go when they are empty: of those below which something goes and nothing
-/// comes, the ones that the caller named, and the ones in whose place a file or link shall stand.
+/// Returns the directories without an item that go when they are empty. Something below them is removed and nothing is
+/// written, and either the caller named them or a file or link takes their place.
 fn also_emptied(
     items: &[Item],
     removable: &[WorkspacePath],
@@ -144,7 +145,7 @@ fn also_emptied(
     let wanted: HashSet<&WorkspacePath> = of_kind(true).map(|item| &item.path).collect();
     let needed: HashSet<&WorkspacePath> = of_kind(false).map(|item| &item.path).collect();
     let named: HashSet<&WorkspacePath> = removable.iter().collect();
-    // One that an item expects, empty, is its to replace: an item that finds nothing there leaves it.
+    // An empty directory that an item expects is left to that item: it replaces it, and would fail if it were gone.
     let own: HashSet<&WorkspacePath> = of_kind(false)
         .filter(|item| kind(item.expected) == Some(EntryKind::Directory))
         .map(|item| &item.path)
@@ -159,13 +160,13 @@ fn also_emptied(
     losing.iter().filter(may_go).cloned().collect()
 }
 
-/// Returns whether a path is one of these, or below one.
+/// Returns whether a path is one of these paths, or below one.
 fn is_at_or_below(path: &WorkspacePath, among: &HashSet<&WorkspacePath>) -> bool {
     let mut at_or_above = std::iter::successors(Some(path.clone()), WorkspacePath::parent);
     at_or_above.any(|path| among.contains(&path))
 }
 
-/// Cuts a sorted list of items into pieces that share a directory.
+/// Cuts a sorted list of items into chunks that share a directory.
 pub(super) fn chunks(items: &[Item], indices: &[usize]) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = Vec::new();
     for &index in indices {

@@ -1,4 +1,4 @@
-//! What can be known to go wrong before the first write. This module does IO; it reads, and changes nothing.
+//! Finds what would go wrong, before the first write. This module does IO, but only reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd;
@@ -14,14 +14,14 @@ use crate::model::path::WorkspacePath;
 
 use super::root::{Descent, Root};
 
-/// Something that will go wrong.
+/// Something that would go wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// The workspace's file system is read-only.
     ReadOnly,
     /// The workspace belongs to another user; `--force` goes on.
     OtherUser,
-    /// The workspace's file system lacks room; the text says for what.
+    /// The workspace's file system lacks room; the text says how much.
     NoRoom(String),
     /// The content for a path cannot be read from the store, with the reason.
     Unreadable(WorkspacePath, String),
@@ -29,10 +29,10 @@ pub enum Problem {
     Closed(Option<WorkspacePath>, String),
 }
 
-/// Looks for what will go wrong when a plan is carried out.
+/// Looks for what would go wrong if a plan were carried out.
 ///
-/// `size` gives a blob's size in bytes; where it decodes the blob in full, a damaged one is found here, too. What stands in the
-/// way of a path and is not what was expected is no problem of this kind: the writer finds it, as a conflict of that path.
+/// `size` returns a blob's size in bytes. If it decodes the whole blob, damaged ones are found here, too. A path that
+/// is not as expected is not a problem of this kind: the writer reports it as a conflict of that path.
 pub fn preflight(
     root: &Root,
     items: &[Item],
@@ -94,8 +94,8 @@ fn bytes_to_write(
     (bytes, unreadable)
 }
 
-/// Every new file takes whole blocks and an inode; file systems without an inode table report zero inodes. Files to be
-/// removed count as room, so that a revert works on a disk that the agent filled.
+/// Returns what room is lacking. Every new file takes whole blocks and an inode; file systems without an inode table
+/// report zero inodes. Files to be removed count as room, so that a revert works on a disk that the agent filled.
 fn lacking_room(
     system: &StatVfs,
     bytes: u64,
@@ -141,7 +141,7 @@ fn closed(root: &Root, planned: &[&Item]) -> Vec<Problem> {
     let closed = crate::fs::threads::map(&directories, |directory| {
         why_closed(root, directory.as_ref())
     });
-    // Several of the missing directories may share a parent.
+    // Several missing directories may share a parent.
     let closed: BTreeMap<_, _> = closed.into_iter().flatten().collect();
     closed
         .into_iter()
@@ -149,7 +149,8 @@ fn closed(root: &Root, planned: &[&Item]) -> Vec<Problem> {
         .collect()
 }
 
-/// Permissions are changed at the file or the directory itself, whatever is above it.
+/// Returns whether an item creates or removes a name. A change of permissions alone does not: it happens at the file
+/// itself.
 fn takes_a_name(item: &Item) -> bool {
     let (Some(expected), Some(target)) = (item.expected, item.target) else {
         return true;
@@ -161,7 +162,7 @@ fn takes_a_name(item: &Item) -> bool {
     }
 }
 
-/// Returns the directory that cannot be written to, and why. One that is missing is made, so it is the nearest one above it that
+/// Returns the directory that cannot be written to, and why. A missing directory is made, so the nearest one above it
 /// has to be writable.
 fn why_closed(
     root: &Root,
@@ -185,7 +186,7 @@ fn why_closed(
                 };
             }
             Ok(Descent::Missing) => next = next?.parent(),
-            // What stands in the way may be going; the writer looks again.
+            // What is in the way may be an item that goes; the writer looks again.
             Ok(Descent::Replaced | Descent::Blocked(_)) => return None,
             Err(error) => return Some((next, error.to_string())),
         }

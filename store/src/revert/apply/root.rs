@@ -1,4 +1,5 @@
-//! The workspace's root as a descriptor, and the way down from it without following a symbolic link. This module does IO.
+//! The workspace's root as a descriptor, and how to descend from it without following a symbolic link. This module does
+//! IO.
 //!
 //! Nothing below the root is ever named by more than one component: each directory is opened from the one that holds it,
 //! so a link that takes a directory's place at any moment is an error and never a detour.
@@ -15,18 +16,19 @@ use crate::model::path::WorkspacePath;
 
 use super::sys::{self, SysResult};
 
-/// What the kernel is asked to do for us. Tests take the weaker ways by force; everybody else lets [`Root::open`] choose.
+/// The abilities of the kernel that are used. Tests force the weaker ways; everybody else lets [`Root::open`] choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// `openat2` with `RESOLVE_BENEATH`, `NO_SYMLINKS` and `NO_XDEV`; else `openat` with `O_NOFOLLOW`.
+    /// `openat2` with `RESOLVE_BENEATH`, `NO_SYMLINKS` and `NO_XDEV`; otherwise `openat` with `O_NOFOLLOW`.
     pub openat2: bool,
-    /// `renameat2` with `RENAME_EXCHANGE` and `RENAME_NOREPLACE`; else the replacements described in `sys`.
+    /// `renameat2` with `RENAME_EXCHANGE` and `RENAME_NOREPLACE`; otherwise the substitutes described in `sys`.
     pub rename_flags: bool,
-    /// Leases, which tell of a program that has a file open to write; else what was moved aside is looked at again a little later.
+    /// Leases, which reveal a program that has a file open for writing; otherwise what was moved aside is checked again
+    /// a little later.
     pub leases: bool,
 }
 
-/// The device and inode of a directory: its identity, under any name.
+/// The device and inode of a directory: its identity under any name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DeviceInode {
     device: u64,
@@ -54,23 +56,23 @@ pub struct Root {
 /// The permissions of a directory that has to be made again.
 pub type Permissions<'a> = dyn Fn(&WorkspacePath) -> Option<u32> + Sync + 'a;
 
-/// What the way down to a directory ended at.
+/// Where the descent to a directory ended.
 #[derive(Debug)]
 pub(super) enum Descent {
     /// The directory.
     Directory(OwnedFd, DeviceInode),
-    /// It, or one above it, is not there.
+    /// It, or one above it, does not exist.
     Missing,
     /// It, or a directory above it, is not a directory (perhaps a link), so nothing below it belongs to the workspace.
     Replaced,
-    /// It, or one above it, is a directory that is not entered; the text says why.
+    /// It, or one above it, is a directory that must not be entered; the text says why.
     Blocked(&'static str),
 }
 
 impl Root {
     /// Opens the root, and checks that it is the directory that was recorded.
     ///
-    /// Fails where the path is a symbolic link or not a directory, and where another directory stands there now.
+    /// Fails if the path is a symbolic link or not a directory, or if another directory is there now.
     pub fn open(path: &Path, device: u64, inode: u64) -> Result<Self> {
         let directory = beneath::open_root(path)
             .context(|| format!("cannot open the workspace `{}`", path.display()))?;
@@ -101,12 +103,12 @@ impl Root {
         Ok(root)
     }
 
-    /// Returns the root with fewer of the kernel's abilities, for tests of the ways without them.
+    /// Returns the root with fewer of the kernel's abilities, to test the ways that do without them.
     pub fn with_abilities(self, abilities: Abilities) -> Self {
         Self { abilities, ..self }
     }
 
-    /// Returns what the kernel is asked to do.
+    /// Returns the abilities of the kernel that are used.
     pub fn abilities(&self) -> Abilities {
         self.abilities
     }
@@ -121,7 +123,7 @@ impl Root {
     }
 
     /// Opens a directory below the root, and makes the missing parts with their former permissions, as far as `mkdir`
-    /// allows these and we can still work in it. `made` gets the length in bytes of each path that was made.
+    /// allows and we can still work in them. `made` gets the length in bytes of each path that was made.
     pub(super) fn descend_making(
         &self,
         directory: Option<&WorkspacePath>,
@@ -192,7 +194,7 @@ impl Root {
     }
 }
 
-/// The kernel says that a link or a file stands there: what is below it is gone, then, and that is worth a second look.
+/// Checks the kernel's answer that a link or a file is there: that would mean that everything below is gone.
 fn replaced(holder: BorrowedFd<'_>, name: &[u8], error: Errno) -> SysResult<Descent> {
     Ok(match beneath::lstat(holder, name)? {
         Some(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
@@ -212,7 +214,7 @@ enum MadeDirectory {
     No,
 }
 
-/// Makes a directory as `mkdir` does; below a directory of another user, root gives it to that user.
+/// Makes a directory as `mkdir` does. Below a directory of another user, root gives it to that user.
 fn make_directory(holder: BorrowedFd<'_>, name: &[u8], permissions: Option<u32>) -> SysResult<()> {
     let permissions = RawMode::try_from(permissions.unwrap_or(0o777) | 0o700).unwrap_or(0o700);
     retry_on_intr(|| mkdirat(holder, name, Mode::from_raw_mode(permissions)))?;
@@ -225,8 +227,9 @@ fn make_directory(holder: BorrowedFd<'_>, name: &[u8], permissions: Option<u32>)
     Ok(())
 }
 
-/// A `.git` may be reached by a name that does not look like one: another case, or a link of the file system's own.
-/// So its identity is remembered, and no directory below with that identity is entered (as jj does in `create_parent_dirs`).
+/// Returns the identity of a `.git` in a directory. A `.git` may be reached by a name that does not look like one: in
+/// another case, or through a link of the file system's own. So no directory with that identity is entered (as in jj's
+/// `create_parent_dirs`).
 fn repository_beside(holder: BorrowedFd<'_>) -> SysResult<Option<DeviceInode>> {
     let stat = beneath::lstat(holder, b".git")?;
     Ok(stat.as_ref().map(DeviceInode::of))

@@ -23,7 +23,7 @@ use super::sys::{self, SysResult};
 use super::workers::{alongside, share};
 use super::writer::{ItemChange, ItemWriter, Prepared, Slot};
 
-/// Up to this many files are synced one by one; more of them by one sync of the file system.
+/// Up to this many files are synced one by one; more of them with one sync of the file system.
 const SYNC_EACH: usize = 16;
 
 /// One try of an operation.
@@ -32,20 +32,20 @@ pub(super) struct Attempt<'a> {
     work: &'a Work<'a>,
     writer: ItemWriter<'a>,
     order: Order,
-    /// How many items are done, held while that is told: two threads never tell it out of order.
+    /// How many items are done. It is locked while that is reported, so that two threads never report out of order.
     done: Mutex<usize>,
     /// Directories that were made for a file to be put into.
     made: Mutex<BTreeSet<WorkspacePath>>,
     /// Directories whose entries were changed.
     changed: Mutex<BTreeSet<Option<WorkspacePath>>>,
-    /// Items whose former files still stand beside them, to be looked at again.
+    /// Items whose former files are still beside them, to be checked again.
     aside: Mutex<Vec<usize>>,
 }
 
-/// How it went with some items: whether each was changed, or why not.
+/// The results of some items: whether each was changed, or why not.
 type Results = Vec<(usize, ItemResult<bool>)>;
 
-/// Items whose targets stand as temporary files next to what they replace.
+/// Items whose targets are ready as temporary files next to what they replace.
 struct ReadyItems {
     chunk: Chunk,
     directory: OwnedFd,
@@ -86,7 +86,7 @@ impl<'a> Attempt<'a> {
             })
             .concat(),
         );
-        // A directory with a file aside in it would not be empty.
+        // A directory that still holds a file aside would not be empty.
         keep(self.look_again());
         keep(self.remove_directories());
         keep(
@@ -96,9 +96,9 @@ impl<'a> Attempt<'a> {
                 .map(|index| (*index, self.check_filled(*index)))
                 .collect(),
         );
-        // Bytes have to be on the disk before a name points at them; directories and links have none.
+        // Bytes have to be on the disk before a name points at them. Directories and links have none.
         let sync_before = !self.writer.sync_each;
-        // A directory takes the place of a file before anything is put below it.
+        // A directory has to take the place of a file before anything is put below it.
         let depth = |index: &usize| self.item(*index).path.components().count();
         let directories = self
             .order
@@ -131,7 +131,7 @@ impl<'a> Attempt<'a> {
         &self.work.items[index]
     }
 
-    /// For a few files a thread costs more than it saves.
+    /// Returns whether a second thread helps. For a few files it costs more than it saves.
     fn helped(&self) -> bool {
         self.work.items.len() > SYNC_EACH
     }
@@ -144,7 +144,7 @@ impl<'a> Attempt<'a> {
         self.work.items.iter().map(|_| None).collect()
     }
 
-    /// Whatever planned it: what has bytes that nobody stored is not touched.
+    /// Refuses to touch bytes that nobody stored, whatever the plan says.
     fn refuse(item: &Item) -> ItemResult<()> {
         if item.expected.is_some_and(|entry| !entry.is_stored()) {
             return Err(ItemFailure::conflict("what is there is not stored"));
@@ -211,7 +211,7 @@ impl<'a> Attempt<'a> {
     fn remove(&self, chunk: &Chunk) -> Results {
         let directory = match self.root.descend(chunk.directory.as_ref()) {
             Ok(Descent::Directory(directory, _)) => directory,
-            // Nothing stands there, and nothing shall.
+            // Nothing is there, and nothing should be.
             Ok(Descent::Missing | Descent::Replaced) => return self.all(chunk, &Ok(false)),
             Ok(Descent::Blocked(reason)) => {
                 return self.all(chunk, &Err(ItemFailure::conflict(reason)));
@@ -259,7 +259,8 @@ impl<'a> Attempt<'a> {
         let mut results = Vec::new();
         for (path, index) in &self.order.emptied {
             let remove = || self.remove_directory(path, index.map(|index| self.item(index)));
-            // What was in it is gone by now; a call that failed by chance need not leave the empty directory behind.
+            // What was in it is gone by now, so try once more: a chance failure should not leave the empty directory
+            // behind.
             let removed = match remove() {
                 Err(ItemFailure::Failed(_)) => remove(),
                 removed => removed,
@@ -272,7 +273,7 @@ impl<'a> Attempt<'a> {
                     self.tell_progress(1);
                     results.push((*index, removed));
                 }
-                // The directory has no item of its own, so the reason goes to the item that emptied it.
+                // The directory has no item of its own, so the item that emptied it gets the reason.
                 (None, Err(ItemFailure::Failed(reason))) => {
                     results.extend(self.blame(path, &reason))
                 }
@@ -324,7 +325,7 @@ impl<'a> Attempt<'a> {
         ))
     }
 
-    /// An empty directory that gets entries has nothing else to be done to it.
+    /// Checks an empty directory that gets entries. Nothing else has to be done to it.
     fn check_filled(&self, index: usize) -> ItemResult<bool> {
         self.tell_progress(1);
         let path = &self.item(index).path;
@@ -394,7 +395,7 @@ impl<'a> Attempt<'a> {
         (results, ready)
     }
 
-    /// Directories are made only for what is new: where something is expected, its directory is there or it is not as
+    /// Makes directories only for what is new. If something is expected, its directory has to be there, or it is not as
     /// expected.
     fn enter_to_write(&self, chunk: &Chunk) -> ItemResult<(OwnedFd, DeviceInode)> {
         let failed = |error| {
@@ -440,7 +441,8 @@ impl<'a> Attempt<'a> {
             .expect("only items with a target are in the phases that write")
     }
 
-    /// The way down is walked again: if another directory stands there by now, nothing is put into the old one.
+    /// Puts the targets into their places. It descends again: if another directory is there by now, nothing is put into
+    /// the old one.
     fn finish(&self, ready: &ReadyItems) -> Results {
         let same = match self.root.descend(ready.chunk.directory.as_ref()) {
             Ok(Descent::Directory(_, identity)) => identity == ready.identity,
@@ -479,7 +481,7 @@ impl<'a> Attempt<'a> {
 
     // The end
 
-    /// Directories that were made for files that then could not be put there; what holds anything stays.
+    /// Removes directories that were made for files which then could not be put there. Those that hold anything stay.
     fn take_made_directories_away(&self) {
         let made = self
             .made
@@ -488,13 +490,13 @@ impl<'a> Attempt<'a> {
         for path in made.iter().rev() {
             if let Ok(Descent::Directory(directory, _)) = self.root.descend(path.parent().as_ref())
             {
-                // Not empty: it is in use, as it should be.
+                // If it is not empty, it is in use, as it should be.
                 let _ = sys::remove_directory(directory.as_fd(), path.name());
             }
         }
     }
 
-    /// Once everything is in it, a directory that was made may be one that nobody may write to.
+    /// Sets the permissions of directories that were made, now that everything is in them: they may forbid writing.
     fn set_permissions(&self) {
         let made = self
             .made
@@ -506,7 +508,7 @@ impl<'a> Attempt<'a> {
             };
             if let Ok(Descent::Directory(directory, _)) = self.root.descend(path.parent().as_ref())
             {
-                // Where it cannot be done, it stays as `mkdir` made it.
+                // If that fails, it stays as `mkdir` made it.
                 let _ = sys::set_permissions(directory.as_fd(), path.name(), permissions);
             }
         }
@@ -522,16 +524,17 @@ impl<'a> Attempt<'a> {
             return alongside(sync_all, meanwhile);
         }
         let synced = match self.sync_each(&changed) {
-            // What the disk refused once is not asked again: the second answer would be that all is well.
+            // Do not sync again after the disk refused: the second call would report success without the bytes being
+            // written.
             Err(error @ (Errno::IO | Errno::NOSPC | Errno::DQUOT)) => Err(error),
-            // A directory that may not be read cannot be synced by itself, nor one for which no file can be opened.
+            // A directory that cannot be read, or opened for lack of descriptors, cannot be synced by itself.
             Err(_) => sync_all(),
             Ok(()) => Ok(()),
         };
         (synced, meanwhile())
     }
 
-    /// Syncs directories one by one, up to the first that cannot be synced.
+    /// Syncs directories one by one, until one cannot be synced.
     fn sync_each(&self, directories: &BTreeSet<Option<WorkspacePath>>) -> SysResult<()> {
         for path in directories {
             if let Descent::Directory(directory, _) = self.root.descend(path.as_ref())? {
@@ -541,7 +544,7 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
-    /// What was put into its place is there, synced or not.
+    /// Returns an item's outcome. What was put into its place is there, synced or not.
     fn report(
         &self,
         results: Vec<Option<ItemResult<bool>>>,

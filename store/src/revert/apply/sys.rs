@@ -1,7 +1,7 @@
-//! The system calls of the apply step: each repeated where a signal cut it short, and replaced where a kernel or a file
-//! system does not have it. This module does IO.
+//! The system calls of the apply step. Each is repeated if a signal interrupts it, and has a substitute for kernels and
+//! file systems that lack it. This module does IO.
 //!
-//! Every name here is one component in a directory that is already open.
+//! Every name here is one component, in a directory that is already open.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -14,7 +14,7 @@ use super::writer::Slot;
 use crate::fs::beneath;
 use crate::fs::system::full_sync;
 
-/// What a system call gives.
+/// The result of a system call.
 pub(in crate::revert) type SysResult<T> = Result<T, Errno>;
 
 /// Opens a directory to be listed, changed or synced.
@@ -24,7 +24,7 @@ pub(super) fn open_readable(holder: BorrowedFd<'_>, name: &[u8]) -> SysResult<Ow
 
 /// Moves `name` to one of our own names, which must be free.
 ///
-/// Without `renameat2`, a plain rename: only a name that nobody else uses could be replaced by it.
+/// Without `renameat2`, this is a plain rename. It could replace only a name that nobody else uses.
 pub(super) fn take_out(
     flags: bool,
     directory: BorrowedFd<'_>,
@@ -41,8 +41,8 @@ pub(super) fn take_out(
 
 /// Moves one of our own names to `name`. Fails with `EEXIST` if that is taken.
 ///
-/// Without `renameat2`, a file is linked and then unlinked, which replaces nothing either. A directory, or a file system
-/// without hard links, leaves the weakest way: to look, and then to rename.
+/// Without `renameat2`, a file is linked and then unlinked, which replaces nothing either. For a directory, or on a
+/// file system without hard links, only the weakest way is left: look, then rename.
 pub(super) fn put_in(
     flags: bool,
     directory: BorrowedFd<'_>,
@@ -120,9 +120,9 @@ fn is_lacking(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
-/// Replaces whatever stands at a place by what stands at its own name, unchecked: only for what was checked just before. Returns
-/// whether what was there stands at the place's own name afterwards, as it does where it `is_kept` and the file system has hard
-/// links.
+/// Replaces whatever is at a place by what is at its own name. It does not check anything: the caller has just done so.
+/// Returns whether what was there is at the place's own name afterwards. It is if `is_kept` and the file system has
+/// hard links.
 pub(super) fn replace(place: &Slot<'_>, is_kept: bool) -> SysResult<bool> {
     let (directory, second) = (place.directory, place.second_name());
     let rename =
@@ -156,13 +156,14 @@ pub(super) fn replace(place: &Slot<'_>, is_kept: bool) -> SysResult<bool> {
     move_second_name(place).map(|()| true)
 }
 
-/// Moves what stands at a place to its second name.
+/// Moves what is at a place to its second name.
 pub(super) fn take_out_to_second_name(place: &Slot<'_>) -> SysResult<()> {
     let (directory, second) = (place.directory, place.second_name());
     retry_on_intr(|| renameat(directory, place.name, directory, &second[..]))
 }
 
-/// Moves what stands at a place's second name to its own one. Where that fails twice, the next try finds the second name.
+/// Moves what is at a place's second name to its own one. If that fails twice, the next try finds it at the second
+/// name.
 pub(super) fn move_second_name(place: &Slot<'_>) -> SysResult<()> {
     let (directory, second) = (place.directory, place.second_name());
     again(|| renameat(directory, &second[..], directory, &place.own[..]))
@@ -178,7 +179,7 @@ pub(super) fn remove_directory(directory: BorrowedFd<'_>, name: &[u8]) -> SysRes
     again(|| unlinkat(directory, name, AtFlags::REMOVEDIR))
 }
 
-/// Tidying up gets a second try: what failed once for want of memory or of a server's answer may not fail twice.
+/// Calls again if a call fails: a lack of memory, or of a server's answer, may pass. For tidying up.
 fn again(mut call: impl FnMut() -> SysResult<()>) -> SysResult<()> {
     match retry_on_intr(&mut call) {
         Ok(()) => Ok(()),
@@ -217,8 +218,8 @@ pub(super) fn sync_all(root: BorrowedFd<'_>) -> SysResult<()> {
     }
 }
 
-/// Returns the owner that root must give to files it creates in a directory; `None` for other users, and in root's own
-/// directories.
+/// Returns the owner that root has to give to files it creates in a directory. `None` for other users, and in root's
+/// own directories.
 pub(in crate::revert) fn owner_to_keep(directory: BorrowedFd<'_>) -> SysResult<Option<(Uid, Gid)>> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
@@ -228,7 +229,7 @@ pub(in crate::revert) fn owner_to_keep(directory: BorrowedFd<'_>) -> SysResult<O
     Ok((!owner.0.is_root()).then_some(owner))
 }
 
-/// Gives an entry that we made to its owner; a link itself, never what it points at.
+/// Gives an entry that we made to its owner. A link is given away itself, never what it points at.
 pub(in crate::revert) fn give_to(
     directory: BorrowedFd<'_>,
     name: &[u8],
@@ -246,11 +247,12 @@ pub(in crate::revert) fn give_to(
     })
 }
 
-/// How many directories are held open at most. Their files are synced together.
+/// The most directories that are held open at a time. Their files are synced together.
 const HELD: usize = 4096;
 
-/// Returns how many directories may be held open at once, leaving most of the limit of open files to others. That limit is usually
-/// low for the sake of programs that use select(2), and others may raise it (getrlimit(2), systemd's `LimitNOFILE`).
+/// Returns how many directories may be held open at once. Most of the limit of open files is left to others. The soft
+/// limit is usually low for the sake of programs that use select(2); others may raise it (getrlimit(2), systemd's
+/// `LimitNOFILE`).
 pub(super) fn directories_at_once() -> usize {
     let limits = getrlimit(Resource::Nofile);
     let wanted = limits.maximum.unwrap_or(u64::MAX).min(4 * HELD as u64);

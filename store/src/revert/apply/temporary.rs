@@ -1,5 +1,5 @@
-//! Makes the target as a temporary file next to its place: whole, with its permissions and its owner, under a name that nobody else uses. This
-//! module does IO.
+//! Makes the target as a temporary file next to its place: complete, with its permissions and its owner, under a name
+//! that nobody else uses. This module does IO.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -56,7 +56,7 @@ impl ItemWriter<'_> {
         if !self.sync_each {
             return Ok(());
         }
-        // All of it is written, and whether the disk has it is not known.
+        // All of it was written, but nobody knows whether it reached the disk.
         retry_on_intr(|| full_sync(&file))
             .map_err(|error| ItemFailure::of("cannot be synced", error).into_failure())
     }
@@ -105,7 +105,7 @@ fn blocked(error: Errno) -> ItemFailure {
     ItemFailure::of("cannot make a temporary file beside it", error).into_failure()
 }
 
-/// As root, what is made belongs to whom the old entry belonged, or else to whom the directory belongs.
+/// Returns the owner that root gives to what it makes: that of the old entry, or else that of the directory.
 fn owner(directory: BorrowedFd<'_>, old: Option<&Stat>) -> SysResult<Option<(Uid, Gid)>> {
     match old {
         Some(stat) if rustix::process::geteuid().is_root() => Ok(Some((
@@ -136,7 +136,7 @@ fn keep_owner_of_file(directory: BorrowedFd<'_>, old: Option<&Stat>, file: &File
             retry_on_intr(|| fchown(file, Some(user), Some(group)))
         }
         (None, Some(old)) if old.st_gid != now.st_gid => {
-            // Only root and the group's members may; a file that we make has our group, then, as any new file has.
+            // Only root and the group's members may do that. Otherwise the file has our group, like any new file.
             let _ = fchown(file, None, Some(Gid::from_raw(old.st_gid)));
             Ok(())
         }
@@ -144,7 +144,7 @@ fn keep_owner_of_file(directory: BorrowedFd<'_>, old: Option<&Stat>, file: &File
     }
 }
 
-/// The text of a link's target, which no system lets be longer than a path.
+/// The text of a link's target. No system allows a longer one than a path.
 struct LinkText(Vec<u8>);
 
 impl Write for LinkText {

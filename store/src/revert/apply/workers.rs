@@ -5,7 +5,7 @@
 use std::sync::Mutex;
 use std::thread;
 
-/// Does every task, and returns the results in no particular order. With `helped`, a second thread shares them.
+/// Does every task, and returns the results in no particular order. With `helped`, a second thread shares the work.
 pub(super) fn share<T: Send, R: Send>(
     helped: bool,
     tasks: Vec<T>,
@@ -37,7 +37,7 @@ pub(super) fn share<T: Send, R: Send>(
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Does two things at once. The first waits for the disk and gets its own thread.
+/// Does two things at once. The first one waits for the disk, in a thread of its own.
 pub(super) fn alongside<A: Send, B>(
     waiting: impl Fn() -> A + Sync,
     other: impl FnOnce() -> B,

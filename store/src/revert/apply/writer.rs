@@ -1,5 +1,5 @@
-//! One item at one place: the present entry is checked, moved aside, checked again, and only then removed. This module
-//! does IO.
+//! Writes one item at one place: checks the present entry, moves it aside, checks it again, and only then removes it.
+//! This module does IO.
 //!
 //! ```text
 //! write    own := target          remove   name -> own     (only if nothing is at `own`)
@@ -30,14 +30,14 @@ use super::lease::{self, Lease};
 use super::sys::{self, SysResult};
 use super::temporary::permissions;
 
-/// Writes a blob's bytes, decoded and hashed in full, and returns how many there are.
+/// Writes a blob's bytes, and returns how many there are. The blob was decoded and hashed in full.
 pub type BlobWriter<'a> = dyn Fn(ObjectId, &mut dyn Write) -> Result<u64> + Sync + 'a;
 
 /// What the writer needs for any item.
 pub(super) struct ItemWriter<'a> {
     /// Whether `renameat2` may be used.
     pub(super) rename_flags: bool,
-    /// Whether the kernel is asked who writes to a file.
+    /// Whether to ask the kernel who writes to a file.
     pub(super) leases: bool,
     /// Whether each file is synced by itself, before its rename.
     pub(super) sync_each: bool,
@@ -49,16 +49,16 @@ pub(super) struct ItemWriter<'a> {
 pub(super) struct Slot<'a> {
     /// The directory that holds it, open.
     pub(super) directory: BorrowedFd<'a>,
-    /// Its name there.
+    /// Its name in that directory.
     pub(super) name: &'a [u8],
-    /// The name of the temporary file next to it, which this operation uses for this item and for nothing else.
+    /// The name of the temporary file next to it. This operation uses it for this item only.
     pub(super) own: Vec<u8>,
-    /// Whether what stands there goes though a program has it open to write.
+    /// Whether to replace the file even if a program has it open for writing.
     pub(super) is_taken: bool,
 }
 
 impl Slot<'_> {
-    /// Returns the name that what stands at the place has, too, while it is replaced in three calls.
+    /// Returns the second name that what is at the place has while it is replaced in three calls.
     pub(super) fn second_name(&self) -> Vec<u8> {
         [&self.own[..], b"-"].concat()
     }
@@ -67,28 +67,29 @@ impl Slot<'_> {
 /// How an item was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemChange {
-    /// It was as planned already.
+    /// It already was as planned.
     Nothing,
     /// As planned.
     Done,
-    /// The same, but what was there still stands at the place's own name: nobody can say whether a program has it open to write.
+    /// As planned, but what was there is still at the place's own name: nobody can say whether a program has it open
+    /// for writing.
     Aside,
 }
 
-/// How far an item is after [`ItemWriter::prepare`].
+/// How far [`ItemWriter::prepare`] got with an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prepared {
-    /// The target stands there already.
+    /// The target is already there.
     Already,
     /// It was done without a new file.
     Done,
-    /// The target stands, whole, at the place's own name.
+    /// The complete target is at the place's own name.
     Temporary,
 }
 
 impl ItemWriter<'_> {
-    /// Removes a file or link that is what was expected. `filled` says that a directory shall take its place, and may have done
-    /// so.
+    /// Removes a file or link if it is what was expected. `filled` says that a directory takes its place, and may have
+    /// done so already.
     pub(super) fn remove(
         &self,
         place: &Slot<'_>,
@@ -111,8 +112,8 @@ impl ItemWriter<'_> {
         }
     }
 
-    /// Lets go of what was moved aside, if it is still what was expected and nobody writes to it; else puts it back, or keeps it
-    /// where it is.
+    /// Removes what was moved aside if it is still what was expected and nobody writes to it. Otherwise puts it back,
+    /// or keeps it where it is.
     pub(super) fn let_go(
         &self,
         place: &Slot<'_>,
@@ -120,7 +121,7 @@ impl ItemWriter<'_> {
         target: State,
         which: AsideLook,
     ) -> ItemResult<ItemChange> {
-        // Held until it is gone.
+        // The lease is held until the file is gone.
         let lease = self.lease_on(place, &place.own, expected);
         let failure = match look(place.directory, &place.own) {
             _ if matches!(lease, Lease::Busy) => in_use(),
@@ -143,12 +144,12 @@ impl ItemWriter<'_> {
         };
         Err(match look(place.directory, place.name) {
             Ok((found, _)) if found.is(Some(target)) => self.swap_back(place, target, failure),
-            // Somebody saved again, over ours: the name belongs to what is newest.
+            // Somebody saved again, over ours. The newest file keeps the name.
             _ => failure.kept_in(&place.own),
         })
     }
 
-    /// Gives what was moved aside its name again, if nobody took the name meanwhile.
+    /// Moves what was moved aside back to its name, if nobody took the name meanwhile.
     pub(super) fn move_back(&self, place: &Slot<'_>, failure: ItemFailure) -> ItemFailure {
         match sys::put_in(self.rename_flags, place.directory, &place.own, place.name) {
             Ok(()) => failure,
@@ -176,8 +177,8 @@ impl ItemWriter<'_> {
         }
     }
 
-    /// Checks what is there, and makes the target as a temporary file next to it. `emptied` says that this operation emptied the directory that
-    /// stands there, so that its permissions are ours to set.
+    /// Checks what is there, and makes the target as a temporary file next to it. `emptied` says that this operation
+    /// emptied the directory that is there, so that it may set its permissions.
     pub(super) fn prepare(
         &self,
         place: &Slot<'_>,
@@ -218,8 +219,8 @@ impl ItemWriter<'_> {
         Ok(Prepared::Temporary)
     }
 
-    /// The directory exists and stays; only its permissions are wrong. They are changed if they are as expected, or if
-    /// this operation emptied the directory.
+    /// Sets the permissions of a directory that stays. They are changed only if they are as expected, or if this
+    /// operation emptied the directory.
     fn adjust_directory(
         &self,
         place: &Slot<'_>,
@@ -244,7 +245,7 @@ impl ItemWriter<'_> {
     }
 
     /// Changes only the permissions if nothing else differs, so that the file keeps its inode and time. Returns false
-    /// if that is not enough, or if the file has another name, which would change too.
+    /// if that is not enough, or if the file has another name, which would change, too.
     fn change_mode(
         &self,
         place: &Slot<'_>,
@@ -271,7 +272,7 @@ impl ItemWriter<'_> {
         if self.sync_each
             && let Err(error) = retry_on_intr(|| full_sync(&file))
         {
-            // What failed is as it was.
+            // A failed item has to be as it was.
             let _ = retry_on_intr(|| fchmod(&file, permissions(expected)));
             return Err(ItemFailure::of("cannot be synced", error).into_failure());
         }
@@ -296,7 +297,7 @@ impl ItemWriter<'_> {
             Ok(None) => Ok(ItemChange::Done),
             Ok(Some(true)) => self.let_go(place, expected, Some(target), AsideLook::First),
             Ok(Some(false)) => self.replace_checked(place, expected, target),
-            // An overlay (the root of a container) cannot rename a directory of a lower layer.
+            // An overlay, such as the root of a container, cannot rename a directory of a lower layer.
             Err(Errno::XDEV) if is_directory(expected) => {
                 self.replace_checked(place, expected, target)
             }
@@ -330,7 +331,7 @@ impl ItemWriter<'_> {
                 failure
             }
             Ok((Found::Entry(_) | Found::Changing, _)) => {
-                // Somebody saved just now, over ours.
+                // Somebody saved just now, over ours, so swap once more.
                 let _ = sys::exchange(self.rename_flags, place.directory, &place.own, place.name);
                 failure.kept_in(&place.own)
             }
@@ -338,10 +339,10 @@ impl ItemWriter<'_> {
         }
     }
 
-    /// The weaker way, where nothing can be exchanged: the check and the rename are two calls, and a file that is put there between
-    /// them is replaced. A directory cannot be replaced by a rename at all and goes first; the place's own name is then kept
-    /// whatever happens, so that the next try ends it. A file that nobody can say of whether a program writes to it gets a second
-    /// name before, and so is not gone afterwards.
+    /// The weaker way, for file systems that cannot exchange names. The check and the rename are two calls, so a file
+    /// that is put there in between is replaced. A directory cannot be replaced by a rename at all, so it goes first;
+    /// from then on the place's own name is kept whatever happens, so that the next try can finish. If nobody can say
+    /// whether a program writes to a file, the file gets a second name first, so that it is not lost.
     fn replace_checked(
         &self,
         place: &Slot<'_>,
@@ -382,7 +383,7 @@ impl ItemWriter<'_> {
         }
     }
 
-    /// The old entry is already gone, so the new one is kept for a second try.
+    /// Moves the target in. The old entry is already gone, so if this fails, the new one is kept for a second try.
     fn move_in(&self, place: &Slot<'_>) -> ItemResult<()> {
         let put = || sys::put_in(self.rename_flags, place.directory, &place.own, place.name);
         put().or_else(|_| put()).map_err(|error| {
@@ -392,8 +393,9 @@ impl ItemWriter<'_> {
         })
     }
 
-    /// Only a file is written to by who has it open. One that is taken from its program stays aside for a little while, as where
-    /// the kernel does not say: what is written to it just then is not lost.
+    /// Asks for a lease on a file; nothing else can be written to through a descriptor. A file that is replaced
+    /// although a program has it open stays aside for a while, as if the kernel had not answered, so that what is
+    /// written to it just then is not lost.
     fn lease_on(&self, place: &Slot<'_>, name: &[u8], expected: State) -> Lease {
         if !self.leases || !is_file(expected) {
             return Lease::Unknown;
@@ -406,7 +408,7 @@ impl ItemWriter<'_> {
 
     /// Removes what [`ItemWriter::prepare`] made.
     pub(super) fn drop_prepared(&self, place: &Slot<'_>, target: Entry) {
-        // A leftover is recognised and removed by the next try, so this one may fail.
+        // This may fail: the next try recognises a leftover and removes it.
         let _ = match target.mode.kind() {
             EntryKind::Directory => sys::remove_directory(place.directory, &place.own),
             EntryKind::File | EntryKind::Symlink => sys::unlink(place.directory, &place.own),
@@ -414,12 +416,12 @@ impl ItemWriter<'_> {
     }
 }
 
-/// Which look at what was moved aside it is.
+/// Which check of what was moved aside this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AsideLook {
     /// Just after it was moved.
     First,
-    /// A little later; nobody looks again.
+    /// A little later. This is the last check.
     Later,
 }
 
@@ -441,7 +443,7 @@ fn is_directory(state: State) -> bool {
     state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory)
 }
 
-/// Removes the entry at our own name, after a check.
+/// Removes the entry at our own name, which was just checked.
 pub(super) fn discard(place: &Slot<'_>, found: &Found) -> SysResult<()> {
     match found {
         Found::Directory { .. } => sys::remove_directory(place.directory, &place.own),

@@ -1,5 +1,5 @@
-//! Files that were moved aside and of which nobody can say whether a program writes to them: they are looked at a little later, and
-//! only then let go. This module does IO.
+//! Checks again the files that were moved aside while nobody could say whether a program writes to them, and only then
+//! removes them. This module does IO.
 
 use std::sync::PoisonError;
 use std::thread::sleep;
@@ -8,11 +8,12 @@ use std::time::Duration;
 use super::{Attempt, Descent, ItemChange, ItemFailure, ItemResult, Results};
 use crate::revert::apply::writer::AsideLook;
 
-/// How much later: what a program writes now and then, as a log, is mostly seen in it, and nobody minds to wait so long for a revert.
+/// How much later to check. A program that writes now and then, such as to a log, mostly does so in this time, and
+/// nobody minds waiting for it.
 const LATER: Duration = Duration::from_millis(200);
 
 impl Attempt<'_> {
-    /// Notes what was done to an item, and returns whether that was anything.
+    /// Notes what was done to an item, and returns whether it was changed.
     pub(super) fn note(&self, index: usize, change: ItemChange) -> bool {
         if change == ItemChange::Aside {
             let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
@@ -21,7 +22,8 @@ impl Attempt<'_> {
         change != ItemChange::Nothing
     }
 
-    /// Looks again at all that stands aside, after a while: what was written to since is put back or kept, the rest goes.
+    /// Checks again, after a while, everything that is aside. What was written to since is put back or kept; the rest
+    /// goes.
     pub(super) fn look_again(&self) -> Results {
         let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
         let aside = std::mem::take(&mut *aside);
