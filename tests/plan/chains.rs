@@ -165,7 +165,7 @@ fn a_gap_between_two_stored_states_is_passed_over() {
     through(&mut world, &[gap(), old, new]);
     let item = world.item("f").expect("it has changes to undo");
     assert_eq!(item.target, old, "as far back as there are bytes");
-    let reason = "in part: not restorable: no snapshot holds what it was before";
+    let reason = "in part: not restorable: no snapshot holds its state before";
     assert_eq!(item.reason.as_deref(), Some(reason), "and no further");
 }
 

@@ -443,7 +443,7 @@ fn what_was_not_stored_cannot_come_back() {
             (FileAction::Keep, FileResult::Gap, new),
             "nothing is put there"
         );
-        let expected = "not restorable: no snapshot holds what it was before";
+        let expected = "not restorable: no snapshot holds its state before";
         assert_eq!(reason.as_deref(), Some(expected), "it says why");
     }
 }

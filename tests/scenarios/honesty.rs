@@ -311,7 +311,7 @@ fn permissions_of_directories_that_stay_are_named() {
     });
     world.chmod("e", 0o700);
     let report = world.revert("m1");
-    let note = "the permissions of existing directories stay: `d` had 755 and has 700, `e` had 755 and has 700";
+    let note = "the permissions of existing directories stay: `d` had 755, now has 700, `e` had 755, now has 700";
     assert_eq!(
         (world.read("d/a").as_str(), world.mode("d")),
         ("0\n", 0o700),
@@ -334,6 +334,6 @@ fn permissions_of_directories_that_stay_are_named() {
     let notes = world.restore(&message, &["d"]).notes;
     assert_eq!(
         notes,
-        ["the permissions of existing directories stay: `d` had 755 and has 700"]
+        ["the permissions of existing directories stay: `d` had 755, now has 700"]
     );
 }

@@ -262,7 +262,7 @@ fn ignored_files_that_a_shell_removed_are_told_of() {
     assert!(!world.exists("new"), "what is captured goes back");
     let command = "rm -rf dist ../node_modules/*";
     assert_eq!(told(&report, command).len(), 1, "{report:#?}");
-    assert_eq!(told(&report, "is gone, and does not come back").len(), 1);
+    assert_eq!(told(&report, "is gone and does not come back").len(), 1);
     assert_eq!(told(&report, ": `web/dist`").len(), 1, "{report:#?}");
 
     for line in ["rm -f web/page", "rm -rf .env nothing"] {

@@ -1,8 +1,8 @@
-//! A database and its log go together, and not while a program has them open. This module does IO.
+//! Keeps a database and its log together, and leaves them alone while a program has them open. This module does IO.
 //!
-//! SQLite keeps what is not yet in `x.db` in `x.db-wal` or `x.db-journal`. One of them beside another's state is a damaged
-//! database, so all of them go back or none. A program that has the database open would go on writing to what has no name any
-//! more: then it stays as well, unless that is asked for.
+//! SQLite keeps what is not yet in `x.db` in `x.db-wal` or `x.db-journal`. A file beside another state's log is a
+//! damaged database, so all of them go back or none does. A program that has the database open would go on writing to
+//! files without a name, so then it stays, too, unless `--force` is given.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -22,9 +22,9 @@ use crate::model::item::{Item, ItemReason};
 use crate::model::path::WorkspacePath;
 use crate::snapshot::{Snapshot, Snapshots};
 
-/// What SQLite writes next to a database. The last holds nothing that is not in the others.
+/// What SQLite writes next to a database. The last one holds nothing that the others lack.
 const COMPANIONS: [&str; 3] = ["-wal", "-journal", "-shm"];
-/// What files are called that are databases without anything beside them.
+/// The extensions by which a database is known that has nothing beside it.
 const ENDINGS: [&str; 7] = ["db", "db3", "sqlite", "sqlite3", "sqlitedb", "s3db", "sl3"];
 
 /// The workspace whose databases a plan touches.
@@ -35,14 +35,14 @@ pub(super) struct Databases<'a> {
     pub now: &'a Snapshot,
     /// The snapshot that the operation goes back to, if known.
     pub then: Option<Snapshot>,
-    /// Whether a log that was written since goes as well.
+    /// Whether to remove a log that was written since.
     pub force: bool,
-    /// Whether a database that a program has open goes as well.
+    /// Whether to replace a database that a program has open.
     pub takes_open: bool,
 }
 
 impl Databases<'_> {
-    /// Turns the items of databases that cannot go back as a whole, or are open, into conflicts.
+    /// Turns the items of databases that are open, or cannot go back as a whole, into conflicts.
     pub fn keep_whole(&self, plan: &mut Plan) -> Result<()> {
         let mut groups: BTreeMap<WorkspacePath, Vec<usize>> = BTreeMap::new();
         for (index, item) in plan.items.iter().enumerate() {
@@ -61,7 +61,7 @@ impl Databases<'_> {
             let others = self.others(&database, &group)?;
             let reason = match self.who_stays(&group, &others) {
                 Some(stays) => Some(format!(
-                    "a database and its log are reverted together, and `{}` was written since",
+                    "a database and its log are reverted together, but `{}` was written since",
                     stays.to_text()
                 )),
                 None => match self.holder(&database, &mut open)? {
@@ -82,7 +82,7 @@ impl Databases<'_> {
                         keep(&mut plan.items[at], &reason);
                     }
                 }
-                // What is left of a log would be taken for one of the other state.
+                // A log that is left behind would be taken for one of the other state.
                 None => added.extend(self.removals(others)?),
             }
         }
@@ -91,8 +91,8 @@ impl Databases<'_> {
         Ok(())
     }
 
-    /// Returns the logs of a database that are there now, that no item is about, and that were not there, or not the same,
-    /// where it goes back to.
+    /// Returns the logs of a database that exist now, that have no item, and that did not exist or differed in the
+    /// state that it goes back to.
     fn others(&self, database: &WorkspacePath, group: &[&Item]) -> Result<Vec<WorkspacePath>> {
         let logs = COMPANIONS[..2]
             .iter()
@@ -125,7 +125,7 @@ impl Databases<'_> {
         kept.or_else(|| others.first().filter(|_| !self.force).cloned())
     }
 
-    /// Returns a program that has a file of a database open: one that writes, if there is one.
+    /// Returns a program that has a file of a database open; one that may write to it, if there is one.
     fn holder(&self, database: &WorkspacePath, open: &mut OpenFiles) -> Result<Option<Holder>> {
         let files = COMPANIONS
             .iter()
@@ -147,7 +147,7 @@ impl Databases<'_> {
     }
 }
 
-/// Returns the item that removes what stands at a path.
+/// Returns the item that removes what is at a path.
 fn removal(path: WorkspacePath, now: State) -> Item {
     Item {
         path,
@@ -165,7 +165,7 @@ fn is_planned(item: &Item) -> bool {
     item.result == FileResult::Planned
 }
 
-/// Says with a file that goes what becomes of what its program writes next: it goes to a file without a name.
+/// Adds to a file that goes that whatever its program writes next is lost: it goes to a file without a name.
 fn tell_of_writer(item: &mut Item, holder: &Holder) {
     if holder.writes && is_planned(item) {
         let text = format!(
@@ -187,7 +187,7 @@ fn keep(item: &mut Item, reason: &str) {
     item.reason = Some(ItemReason::new(ReasonCode::Database, reason));
 }
 
-/// Returns the database that a file is, or is the log of, by its name.
+/// Returns the database that a file is, or is the log of, judging by its name.
 fn database_of(path: &WorkspacePath) -> Option<WorkspacePath> {
     let bytes = path.as_bytes();
     for ending in COMPANIONS {
@@ -227,14 +227,14 @@ struct Holder {
     writes: bool,
 }
 
-/// The files that other programs have open, by device and inode, as far as this user can see them. They are looked up once.
+/// The files that other programs have open, by device and inode, as far as this user can see. They are looked up once.
 #[derive(Default)]
 struct OpenFiles {
     found: Option<BTreeMap<(u64, u64), Holder>>,
 }
 
 impl OpenFiles {
-    /// Returns which program has a file open, or holds a lock on it.
+    /// Returns the program that has a file open, or holds a lock on it.
     fn by(&mut self, path: &Path) -> Result<Option<Holder>> {
         let Some(found) = presence::metadata(path)?.filter(Metadata::is_file) else {
             return Ok(None);
@@ -251,7 +251,7 @@ impl OpenFiles {
     }
 }
 
-/// Returns who holds a lock on a file that keeps others from writing.
+/// Returns who holds a lock on a file that keeps others from writing to it.
 fn locked_by(path: &Path) -> Option<String> {
     let file = beneath::open_file(rustix::fs::CWD, path.as_os_str().as_bytes()).ok()?;
     let lock = rustix::process::fcntl_getlk(file.as_fd(), &Flock::from(FlockType::WriteLock));
@@ -277,7 +277,7 @@ fn open_files() -> BTreeMap<(u64, u64), Holder> {
         let files = std::fs::read_dir(process.path().join("fd"));
         let mut of_it: BTreeMap<(u64, u64), bool> = BTreeMap::new();
         for file in files.into_iter().flatten().flatten() {
-            // What it points at, and not the link.
+            // The target of the link, not the link itself.
             if let Ok(found) = std::fs::metadata(file.path())
                 && found.is_file()
             {
@@ -299,7 +299,7 @@ fn open_files() -> BTreeMap<(u64, u64), Holder> {
     open
 }
 
-/// The permissions of the link say how the file was opened.
+/// Returns whether a file is open for writing: the permissions of its link in `/proc` say so.
 fn is_to_write(link: &Path) -> bool {
     let found = link.symlink_metadata();
     found.is_ok_and(|found| found.mode() & 0o200 != 0)

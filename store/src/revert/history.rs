@@ -1,5 +1,5 @@
-//! What happened to the paths of a revert, who did it, and so why a path stays as it is: the material of [`target`](super::target).
-//! Pure.
+//! What happened to the paths of a revert and who did it, and so why a path stays: the material of
+//! [`target`](super::target). Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -25,9 +25,10 @@ pub struct PastChange {
 /// Who changed a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// Nobody whose hook told of it: the user, their editor, another program, or what an agent left running in the background.
+    /// Nobody whose hook reported it: the user, their editor, another program, or what an agent left running in the
+    /// background.
     User,
-    /// The user, or a step that was at work and was not recorded: nobody saw which.
+    /// The user, or an unrecorded step that was at work: nobody saw which.
     Unrecorded,
     /// A step of an agent.
     Agent(Source),
@@ -54,7 +55,7 @@ pub enum Claim {
     /// Both the session, at or after the revert point, and other sessions (empty if unknown) may have made it. It is
     /// undone only if its path is named.
     Shared(Vec<Source>),
-    /// It may be the session's, at or after the revert point, or somebody else's; with what is known. It stays.
+    /// It may be the session's, at or after the revert point, or somebody else's, for a reason. It stays.
     Unclear(String),
     /// It stays: it belongs to another session, to a later step if one step alone is reverted, or to the user. It is
     /// kept here to name who changed a path since.
@@ -138,7 +139,7 @@ impl<'a> History<'a> {
         authors
     }
 
-    /// Returns who left a path as it is `now`: the author of the newest change, else the user.
+    /// Returns who left a path as it is `now`: the author of the newest change, or else the user.
     pub fn author_of(&self, path: &WorkspacePath, now: State) -> Author {
         match self.of(path).first() {
             Some(newest) if newest.claim == Claim::Keep && newest.change.new == now => {
@@ -154,22 +155,22 @@ impl<'a> History<'a> {
 pub enum Reason {
     /// It was changed since, and the two changes cannot be told apart.
     Changed {
-        /// How the two get in each other's way.
+        /// How the two conflict.
         difference: ConflictKind,
         /// Who changed it since.
         authors: Vec<Author>,
     },
     /// Other sessions (empty if unknown) changed it at the same time.
     Shared(Vec<Source>),
-    /// Nobody knows whose change it is; with what is known.
+    /// Nobody knows whose change it is, for a reason.
     Unclear(String),
     /// A side's bytes are not stored.
     Missing(Missing),
-    /// What stays at another path leaves no place for it: a file where it needs a directory, or the other way round.
+    /// There is no place for it, because another path stays: a file where it needs a directory, or the reverse.
     Blocked(WorkspacePath),
 }
 
-/// How two changes of one path get in each other's way.
+/// How two changes of one path conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictKind {
     /// They changed the same lines, or lines side by side.
@@ -206,12 +207,12 @@ pub enum Missing {
 }
 
 impl Reason {
-    /// Returns whether it is that a snapshot could not hold something.
+    /// Returns whether the reason is that a snapshot could not hold something.
     pub fn is_gap(&self) -> bool {
         matches!(self, Self::Missing(_))
     }
 
-    /// Returns it as an item of a plan has it.
+    /// Returns the reason of a plan's item.
     pub fn of_item(&self) -> ItemReason {
         let by = match self {
             Self::Changed { authors, .. } => authors.iter().map(Author::report).collect(),
@@ -322,15 +323,15 @@ impl fmt::Display for ConflictKind {
 impl fmt::Display for Missing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Before => "not restorable: no snapshot holds what it was before",
+            Self::Before => "not restorable: no snapshot holds its state before",
             Self::After => "left alone: no snapshot holds what the agent left, so edits since cannot be told from it",
             Self::Now => "left alone: no snapshot holds what is there now",
         })
     }
 }
 
-/// Returns who changed something, in a phrase: an agent is named once, however many steps it took. Programs have the ids
-/// beside it.
+/// Returns a phrase on who changed something. An agent is named once, however many steps it took; programs get the ids
+/// separately.
 fn names(authors: &[Author]) -> String {
     let mut names: Vec<String> = Vec::new();
     let mut agents: Vec<&str> = Vec::new();
@@ -351,7 +352,7 @@ fn names(authors: &[Author]) -> String {
     }
 }
 
-/// Returns an agent's name, with how much of it was at work if that was more than one step.
+/// Returns an agent's name, with the number of steps and sessions if that was more than one step.
 fn agent(name: &str, authors: &[Author]) -> String {
     let of_agent = || {
         authors.iter().filter_map(|author| match author {

@@ -1,4 +1,5 @@
-//! Ignored files that came since a message. Nobody captured them, so that no revert takes them away. This module does IO; it reads.
+//! Names ignored files that came since a message. They were never captured, so no revert removes them. This module does
+//! IO, but only reads.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -21,11 +22,12 @@ use crate::timeline::evidence::TICK;
 /// How many paths a line names.
 const NAMED: usize = 4;
 
-/// How many nanoseconds of a file's time are a millisecond.
+/// Nanoseconds, the unit of a file's time, per millisecond.
 const NANOSECONDS: i64 = 1_000_000;
 
-/// Names what is ignored and came while a step of the message, or of a later one, was open, but for what is in folders that are
-/// `leaving`: if they cannot go because of it, they are named by themselves. Nobody can say who made it.
+/// Names what is ignored and came while a step of the message, or of a later one, was open. It leaves out what is in
+/// folders that are `leaving`: if such a folder cannot go because of that, it is named itself. Nobody can say who made
+/// these files.
 pub(super) fn told(
     store: &Store,
     place: &Place,
@@ -54,7 +56,7 @@ pub(super) fn told(
     Ok(note(about))
 }
 
-/// Returns whether something that was first seen at this moment came while a step was open.
+/// Returns whether something that was first seen at a moment came while a step was open.
 fn came_in(work: &WorkTimes, known_at: Milliseconds) -> bool {
     let mut steps = work.steps.iter();
     known_at > work.sent_at
@@ -81,7 +83,8 @@ fn is_there(place: &Place, path: &WorkspacePath) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Returns when something was made, in milliseconds, if the file system knows: a look may be the first to see what was always there.
+/// Returns when something was created, in milliseconds, if the file system knows. A look may be the first to see what
+/// has long been there.
 fn made_at(place: &Place, path: &WorkspacePath) -> Option<Milliseconds> {
     let path = place.root.join(OsStr::from_bytes(path.as_bytes()));
     let made = path.symlink_metadata().ok()?.created().ok()?;

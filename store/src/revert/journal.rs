@@ -1,5 +1,5 @@
-//! The operation's rows: written before the first file is touched, so that a crash, or a full disk, leaves what the next command
-//! finishes, and closed after the last one.
+//! The operation's rows. They are written before the first file is touched, so that the next command can finish what a
+//! crash or a full disk leaves, and closed after the last file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,10 +27,10 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{CaptureOptions, Looking, Observation, Place, snapshot_of};
 
-/// The journal: from here on a crash leaves an operation that the next command finishes.
+/// Writes the journal. From here on, a crash leaves an operation that the next command finishes.
 ///
-/// The rows are synced here, and not only written: were a file changed before they are on the disk, a power cut could leave a
-/// workspace half reverted of which no row tells. What they name is stored already.
+/// The rows are synced here, not only written. If a file were changed before they are on the disk, a power cut could
+/// leave a workspace half reverted without a row that says so. The objects that they name are stored already.
 pub(super) fn write_down(
     store: &mut Store,
     place: &Place,
@@ -91,7 +91,7 @@ pub(super) fn write_down(
     Ok(())
 }
 
-/// A directory goes, when it is empty afterwards, only if it was not there before what is being undone.
+/// Returns the directories that may go if they are empty afterwards: those that did not exist before what is undone.
 pub(super) fn directories_that_may_go(
     store: &Store,
     place: &Place,
@@ -122,8 +122,8 @@ pub(super) fn directories_that_may_go(
         .flat_map(|operation| chain::made_from_json(&operation.row.directories).into_keys())
         .collect();
     if movement.kind != OperationKind::Revert {
-        // What ignore rules hid may have been there, empty: only what the reverts made goes again.
-        // Whatever is in a hidden directory is hidden.
+        // A directory that ignore rules hid may have existed, empty, so of those only what the reverts made goes.
+        // Everything in a hidden directory is hidden.
         let inside: Vec<WorkspacePath> = may_go
             .iter()
             .filter_map(|path| path.join(b"\x01").ok())
@@ -131,7 +131,7 @@ pub(super) fn directories_that_may_go(
         let mut are_hidden = snapshots.are_hidden(&reference, &inside)?.into_iter();
         may_go.retain(|path| !are_hidden.next().unwrap_or_default() || made.contains(path));
     }
-    // A directory that an earlier revert made, and that was gone before the first, goes with what it was made for.
+    // A directory that an earlier revert made, and that did not exist before the first, goes with what it was made for.
     let base = snapshot_of(&sessions::snapshot(connection, base)?);
     let made: Vec<WorkspacePath> = kept
         .into_iter()
@@ -143,7 +143,7 @@ pub(super) fn directories_that_may_go(
     Ok(may_go)
 }
 
-/// Parts paths by what is said of each: those of which it holds, and the others.
+/// Splits paths into those for which `holds` is true, and the others.
 fn parted(paths: Vec<WorkspacePath>, holds: &[bool]) -> (Vec<WorkspacePath>, Vec<WorkspacePath>) {
     let (mut those, mut others) = (Vec::new(), Vec::new());
     for (path, holds) in paths.into_iter().zip(holds) {
@@ -156,7 +156,7 @@ fn parted(paths: Vec<WorkspacePath>, holds: &[bool]) -> (Vec<WorkspacePath>, Vec
     (those, others)
 }
 
-/// The directories that are not there and get something, with the permissions that they had where it goes back to.
+/// Returns the missing directories that get something, with their permissions in the state that it goes back to.
 fn directories_to_make(
     place: &Place,
     operation: &Operation<'_>,
@@ -183,7 +183,7 @@ fn directories_to_make(
         .filter(|(_, is_there)| !is_there)
         .map(|(path, _)| path)
         .collect();
-    // Ignore rules may hide one.
+    // Ignore rules may hide a directory that exists.
     let kinds = snapshots.kinds_now(&place.root, &unseen)?;
     let missing: Vec<WorkspacePath> = unseen
         .into_iter()
@@ -199,16 +199,16 @@ fn directories_to_make(
         .collect())
 }
 
-/// Which try of an operation it is, and so what becomes of it where files could not be written.
+/// Which try of an operation this is. It decides what happens to the operation if files could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Try {
-    /// It stays open, as a crash would leave it: what is next finishes it.
+    /// It stays open, as after a crash, and the next command or message finishes it.
     First,
-    /// It is closed, and says which.
+    /// It is closed, and names those files.
     Again,
 }
 
-/// What became of an operation that is written down.
+/// The result of a journalled operation.
 pub(crate) struct Finished {
     /// Its files.
     pub items: Vec<Item>,
@@ -216,12 +216,12 @@ pub(crate) struct Finished {
     pub git: Vec<GitItem>,
     /// The comparison of the workspace with its target.
     pub compared: Result<Option<Receipt>>,
-    /// Why it is still open although every file was tried: what comes next finishes it.
+    /// Why it is still open although every file was tried. The next command or message finishes it.
     pub unfinished: Option<Error>,
 }
 
 impl Finished {
-    /// Nothing of it was done yet.
+    /// Nothing was done yet.
     fn nothing(mut items: Vec<Item>, mut git: Vec<GitItem>, error: Error) -> Self {
         let reason = "not done yet";
         for item in items.iter_mut().filter(|item| is_planned(item)) {
@@ -240,7 +240,7 @@ impl Finished {
     }
 }
 
-/// Like [`finish`], but reports a failure together with what was done: the operation is journalled, so the next command
+/// Like [`finish`], but returns a failure together with what was done: the operation is journalled, so the next command
 /// continues it.
 pub(super) fn finish_first(
     store: &mut Store,
@@ -268,8 +268,7 @@ pub(super) fn finish_first(
 pub(super) type Compare<'a> =
     dyn Fn(&Store, &[Item], Option<&Observation>) -> Result<Option<Receipt>> + 'a;
 
-/// Carries out the rest of a journalled operation, looks at the result and closes the operation. Fails only if nothing
-/// was done.
+/// Carries out the rest of a journalled operation, looks at the result and closes it. Fails only if nothing was done.
 pub(crate) fn finish(
     store: &mut Store,
     place: &Place,
@@ -293,13 +292,13 @@ pub(crate) fn finish(
         Some(_) => Ok(None),
     };
     let unfinished = if performed.unfinished.is_some() || has_failed && which == Try::First {
-        // What is done is not looked at again, because it may be edited from now on. The rest stays as planned, even what was
-        // not as expected: what failed may be the reason.
+        // What is done is never touched again, because it may be edited from now on. The rest stays planned, even items
+        // that were not as expected: the failure may be the reason.
         let noted = note_what_is_done(store, id, &performed.items);
         performed.unfinished.or(noted.err())
     } else {
         let told = match which {
-            // The report of a first try has its receipt itself.
+            // The report of a first try contains its receipt.
             Try::First => None,
             Try::Again => receipt::told_later(&compared),
         };
@@ -323,7 +322,7 @@ pub(crate) fn finish(
     })
 }
 
-/// An operation as its rows tell it.
+/// An operation as its rows have it.
 struct OperationRows {
     row: OperationRow,
     items: Vec<Item>,
@@ -334,9 +333,9 @@ struct OperationRows {
 struct Performed {
     items: Vec<Item>,
     git: Vec<GitItem>,
-    /// The workspace afterwards; `None` if there was nothing to do, and after a failure.
+    /// The workspace afterwards, or `None` if there was nothing to do, or after a failure.
     after: Option<Observation>,
-    /// What failed behind the files, and leaves the operation open.
+    /// What failed after the files, which leaves the operation open.
     unfinished: Option<Error>,
 }
 
@@ -351,7 +350,8 @@ impl Performed {
 /// Whether this process has begun to move files.
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether this process has begun to change a workspace: after a panic, nobody can say that nothing was changed.
+/// Returns whether this process has begun to change a workspace. If it has, nobody can say after a panic that nothing
+/// was changed.
 pub(crate) fn has_begun() -> bool {
     HAS_BEGUN.load(Ordering::Relaxed)
 }
@@ -368,7 +368,7 @@ fn perform(
     let has_work = items.iter().any(is_planned) || git.iter().any(GitItem::is_planned);
     HAS_BEGUN.fetch_or(has_work, Ordering::Relaxed);
     let (done, rest) = put_files(store, snapshots, root, row, items, || {
-        // After the files: git trusts its index about files that are older than it.
+        // Git's state comes after the files: git trusts its index about files that are older than it.
         let git = git::carry_out(store, place, snapshots, &row.id, row.kind, git.clone());
         // Without work, the state before the operation is the state after it.
         let after = if has_work {
@@ -381,7 +381,7 @@ fn perform(
     let mut items = items.clone();
     for (item, done) in items.iter_mut().zip(done) {
         item.result = done.result;
-        // A file that goes back in part says so before and after.
+        // A file that goes back only in part keeps the reason for that.
         item.reason = done.reason.or(item.reason.take());
     }
     match rest {
@@ -403,9 +403,9 @@ fn perform(
     }
 }
 
-/// Closes an operation: its results, its end and the revert point, in one synced transaction. With the point in a
-/// second transaction, a power cut in between could leave the files at one place and the point at another, and the next
-/// redo would start from the wrong one. The snapshot's row comes first, because the operation's row names it.
+/// Closes an operation: writes its results, its end and the revert point, in one synced transaction. With the point in
+/// a second transaction, a power cut in between could leave the files at one place and the point at another, and the
+/// next redo would start from the wrong one. The snapshot's row comes first, because the operation's row names it.
 fn close(
     store: &mut Store,
     place: &Place,
@@ -462,7 +462,7 @@ fn is_planned(item: &Item) -> bool {
     item.result == FileResult::Planned
 }
 
-/// Carries out what is planned of the files; each says how it went. While the disk is waited for, the rest is done.
+/// Carries out the planned items. Each gets its result. `rest` is done while the disk syncs.
 fn put_files<R>(
     store: &Store,
     snapshots: &Snapshots,
@@ -492,8 +492,8 @@ fn put_files<R>(
     apply::apply_and(root, &work, rest)
 }
 
-/// Looks at what an operation left where it was at work, and at what others did there meanwhile; what they did elsewhere is for
-/// the next look. What the operation did is in its own rows, and nobody's change.
+/// Looks at what an operation left where it worked, and at what others did there meanwhile. What they did elsewhere is
+/// for the next look. The operation's own changes are in its rows, and are nobody's.
 fn look_again(
     store: &Store,
     place: &Place,
@@ -536,8 +536,8 @@ fn is_directory(change: &Change) -> bool {
     entry.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory)
 }
 
-/// If a file failed on the way to the state in which nothing is reverted, the state before the first revert is kept, so
-/// that the same command can go on from there.
+/// Moves the revert point. If a file failed on the way to the state in which nothing is reverted, the state before the
+/// first revert is kept, so that the same command can go on from there.
 fn move_point(
     connection: &rusqlite::Connection,
     row: &sessions::OperationRow,
@@ -556,7 +556,7 @@ fn move_point(
     sessions::set_hidden_from(connection, session, point.map(|message| message.seq))
 }
 
-/// Keeps the observation of the workspace, although there was nothing to do.
+/// Writes the observation of the workspace, although there was nothing to do.
 pub(super) fn keep_what_was_seen(
     store: &mut Store,
     place: &Place,

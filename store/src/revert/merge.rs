@@ -1,9 +1,8 @@
-//! The contents of a plan: blobs that are read for a merge, and blobs that a merge makes. Pure, except for the reader
-//! that it is given.
+//! Merges contents for a plan: reads blobs and makes new ones. Pure, except for the reader that it is given.
 //!
-//! Why libgit2's merge: it is the three-way merge that users of git know (changes that touch are a conflict), works on
-//! bytes, and is in the binary already. Nothing of it but `git_merge_file` is called, which sees three buffers and no
-//! repository, no configuration and no attributes.
+//! It uses libgit2's three-way merge: users of git know it (changes that touch are a conflict), it works on bytes, and
+//! it is in the binary already. Only `git_merge_file` is called, which sees three buffers and no repository,
+//! configuration or attributes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +11,13 @@ use crate::lines;
 use crate::model::entry::ObjectId;
 pub use crate::objects::hash::blob_id;
 
-/// Sides with more lines are not merged: if all lines changed and most of them repeat, libgit2 needs seconds.
+/// Sides with more lines are not merged: if all lines changed and most of them repeat, libgit2 takes seconds.
 const MAX_LINES: usize = 200_000;
 
 /// Reads a whole blob, or returns `None` if it is larger than the limit in bytes, so that memory stays bounded.
 pub type ReadBlob<'a> = dyn Fn(ObjectId, u64) -> Result<Option<Vec<u8>>> + 'a;
 
-/// The blobs of the store, and beside them those that merges made.
+/// The blobs of the store, and those that merges made.
 pub struct MergeBlobs<'a> {
     read: &'a ReadBlob<'a>,
     made: BTreeMap<ObjectId, Vec<u8>>,
@@ -27,7 +26,7 @@ pub struct MergeBlobs<'a> {
 /// The result of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// The edits do not touch: the blob with both.
+    /// The edits do not touch. This blob has both.
     Clean(ObjectId),
     /// The edits touch each other.
     Overlap,
@@ -69,7 +68,8 @@ impl<'a> MergeBlobs<'a> {
         }
     }
 
-    /// Returns the blobs that merges made and that are among `wanted`: what must be stored before a plan is carried out.
+    /// Returns the blobs that merges made and that are among `wanted`. They have to be stored before the plan is
+    /// carried out.
     pub fn take_made(&mut self, wanted: &BTreeSet<ObjectId>) -> BTreeMap<ObjectId, Vec<u8>> {
         let (wanted, rest) = std::mem::take(&mut self.made)
             .into_iter()
@@ -110,7 +110,8 @@ pub fn merge_text(ancestor: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Option<
     Ok(result.is_automergeable().then(|| result.content().to_vec()))
 }
 
-/// `merge_file` is the one function of git2 that does not start libgit2 itself; without it, its allocator fails.
+/// Starts libgit2, whose allocator fails otherwise. `merge_file` is the only function of git2 that does not do that
+/// itself.
 fn start_libgit2() -> Result<()> {
     git2::Oid::hash_object(git2::ObjectType::Blob, b"")
         .map(drop)

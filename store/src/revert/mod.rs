@@ -1,4 +1,4 @@
-//! A request becomes a plan, and a plan is carried out. `docs/architecture.md` draws the way, under "Reverting".
+//! Turns a request into a plan, and carries it out. `docs/architecture.md` draws the path, under "Reverting".
 //!
 //! ```text
 //! request ─► movement ─► gather ─► target ─► plan ─► operate ─► apply ─► outcome
@@ -71,7 +71,7 @@ pub(crate) use recover::{finish_open_operations, interrupted, is_open};
 pub(crate) use report::short;
 pub(crate) use restore::snapshot_named;
 
-/// Goes back to just before a message. With an expected fingerprint, only that very plan is carried out.
+/// Goes back to just before a message. With an expected fingerprint, only the plan that has it is carried out.
 pub(crate) fn revert(
     store: &mut Store,
     cwd: &Path,
@@ -80,7 +80,7 @@ pub(crate) fn revert(
 ) -> Result<Executed> {
     if request.git && (request.alone || request.step.is_some() || !request.only.is_empty()) {
         return Err(Error::failed(
-            "`--git` goes with a whole revert: HEAD and the index are of no path, no step and no message alone",
+            "`--git` works only with a whole revert: HEAD and the index do not belong to a path, a step or a single message",
         ));
     }
     let place = Place::known(store, cwd)?;
@@ -110,7 +110,7 @@ pub(crate) fn revert(
     Ok(with_token(executed, &place, PlanRequest::Revert(asked)))
 }
 
-/// Goes forward again. With an expected fingerprint, only that very plan is carried out.
+/// Goes forward again. With an expected fingerprint, only the plan that has it is carried out.
 pub(crate) fn redo(
     store: &mut Store,
     cwd: &Path,
@@ -154,7 +154,7 @@ pub(crate) fn redo(
     Ok(with_token(executed, &place, PlanRequest::Redo(asked)))
 }
 
-/// Carries out a plan that a dry run made, and no other: where anything that it rests on is another, nothing is changed.
+/// Carries out the plan of a dry run. If anything that it is based on has changed, the workspace is left alone.
 pub(crate) fn apply(store: &mut Store, token: &str, force: Force) -> Result<OperationReport> {
     let PlanToken {
         workspace,
@@ -169,12 +169,12 @@ pub(crate) fn apply(store: &mut Store, token: &str, force: Force) -> Result<Oper
     Ok(executed.report)
 }
 
-/// Returns the workspace of a dry run's token, and what would be done in it now.
+/// Returns the workspace of a dry run's token, and what the plan would do now.
 pub(crate) fn planned(store: &mut Store, token: &str) -> Result<(PathBuf, Plan)> {
     let PlanToken {
         workspace, asked, ..
     } = PlanToken::decode(token)?;
-    // Whether an agent is at work is asked when it is carried out.
+    // Whether an agent is at work is checked when it is carried out.
     let how = PlanOptions {
         dry_run: true,
         force: Force::All,
@@ -183,7 +183,7 @@ pub(crate) fn planned(store: &mut Store, token: &str) -> Result<(PathBuf, Plan)>
     Ok((workspace, plan))
 }
 
-/// How what a token asks for is carried out.
+/// How to carry out what a token asks for.
 #[derive(Clone, Copy)]
 struct PlanOptions {
     dry_run: bool,
@@ -225,7 +225,7 @@ fn carry_out(
     }
 }
 
-/// Makes the fingerprint of a planned operation a token.
+/// Turns the fingerprint of a planned operation into a token.
 fn with_token(executed: Executed, place: &Place, asked: PlanRequest) -> Executed {
     let Executed { report, plan: made } = executed;
     let fingerprint = report.plan.as_deref().and_then(ObjectId::from_hex);
@@ -244,8 +244,8 @@ fn with_token(executed: Executed, place: &Place, asked: PlanRequest) -> Executed
     }
 }
 
-/// Takes the workspace for an operation: nobody else has it while the lock is held, rows that were lost are noticed, and what a
-/// crash left is ended before anything is planned.
+/// Prepares the workspace for an operation: takes its lock, notices lost rows, and finishes what a crash left before
+/// anything is planned.
 fn enter(store: &mut Store, place: &Place, dry_run: bool) -> Result<(Lock, Recovered)> {
     let lock = place.lock(crate::timeline::PATIENCE)?;
     crate::timeline::notice(store, place, &lock)?;
@@ -253,7 +253,7 @@ fn enter(store: &mut Store, place: &Place, dry_run: bool) -> Result<(Lock, Recov
     Ok((lock, recovered))
 }
 
-/// Puts paths back to any captured state. With an expected fingerprint, only that very plan is carried out.
+/// Puts paths back to any captured state. With an expected fingerprint, only the plan that has it is carried out.
 pub(crate) fn restore(
     store: &mut Store,
     cwd: &Path,
@@ -269,7 +269,7 @@ pub(crate) fn restore(
     Ok(with_token(executed, &place, PlanRequest::Restore(asked)))
 }
 
-/// Puts single files to entries, each to one of its own.
+/// Sets files to entries, each to its own.
 pub(crate) fn put_back(
     store: &mut Store,
     cwd: &Path,
@@ -287,7 +287,7 @@ pub(crate) fn put_back(
     put_back::put_back(store, cwd, wanted, options)
 }
 
-/// Does to each file what was chosen of a plan.
+/// Does to each file what the user chose of a plan.
 pub(crate) fn apply_parts(
     store: &mut Store,
     cwd: &Path,
@@ -316,18 +316,18 @@ pub(crate) fn apply_parts(
     put_back(store, cwd, wanted, dry_run, force)
 }
 
-/// What was so just before an operation: where the way back from it leads.
+/// The state just before an operation, to which undoing it leads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PriorState {
-    /// Whether nothing was reverted: unrevert leads back there.
+    /// Whether nothing was reverted, so that unrevert leads back there.
     pub is_unreverted: bool,
     /// The revert point.
     pub point: Option<String>,
-    /// Whether only a part was asked for, so that the point stayed.
+    /// Whether the operation was about a part, so that the point stayed.
     pub is_part: bool,
 }
 
-/// Returns what was so just before an operation.
+/// Returns the state just before an operation.
 pub(crate) fn before(store: &Store, operation: &str) -> Result<PriorState> {
     let row = crate::sessions::operation(store.database.connection(), operation)?;
     Ok(PriorState {

@@ -1,7 +1,8 @@
-//! What a revert takes away that was moved into the workspace: where it came from, nobody captured, so it does not go back there.
-//! This module does IO; it reads.
+//! Names what a revert removes that was moved into the workspace. It does not go back where it came from, because
+//! nobody captured that. This module does IO, but only reads.
 //!
-//! A file that was made is younger than the message. One that was moved in is older, as the file system knows when it was made.
+//! A file that was created here is younger than the message. One that was moved in is older, if the file system knows
+//! when files were created.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
@@ -25,13 +26,13 @@ use crate::store::Store;
 use crate::timeline::Place;
 use crate::timeline::evidence::TICK;
 
-/// How many files are looked at.
+/// How many files are checked.
 const LOOKED_AT: usize = 512;
 
 /// How many paths a line names.
 const NAMED: usize = 3;
 
-/// Names what goes and was moved in since the message that is reverted to.
+/// Names what goes and was moved in since the message that the revert goes back to.
 pub(super) fn told(
     store: &Store,
     place: &Place,
@@ -55,14 +56,14 @@ pub(super) fn told(
     let names = brought(snapshots, reference, older.collect())?;
     Ok((!names.is_empty()).then(|| {
         let text = format!(
-            "moved here from elsewhere since, and not put back there, but kept in the store: {}",
+            "moved here from elsewhere since; not put back there, but kept in the store: {}",
             first_of(names.iter().map(|name| format!("`{name}`")), NAMED)
         );
         Note::about(NoteCode::MovedIn, text, names)
     }))
 }
 
-/// Returns the message that is reverted to. Going forward takes nothing away that nobody captured.
+/// Returns the message that the revert goes back to. Going forward removes nothing that nobody captured.
 fn message_of(movement: &Movement) -> Option<&str> {
     if movement.kind != OperationKind::Revert {
         return None;
@@ -74,7 +75,7 @@ fn message_of(movement: &Movement) -> Option<&str> {
     }
 }
 
-/// Returns the files that go and come back nowhere else: one that was renamed within the workspace does.
+/// Returns the files that go for good. One that was renamed within the workspace comes back under its old name.
 fn leaving(plan: &Plan) -> Vec<&WorkspacePath> {
     let planned = || {
         let items = plan.items.iter();
@@ -90,7 +91,7 @@ fn leaving(plan: &Plan) -> Vec<&WorkspacePath> {
         .collect()
 }
 
-/// Returns when a file was made, in milliseconds, if it has no other name and the file system knows.
+/// Returns when a file was created, in milliseconds, if it has no other name and the file system knows.
 fn made_at(place: &Place, path: &WorkspacePath) -> Option<Milliseconds> {
     let path = place.root.join(OsStr::from_bytes(path.as_bytes()));
     let metadata = path.symlink_metadata().ok()?;
@@ -99,7 +100,7 @@ fn made_at(place: &Place, path: &WorkspacePath) -> Option<Milliseconds> {
     i64::try_from(age.as_millis()).ok()
 }
 
-/// Returns the paths as a person sees them: a directory that was not there before instead of what is in it.
+/// Returns the paths as a person sees them: a new directory instead of what is in it.
 fn brought(
     snapshots: &Snapshots,
     reference: &Snapshot,

@@ -1,4 +1,4 @@
-//! What is asked for: a movement of a session's revert point, or of a part of it.
+//! What a request asks for: to move a session's revert point, or to revert a part of the session.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::sessions::{
 use crate::store::Store;
 use crate::timeline::Place;
 
-/// A movement of the revert point of one session, or of a part of it.
+/// A movement of one session's revert point, or the revert of a part of the session.
 #[derive(Clone, Debug)]
 pub(crate) struct Movement {
     pub kind: OperationKind,
@@ -25,15 +25,15 @@ pub(crate) struct Movement {
     pub from: Option<MessageRow>,
     /// The revert point after it, or `None` if everything is redone.
     pub to: Option<MessageRow>,
-    /// The place in the order of messages of the one that a revert asked for: before the point where it is discarded.
+    /// The `seq` of the message that a revert asked for. If that is discarded, it lies before the point.
     pub since: Option<i64>,
     /// The id of the message that a revert asked for.
     pub asked_for: Option<String>,
-    /// The snapshot of that message: what the files go back to.
+    /// The snapshot of that message, which the files go back to.
     pub since_snapshot: Option<i64>,
-    /// Where it goes back to, though the point stays: a message for some paths, or one message or step alone.
+    /// The part that is reverted while the point stays: some paths since a message, or a single message or step.
     pub part: Option<Part>,
-    /// What was said to do about conflicts; a revert always says it.
+    /// The policy for conflicts, if the user chose one; a revert always has one.
     pub on_conflict: Option<OnConflict>,
     /// The policy for unclear changes, if the user chose one.
     pub unclear: Option<Unclear>,
@@ -42,29 +42,29 @@ pub(crate) struct Movement {
 /// A part of a revert that does not move the point.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// Some paths, back to before a message.
+    /// Some paths, back to just before a message.
     Paths {
         message: MessageRow,
         only: Vec<WorkspacePath>,
     },
-    /// One message alone; all its paths where `only` is empty.
+    /// A single message; all of its paths if `only` is empty.
     Message {
         message: MessageRow,
         only: Vec<WorkspacePath>,
     },
-    /// One step alone; all its paths where `only` is empty.
+    /// A single step; all of its paths if `only` is empty.
     Step {
         step: StepRow,
         only: Vec<WorkspacePath>,
     },
 }
 
-/// What of a session's history is undone.
+/// A part of a session's history to undo.
 #[derive(Clone, Debug)]
 pub(crate) enum RevertScope {
     /// Everything from a message on.
     From { seq: i64, paths: ScopePaths },
-    /// One message, with its place in the order.
+    /// One message, with its `seq`.
     Message {
         id: String,
         seq: i64,
@@ -79,12 +79,12 @@ pub(crate) enum RevertScope {
 pub(crate) struct ScopePaths {
     /// These paths and everything below them; all paths if empty.
     only: Vec<WorkspacePath>,
-    /// Those that were put back since.
+    /// Except those that were put back since.
     except: BTreeSet<WorkspacePath>,
 }
 
 impl RevertScope {
-    /// Returns whether it asks for a change to be undone.
+    /// Returns whether it asks to undo a change.
     pub fn covers(&self, change: &LiveChange) -> bool {
         let (is_of_it, paths) = match self {
             Self::From { seq, paths } => (change.message_seq >= *seq, paths),
@@ -231,7 +231,7 @@ impl Movement {
         }))
     }
 
-    /// Returns the movement that an operation's row tells of; none for a restore.
+    /// Returns the movement of an operation's row, or `None` for a restore.
     pub fn of_row(connection: &Connection, row: &OperationRow) -> Result<Option<Self>> {
         let Some(session) = &row.session_id else {
             return Ok(None);
@@ -266,7 +266,7 @@ impl Movement {
         }))
     }
 
-    /// Returns the step that it undoes alone, where it does.
+    /// Returns the step that it undoes alone, if any.
     pub fn step(&self) -> Option<&str> {
         match &self.part {
             Some(Part::Step { step, .. }) => Some(&step.id),
@@ -274,7 +274,7 @@ impl Movement {
         }
     }
 
-    /// Returns the message that it undoes alone, where it does.
+    /// Returns the message that it undoes alone, if any.
     pub fn alone(&self) -> Option<&str> {
         match &self.part {
             Some(Part::Message { message, .. }) => Some(&message.id),
@@ -288,7 +288,7 @@ impl Movement {
         id(&self.from) == id(&self.to) && !self.takes_all_back()
     }
 
-    /// Returns whether it asks for nothing to be reverted any more.
+    /// Returns whether nothing is to be reverted any more after it.
     pub fn takes_all_back(&self) -> bool {
         takes_all_back(self.kind, self.to.as_ref().map(|to| to.id.as_str()))
     }
@@ -320,7 +320,7 @@ impl Movement {
             .collect()
     }
 
-    /// Returns whether it puts paths back to before a message that is reverted already.
+    /// Returns whether it puts paths back to before a message that is already reverted.
     pub fn is_behind_the_point(&self) -> bool {
         match (&self.part, &self.from) {
             (Some(Part::Paths { message, .. }), Some(point)) => point.seq <= message.seq,
@@ -328,14 +328,14 @@ impl Movement {
         }
     }
 
-    /// Returns from where on a whole revert asked for everything.
+    /// Returns the `seq` from which on a whole revert undoes everything.
     fn whole_since(&self) -> Option<i64> {
         self.since.filter(|_| self.part.is_none())
     }
 
-    /// Leaves the paths that it moves: all of them, or those of its part.
+    /// Keeps the paths that it moves: all of them, or those of its part.
     ///
-    /// A message or a step that stands alone moves what it changed, of `live`, and nothing else.
+    /// A single message or step moves only what it changed, according to `live`.
     pub fn moved(&self, live: &[LiveChange], paths: &mut BTreeSet<WorkspacePath>) {
         match &self.part {
             None => {}
@@ -352,8 +352,8 @@ impl Movement {
         }
     }
 
-    /// Returns the position of the first message that this movement or an operation of the chain is about, if any:
-    /// nothing before it is ever touched.
+    /// Returns the `seq` of the first message that this movement or an operation of the chain is about, if any. Nothing
+    /// before it is touched.
     pub fn first_seq(
         &self,
         connection: &Connection,
@@ -391,8 +391,8 @@ impl Movement {
         Ok(first)
     }
 
-    /// Returns the snapshot that the workspace should equal afterwards. A discarded message is no revert point, but the
-    /// rest of its changes go back to just before it.
+    /// Returns the snapshot that the workspace should equal afterwards. A discarded message is not a revert point, but
+    /// the rest of its changes go back to just before it.
     pub fn goal_snapshot(&self) -> Option<i64> {
         let is_before_the_point = self
             .whole_since()
@@ -405,7 +405,7 @@ impl Movement {
         }
     }
 
-    /// Returns the snapshot that tells which directories were there before: that of where it goes.
+    /// Returns the snapshot that shows which directories existed before: that of the state it goes to.
     pub fn reference_snapshot(&self, base: Option<i64>) -> Option<i64> {
         match (&self.part, &self.to) {
             (Some(Part::Paths { message, .. } | Part::Message { message, .. }), _) => {
@@ -418,7 +418,7 @@ impl Movement {
     }
 }
 
-/// Returns the parts of a chain's reverts that still hold.
+/// Returns the parts of a chain's reverts that are still in force.
 pub(crate) fn parts_of_chain(
     connection: &rusqlite::Connection,
     chain: &[ChainOperation],
@@ -455,8 +455,8 @@ fn point_of(store: &Store, session: &SessionRow) -> Result<Option<MessageRow>> {
     }
 }
 
-/// A discarded message has nothing left to undo, and what came after it was not asked for. What could not be put back is still
-/// the agent's, and can be asked for.
+/// Refuses a discarded message with nothing left to undo: a revert to it would undo later messages that nobody asked
+/// about. What could not be put back is still the agent's, and can be reverted.
 fn refuse_discarded(
     connection: &Connection,
     session: &SessionRow,
@@ -490,7 +490,7 @@ fn refuse_discarded(
     )))
 }
 
-/// A row that another row names.
+/// Returns a row that another row names.
 fn found<T>(row: Option<T>) -> Result<T> {
     row.ok_or_else(|| {
         Error::failed("the session store refers to a missing row").hint("run `ckpt-hook doctor`")

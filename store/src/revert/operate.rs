@@ -1,4 +1,4 @@
-//! The line from a movement to its outcome: look, plan, check, write the plan down, apply, look again, close.
+//! The path from a movement to its outcome: look, plan, check, write the journal, apply, look again, close.
 
 use ckpt_schema::report::{OperationKind, OperationReport, Outcome, Receipt};
 use rusqlite::Connection;
@@ -74,7 +74,7 @@ pub(crate) fn carry_out(
         seen: &seen,
     };
     let also_busy = |error| refuse::also_busy(error, who, busy);
-    // One read transaction, because each of the many queries would take its own locks.
+    // One read transaction: otherwise each of the many queries would take SQLite's locks anew.
     let planned = store
         .database
         .read(|_| scene.plan_once_told(options, warnings));
@@ -87,7 +87,7 @@ pub(crate) fn carry_out(
     Ok(executed.while_busy(busy))
 }
 
-/// What became of an operation, and the plan that it was carried out by; of a dry run, the plan alone was made.
+/// The report on an operation, and its plan. A dry run only made the plan.
 #[derive(Debug)]
 pub(crate) struct Executed {
     pub report: OperationReport,
@@ -95,7 +95,7 @@ pub(crate) struct Executed {
 }
 
 impl Executed {
-    /// Says whether an agent was at work meanwhile.
+    /// Notes whether an agent was at work meanwhile.
     pub fn while_busy(self, busy: bool) -> Self {
         Self {
             report: OperationReport {
@@ -107,7 +107,7 @@ impl Executed {
     }
 }
 
-/// What a movement is planned with.
+/// What planning a movement needs.
 struct PlanContext<'a, 'm> {
     store: &'a Store,
     place: &'a Place,
@@ -117,7 +117,7 @@ struct PlanContext<'a, 'm> {
 }
 
 impl<'a, 'm> PlanContext<'a, 'm> {
-    /// Plans the movement, without the warnings that an operation of the same chain has told already.
+    /// Plans the movement, without the warnings that an earlier operation of the same chain has given.
     fn plan_once_told(&self, options: Options, warnings: Vec<Note>) -> Result<Operation<'m>> {
         let connection = self.store.database.connection();
         let mut operation = self.plan(options, warnings)?;
@@ -162,7 +162,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         let connection = store.database.connection();
         let base = movement.session.revert_base_id;
         warnings.extend(self.warnings_of_the_movement()?);
-        // The whole history need not be read to find that nothing changed since the same revert.
+        // If nothing changed since the same revert, the whole history need not be read.
         if !options.git && is_there(connection, movement, seen)? {
             let git = self.git_side();
             warnings.extend(warnings::head_moved(&git, movement, base, false)?);
@@ -208,8 +208,8 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         })
     }
 
-    /// Returns what becomes of unclear changes: as it is asked for, else as the newest revert of the chain had it, else as it is
-    /// set.
+    /// Returns the policy for unclear changes: that of the request, or else of the newest revert of the chain, or else
+    /// of the settings.
     fn unclear(&self, chain: &[ChainOperation]) -> Unclear {
         self.movement
             .unclear
@@ -301,8 +301,8 @@ impl<'a, 'm> PlanContext<'a, 'm> {
     }
 }
 
-/// Returns the open steps of a workspace, and what is known before it is looked at: in one transaction, since each question takes the
-/// locks by itself otherwise.
+/// Returns the open steps of a workspace, and what is known before the look at it, in one transaction: otherwise each
+/// query would take SQLite's locks anew.
 pub(crate) fn known(store: &Store, place: &Place) -> Result<(Vec<OpenStep>, Baseline)> {
     store.database.read(|connection| {
         let open = sessions::open_steps(connection, place.row.id)?;
@@ -331,7 +331,7 @@ pub(crate) fn observe(
     Observation::make(store, place, snapshots, before, Looking { how, ..looking })
 }
 
-/// Carries a plan out, or only reports what it would do.
+/// Carries out a plan, or only reports what it would do.
 pub(crate) fn execute(
     store: &mut Store,
     place: &Place,
@@ -368,7 +368,7 @@ fn has_work(operation: &Operation<'_>) -> bool {
     operation.plan.has_work() || moves_point || moves_git
 }
 
-/// What a plan is carried out with.
+/// What carrying out a plan needs.
 #[derive(Clone, Copy)]
 struct Execution<'a> {
     place: &'a Place,
@@ -379,7 +379,7 @@ struct Execution<'a> {
     options: Options,
 }
 
-/// A plan that nothing known speaks against.
+/// A plan that passed all checks.
 struct ReadyPlan {
     root: Root,
     /// The directories that go if the plan leaves them empty.
@@ -388,8 +388,8 @@ struct ReadyPlan {
 }
 
 impl Execution<'_> {
-    /// Finds everything that can be known to go wrong before anything is written, in a dry run as well. Databases
-    /// come before the fingerprint, because keeping one whole changes the plan.
+    /// Finds everything that would go wrong, before anything is written, also in a dry run. Databases come before the
+    /// fingerprint, because keeping one whole changes the plan.
     fn check(&self, store: &Store, operation: &mut Operation<'_>) -> Result<ReadyPlan> {
         let Self {
             place,
@@ -482,8 +482,8 @@ impl Execution<'_> {
         Ok(OperationReport { plan, ..told })
     }
 
-    /// Carries the plan out. Objects first, then the rows that name them, and only then the first file: if it is cut off after
-    /// the rows are synced, the next command finishes it.
+    /// Carries out the plan: first the objects, then the rows that name them, and only then the first file. If it is
+    /// interrupted after the rows are synced, the next command finishes it.
     fn apply(
         &self,
         store: &mut Store,
@@ -519,8 +519,8 @@ impl Execution<'_> {
     }
 }
 
-/// A path that differs for no known reason is a bug, so the operation counts as incomplete. A comparison that failed
-/// becomes a warning.
+/// Takes the comparison into the operation. A path that differs for no known reason is a bug, so the operation then
+/// counts as incomplete. A failed comparison becomes a warning.
 fn take_receipt(
     operation: &mut Operation<'_>,
     compared: Result<Option<Receipt>>,
@@ -537,9 +537,9 @@ fn take_receipt(
     }
 }
 
-/// If syncing the rows failed, they may still be complete in the database's log, and count for the next process that
-/// opens it. The next rows replace them; if these cannot be written either, nobody knows whether the plan counts. A file that is
-/// only to be read took nothing.
+/// Takes back the rows after they could not be synced. They may still be complete in the database's log, and valid for
+/// the next process that opens it. Other rows now replace them. If those cannot be written either, nobody knows whether
+/// the plan is valid. A read-only file took nothing.
 fn take_back_what_was_written(
     store: &mut Store,
     operation: &Operation<'_>,
@@ -564,7 +564,8 @@ fn take_back_what_was_written(
     }
 }
 
-/// Whether the last thing that happened was this very revert, and it left nothing undone: then no file has to be asked.
+/// Returns whether the last thing that happened was this very revert, and it left nothing to do. Then no file has to be
+/// read.
 fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) -> Result<bool> {
     let (Some(base), Some(to), None) = (
         movement.session.revert_base_id,

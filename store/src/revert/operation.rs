@@ -1,4 +1,4 @@
-//! An operation before it is carried out: its plan, and how it is asked for.
+//! An operation before it is carried out: its plan and its options.
 
 use ckpt_schema::report::{FinishedReport, OperationKind};
 
@@ -21,36 +21,36 @@ pub(crate) struct Options {
     pub git: bool,
     /// The fingerprint of the only plan that may be carried out.
     pub expected: Option<ObjectId>,
-    /// Whether a dry run reports what the files hold.
+    /// Whether a dry run reports the contents of the files.
     pub contents: bool,
 }
 
-/// A plan with everything that its operation's row says.
+/// A plan, with everything that its operation's row says.
 pub(crate) struct Operation<'a> {
     pub kind: OperationKind,
     pub movement: Option<&'a Movement>,
     pub plan: Plan,
-    /// What is known of its lines.
+    /// The known counts of lines.
     pub lines: Lines,
     /// The plan for git's own state, if it moves at all.
     pub git: Option<Vec<GitItem>>,
     pub on_conflict: OnConflict,
     pub unclear: Unclear,
-    /// The state before the first revert, where it is older than the operation itself.
+    /// The state before the first revert, if it is older than the operation itself.
     pub base: Option<i64>,
-    /// The snapshot that tells which directories may stay.
+    /// The snapshot that shows which directories may stay.
     pub reference: Option<Snapshot>,
     pub warnings: Vec<Note>,
-    /// What was cut off earlier, and was finished first.
+    /// The interrupted operations that were finished first.
     pub finished: Vec<FinishedReport>,
-    /// What the workspace is compared with afterwards.
+    /// The state that the workspace is compared with afterwards.
     pub expectation: Option<Expectation>,
-    /// Whether something in question was never recorded, and so is not in the plan.
+    /// Whether something that should be undone was never recorded, and so is not in the plan.
     pub is_incomplete: bool,
 }
 
 impl<'a> Operation<'a> {
-    /// A movement to where everything is already.
+    /// Returns a movement to where everything already is.
     pub fn nothing(movement: &'a Movement, warnings: Vec<Note>) -> Self {
         Self {
             kind: movement.kind,

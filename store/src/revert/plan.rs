@@ -1,5 +1,5 @@
-//! What to do about each path, so that the workspace goes from one revert point to another. Pure: it decides, and `apply`
-//! acts.
+//! Decides what to do about each path, so that the workspace goes from one revert point to another. Pure: it decides,
+//! and `apply` acts.
 //!
 //! ```text
 //!   base ──undo──► old goal ──the difference──► new goal
@@ -31,17 +31,17 @@ use crate::sessions::ChangeRow;
 use crate::snapshot::{Snapshots, is_below};
 use crate::timeline::count_with;
 
-/// From where to where the workspace is moved.
+/// Where the workspace is moved from, and where to.
 #[derive(Clone, Copy)]
 pub struct StateMove<'a> {
-    /// The goals of the operations so far, the newest of each path; the base of its target where a path has none.
+    /// The goals of the operations so far, the newest of each path. A path without one is at the base of its target.
     pub goals: &'a BTreeMap<WorkspacePath, State>,
     /// What the new revert point asks for. Other paths are left alone.
     pub targets: &'a BTreeMap<WorkspacePath, Target>,
-    /// What is on disk: every captured entry, or at least those at, above and below the paths of `targets`, what is there
-    /// and not stored included; a path that it does not hold is absent.
+    /// What is on disk: every captured entry, or at least those at, above and below the paths of `targets`, including
+    /// what is not stored. A path that is missing here is absent.
     pub current: &'a BTreeMap<WorkspacePath, State>,
-    /// What happened to the paths, to name who changed them.
+    /// What happened to the paths, to say who changed them.
     pub history: &'a History<'a>,
 }
 
@@ -59,7 +59,7 @@ impl StateMove<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Every path of the move, in order: what is done, what stays and why, and what is already right. An item that is
-    /// done but has a reason is done in part: newer changes go, an older one stays.
+    /// done but has a reason is done only in part: newer changes go, an older one stays.
     pub items: Vec<Item>,
     /// The bytes that merges made, to be stored before anything is done.
     pub blobs: BTreeMap<ObjectId, Vec<u8>>,
@@ -79,9 +79,9 @@ impl Plan {
     }
 }
 
-/// Plans a move. Fails where a blob that a merge needs cannot be read.
+/// Plans a move. Fails if a blob that a merge needs cannot be read.
 ///
-/// `contents` is what the targets were worked out with: it holds what was merged for them.
+/// `contents` has to be the one that the targets were worked out with: it holds what was merged for them.
 pub fn plan(
     step: StateMove<'_>,
     contents: &mut MergeBlobs<'_>,
@@ -105,9 +105,9 @@ pub fn plan(
     Ok(Plan { items, blobs })
 }
 
-/// Turns what has no place into conflicts, and drops the empty directories that come and go with what is in them.
+/// Turns what has no place into conflicts, and drops empty directories that come and go with their contents.
 fn settle(items: &mut [Item], step: StateMove<'_>) {
-    // Clashes come first: what has no place stays, and an empty directory is implied only by what is really to stand in it.
+    // Clashes come first: what has no place stays, and an empty directory is implied only by what will really be in it.
     let (indices, steps) = planned(items);
     let blocked: Vec<_> = clash::blocked(&steps, step.current)
         .into_iter()
@@ -133,7 +133,7 @@ fn settle(items: &mut [Item], step: StateMove<'_>) {
     }
 }
 
-/// Returns what is to change, with the items' indices.
+/// Returns the planned changes, with the items' indices.
 fn planned(items: &[Item]) -> (Vec<usize>, Vec<PathChange<'_>>) {
     let planned = items
         .iter()
@@ -167,7 +167,7 @@ struct MovedPath<'a> {
     path: &'a WorkspacePath,
     target: &'a Target,
     old_goal: State,
-    /// What the old goal is on disk: an empty directory is no entry while something below it is to stand.
+    /// The old goal as it is on disk: an empty directory is not an entry while something below it is wanted.
     expected: State,
     current: State,
 }
@@ -243,7 +243,7 @@ impl<'a> MovedPath<'a> {
         }
     }
 
-    /// The item where something is put there: done in part where the target says that a change stays.
+    /// Returns the item that writes something. It is done in part if the target says that a change stays.
     fn put(&self, target: State, action: FileAction) -> Item {
         let reason = self.target.kept.as_ref().map(|reason| ItemReason {
             text: format!("in part: {reason}"),
@@ -258,7 +258,7 @@ impl<'a> MovedPath<'a> {
         }
     }
 
-    /// The item where all that can be done is done.
+    /// Returns the item of a path for which everything possible is done already.
     fn already(&self) -> Item {
         match &self.target.kept {
             Some(reason) => Item {
@@ -269,7 +269,7 @@ impl<'a> MovedPath<'a> {
         }
     }
 
-    /// The item of a path that cannot be moved from where it is.
+    /// Returns the item of a path that stays for a reason.
     fn stay(&self, reason: &Reason) -> Item {
         let result = if reason.is_gap() {
             FileResult::Gap
@@ -304,7 +304,7 @@ fn is_directory(entry: Entry) -> bool {
     entry.mode.kind() == EntryKind::Directory
 }
 
-/// Makes the plan: `undoing` says what to do about changes that cannot be undone, `moving` about edits made while reverted.
+/// Makes the plan. `undoing` is the policy for changes that cannot be undone, `moving` for edits made while reverted.
 pub(super) fn plan_for(
     snapshots: &Snapshots,
     material: &Material,
@@ -327,7 +327,7 @@ pub(super) fn plan_for(
     Ok(plan)
 }
 
-/// Gives the reason for paths that cannot be restored because they were forgotten.
+/// Sets the reason of paths that cannot be restored because they were forgotten.
 fn name_forgotten(items: &mut [Item], forgotten: &[Vec<u8>]) {
     let gaps = items
         .iter_mut()
@@ -366,7 +366,7 @@ fn plan_targets(
     )
 }
 
-/// Plans to make paths exactly what they were, no matter who changed them since: `restore`.
+/// Plans to restore paths exactly, no matter who changed them since: `restore`.
 pub(crate) fn plan_exactly(
     snapshots: &Snapshots,
     wanted: &PathStates,
@@ -389,10 +389,10 @@ pub(crate) fn plan_exactly(
     )
 }
 
-/// Lines that changes were found to add and to take away, by what was before and after them.
+/// The numbers of lines that changes add and remove, by the states before and after.
 pub(crate) type Lines = HashMap<(State, State), (u64, u64)>;
 
-/// Returns what is known of the changes' lines when they were recorded, forth and back.
+/// Returns the counts that were recorded with changes, for both directions.
 pub(super) fn known_lines<'a>(rows: impl Iterator<Item = &'a ChangeRow>) -> Lines {
     let both_ways = |row: &ChangeRow| {
         let (old, new) = (row.change.old, row.change.new);

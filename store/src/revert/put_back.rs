@@ -1,5 +1,6 @@
-//! Puts single files to entries of their own: what was captured whenever that was, or the parts of a plan that somebody chose. It is
-//! a restore of no one state. The present is in the operation's snapshot, so this has a way back like every operation.
+//! Sets files to entries of their own: from snapshots of any time, or with the parts of a plan that the user chose. It
+//! is a restore without a single state that it goes to. The operation's snapshot holds the present, so this can be
+//! undone like every operation.
 
 use std::path::Path;
 
@@ -17,15 +18,15 @@ use crate::model::request::{OnConflict, Unclear};
 use crate::store::Store;
 use crate::timeline::{Looking, Place};
 
-/// What files are put to, and what they must be before.
+/// The entries that files get, and what they must be before.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub states: &'a PathStates,
-    /// What somebody saw there who chose; a path without one may be anything.
+    /// The states that the user saw while choosing. A path without one may be anything.
     pub seen: &'a PathStates,
 }
 
-/// Puts paths to entries. Where one of them is not what was seen there, the error is of the kind `Stale` and nothing is changed.
+/// Sets paths to entries. If one of them is not what the user saw, the error is `Stale`, and nothing is changed.
 pub(crate) fn put_back(
     store: &mut Store,
     cwd: &Path,
@@ -84,7 +85,7 @@ fn under_lock(
         reference: None,
         warnings: recovered.warnings,
         finished: recovered.finished,
-        // The files come from several states: there is no one to compare with.
+        // The files come from several states, so there is none to compare with.
         expectation: None,
         is_incomplete: false,
     };

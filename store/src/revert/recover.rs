@@ -1,4 +1,4 @@
-//! After a crash, or after files that could not be written: the next command, or hook, finishes what was written down.
+//! Finishes a journalled operation after a crash, or after files could not be written: the next command or hook does.
 
 use std::time::Duration;
 
@@ -20,23 +20,24 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{CaptureOptions, Observation, Place, snapshot_of};
 
-/// What a command finds and does before anything else.
+/// What a command found and did before anything else.
 pub(crate) struct Recovered {
     /// Notes for the user.
     pub warnings: Vec<Note>,
-    /// What of it changed the workspace, and stays so whatever fails afterwards.
+    /// The parts of it that changed the workspace, which stay whatever fails afterwards.
     pub done: Vec<String>,
     /// The operations that it finished.
     pub finished: Vec<FinishedReport>,
 }
 
-/// Comes before everything else that a command of the user does: where the revert point is, is known only after it. A dry run
-/// only says that there is something to finish. The caller holds the workspace's lock.
+/// Finishes open operations. A user's command does this before anything else: only then is it known where the revert
+/// point is. A dry run only says that there is something to finish. The caller holds the workspace's lock.
 pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result<Recovered> {
-    // A disk that is full is no reason not to remove what fills it: the objects are checked before anything is touched.
+    // A full disk must not prevent a revert that removes what fills it. The objects are checked before anything is
+    // touched.
     let borrowed = crate::upkeep::settle::under_lock(store, place).unwrap_or_else(|error| {
         vec![format!(
-            "what the store borrowed of the repository could not be copied: {error}"
+            "what the store borrowed from the repository could not be copied: {error}"
         )]
     });
     let note = |text| Note::new(NoteCode::Borrowed, text);
@@ -64,20 +65,20 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
     })
 }
 
-/// Returns whether an operation is under way, or was interrupted.
+/// Returns whether an operation is under way or was interrupted.
 pub(crate) fn is_open(store: &Store, place: &Place) -> Result<bool> {
     store
         .database
         .read(|connection| sessions::has_open_operation(connection, place.row.id))
 }
 
-/// Returns a sentence on each operation that is open: what left it so, which locks of git are its own, and what to do.
+/// Returns a sentence on each open operation: why it is open, which of git's locks belong to it, and what to do.
 pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     if open.is_empty() {
         return Ok(Vec::new());
     }
-    // The process that carries one out holds the lock.
+    // A process that carries one out holds the lock.
     let is_under_way = place.lock(Duration::ZERO).is_err();
     let sentence = |row: &sessions::OperationRow| {
         Ok(match is_under_way {
@@ -88,12 +89,12 @@ pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
     open.iter().map(sentence).collect()
 }
 
-/// Returns what people call an operation.
+/// Returns an operation's name for people.
 fn name(row: &sessions::OperationRow) -> String {
     format!("the {} `{}`", row.kind.name(), super::short(&row.id))
 }
 
-/// Says that an operation was left open, with these locks of git, and what to do.
+/// Says that an operation was left open, which of git's locks belong to it, and what to do.
 fn interrupted_text(row: &sessions::OperationRow, locks: &[String]) -> String {
     let locks = match locks {
         [] => String::new(),
@@ -106,9 +107,9 @@ fn interrupted_text(row: &sessions::OperationRow, locks: &[String]) -> String {
     )
 }
 
-/// Finishes the operations that are open in a workspace, whose lock the caller holds, and says which. A file that was edited in
-/// the meantime is a conflict of its operation, and stays; one that cannot be written now either stays, and the operation is
-/// closed.
+/// Finishes the open operations of a workspace, whose lock the caller holds, and returns which. A file that was edited
+/// in the meantime becomes a conflict of its operation, and stays. A file that still cannot be written stays, too, and
+/// the operation is closed.
 pub(crate) fn finish_open_operations(
     store: &mut Store,
     place: &Place,
@@ -167,7 +168,7 @@ fn texts(finished: &[(Note, FinishedReport)]) -> Vec<String> {
     finished.iter().map(|(note, _)| note.text()).collect()
 }
 
-/// Compares what a finished operation left with where it went. Nothing is compared where nothing was left to be done.
+/// Compares what a finished operation left with the state that it went to, unless nothing was left to do.
 fn compare(
     store: &Store,
     place: &Place,
@@ -205,7 +206,7 @@ fn finished_text(
     )
 }
 
-/// Returns what is to be said of a comparison, after the rest of a sentence.
+/// Returns a comparison in words, as the end of a sentence.
 fn differing(compared: &Result<Option<Receipt>>) -> String {
     let told = match compared {
         Ok(receipt) => receipt.as_ref().and_then(receipt::in_words),
@@ -214,8 +215,9 @@ fn differing(compared: &Result<Option<Receipt>>) -> String {
     told.map(|told| format!("; {told}")).unwrap_or_default()
 }
 
-/// Before anything more is removed or replaced: what leads back was known to be good when the operation began, and that may be long
-/// ago. What is damaged since is stored anew from where it stands still; what cannot be read there either is left alone.
+/// Checks the way back before anything else is removed or replaced. It was intact when the operation began, but that
+/// may be long ago. What was damaged since is stored again from the workspace; an item whose present content cannot be
+/// stored is left alone.
 fn keep_what_goes(
     store: &mut Store,
     place: &Place,
@@ -231,7 +233,7 @@ fn keep_what_goes(
     let has_lost = !unread.is_empty();
     for (number, error) in unread {
         let why =
-            format!("what is there is damaged in the store and cannot be stored anew: {error}");
+            format!("what is there is damaged in the store and cannot be stored again: {error}");
         fail(&mut items[number], why);
     }
     let lost = way_that_is_lost(store, place, operation, &items)?;
@@ -252,7 +254,8 @@ fn keep_what_goes(
         .write_synced(|connection| sessions::note_results(connection, &operation.id, &items))
 }
 
-/// Returns the items of which what is there is damaged in the store and cannot be stored anew, by number, with the reason.
+/// Returns the items, by number, whose present content is damaged in the store and cannot be stored again, with the
+/// reason.
 fn blobs_that_are_lost(
     place: &Place,
     snapshots: &Snapshots,
@@ -285,8 +288,8 @@ fn blobs_that_are_lost(
         .collect())
 }
 
-/// Returns why the snapshot before an operation does not lead back to what is still to go; `None` if it does, maybe since what of
-/// its trees is as it was is stored anew.
+/// Returns why the snapshot before an operation does not lead back to what is still to go. `None` if it does, perhaps
+/// after its trees were stored again from what is still in the workspace.
 fn way_that_is_lost(
     store: &Store,
     place: &Place,
@@ -310,7 +313,7 @@ fn way_that_is_lost(
         anew: true,
         ..CaptureOptions::default()
     };
-    // What cannot be captured heals nothing.
+    // A capture that fails heals nothing.
     let _ = place.take(store, &place.snapshots()?, how);
     Ok(place.snapshots()?.check_paths(&before, &paths).err())
 }

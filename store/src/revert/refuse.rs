@@ -40,7 +40,7 @@ pub(super) fn while_busy<'a>(
     Err(Error::busy(who).hint("wait until it is done, or use --force"))
 }
 
-/// A plan that fails while it would be refused anyway says both.
+/// Adds to the error of a plan that it would be refused anyway because an agent is at work.
 pub(super) fn also_busy(error: Error, who: &str, busy: bool) -> Error {
     if busy { error.and(who) } else { error }
 }
@@ -68,8 +68,8 @@ pub(super) fn unavailable(movement: &Movement, material: &Material) -> Result<()
 /// How many directories a refusal names.
 const NAMED: usize = 3;
 
-/// All or nothing: what is known to go wrong before the first write refuses the whole operation. A workspace of another user is one
-/// that somebody may have meant.
+/// Refuses the whole operation if anything is known to go wrong, before the first write. A workspace of another user
+/// may be intended, so `--force` allows that.
 pub(super) fn check_before_writing(
     root: &Root,
     snapshots: &Snapshots,
@@ -126,8 +126,8 @@ pub(super) fn check_before_writing(
     })
 }
 
-/// Checks that everything to be removed or replaced is stored whole, because the way back needs it. Damaged objects are
-/// stored again from the files, which still exist.
+/// Checks that everything that is removed or replaced is stored intact, because the way back needs it. Damaged objects
+/// are stored again from the files, which still exist.
 pub(super) fn no_way_back(
     store: &Store,
     place: &Place,
@@ -163,7 +163,7 @@ fn damaged(items: &[&Item]) -> Error {
     .hint("`ckpt-hook doctor` checks the store; --only reverts other files")
 }
 
-/// Returns the blob that is needed to put an item back as it is now.
+/// Returns the blob that bringing back an item's present state needs.
 fn blob_of(item: &Item) -> Option<ObjectId> {
     let blob = item.expected.and_then(|entry| entry.blob);
     blob.filter(|blob| *blob != ObjectId::EMPTY_TREE)
@@ -188,7 +188,7 @@ fn check_going(snapshots: &Snapshots, going: &[&Item], seen: &Observation) -> Re
         .map_err(|error| damaged(going).because(error))
 }
 
-/// Checks before the first write that every new content exists in the store and is intact.
+/// Checks before the first write that every new content is in the store, and intact.
 pub(super) fn damaged_objects(snapshots: &Snapshots, plan: &Plan) -> Result<()> {
     let planned = || {
         plan.items

@@ -1,4 +1,4 @@
-//! What became of an operation, as its report.
+//! The report on an operation.
 
 use ckpt_schema::report::{
     FileAction, FileReport, FileResult, OperationReport, Outcome, Receipt, RevertedSession, VERSION,
@@ -14,7 +14,7 @@ use crate::sessions;
 use crate::sessions::read::{blob_text, mode_text};
 use crate::store::Store;
 
-/// Returns whether an operation reached what it went for: all of it, a part, or there was nothing to do.
+/// Returns whether an operation did everything, a part, or had nothing to do.
 pub(super) fn outcome(items: &[Item], git: &[GitItem]) -> Outcome {
     if items.iter().any(is_left) || git.iter().any(is_git_left) {
         Outcome::Partial
@@ -25,7 +25,7 @@ pub(super) fn outcome(items: &[Item], git: &[GitItem]) -> Outcome {
     }
 }
 
-/// Returns whether a path, or a part of it, stays as it is although it should change.
+/// Returns whether a path, or a part of its content, stays although it should change.
 fn is_left(item: &Item) -> bool {
     let is_in_part = item.reason.is_some() && item.action != FileAction::None && !item.is_taken();
     let is_whole = match item.result {
@@ -35,7 +35,7 @@ fn is_left(item: &Item) -> bool {
     is_in_part || is_whole
 }
 
-/// Returns whether a path changed, or will.
+/// Returns whether a path changed or will change.
 fn is_moved(item: &Item) -> bool {
     match item.result {
         FileResult::Planned => true,
@@ -44,7 +44,7 @@ fn is_moved(item: &Item) -> bool {
     }
 }
 
-/// Returns whether a part of git's state stays as it is although it should change.
+/// Returns whether a part of git's state stays although it should change.
 fn is_git_left(item: &GitItem) -> bool {
     !matches!(item.result, FileResult::Done | FileResult::Planned)
 }
@@ -91,7 +91,8 @@ pub(super) fn report(
     }
 }
 
-/// Once nothing of this session is reverted, something of another may be. The files are back either way.
+/// Returns the other sessions that are reverted, once nothing of this session is. If they cannot be read, the list is
+/// empty: the files are back either way.
 fn also_reverted(store: &Store, movement: &Movement) -> Vec<RevertedSession> {
     if !movement.takes_all_back() {
         return Vec::new();
@@ -111,7 +112,7 @@ pub(super) fn hidden(store: &Store, movement: &Movement) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// Returns an item as reports give it.
+/// Returns an item's report.
 pub(crate) fn file_report(item: &Item) -> FileReport {
     FileReport {
         path: item.path.to_report(),

@@ -208,7 +208,8 @@ fn git_plan(
     .plan_exactly(wanted_id)
 }
 
-/// Returns the row of the state that an id stands for: a snapshot; just before a message, a step or an operation.
+/// Returns the row of the state that an id stands for: a snapshot, or the state just before a message, step or
+/// operation.
 pub(crate) fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i64> {
     let (snapshot_id, what) = match ids::any(store.database.connection(), place.row.id, id)? {
         Any::Snapshot(snapshot) => (Some(snapshot.id), "snapshot"),
@@ -229,8 +230,8 @@ pub(crate) fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i
     })
 }
 
-/// A path that exists in neither state is the caller's mistake. `only` are the paths, of `named` in all, at which
-/// nothing differs.
+/// Reports paths that exist in neither state: that is a mistake. `only` are the paths at which nothing differs, of
+/// `named` in total.
 fn unknown_paths(
     store: &Store,
     snapshots: &Snapshots,
@@ -266,8 +267,8 @@ fn unknown_paths(
     }
 }
 
-/// Returns what, among the paths that are asked for, only one side could not hold: the wanted state, or what is there now.
-/// Nobody knows whether it is as it was.
+/// Returns the gaps, among the paths that are asked for, of only one side: of the wanted state, or of the present.
+/// Nobody knows whether these paths are as they were.
 fn unseen(
     store: &Store,
     wanted_id: i64,
@@ -290,8 +291,8 @@ fn unseen(
     Ok(unseen)
 }
 
-/// What the state holds, and what is there now, where the two differ. What came into view only because ignore rules changed
-/// is nobody's to remove.
+/// Returns the wanted and the present state of the paths that differ. What came into view only because ignore rules
+/// changed is not removed.
 fn differing(
     store: &Store,
     place: &Place,
@@ -312,7 +313,7 @@ fn differing(
         snapshot: seen.snapshot,
         gaps: &seen.gaps,
     };
-    // What is ignored today is looked at whenever it was touched: it is asked for.
+    // Ignored files are read however long ago they were touched, because the user asked for them.
     let changes = snapshots.patch_with_hidden(&place.root, old, new, Budget::ALL)?;
     let changes: Vec<_> = changes
         .into_iter()
@@ -346,7 +347,7 @@ fn operation_named(store: &Store, place: &Place, id: &str) -> Result<Option<Stri
     )
 }
 
-/// What the snapshot before an operation did not hold, the operation wrote down of the files that it changed.
+/// Adds what the snapshot before an operation did not hold, from the operation's own rows.
 fn written_down(
     connection: &rusqlite::Connection,
     snapshots: &Snapshots,

@@ -1,4 +1,4 @@
-//! The three-way rule on one path: content and permissions each on its own. Pure.
+//! The three-way rule on one path, for its content and its permissions separately. Pure.
 
 use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
@@ -22,20 +22,20 @@ pub struct ThreeWay {
 pub enum Ruling {
     /// It already is what it should be.
     Already,
-    /// The old side, as it was.
+    /// The old side, unchanged.
     Taken(State),
-    /// Something of both.
+    /// A merge of both.
     Merged(Entry),
-    /// It stays: both changed the same thing.
+    /// It stays, because both changed the same thing.
     Conflict(ConflictKind),
-    /// It stays: there are no bytes to tell what changed.
+    /// It stays, because there are no bytes to show what changed.
     Missing(Missing),
 }
 
 /// Applies the rule.
 ///
-/// States whose bytes are not stored count as equal where their modes are. So `ours` may be one only where undoing led to
-/// it: what is on disk and not stored is the caller's to leave alone.
+/// States whose bytes are not stored count as equal if their modes are. So `ours` may be such a state only if undoing
+/// led to it. The caller leaves alone what is on disk and not stored.
 pub fn three_way(
     sides: ThreeWay,
     contents: &mut MergeBlobs<'_>,
@@ -89,7 +89,7 @@ fn merge(sides: ThreeWay, contents: &mut MergeBlobs<'_>) -> Result<Ruling> {
     })
 }
 
-/// Returns the ancestor, theirs and ours if all three are stored files (or empty directories), else why they cannot be
+/// Returns the ancestor, theirs and ours if all three are stored files or empty directories, or else why they cannot be
 /// compared.
 fn comparable(sides: ThreeWay) -> std::result::Result<[Entry; 3], Ruling> {
     let is_missing = |state: State| state.is_some_and(|entry| !entry.is_stored());

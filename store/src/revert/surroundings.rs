@@ -1,6 +1,6 @@
-//! What a revert cannot take back, and no file of the plan shows: repositories that appeared or disappeared, an
-//! operation of git or a submodule that is half done, folders with files that are not captured, and work elsewhere in
-//! the same turn. This module does IO; it reads.
+//! Names what a revert cannot undo and no file of the plan shows: repositories that appeared or disappeared, a
+//! half-done operation of git or a submodule, folders with files that are not captured, and work elsewhere in the same
+//! turn. This module does IO, but only reads.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -58,7 +58,8 @@ pub(super) fn told(
     Ok(told)
 }
 
-/// Returns what operations of a chain have told already. The same revert once more is not another one, and tells again.
+/// Returns the notes that operations of a chain have given already. The same revert once more does not count: it gives
+/// them again.
 pub(super) fn told_before(
     connection: &Connection,
     movement: &Movement,
@@ -79,10 +80,10 @@ pub(super) fn told_before(
     Ok(notes.collect())
 }
 
-/// The text between these two is about the present, and does not depend on where a revert goes.
+/// The text between these two is about the present, whatever state a revert goes to.
 const NOW: &str = " and is at ";
 
-/// Returns whether a note says nothing that was not told.
+/// Returns whether a note says nothing new.
 pub(super) fn is_told(told: &BTreeSet<String>, note: &str) -> bool {
     let now = |note: &str| note.split_once(NOW).map(|(_, now)| now.to_owned());
     told.contains(note)
@@ -116,12 +117,12 @@ fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<No
     })
 }
 
-/// Names the submodules whose HEAD was written since.
+/// Names the submodules whose HEAD was written since a moment.
 fn submodules(root: &Path, since: Milliseconds) -> Option<Note> {
     let own = root.join(".git/modules");
     let folder = match own.symlink_metadata() {
         Ok(_) => own,
-        // A linked worktree, or a submodule itself: `.git` is a file that says where the folder is.
+        // In a linked worktree, or a submodule itself, `.git` is a file that points to the folder.
         Err(error) if error.kind() == ErrorKind::NotADirectory => {
             Location::of(root)?.common.join("modules")
         }
@@ -139,7 +140,8 @@ fn submodules(root: &Path, since: Milliseconds) -> Option<Note> {
     })
 }
 
-/// A submodule's name may hold slashes: its folder is the one with a HEAD.
+/// Collects the submodules below a folder that moved. A submodule's name may contain slashes: its folder is the one
+/// with a HEAD.
 fn moved_below(
     folder: &Path,
     above: &str,
@@ -194,7 +196,7 @@ fn elsewhere(
     }
     let seq = movement.since.unwrap_or_default();
     let mut files = sessions::files_outside(connection, &session.id, seq)?;
-    // By another name it may be in the workspace all the same.
+    // Under another name, it may be in the workspace after all.
     files.retain(|path| {
         let real = Path::new(path).canonicalize();
         !real.is_ok_and(|real| real.starts_with(&place.root))
@@ -209,7 +211,8 @@ fn elsewhere(
     Ok(told)
 }
 
-/// A discarded message is no revert point, and what is left of it can be asked for.
+/// Returns the note on a revert to a discarded message. That is not a revert point, but what is left of it can be
+/// reverted.
 fn discarded(movement: &Movement) -> Option<Note> {
     let (to, asked) = (movement.to.as_ref()?, movement.asked_for.as_ref()?);
     let is_before = movement.since.is_some_and(|since| since < to.seq);
@@ -223,7 +226,7 @@ fn discarded(movement: &Movement) -> Option<Note> {
     })
 }
 
-/// Names the folders that were not there before and stay, since they hold what is not captured.
+/// Names the folders that are new and stay because they hold something that is not captured.
 pub(super) fn folders_that_stay(
     place: &Place,
     snapshots: &Snapshots,

@@ -1,5 +1,6 @@
-//! The target of each path at a revert point: starts from the state before the first revert, and undoes the agent's
-//! changes, newest first, each by the three-way rule. Pure; what is on disk now is [`plan`](super::plan)'s concern.
+//! Finds the target of each path at a revert point: starts from the state before the first revert, and undoes the
+//! agent's changes, newest first, each by the three-way rule. Pure; what is on disk now is [`plan`](super::plan)'s
+//! concern.
 //!
 //! A change that cannot be undone keeps the older ones of its path, because it was made on top of them. So a path
 //! always has the state just before one of the messages, plus what others did to it. The further back the point is, the
@@ -31,16 +32,16 @@ pub struct Target {
     pub kept: Option<Reason>,
 }
 
-/// How a target comes about.
+/// How a target was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetReason {
-    /// None of its changes is to be undone: the target is the state before the first revert.
+    /// No change is to be undone: the target is the state before the first revert.
     Untouched,
-    /// It is as before the first revert: somebody undid its changes before, or they stay.
+    /// It is as before the first revert: somebody undid the changes already, or they stay.
     Same,
     /// It is as it was before a change.
     Undone,
-    /// Changes are out, and what others did to it stays.
+    /// Changes are undone, and what others did stays.
     Merged,
 }
 
@@ -82,7 +83,7 @@ pub fn target(
     Ok(targets)
 }
 
-/// Leaves alone what has no place beside what stays, so that a point's targets fit together whatever is on disk.
+/// Keeps the paths that have no place beside what stays, so that a point's targets fit together, whatever is on disk.
 fn settle(targets: &mut BTreeMap<WorkspacePath, Target>, base: &BTreeMap<WorkspacePath, State>) {
     let changed = targets
         .iter()
@@ -153,7 +154,7 @@ fn target_of(
     })
 }
 
-/// A change to undo, or several that follow on each other: the two sides, the newest, and what holds it.
+/// A change to undo, or several consecutive ones: the two sides, the newest change, and what blocks undoing it.
 #[derive(Clone, Copy)]
 struct ChangeRun<'a> {
     old: State,
@@ -162,7 +163,7 @@ struct ChangeRun<'a> {
     held: Option<ChangeHolder<'a>>,
 }
 
-/// What holds a change that could be undone.
+/// What blocks undoing a change.
 #[derive(Clone, Copy)]
 enum ChangeHolder<'a> {
     /// Others may have made it, at the same time.
@@ -197,7 +198,7 @@ impl<'a> ChangeRun<'a> {
     }
 }
 
-/// How far undoing got.
+/// How far undoing has got.
 struct Undone<'a> {
     state: State,
     is_merged: bool,
@@ -211,7 +212,8 @@ enum Stop<'a> {
     Held(ChangeHolder<'a>),
 }
 
-/// Undoes changes, given newest first: one by one, else all as one, else as far as possible, or by force if asked to.
+/// Undoes changes, given newest first: one by one, or else all as one, or else as far as possible, or by force if asked
+/// to.
 fn undo<'a>(
     base: State,
     runs: &[ChangeRun<'a>],
@@ -245,7 +247,7 @@ fn undo<'a>(
     }
 }
 
-/// Joins the runs between which nothing happened.
+/// Joins runs with nothing in between.
 fn join<'a>(runs: &[ChangeRun<'a>]) -> Vec<ChangeRun<'a>> {
     let mut joined: Vec<ChangeRun<'a>> = Vec::new();
     for run in runs {
@@ -282,7 +284,7 @@ fn undo_runs<'a>(
         }
     }
     if is_missing(undone.state) {
-        // A gap between two stored states is passed over; one at the end cannot be put there.
+        // A gap between two stored states is skipped. A gap at the end cannot be restored.
         undone.state = stored;
         undone.stop = undone.stop.or(Some(Stop::Missing(Missing::Before)));
     }
@@ -297,7 +299,7 @@ impl<'a> Undone<'a> {
         on_conflict: OnConflict,
     ) -> Result<()> {
         if is_missing(run.old) && is_missing(run.new) && self.state != run.old {
-            // It changed from one thing that nobody stored to another: the two only look equal.
+            // It changed from one state that nobody stored to another. The two only look equal.
             self.stop = Some(Stop::Missing(Missing::Before));
             return Ok(());
         }

@@ -1,5 +1,5 @@
-//! The token of a plan: what was asked for, every id in full, and a fingerprint of the plan and of the state it was made for. It
-//! stands for itself, so that a dry run need not be written down anywhere.
+//! The token of a plan: the request with every id in full, and a fingerprint of the plan and of the state it was made
+//! for. It is self-contained, so that a dry run leaves nothing in the store.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -18,7 +18,7 @@ use crate::sessions;
 use crate::store::Store;
 use crate::timeline::{Observation, Place};
 
-/// The version of the form below; a token of another is of another binary.
+/// The version of the format. A token of another version comes from another version of the program.
 const VERSION: u64 = 1;
 
 /// The request that a token stands for.
@@ -29,13 +29,13 @@ pub(crate) enum PlanRequest {
     Restore(RestoreRequest),
 }
 
-/// A token, read.
+/// A decoded token.
 #[derive(Clone, Debug)]
 pub(crate) struct PlanToken {
     /// The workspace's directory.
     pub workspace: PathBuf,
     pub asked: PlanRequest,
-    /// What the plan and the state were.
+    /// The fingerprint of the plan and the state.
     pub fingerprint: ObjectId,
 }
 
@@ -66,7 +66,7 @@ impl PlanToken {
     /// Parses a token. Fails if the text is not one, or is one of another version.
     pub fn decode(text: &str) -> Result<Self> {
         let wrong = || {
-            Error::failed("this is not the token of a plan")
+            Error::failed("this is not a plan's token")
                 .hint("a dry run with --json prints one, as `plan`")
         };
         let token = decoded(text).ok_or_else(wrong)?;
@@ -153,13 +153,13 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text.trim()).ok()
 }
 
-/// Returns paths of a request as a token holds them: they mean the same wherever it is used.
+/// Makes the paths of a request absolute, so that a token means the same wherever it is used.
 pub(crate) fn absolute(cwd: &Path, paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().map(|path| cwd.join(path)).collect()
 }
 
 /// Returns a fingerprint of a plan and of the state that it was made for: the workspace with the rules that decide what
-/// is captured, the result for each path, the messages it hides, git's own state if it moves too, and the last
+/// is captured, the result for each path, the messages it hides, git's own state if that moves, too, and the last
 /// operation here.
 pub(crate) fn fingerprint(
     store: &Store,

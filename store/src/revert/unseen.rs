@@ -1,6 +1,6 @@
-//! Changes that no row holds, because no single step saw them whole: a file that one step hid from view and another
-//! removed, and an empty folder that remains of one that was made and emptied again. The snapshots around the steps
-//! show both.
+//! Finds changes that no row holds, because no single step saw all of them: a file that one step hid from view and
+//! another removed, and an empty folder that is left of one that was made and emptied again. The snapshots around the
+//! steps show both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,13 +32,13 @@ pub(super) struct UnseenSearch<'a> {
     pub chain: &'a [ChainOperation],
     /// The changes that rows hold, newest first.
     pub live: &'a [LiveChange],
-    /// The moment at which the workspace was looked at.
+    /// The time of the look at the workspace.
     pub now: Milliseconds,
 }
 
 impl UnseenSearch<'_> {
-    /// Returns them, each as a change of the step that brought it about, from the messages after a place in their order on.
-    /// `reference` is the snapshot that tells which folders were there before.
+    /// Returns them, from the message with `first_seq` on, each as a change of the step that caused it. `reference` is
+    /// the snapshot that shows which folders existed before.
     pub fn changes(&self, first_seq: i64, reference: Option<i64>) -> Result<Vec<LiveChange>> {
         if self.scopes.is_empty() {
             return Ok(Vec::new());
@@ -53,8 +53,9 @@ impl UnseenSearch<'_> {
         Ok(changes)
     }
 
-    /// A file that a step hid is gone, or is something else. Nobody saw who did that, because it was hidden; only that
-    /// it is gone is certain. It is brought back if nothing took its place, and otherwise kept and named.
+    /// Finds files that a step hid and that are gone, or something else by now. Nobody saw who did that, because they
+    /// were hidden; only their absence is certain. Such a file comes back if nothing took its place, and is otherwise
+    /// kept and named.
     fn removed_while_hidden(
         &self,
         spans: &[StepSides],
@@ -98,10 +99,10 @@ impl UnseenSearch<'_> {
         Ok(changes)
     }
 
-    /// Judges whether a step removed what an earlier one had hidden. The only time is that of the present entry, or of
-    /// the directory it is missing from: that of the last change there, which may be later than the removal. So a time
-    /// at which no tool ran proves nothing, and an unclear case stays; without a credible time, the step that hid the
-    /// path is responsible.
+    /// Judges whether a step removed what an earlier one had hidden. The only known time is that of the present entry,
+    /// or of the directory that it is missing from. That is the time of the last change there, which may be later than
+    /// the removal. So a time at which no tool ran proves nothing, and an unclear case stays. Without a credible time,
+    /// the step that hid the path is held responsible.
     fn weigh(
         &self,
         spans: &[StepSides],
@@ -145,7 +146,8 @@ impl UnseenSearch<'_> {
         })
     }
 
-    /// Returns the hidden paths that are gone or something else; whether the same file has other bytes is only asked of some.
+    /// Returns the hidden paths that are gone or something else. Only some are checked for other bytes in the same
+    /// file.
     fn differing(
         &self,
         hidden: &BTreeMap<WorkspacePath, (Entry, &StepSides)>,
@@ -158,7 +160,7 @@ impl UnseenSearch<'_> {
         for (path, kind) in paths.into_iter().zip(kinds) {
             let (entry, _) = hidden[&path];
             match first.get(&path) {
-                // What it was before the reverts began.
+                // Its state before the reverts began.
                 Some(item) if item.expected != Some(entry) => _ = differing.insert(path),
                 Some(_) => {}
                 None if kind != Some(entry.mode.kind()) => _ = differing.insert(path),
@@ -172,7 +174,7 @@ impl UnseenSearch<'_> {
         Ok(differing)
     }
 
-    /// Returns what others are known to have removed.
+    /// Returns the paths that others are known to have removed.
     fn removed_by_others(&self) -> Result<BTreeSet<WorkspacePath>> {
         let oldest = self.live.iter().filter_map(|change| change.row.id).min();
         let others = sessions::changes_of_others(
@@ -187,7 +189,7 @@ impl UnseenSearch<'_> {
         Ok(removed.map(|change| change.row.change.path).collect())
     }
 
-    /// Folders that are empty and were not there before, where it was a step that made them.
+    /// Finds empty folders that did not exist before and that a step made.
     fn folders_left(
         &self,
         spans: &[StepSides],
@@ -265,7 +267,7 @@ impl UnseenSearch<'_> {
             .collect())
     }
 
-    /// Returns the snapshots around a step; what is there now is the end of one that is open.
+    /// Returns the snapshots around a step. An open step ends with the present state.
     fn sides(&self, span: &StepSides) -> Result<Option<(Snapshot, Snapshot)>> {
         let start = snapshot_of(&sessions::snapshot(self.connection, span.start)?);
         let finish = match span.finish {
@@ -275,7 +277,7 @@ impl UnseenSearch<'_> {
         Ok((start != finish).then_some((start, finish)))
     }
 
-    /// Returns a change as the step's, where it is asked to be undone.
+    /// Returns a change as the step's, if it is to be undone.
     fn change(
         &self,
         span: &StepSides,

@@ -1,4 +1,4 @@
-//! The warnings of an operation: what was not recorded or captured, and what stays of git's state.
+//! The warnings of an operation: what was not recorded or captured, and what of git's state stays.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,7 +22,8 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 
-/// A named path that the agent never changed is the caller's mistake; it must not count as unchanged.
+/// Reports named paths that the agent never changed. That is a mistake, and must not look like a path that is already
+/// right.
 pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<Note>> {
     let Some(part) = movement
         .part
@@ -64,7 +65,7 @@ pub(super) fn unprotected_steps(material: &Material) -> impl Iterator<Item = Not
     material.unprotected.iter().map(note)
 }
 
-/// If no snapshot was taken at a message, the state before it is known only from the snapshots around it.
+/// Warns if no snapshot was taken at the message: the state before it is known only from the snapshots around it.
 pub(super) fn unprotected_message(movement: &Movement) -> Option<Note> {
     let message = match &movement.part {
         Some(Part::Paths { message, .. } | Part::Message { message, .. }) => message,
@@ -83,7 +84,7 @@ pub(super) fn unprotected_message(movement: &Movement) -> Option<Note> {
     ))
 }
 
-/// What failed after the files were tried, and what becomes of it.
+/// Warns about what failed after the files, and says that it will be finished.
 pub(super) fn unfinished(error: &Error) -> Note {
     let text = format!(
         "the operation is still open, because some work after the files could not be done ({}): the next command or message finishes it",
@@ -92,7 +93,7 @@ pub(super) fn unfinished(error: &Error) -> Note {
     Note::new(NoteCode::Open, text)
 }
 
-/// What is not as it was could not be found out.
+/// Warns that the result could not be compared with the state that it went to.
 pub(super) fn not_compared(error: &Error) -> Note {
     let text = format!(
         "the workspace could not be compared with what it was then: {}",
@@ -121,7 +122,7 @@ fn gap_name(gap: &Gap) -> String {
     crate::sessions::read::gap_report(gap).path.path
 }
 
-/// What snapshots cannot hold may have been changed by the agent, and nobody saw it: it is named again at revert.
+/// Names what snapshots cannot hold. The agent may have changed it without anybody seeing it.
 pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation) -> Option<Note> {
     if movement.part.is_some() || movement.kind != OperationKind::Revert {
         return None;
@@ -129,8 +130,8 @@ pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation)
     left_alone(plan, seen.gaps.iter())
 }
 
-/// Changes during a message without a recorded step belong to nobody, and stay as if they were the user's. The warning
-/// comes once, when the message is reverted.
+/// Names changes during a message without a recorded step. They belong to nobody, and stay as if they were the user's.
+/// The warning comes once, when the message is reverted.
 pub(super) fn without_a_step(
     store: &Store,
     place: &Place,
@@ -177,7 +178,7 @@ pub(super) fn without_a_step(
     Ok(warnings)
 }
 
-/// Returns what changed in a message's time and belongs to no step.
+/// Returns what changed during a message and belongs to no step.
 fn outside_of(
     connection: &Connection,
     place: &Place,
@@ -197,7 +198,7 @@ fn outside_of(
     Ok(paths)
 }
 
-/// Names gaps of which no line of the plan tells.
+/// Names gaps that no line of the plan mentions.
 pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -> Option<Note> {
     const NAMED: usize = 5;
     let told: BTreeSet<&[u8]> = plan
@@ -226,7 +227,7 @@ pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -
     Some(Note::about(NoteCode::NotCaptured, text, about))
 }
 
-/// What version control systems other than git write when the working copy moves, from the workspace's root.
+/// The files that version control systems other than git write when the working copy moves, below the workspace's root.
 const VERSION_CONTROL: [(&str, &[&str]); 9] = [
     (
         ".hg",
@@ -242,8 +243,8 @@ const VERSION_CONTROL: [(&str, &[&str]); 9] = [
     ("_FOSSIL_", &[""]),
 ];
 
-/// Version control other than git is never moved along, and nothing is remembered of it: the times of its files say that it
-/// was written since.
+/// Warns if another version control system moved. Only git can be moved along, and nothing is recorded of the others:
+/// the times of their files show that they were written since.
 pub(super) fn version_control_moved(
     connection: &Connection,
     place: &Place,
@@ -271,7 +272,8 @@ pub(super) fn version_control_moved(
     }))
 }
 
-/// Directories have no place in a plan while they hold files, and their permissions stay.
+/// Names directories whose permissions differ. A directory with files is not an entry of a plan, so its permissions
+/// stay.
 pub(super) fn permissions_of_directories(
     store: &Store,
     snapshots: &Snapshots,
@@ -285,8 +287,8 @@ pub(super) fn permissions_of_directories(
     directories_stay(store, snapshots, wanted_id, seen, |_| true)
 }
 
-/// Names the directories that are asked for and had other permissions in a state. Where that cannot be read any more, the plan
-/// tells what cannot come back.
+/// Names the directories that are asked for and had other permissions in a state. If that state can no longer be read,
+/// the plan says what cannot come back.
 pub(super) fn directories_stay(
     store: &Store,
     snapshots: &Snapshots,
@@ -305,7 +307,7 @@ pub(super) fn directories_stay(
     }
     let names = differing
         .iter()
-        .map(|(path, then, now)| format!("`{}` had {then:03o} and has {now:03o}", path.to_text()));
+        .map(|(path, then, now)| format!("`{}` had {then:03o}, now has {now:03o}", path.to_text()));
     let text = format!(
         "the permissions of existing directories stay: {}",
         first_of(names, NAMED)
@@ -327,8 +329,8 @@ pub(super) fn first_of(mut names: impl ExactSizeIterator<Item = String>, most: u
     first.join(", ")
 }
 
-/// Names the parts of git's state that stay: without `--git` the agent's commits and moved branches, and always what no
-/// revert takes back.
+/// Names the parts of git's state that stay: without `--git` the agent's commits and moved branches, and in any case
+/// what no revert undoes.
 pub(super) fn head_moved(
     side: &GitSide<'_>,
     movement: &Movement,
@@ -352,10 +354,10 @@ pub(super) fn head_moved(
     Ok(head.into_iter().chain(told.notes).collect())
 }
 
-/// Returns whether one of the files in a folder was written since a moment; no name stands for the folder itself, which may be
-/// a file.
+/// Returns whether one of the files in a folder was written since a moment. An empty name stands for the folder itself,
+/// which may be a file.
 fn is_one_written_since(folder: &Path, files: &[&str], since: Milliseconds) -> bool {
-    // Most are not there at all.
+    // Most of them do not exist.
     let is_there = files.len() == 1 || folder.symlink_metadata().is_ok();
     is_there
         && files.iter().any(|file| match *file {
@@ -394,7 +396,7 @@ fn head_differs(side: &GitSide<'_>, movement: &Movement) -> Result<Option<Note>>
     Ok(Some(Note::new(NoteCode::Head, text)))
 }
 
-/// Returns where HEAD is: a commit, and the branch that it is on.
+/// Returns where HEAD is: a commit, and its branch.
 fn head_text(state: &GitStateRow) -> String {
     let head = state.head.as_deref().map_or("no commit", short);
     match &state.branch {

@@ -1,5 +1,5 @@
-//! The material of a plan, read from rows and snapshots: the history, the state before the first revert, what the reverts
-//! since asked for, and what is there now.
+//! Gathers the material of a plan from rows and snapshots: the history, the state before the first revert, what the
+//! reverts since asked for, and the present state.
 
 mod past;
 pub(in crate::revert) mod states;
@@ -35,7 +35,7 @@ pub(crate) type PathStates = BTreeMap<WorkspacePath, State>;
 pub(crate) struct Material {
     /// Newest first.
     pub changes: Vec<PastChange>,
-    /// The lines of the session's own.
+    /// The counts of lines of the session's own changes.
     pub lines: Lines,
     pub base: PathStates,
     pub goals: PathStates,
@@ -44,9 +44,9 @@ pub(crate) struct Material {
     pub unprotected: Vec<(String, String)>,
     /// The directories that could not be read when one of the steps in question began or ended, with the reason.
     pub unread: Vec<Gap>,
-    /// The paths of the workspace that snapshots were made to forget; a directory stands for all below it.
+    /// The paths that were forgotten; a directory stands for everything below it.
     pub forgotten: Vec<Vec<u8>>,
-    /// The paths that the user named, although no change in question is at or below them.
+    /// The paths that the user named without any change in question at or below them.
     pub unknown: Vec<WorkspacePath>,
 }
 
@@ -102,7 +102,8 @@ pub(crate) fn gather(
     })
 }
 
-/// Returns the changes in question, newest first: those that nobody saw but that the last look gives away, then those of rows.
+/// Returns the changes in question, newest first: those that no row holds but that the last look reveals, then those of
+/// rows.
 fn all_live_changes(
     store: &Store,
     place: &Place,
@@ -147,7 +148,7 @@ fn unprotected(
     Ok(steps)
 }
 
-/// Returns the present state of each place, absent ones included: the base of a path that was never reverted.
+/// Returns the present state of each place, including absent ones: the base of a path that was never reverted.
 fn only_states(current: &PathStates, places: BTreeSet<WorkspacePath>) -> PathStates {
     let now = |path: WorkspacePath| {
         let state = current.get(&path).copied().flatten();
@@ -156,7 +157,7 @@ fn only_states(current: &PathStates, places: BTreeSet<WorkspacePath>) -> PathSta
     places.into_iter().map(now).collect()
 }
 
-/// What a chain that began at a snapshot stands on.
+/// The ground of a chain that began at a snapshot.
 struct Ground<'a> {
     connection: &'a Connection,
     snapshots: &'a Snapshots,
@@ -166,8 +167,8 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Returns the base of each place, that is its state before the first revert or what replaces it since, and the
-    /// goal of the newest move of each path.
+    /// Returns the base of each place, which is its state before the first revert or whatever replaced that since, and
+    /// the goal of the newest move of each path.
     fn states_and_goals(
         &self,
         movement: &Movement,
@@ -204,7 +205,7 @@ impl Ground<'_> {
             }
             goals.extend(past.goal.map(|goal| (path, goal)));
         }
-        // The last word: what could not be read then was never touched before it could be.
+        // This comes last: a path that could not be read then was not touched until it could be.
         read_since(&mut states, chain, current);
         Ok((states, goals))
     }
@@ -232,9 +233,9 @@ fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath>
         .collect()
 }
 
-/// If a directory could not be read at one side of a step, the step's patch lacks what was made or removed below it. If
-/// it could be read at neither side but can be now, the agent may have changed it too. A directory that never could be
-/// read is reported as a gap of the present.
+/// Returns the directories that could not be read. If one could not be read on one side of a step, the step's patch
+/// lacks what was created or removed below it. If it could be read on neither side but can be now, the agent may have
+/// changed it, too. One that still cannot be read is reported as a gap of the present.
 fn unread(
     connection: &Connection,
     movement: &Movement,
@@ -258,13 +259,14 @@ fn unread(
     Ok(unread)
 }
 
-/// A directory has no size; neither has a file that could not even be looked at, of which no more is known.
+/// Returns whether a gap is a directory: it has no size. Neither does a file that could not even be looked at, but
+/// nothing more is known about that.
 fn is_unread_directory(gap: &Gap) -> bool {
     gap.size.is_none() && matches!(gap.reason, GapReason::Unreadable(_) | GapReason::Mount)
 }
 
-/// Returns the messages, by their places in the order, that scopes ask to be undone: all from the first on, and each that stands
-/// alone before it. A step alone is no message.
+/// Returns the messages, by `seq`, that scopes ask to undo: all from the first on, and each single one before it. A
+/// single step is not a message.
 fn messages_of(scopes: &[RevertScope]) -> Vec<MessageSpan> {
     let seqs = |of: fn(&RevertScope) -> Option<i64>| scopes.iter().filter_map(of);
     let first = seqs(|scope| match scope {

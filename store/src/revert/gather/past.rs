@@ -1,4 +1,4 @@
-//! What happened to the paths of a movement, as rows and the look at the workspace tell it.
+//! What happened to the paths of a movement, according to rows and the look at the workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +15,8 @@ use crate::revert::movement::{Movement, RevertScope};
 use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange};
 use crate::timeline::{Observation, Place};
 
-/// The changes of the session's messages since the first that any of the reverts is about, newest first; those that are only
-/// being observed come before all rows.
+/// Returns the changes of the session's messages since the first one that any of the reverts is about, newest first.
+/// Those that are only being observed come before all rows.
 pub(super) fn live_changes(
     connection: &Connection,
     movement: &Movement,
@@ -25,7 +25,7 @@ pub(super) fn live_changes(
 ) -> Result<Vec<LiveChange>> {
     let mut live: Vec<LiveChange> = Vec::new();
     for row in seen.changes.iter().rev() {
-        // The step may have ended before, where a command of it went on in the background.
+        // The step may have ended already, while a command of it went on in the background.
         let step = match row.step_id.as_deref() {
             Some(id) => sessions::step(connection, id)?,
             None => None,
@@ -81,7 +81,8 @@ pub(super) fn paths_in_question(
     paths
 }
 
-/// The session's own changes of the paths with whether they are undone, and everybody else's since, to tell who it was.
+/// Returns the session's own changes of the paths, with whether they are undone, and everybody else's since, to say who
+/// made them.
 pub(super) fn past_changes(
     connection: &Connection,
     place: &Place,
@@ -146,11 +147,11 @@ fn kept(change: Change, author: Author) -> PastChange {
     }
 }
 
-/// Which of the session's own changes are to be undone.
+/// Which of the session's own changes to undo.
 #[derive(Clone, Copy)]
 pub(super) struct UndoRequest<'a> {
     pub scopes: &'a [RevertScope],
-    /// Whether what is unclear is among it.
+    /// Whether unclear changes are among them.
     pub unclear: Unclear,
 }
 
@@ -182,7 +183,7 @@ fn claim(connection: &Connection, change: &LiveChange, asked: UndoRequest<'_>) -
 struct Nobodys<'a> {
     connection: &'a Connection,
     workspace_id: i64,
-    /// Between two snapshots it is the same for all changes.
+    /// The answers. Between two snapshots, it is the same for all changes.
     known: BTreeMap<(Option<i64>, Option<i64>), Author>,
 }
 

@@ -1,4 +1,4 @@
-//! The states of a movement's paths, now and before the first revert. This module does IO; it reads.
+//! Reads the states of a movement's paths, now and before the first revert. This module does IO, but only reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use crate::sessions::{self, ChainOperation};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::timeline::{Place, snapshot_of};
 
-/// What is there now, at, above and below the paths. What no snapshot holds, because an ignore rule hides it or because it is
-/// too large, is captured one by one: nothing that is not stored is ever replaced.
+/// Returns the present states at, above and below the paths. A file that no snapshot holds, because an ignore rule
+/// hides it or because it is too large, is captured by itself: nothing is ever replaced that is not stored.
 pub(crate) fn current_states(
     place: &Place,
     snapshots: &Snapshots,
@@ -42,7 +42,7 @@ pub(crate) fn current_states(
     for (path, state) in there.into_iter().zip(captured) {
         current.insert(path, state.unwrap_or(Some(unreadable())));
     }
-    // A directory is no entry where what is in it is known; what else there may be in it keeps it from going.
+    // A directory with known contents is not an entry. Unknown contents keep it from going.
     let is_occupied = |path: &WorkspacePath, state: &State| {
         state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory && !entry.is_stored())
             && something_below(&current, path)
@@ -58,7 +58,7 @@ pub(crate) fn current_states(
     Ok(current)
 }
 
-/// Returns whether something is known to stand below a directory.
+/// Returns whether something is known to exist below a directory.
 fn something_below(states: &PathStates, directory: &WorkspacePath) -> bool {
     let Ok(first) = directory.join(b"\x01") else {
         return false;
@@ -69,7 +69,7 @@ fn something_below(states: &PathStates, directory: &WorkspacePath) -> bool {
         .any(|(_, state)| state.is_some())
 }
 
-/// What is there and cannot be read.
+/// Returns the entry for something that exists and cannot be read.
 fn unreadable() -> Entry {
     Entry {
         mode: Mode::file(0o600),
@@ -77,7 +77,7 @@ fn unreadable() -> Entry {
     }
 }
 
-/// Returns whether there is a path below a directory. Nothing sorts before the name of one byte that is 1.
+/// Returns whether there is a path below a directory. No name sorts before the byte 1.
 fn has_below(states: &PathStates, directory: &WorkspacePath) -> bool {
     let first = directory.join(b"\x01").ok();
     first
@@ -85,7 +85,7 @@ fn has_below(states: &PathStates, directory: &WorkspacePath) -> bool {
         .is_some_and(|(path, _)| path.is_below(directory))
 }
 
-/// Anything in a path's way is at the path or above it.
+/// Returns paths with the directories above them: anything in a path's way is at the path or above it.
 pub(super) fn with_directories_above(paths: &BTreeSet<WorkspacePath>) -> BTreeSet<WorkspacePath> {
     let above = paths
         .iter()
@@ -93,7 +93,8 @@ pub(super) fn with_directories_above(paths: &BTreeSet<WorkspacePath>) -> BTreeSe
     above.chain(paths.iter().cloned()).collect()
 }
 
-/// Returns the states before the first revert of a chain. What the snapshot did not hold is in the operation's rows.
+/// Returns the states before the first revert of a chain. What the snapshot did not hold comes from the operations'
+/// rows.
 pub(super) fn base_states(
     connection: &Connection,
     snapshots: &Snapshots,
@@ -145,8 +146,8 @@ pub(super) fn hidden_then(
         .collect())
 }
 
-/// Returns the directories that are, or were when they were first moved, empty, and that held others in a snapshot: no entries
-/// there.
+/// Returns the directories that are empty, or were when they were first moved, but that held something in a snapshot.
+/// There they are not entries.
 pub(super) fn emptied_since(
     connection: &Connection,
     snapshots: &Snapshots,

@@ -1,4 +1,5 @@
-//! What becomes of a branch by its own reflog: the agent checked it out, moved it and left it, and no snapshot saw HEAD on it. Pure.
+//! Decides by its own reflog where a branch goes that the agent checked out, moved and left, so that no snapshot saw
+//! HEAD on it. Pure.
 
 use super::plan::GitClaim;
 use super::reflog::RefMove;
@@ -6,14 +7,14 @@ use super::reflog::RefMove;
 /// The lines of a branch's reflog, oldest first, each with its author.
 pub(crate) type BranchLog = Vec<(RefMove, GitClaim)>;
 
-/// What is to become of a branch that undone steps moved.
+/// Where a branch goes that undone steps moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BranchGoal {
     /// It goes back there.
     Back(Option<String>),
-    /// It stays, for a reason, where else it would have gone there.
+    /// It stays, for a reason. Otherwise it would have gone there.
     Left(Option<String>, String),
-    /// They made it. It stays: nothing else names its commits.
+    /// These steps created it. It stays: nothing else names its commits.
     Made,
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn goal(base: Option<&str>, log: &[(RefMove, GitClaim)]) -> Option<Br
     }
 }
 
-/// Returns whether undone steps alone moved a branch from one commit to where it is, or was before the first revert.
+/// Returns whether only undone steps moved a branch from a commit to where it is, or was before the first revert.
 pub(crate) fn leads(from: Option<&str>, base: Option<&str>, log: &[(RefMove, GitClaim)]) -> bool {
     let newest = log
         .iter()

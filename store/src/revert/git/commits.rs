@@ -1,4 +1,4 @@
-//! Which commits the agent made: what a revert without `--git` leaves, told by name. This module does IO; it reads.
+//! Names the commits that the agent made, which a revert without `--git` leaves. This module does IO, but only reads.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 
@@ -6,7 +6,7 @@ use super::plan::{GitChange, GitClaim};
 use super::repository::Repository;
 use crate::git::objects::{Commit, UserObjects};
 
-/// How many commits are looked at: a fetched history is not the agent's work, and nobody reads more names.
+/// How many commits are searched. A fetched history is not the agent's work, and nobody reads more names.
 const LOOKED_AT: usize = 2000;
 /// How many commits are named.
 const NAMED: usize = 5;
@@ -53,7 +53,7 @@ pub(crate) fn sentence(
     Some((text, made.into_iter().map(|(id, _)| id).collect()))
 }
 
-/// Returns whether a commit is another one or one of its ancestors, within the limit of the search.
+/// Returns whether a commit is another one or an ancestor of it, within the limit of the search.
 pub(crate) fn is_before(repository: &Repository, one: &str, other: &str) -> bool {
     let objects = UserObjects::open(&repository.location, repository.id_length);
     let mut known = BTreeSet::from([other.to_owned()]);
@@ -75,7 +75,8 @@ pub(crate) fn is_before(repository: &Repository, one: &str, other: &str) -> bool
     false
 }
 
-/// The commits that are before the new one and not before the old one, newest first (`git rev-list new ^old`).
+/// Returns the commits that are reachable from the new one but not from the old one, newest first (`git rev-list new
+/// ^old`).
 fn between(
     objects: &UserObjects,
     old: Option<&String>,
@@ -98,7 +99,7 @@ fn between(
         }
     }
     while let Some((_, id)) = queue.pop() {
-        // What is left is all before the old one.
+        // All that is left is reachable from the old one.
         if order.len() > LOOKED_AT || (is_old[&id] && queue.iter().all(|(_, id)| is_old[id])) {
             break;
         }

@@ -1,4 +1,4 @@
-//! The indexes that the store holds, beside the one that is there. This module does IO; it reads.
+//! The indexes that the store holds, and the present one. This module does IO, but only reads.
 
 use rustix::fs::OFlags;
 
@@ -11,15 +11,15 @@ use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::snapshot::Snapshots;
 
-/// A file that is to take a place.
+/// A file to be put into a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct NewFile {
     pub bytes: Vec<u8>,
-    /// The time it gets, in seconds and nanoseconds; without one, the present time.
+    /// The time it gets, in seconds and nanoseconds, or `None` for the present time.
     pub time: Option<(i64, i64)>,
 }
 
-/// The indexes that the store holds, and the one that is there.
+/// The indexes that the store holds, and the present one.
 #[derive(Clone, Copy)]
 pub(super) struct Indexes<'a> {
     pub repository: &'a Repository,
@@ -27,8 +27,8 @@ pub(super) struct Indexes<'a> {
 }
 
 impl Indexes<'_> {
-    /// Returns whether two indexes stage the same, be they split or not; what git only remembers of the files changes with every
-    /// `git status`.
+    /// Returns whether two indexes stage the same, split or not. What git remembers about files besides changes with
+    /// every `git status`.
     pub fn same(&self, one: Option<ObjectId>, other: Option<ObjectId>) -> bool {
         let meaning = |blob: ObjectId| {
             self.repository
@@ -42,7 +42,7 @@ impl Indexes<'_> {
         }
     }
 
-    /// Returns whether the index that is there now is this one, or stages the same.
+    /// Returns whether the present index is this one, or stages the same.
     pub fn is_now(&self, wanted: Option<ObjectId>) -> bool {
         let path = self.repository.location.directory.join("index");
         let now = read_small(&path, LARGEST, OFlags::NOFOLLOW);
@@ -61,11 +61,11 @@ impl Indexes<'_> {
         }
     }
 
-    /// Returns an index's bytes, and the time that its file is to have.
+    /// Returns an index's bytes, and the time that its file gets.
     ///
-    /// Git believes what an index says of a file only where the file is older than the index (`Documentation/technical/
-    /// racy-git.txt`). An old index with the time of now would be believed too much: it gets the time of the newest file in
-    /// it, so that those of that moment are looked at again.
+    /// Git trusts what an index says about a file only if the file is older than the index
+    /// (`Documentation/technical/racy-git.txt`). With the present time, an old index would be trusted too much. So it
+    /// gets the time of the newest file in it, and git checks the files of that moment again.
     pub fn contents(&self, blob: &str, now: Milliseconds) -> Option<NewFile> {
         let bytes = self.snapshots.read_blob(ObjectId::from_hex(blob)?).ok()?;
         let newest = self

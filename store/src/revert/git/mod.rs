@@ -5,8 +5,8 @@
 //!                  └───────── pure ──────────┘    └───────── IO ──────────┘
 //! ```
 //!
-//! Git, its hooks and its filters are never run, libgit2 never sees the repository, and below `.git` nothing is written but
-//! these three, their locks and their reflogs. Objects stay: a commit that no branch names any more is in the reflog.
+//! Git, its hooks and its filters never run, libgit2 never sees the repository, and below `.git` only these three,
+//! their locks and their reflogs are written. Objects stay: a commit that no branch names any more is in the reflog.
 
 mod apply;
 mod branches;
@@ -43,7 +43,7 @@ use indexes::Indexes;
 use plan::{GitMove, MovedBranch, RepositoryQueries};
 use repository::Repository;
 
-/// The git side of a movement: what it goes back over, and the state now.
+/// The git side of a movement: the history that it goes back over, and the present state.
 pub(crate) struct GitSide<'a> {
     pub connection: &'a Connection,
     pub place: &'a Place,
@@ -53,7 +53,7 @@ pub(crate) struct GitSide<'a> {
 }
 
 impl GitSide<'_> {
-    /// Plans what becomes of git's state in a movement of the revert point.
+    /// Plans how a movement of the revert point moves git's state.
     pub fn plan(
         &self,
         movement: &Movement,
@@ -126,7 +126,7 @@ impl GitSide<'_> {
         ))
     }
 
-    /// Returns the warnings about git's state: the commits that stay without `--git`, and what no revert takes back.
+    /// Returns the warnings about git's state: the commits that stay without `--git`, and what no revert undoes.
     pub fn told(
         &self,
         movement: &Movement,
@@ -184,7 +184,7 @@ impl GitSide<'_> {
 pub(crate) struct GitWarnings {
     /// A sentence on the commits that the agent made on HEAD's way, with their ids.
     pub commits: Option<(String, Vec<String>)>,
-    /// Of everything else, a note each.
+    /// A note on each other thing.
     pub notes: Vec<Note>,
 }
 
@@ -199,7 +199,7 @@ pub(crate) fn was_moved(connection: &Connection, chain: &[ChainOperation]) -> Re
     Ok(false)
 }
 
-/// Carries out the rest of what an operation's rows plan for git's state.
+/// Carries out the rest of the plan for git's state in an operation's rows.
 pub(crate) fn carry_out(
     store: &Store,
     place: &Place,
@@ -277,7 +277,7 @@ fn state_of(connection: &Connection, snapshot_id: i64) -> Result<Option<GitState
         .transpose()
 }
 
-/// There was no repository then, or it was not seen.
+/// Returns the item if there was no repository then, or nobody saw it.
 fn never_seen(now: &GitStateRow) -> GitItem {
     unknown(now, "there was no repository then, and it stays as it is")
 }
@@ -292,7 +292,7 @@ pub(crate) fn why_nothing(root: &Path) -> Option<Note> {
     Repository::of(root).is_none().then(|| {
         Note::new(
             NoteCode::NoRepository,
-            "this workspace is no git repository: `--git` has nothing to move",
+            "this workspace is not a git repository: `--git` has nothing to move",
         )
     })
 }

@@ -1,5 +1,5 @@
-//! The history of git's state since a message, with the author of each change: for the plan and the warnings. This
-//! module does IO; it reads.
+//! The history of git's state since a message, with the author of each change, for the plan and the warnings. This
+//! module does IO, but only reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,9 +29,9 @@ pub(super) struct GitPast {
     pub changes: Vec<GitChange>,
     /// The reflogs of the branches that were written since.
     pub branches: BTreeMap<String, BranchLog>,
-    /// The branches that were written since without a word in a reflog.
+    /// The branches that were written since without an entry in a reflog.
     unlogged: Vec<String>,
-    /// Notes on what no revert takes back.
+    /// Notes on what no revert undoes.
     others: Vec<Note>,
 }
 
@@ -49,7 +49,7 @@ impl GitSide<'_> {
             return Ok(GitPast::of_line(line));
         };
         let is_unrecorded = |from: Option<i64>, to: Option<i64>| {
-            // What cannot be read is not called the user's either.
+            // If this cannot be read, the change is not called the user's either.
             sessions::was_unrecorded(self.connection, self.place.row.id, from, to).unwrap_or(true)
         };
         let since = UndoneMessages {
@@ -113,7 +113,7 @@ impl GitSide<'_> {
         Ok(line)
     }
 
-    /// A step without a start snapshot moved nothing that is known.
+    /// Returns the steps with their evidence. A step without a start snapshot is not known to have moved anything.
     fn workers(&self, spans: impl Iterator<Item = StepSpan>) -> Result<Vec<Worker>> {
         let mut workers = Vec::new();
         for span in spans {
@@ -139,7 +139,7 @@ impl GitPast {
         }
     }
 
-    /// Returns what would become of the branches that undone steps moved, as they are now.
+    /// Returns where the branches would go that undone steps moved, as they are now.
     fn branch_goals(&self, repository: &Repository) -> BTreeMap<String, BranchGoal> {
         let goal = |(name, log): (&String, &BranchLog)| {
             let base = repository.value_of(name);
@@ -155,7 +155,7 @@ impl GitPast {
         states.filter_map(|state| state.branch.as_ref()).collect()
     }
 
-    /// Returns notes on what no revert takes back.
+    /// Returns notes on what no revert undoes.
     pub fn stays(&self, repository: &Repository, now: Option<&GitStateRow>) -> Vec<Note> {
         let goals = self.branch_goals(repository);
         let made = goals.iter().filter(|(_, goal)| **goal == BranchGoal::Made);
@@ -179,7 +179,7 @@ impl GitPast {
         notes.chain(self.others.clone()).collect()
     }
 
-    /// Returns notes on the branches, beside the one that HEAD is or was on, that the agent moved and that stay.
+    /// Returns notes on the branches that the agent moved and that stay, except the one that HEAD is or was on.
     pub fn branches_stay(&self, repository: &Repository, now: Option<&GitStateRow>) -> Vec<Note> {
         let on_head = self.on_head(now);
         let goals = self.branch_goals(repository);
@@ -212,7 +212,8 @@ fn commit_name(commit: Option<&str>) -> &str {
     commit.map_or("nothing", short)
 }
 
-/// Returns whether a step was at work in one of these windows of time. A reflog has whole seconds, so one more counts at each end.
+/// Returns whether a step was at work in one of these windows of time. A reflog has whole seconds, so each window is
+/// one longer at both ends.
 fn is_during(
     (start, end): (Milliseconds, Option<Milliseconds>),
     windows: &[(Milliseconds, Milliseconds)],
@@ -223,7 +224,7 @@ fn is_during(
     })
 }
 
-/// The times at which something happened to git's state that may be a step's.
+/// Returns the times at which something happened to git's state that may be a step's work.
 fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
     let changed = line
         .windows(2)
@@ -243,7 +244,8 @@ fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
         .collect()
 }
 
-/// Notes on tags, the stash, what was pushed, and branches that are gone: whatever may be an undone step's.
+/// Returns notes on tags, the stash, what was pushed, and branches that are gone, as far as it may be an undone step's
+/// work.
 fn others(repository: &Repository, refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
     let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
     let is_line_asked = |line: &&RefMove| is_asked(line.moment);
@@ -323,7 +325,7 @@ fn gone_note(gone: Vec<(String, Option<String>)>) -> Option<Note> {
     Some(Note::about(NoteCode::BranchGone, text, about))
 }
 
-/// The deleted branches that HEAD went to or came from, with their last commits.
+/// Returns the deleted branches that HEAD went to or came from, with their last commits.
 fn gone<'l>(
     repository: &Repository,
     lines: impl Iterator<Item = &'l RefMove>,

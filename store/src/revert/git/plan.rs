@@ -1,4 +1,4 @@
-//! What becomes of HEAD, of branches and of the index: the same rule as for files, with nothing to merge. Pure.
+//! Plans where HEAD, branches and the index go: by the rule for files, without merges. Pure.
 //!
 //! ```text
 //!    base ──undo the agent's changes after the point──► goal
@@ -35,7 +35,7 @@ pub(crate) struct GitChange {
 /// Whose a change is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GitClaim {
-    /// The agent's, and to be undone.
+    /// The agent's, to be undone.
     Undo,
     /// Somebody else's: their name.
     Keep(String),
@@ -48,13 +48,13 @@ pub(crate) enum GitClaim {
 /// A branch that the reverts so far moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MovedBranch {
-    /// What it was before the first of them.
+    /// Its commit before the first of them.
     pub base: Option<String>,
     /// The commit that they left it at.
     pub left: Option<String>,
 }
 
-/// What the repository is asked while planning.
+/// The questions to the repository while planning.
 #[derive(Clone, Copy)]
 pub(crate) struct RepositoryQueries<'a> {
     /// The commit that a branch names now.
@@ -63,12 +63,12 @@ pub(crate) struct RepositoryQueries<'a> {
     pub same_index: &'a dyn Fn(Option<ObjectId>, Option<ObjectId>) -> bool,
 }
 
-/// Everything that the plan is made of.
+/// Everything that the plan is made from.
 #[derive(Clone, Copy)]
 pub(crate) struct GitMove<'a> {
     /// The state before the first revert.
     pub base: &'a GitStateRow,
-    /// What happened since the point, up to then; newest first.
+    /// What happened from the point up to the first revert, newest first.
     pub changes: &'a [GitChange],
     /// The state in which the reverts so far left it, or `base` if they did not move it.
     pub left: &'a GitStateRow,
@@ -105,7 +105,7 @@ pub(crate) fn plan(movement: GitMove<'_>) -> Vec<GitItem> {
     towards(movement, heads, index)
 }
 
-/// Plans to move it exactly to the captured state, no matter who changed it since: `restore`.
+/// Plans to move git's state exactly to a captured one, no matter who changed it since: `restore`.
 pub(crate) fn plan_exactly(
     wanted: &GitStateRow,
     now: &GitStateRow,
@@ -167,7 +167,7 @@ fn towards(
     if stays {
         super::repository::leave(&mut others, FileResult::Conflict, "it stays with HEAD");
     }
-    // Before HEAD: what is left of a plan that a crash cuts off is begun with the branches again.
+    // Before HEAD: after a crash, the rest of the plan begins with the branches again.
     let head = items
         .iter()
         .position(|item| item.part == GitPart::Head)
@@ -177,7 +177,7 @@ fn towards(
     items
 }
 
-/// Where HEAD was before the oldest change to be undone: the subject of a conflict.
+/// Returns where HEAD was before the oldest change to undo: what a conflict is about.
 fn wanted(movement: GitMove<'_>) -> Heads {
     let oldest = movement
         .changes
@@ -186,7 +186,7 @@ fn wanted(movement: GitMove<'_>) -> Heads {
     Heads::of(oldest.map_or(movement.base, |change| &change.old))
 }
 
-/// HEAD and its branch as one part, for a reason.
+/// Returns HEAD and its branch as one part that stays for a reason.
 fn whole(movement: GitMove<'_>, goal: Heads) -> GitItem {
     let now = Heads::of(movement.now);
     match &goal.branch {
@@ -208,7 +208,7 @@ fn heads_items(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
     }
     let head = GitItem::planned(GitPart::Head, "HEAD", now.text(), goal.text());
     let head = (now.text() != goal.text()).then_some(head);
-    // On a branch that stands elsewhere HEAD would be at a commit where nobody wants it.
+    // On a branch that stays somewhere else, HEAD would be at a commit where nobody wants it.
     if items.iter().any(|item| !item.is_planned()) {
         items.extend(
             head.map(|head| head.left(FileResult::Conflict, "it stays because the branch stays")),
@@ -219,7 +219,7 @@ fn heads_items(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
     items
 }
 
-/// Returns why HEAD stays where it is, or `None` if it is there already.
+/// Returns why HEAD stays, or `None` if it may go or is there already.
 fn why_not(movement: GitMove<'_>, goal: &Heads, now: &Heads) -> Option<String> {
     let is_there = now.is_at(goal);
     match (&now.doing, &goal.doing) {
@@ -244,14 +244,14 @@ fn why_not(movement: GitMove<'_>, goal: &Heads, now: &Heads) -> Option<String> {
         .then(|| "changed since by the user or another program".to_owned())
 }
 
-/// The branch that HEAD goes back to.
+/// Returns the item of the branch that HEAD goes back to.
 fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitItem> {
     let value = (movement.asked.value_of)(branch);
     if value == goal.commit {
         return None;
     }
     let item = GitItem::planned(GitPart::Branch, branch, value.clone(), goal.commit.clone());
-    // It was removed or renamed: to make it again takes nothing away.
+    // It was removed or renamed. Creating it again destroys nothing.
     if movement.left.branch.as_deref() == Some(branch) || value.is_none() {
         return Some(item);
     }
@@ -272,7 +272,7 @@ fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitI
     Some(item.left(FileResult::Conflict, reason))
 }
 
-/// The value of a branch before the agent's commits on it, as far as HEAD was on it when they were seen.
+/// Returns the value of a branch before the agent's commits on it, as far as HEAD was on it when they were seen.
 fn fold_branch(branch: &str, base: Option<String>, changes: &[GitChange]) -> Goal<Option<String>> {
     let is_on = |state: &GitStateRow| state.branch.as_deref() == Some(branch);
     let on: Vec<GitChange> = changes
@@ -288,7 +288,8 @@ fn fold_branch(branch: &str, base: Option<String>, changes: &[GitChange]) -> Goa
     )
 }
 
-/// The other branches: what undone steps moved goes back, and what a revert before moved and this one leaves is what it was.
+/// Returns the items of the other branches: what undone steps moved goes back, and what only an earlier revert moved
+/// returns to its former commit.
 fn others(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
     let names: BTreeSet<&String> = movement.moved.keys().chain(movement.logs.keys()).collect();
     let others = names

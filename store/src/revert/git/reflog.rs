@@ -1,4 +1,4 @@
-//! Reads git's reflogs: who moved a ref, and when. This module does IO; it reads.
+//! Reads git's reflogs: who moved a ref, and when. This module does IO, but only reads.
 //!
 //! The format is that of `gitrevisions` and `refs/files-backend.c`: old id, new id, who, when, a tab, what.
 
@@ -15,20 +15,20 @@ use crate::model::Milliseconds;
 /// The author of our own lines: no person moved the ref.
 pub(super) const WHO: &str = "ckpt-hook <ckpt-hook@localhost>";
 
-/// One line that is there, read.
+/// One parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RefMove {
     /// `None` if the ref did not exist.
     pub old: Option<String>,
     /// `None` if the ref was deleted.
     pub new: Option<String>,
-    /// When. A line has whole seconds: the earliest and the latest millisecond that it may have been.
+    /// When it happened. A line has whole seconds, so this is the earliest and the latest possible millisecond.
     pub moment: Moment,
     /// Git's description of the move.
     pub what: String,
 }
 
-/// A time as exact as it is known, in milliseconds since 1970.
+/// A time as exactly as it is known, in milliseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub earliest: Milliseconds,
@@ -52,7 +52,7 @@ impl Moment {
         self.within(self.earliest, latest)
     }
 
-    /// Narrows it to what else is known, where the two agree at all.
+    /// Narrows it to another range, if the two overlap.
     pub fn within(self, earliest: Milliseconds, latest: Milliseconds) -> Self {
         let narrow = Self {
             earliest: self.earliest.max(earliest),
@@ -65,14 +65,14 @@ impl Moment {
         }
     }
 
-    /// Makes it exact by the time of a file, where the two agree.
+    /// Makes it exact by the time of a file, if that lies within it.
     fn at(self, exact: Option<Milliseconds>) -> Self {
         exact.map_or(self, |exact| self.within(exact, exact))
     }
 }
 
 impl RefMove {
-    /// Whether git wrote the commit just before it moved the ref there.
+    /// Returns whether git wrote the commit just before it moved the ref there.
     fn makes_its_commit(&self) -> bool {
         let is_of = |what: &str| self.what.starts_with(what);
         is_of("commit") || is_of("merge") && !self.what.ends_with("Fast-forward")
@@ -109,7 +109,7 @@ pub(crate) fn moves(
     times.map_or_else(Vec::new, |times| moves_in(location, &path, times, since))
 }
 
-/// The same of a reflog that was looked at.
+/// Does this for a reflog whose times are known.
 pub(super) fn moves_in(
     location: &Location,
     path: &Path,
@@ -141,9 +141,9 @@ pub(super) fn moves_in(
     moves
 }
 
-/// Reflog lines have whole seconds, and steps begin and end within one. The commit that a line names was written no
-/// later than the line, and just before it if the line is about making that commit; no line is later than the next one,
-/// even if the clock was set back.
+/// Narrows the moments of lines. Reflog lines have whole seconds, but steps begin and end within one. The commit that a
+/// line names was written no later than the line, and just before it if the line is about making that commit. No line
+/// is later than the next one, even if the clock was set back.
 fn narrow(location: &Location, moves: &mut [RefMove]) {
     let mut next: Option<Moment> = None;
     for line in moves.iter_mut().rev() {
@@ -172,13 +172,13 @@ fn is_ours(line: &[u8]) -> bool {
         .is_some_and(|who| who.contains(WHO))
 }
 
-/// The file of an object that is in no pack.
+/// Returns the file of a loose object.
 fn loose(location: &Location, id: &str) -> PathBuf {
     let (folder, rest) = id.split_at_checked(2).unwrap_or((id, ""));
     location.common.join("objects").join(folder).join(rest)
 }
 
-/// When a regular file was written, and when it was made if the file system knows, in milliseconds since the epoch.
+/// When a regular file was written, and when it was created if the file system knows, in milliseconds since the epoch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileTimes {
     pub written: Milliseconds,
@@ -186,7 +186,7 @@ pub(super) struct FileTimes {
 }
 
 impl FileTimes {
-    /// Returns those of a file; none where there is no regular file.
+    /// Returns the times of a file, or `None` if there is no regular file.
     pub fn of(path: &Path) -> Option<Self> {
         let found = path.symlink_metadata().ok().filter(Metadata::is_file)?;
         Some(Self {
@@ -196,7 +196,7 @@ impl FileTimes {
     }
 }
 
-/// Returns when something was made, if the file system knows, in milliseconds since the epoch.
+/// Returns when something was created, if the file system knows, in milliseconds since the epoch.
 pub(super) fn born(found: &Metadata) -> Option<Milliseconds> {
     let since = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok()

@@ -1,5 +1,5 @@
-//! Which refs of the user's repository were written since a moment, by their reflogs and by the times of their files. This module
-//! does IO; it reads.
+//! Finds the refs of the user's repository that were written since a moment, by their reflogs and the times of their
+//! files. This module does IO, but only reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::removed::{self, Removed};
 use super::repository::{Repository, is_branch};
 use crate::model::Milliseconds;
 
-/// How many names are looked at: what a fetch brings along is not the agent's work.
+/// How many names are looked at. What a fetch brings is not the agent's work.
 const LOOKED_AT: usize = 10_000;
 
 /// The refs that were written since a moment. HEAD is not among them: it has its own reflog.
@@ -23,7 +23,7 @@ pub(super) struct Refs {
     pub stash: Vec<RefMove>,
     /// The reflogs of branches of remotes.
     pub remotes: BTreeMap<String, Vec<RefMove>>,
-    /// When tags were written; of one that is packed nothing is known.
+    /// When tags were written. Nothing is known about a packed one.
     pub tags: Vec<(String, Moment)>,
     /// HEAD's own reflog.
     pub head: Vec<RefMove>,
@@ -32,7 +32,7 @@ pub(super) struct Refs {
     elsewhere: BTreeSet<MoveKey>,
 }
 
-/// The ids and the second of a line: HEAD's reflog and the branch's have them both.
+/// The ids and the second of a line, which HEAD's reflog and the branch's share.
 type MoveKey = (Option<String>, Option<String>, Milliseconds);
 
 impl Refs {
@@ -64,7 +64,7 @@ impl Refs {
         let mut branches = logs("refs/heads");
         branches.retain(|name, _| is_branch(name));
         let has_log = |name: &str| location.common.join("logs").join(name).exists();
-        // With HEAD's reflog there are those of the branches.
+        // If HEAD has a reflog, branches have theirs, too.
         let mut unlogged = match log_of_head {
             Some(_) => Vec::new(),
             None => written_since(&location.common, "refs/heads", since).files,
@@ -84,7 +84,7 @@ impl Refs {
         }
     }
 
-    /// Returns whether a branch was moved from another worktree of the repository, which is not ours to undo.
+    /// Returns whether a branch was moved from another worktree of the repository. That is not ours to undo.
     pub fn is_elsewhere(&self, line: &RefMove) -> bool {
         self.elsewhere.contains(&identity(line))
     }
@@ -101,7 +101,7 @@ fn identity(line: &RefMove) -> MoveKey {
 /// What changed below a folder.
 #[derive(Default)]
 struct Written {
-    /// The files that were written, by their names from the folder above on, and when.
+    /// The files that were written, by their names below the folder above, and when.
     files: Vec<(String, Moment)>,
     /// When the names in each directory of tags last changed.
     folders: Vec<Milliseconds>,
@@ -123,7 +123,7 @@ fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Written {
             if looked_at > LOOKED_AT {
                 return found;
             }
-            // One that is not UTF-8 is no ref that we could name again.
+            // A name that is not UTF-8 is not a ref that we could write.
             let Ok(leaf) = entry.file_name().into_string() else {
                 continue;
             };

@@ -1,8 +1,8 @@
-//! Whether tags or entries of the stash were removed since a moment. This module does IO; it reads.
+//! Finds out whether tags or entries of the stash were removed since a moment. This module does IO, but only reads.
 //!
-//! Git keeps no record of that: the file goes, and with it the reflog or the line in it. What is left are times, of a directory or a
-//! log in which nothing was written then. `git gc` leaves the same, so what its own traces explain is not called removed. Only
-//! the last removal is seen, and none that something else was written over.
+//! Git keeps no record of that: the file goes, and with it the reflog or the line in it. What remains is the time of a
+//! directory or a log in which nothing was written at that time. `git gc` leaves such times, too, so what its other
+//! traces explain does not count. Only the last removal is seen, and only if nothing was written there since.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -13,10 +13,10 @@ use super::repository::Repository;
 use crate::model::Milliseconds;
 use crate::timeline::evidence::TICK;
 
-/// So far apart two traces of one command of git's are.
+/// Two traces of one git command are at most this far apart.
 const TOGETHER: Milliseconds = 2_000;
 
-/// So long after it packed refs, `git gc` still packs objects.
+/// How long after packing refs `git gc` may still pack objects.
 const LONGEST_UPKEEP: Milliseconds = 600_000;
 
 /// When tags and entries of the stash were last removed.
@@ -59,7 +59,7 @@ impl Removed {
     }
 }
 
-/// Returns when an entry of the stash was last removed, as far as its log shows, if that is not too long ago.
+/// Returns when an entry of the stash was last removed, if its log shows that and it was not before `since`.
 fn stash_removed_at(repository: &Repository, since: Milliseconds) -> Option<Milliseconds> {
     let common = &repository.location.common;
     let logs = common.join("logs/refs");
@@ -83,7 +83,7 @@ fn rewritten_at(repository: &Repository, folder: &Path, name: &str) -> Option<Mi
     (at > last + TOGETHER).then_some(at)
 }
 
-/// The traces of `git gc`: it writes all reflogs again, packs refs, and then objects.
+/// The traces of `git gc`: it rewrites all reflogs, packs refs, and then objects.
 struct Upkeep {
     logs: Vec<Milliseconds>,
     packed: Option<(Milliseconds, Milliseconds)>,
@@ -119,7 +119,8 @@ fn is_together(one: Milliseconds, other: Milliseconds) -> bool {
     (one - other).abs() <= TOGETHER
 }
 
-/// A directory for logs of another kind, such as those of a remote, is made in the same place.
+/// Returns whether a directory was created at a moment: one for logs of another kind, such as those of a remote, is
+/// made in the same place.
 fn has_child_born_at(folder: &Path, at: Milliseconds) -> bool {
     let children = std::fs::read_dir(folder).into_iter().flatten();
     let found = children.filter_map(|child| child.ok()?.metadata().ok());
@@ -127,7 +128,7 @@ fn has_child_born_at(folder: &Path, at: Milliseconds) -> bool {
     born.any(|born| (born - at).abs() <= TICK)
 }
 
-/// Returns when the names in a directory of tags last changed. In one that was made since a moment stood no tag of before.
+/// Returns when the names in a directory of tags last changed. A directory that was created since held no earlier tag.
 pub(super) fn changed_in_old(folder: &Path, since: Milliseconds) -> Option<Milliseconds> {
     let found = folder.symlink_metadata().ok()?;
     let is_new = reflog::born(&found).is_some_and(|born| born + TICK >= since);

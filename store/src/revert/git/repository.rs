@@ -1,5 +1,4 @@
-//! The present state of the user's repository, as far as a plan needs it. This module does IO; it reads, and changes
-//! nothing.
+//! The present state of the user's repository, as far as a plan needs it. This module does IO, but only reads.
 //!
 //! It reads by itself: neither git nor libgit2 ever sees the user's repository.
 
@@ -40,7 +39,7 @@ impl Repository {
         })
     }
 
-    /// Returns why nothing in it may be written at all.
+    /// Returns why nothing in it may be written, if so.
     pub fn obstacle(&self) -> Option<String> {
         if self
             .config("extensions", "refstorage")
@@ -66,12 +65,12 @@ impl Repository {
         state::value(&self.location, name)
     }
 
-    /// Returns what is in `HEAD` now, without the end of the line.
+    /// Returns the present content of `HEAD`, without the end of the line.
     pub fn head(&self) -> Option<String> {
         head_of(&self.location.directory)
     }
 
-    /// Returns what git is in the middle of.
+    /// Returns the operation that git is in the middle of, such as a merge.
     pub fn doing(&self) -> Option<String> {
         state::doing(&self.location)
     }
@@ -106,8 +105,8 @@ impl Repository {
         }
     }
 
-    /// Marks the items that cannot be done, with the reason, so that nothing is begun that is known to fail. `indexes`
-    /// are the bytes of the present index and of its replacement.
+    /// Marks the items that cannot be done, with the reason, so that nothing is begun that is bound to fail. `indexes`
+    /// are the present index and its replacement.
     pub fn check(&self, items: &mut [GitItem], indexes: Option<(Meaning, Meaning)>) {
         let refusal = self
             .obstacle()
@@ -177,7 +176,7 @@ impl Repository {
         ))
     }
 
-    /// The folders of the repository's other worktrees; the main one's is the common folder.
+    /// Returns the folders of the repository's other worktrees. That of the main one is the common folder.
     pub fn elsewhere(&self) -> Vec<PathBuf> {
         let linked = std::fs::read_dir(self.location.common.join("worktrees"))
             .into_iter()
@@ -186,7 +185,7 @@ impl Repository {
         let Location { directory, common } = &self.location;
         let mut others: Vec<PathBuf> = linked.chain([common.clone()]).collect();
         others.retain(|folder| folder != directory);
-        // Nearly always it is the only one, and no name need be resolved to know that.
+        // It is nearly always the only one, and then no path has to be resolved.
         if !others.is_empty() {
             let own = directory.canonicalize().ok();
             others.retain(|folder| folder.canonicalize().ok() != own);
@@ -218,7 +217,7 @@ impl Repository {
         })
     }
 
-    /// What was staged then, and is not now, may be gone.
+    /// Returns why the index cannot go back: what was staged then, and is not now, may be gone.
     fn why_not_index(&self, now: &Meaning, then: &Meaning) -> Option<String> {
         const LINK_TREE: [u32; 2] = [0o160_000, 0];
         if then.link.is_some() {
@@ -252,8 +251,8 @@ pub(super) fn locked(lock: &str) -> String {
     format!("`{lock}` is there: git is at work, or was interrupted")
 }
 
-/// Returns whether a name is one of a branch that git would take (`git check-ref-format`, in short); one that was not UTF-8 is
-/// not known any more.
+/// Returns whether a name is a branch name that git would accept (`git check-ref-format`, abridged). A replacement
+/// character means that the name was not UTF-8, so its bytes are lost.
 pub(super) fn is_branch(name: &str) -> bool {
     let is_plain =
         |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");

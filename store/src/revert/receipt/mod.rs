@@ -1,7 +1,8 @@
-//! The receipt: after an operation, the workspace is compared with the state that it went to, and every path that differs has one
-//! reason. This folder does IO; it reads rows and trees, and looks at folders that stay. `reason` decides, and is pure.
+//! The receipt: compares the workspace after an operation with the state that it went to, and gives one reason for
+//! every path that differs. This folder does IO: it reads rows and trees, and looks at folders that stay. `reason`
+//! decides, and is pure.
 //!
-//! It costs a comparison of two trees by their ids. The history is read only where something differs.
+//! It costs one comparison of two trees by their ids. The history is read only if something differs.
 
 mod reason;
 
@@ -28,27 +29,28 @@ use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 use reason::{Actor, KnownPath, LaterChange, implied};
 
-/// How many paths are named of each reason.
+/// How many paths are named for each reason.
 const NAMED: usize = 3;
 
-/// What an operation is compared with, and what it was asked for.
+/// The state that an operation is compared with, and what was asked for.
 #[derive(Clone, Debug)]
 pub(super) struct Expectation {
     /// The row of the state that it goes to.
     snapshot: i64,
     /// The paths it is limited to; all if empty.
     only: Vec<WorkspacePath>,
-    /// What of its session's history is undone.
+    /// The parts of its session's history that are undone.
     scopes: Vec<RevertScope>,
     unclear: Unclear,
     /// The session that is moved, with the state before its first revert.
     session: Option<(String, Option<i64>)>,
-    /// Whether what it goes to lies behind the revert point, so that earlier reverts of the session have undone more.
+    /// Whether the state that it goes to is later than the revert point, so that earlier reverts of the session have
+    /// undone more.
     is_behind_the_point: bool,
 }
 
 impl Expectation {
-    /// Returns what the result of a movement is compared with. Undoing one message or step alone gives a state that
+    /// Returns what the result of a movement is compared with. Undoing one message or step alone leads to a state that
     /// never existed, and a message that was not captured has nothing to compare with.
     pub fn of_movement(
         movement: &Movement,
@@ -71,7 +73,8 @@ impl Expectation {
         })
     }
 
-    /// Returns what an operation that is finished later is compared with, as its row says. Rows of older binaries do not say it.
+    /// Returns what an operation that is finished later is compared with, according to its row. Rows of older versions
+    /// do not say.
     pub fn of_row(store: &Store, row: &OperationRow) -> Result<Option<Self>> {
         let Some(goal) = row.goal_snapshot_id else {
             return Ok(None);
@@ -93,7 +96,7 @@ impl Expectation {
         }))
     }
 
-    /// Returns the row of the state that is compared with.
+    /// Returns the row of the state that it is compared with.
     pub fn snapshot(&self) -> i64 {
         self.snapshot
     }
@@ -116,7 +119,7 @@ impl Expectation {
     }
 }
 
-/// Returns, for the user, which paths differ and why, as one sentence without its end; `None` if nothing differs.
+/// Returns which paths differ and why, for the user, as one sentence without a full stop. `None` if nothing differs.
 pub(super) fn in_words(receipt: &Receipt) -> Option<String> {
     let mut by_reason: BTreeMap<DifferenceReason, Vec<&str>> = BTreeMap::new();
     for difference in &receipt.differences {
@@ -133,7 +136,8 @@ pub(super) fn in_words(receipt: &Receipt) -> Option<String> {
     (!parts.is_empty()).then(|| format!("not as it was then: {}", parts.join("; ")))
 }
 
-/// Returns what the row of an operation says of a comparison that was made later, by the process that finished it.
+/// Returns the note on a comparison that was made later, by the process that finished the operation, for the
+/// operation's row.
 pub(super) fn told_later(compared: &Result<Option<Receipt>>) -> Option<Note> {
     match compared {
         Ok(receipt) => receipt.as_ref().and_then(finished_later),
@@ -149,8 +153,8 @@ fn finished_later(receipt: &Receipt) -> Option<Note> {
     Some(Note::about(NoteCode::Differs, text, about.collect()))
 }
 
-/// Compares what an operation left, as `after` saw it, with where it went. What is only planned counts as done, so that a dry run
-/// tells what will be.
+/// Compares what an operation left, as `after` saw it, with the state that it went to. Planned items count as done, so
+/// that a dry run shows the result.
 pub(super) fn receipt(
     connection: &Connection,
     place: &Place,
@@ -214,7 +218,7 @@ impl ReceiptComparison<'_> {
             .filter(|path| known(path).reason() == DifferenceReason::Unexplained)
             .cloned()
             .collect();
-        // What the operation and the history do not tell is looked for, and there is rarely any.
+        // What neither the operation nor the history explains is investigated. There rarely is any.
         let unseen = match open.is_empty() {
             true => UnseenChange::default(),
             false => self.unseen(&differing, &open)?,
@@ -238,7 +242,7 @@ impl ReceiptComparison<'_> {
         Ok(paths.into_iter().map(difference).collect())
     }
 
-    /// Gathers what is known of paths that no row names.
+    /// Gathers what is known about paths that no row names.
     fn unseen(
         &self,
         differing: &BTreeMap<WorkspacePath, Change>,
@@ -250,7 +254,7 @@ impl ReceiptComparison<'_> {
             is_behind_the_point,
             ..
         } = self.expectation;
-        // The moves of the chain that goes there are no reason to be elsewhere, unless they went further back.
+        // The moves of the same chain are no reason to differ, unless they went further back.
         let chain = session
             .as_ref()
             .filter(|_| !is_behind_the_point)
@@ -264,7 +268,7 @@ impl ReceiptComparison<'_> {
             hidden: self.hidden(paths)?,
         };
         // An empty folder appears and disappears with a row, except one whose files were all ignored: nobody changed
-        // that.
+        // that one.
         unseen.hidden.extend(
             paths
                 .iter()
@@ -274,7 +278,8 @@ impl ReceiptComparison<'_> {
         Ok(unseen)
     }
 
-    /// Returns the paths that differ, or will, without the empty directories that are only filled on the other side.
+    /// Returns the paths that differ, or will, without the empty directories that merely have contents on the other
+    /// side.
     fn differing(&self) -> Result<BTreeMap<WorkspacePath, Change>> {
         let expectation = self.expectation;
         let found = self
@@ -300,7 +305,7 @@ impl ReceiptComparison<'_> {
         Ok(differing)
     }
 
-    /// Returns the empty directories that differ only since something stands in them on the other side.
+    /// Returns the empty directories that differ only because they have contents on the other side.
     fn only_filled(
         &self,
         differing: &BTreeMap<WorkspacePath, Change>,
@@ -317,7 +322,7 @@ impl ReceiptComparison<'_> {
         Ok(filled)
     }
 
-    /// Returns what happened to the paths since, newest first: what is only being observed is newer than all rows.
+    /// Returns what happened to the paths since, newest first. What is only being observed is newer than all rows.
     fn since(&self, paths: &[WorkspacePath]) -> Result<BTreeMap<WorkspacePath, PathHistory>> {
         let of_interest: BTreeSet<&WorkspacePath> = paths.iter().collect();
         let replaced: BTreeSet<i64> = self.after.replaced.iter().copied().collect();
@@ -405,8 +410,8 @@ impl ReceiptComparison<'_> {
         }
     }
 
-    /// Returns the paths that ignore rules hid then, hide now, or hid in between. A path that came into view, or went out of it,
-    /// because rules changed is nobody's change, and in no row.
+    /// Returns the paths that ignore rules hid then, hide now, or hid in between. If a path came into view or went out
+    /// of it because rules changed, that is nobody's change, and in no row.
     fn hidden(&self, paths: &[WorkspacePath]) -> Result<BTreeSet<WorkspacePath>> {
         let between = sessions::snapshots_since(
             self.connection,
@@ -435,18 +440,18 @@ impl ReceiptComparison<'_> {
     }
 }
 
-/// How many snapshots are asked, at most, whether their rules hid a path of which nothing else is known.
+/// How many snapshots, at most, are checked for rules that hid a path about which nothing else is known.
 const LOOKED_BACK: u32 = 200;
 
 /// What happened to a path since, newest first.
 #[derive(Default)]
 struct PathHistory {
     changes: Vec<LaterChange>,
-    /// Of each change why it is unclear, and whose it is.
+    /// For each change, why it is unclear, and whose it is.
     said: Vec<(Option<String>, AuthorReport)>,
 }
 
-/// Returns a reason in words, and whose change it is: that of the newest change that is the reason.
+/// Returns a reason in words, and the author of the newest change that is the reason.
 fn said(reason: DifferenceReason, past: Option<&PathHistory>) -> (String, Vec<AuthorReport>) {
     let newest = past.and_then(|past| {
         let mut changes = past.changes.iter().zip(&past.said);
@@ -488,7 +493,7 @@ fn nobody(kind: AuthorKind) -> AuthorReport {
     }
 }
 
-/// What no row of a path's history tells.
+/// What no row of a path's history says.
 #[derive(Default)]
 struct UnseenChange {
     gaps: Vec<Gap>,

@@ -1,4 +1,5 @@
-//! Why a path is not as it was where an operation went to. Pure: the table of `docs/architecture.md`, under "The receipt".
+//! Decides why a path differs from the state that an operation went to. Pure: the table of `docs/architecture.md`,
+//! under "The receipt".
 
 use std::collections::BTreeSet;
 
@@ -8,38 +9,38 @@ use crate::model::attribution::{Attribution, is_unclear};
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 
-/// A change of one path since the state that is compared with.
+/// A change of one path since the state that it is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LaterChange {
     pub attribution: Attribution,
     pub author: Actor,
-    /// Whether it was seen while a step was at work that was not recorded.
+    /// Whether it was seen while an unrecorded step was at work.
     pub is_unrecorded: bool,
 }
 
-/// Who made a change, from where the operation looks.
+/// Who made a change, from the operation's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Actor {
     /// No step.
     Nobody,
-    /// The session that is moved, in what is asked to be undone.
+    /// The session that is moved, in a part that is to be undone.
     Asked,
-    /// The session that is moved, in what is not.
+    /// The session that is moved, in a part that is not.
     NotAsked,
     /// Another session.
     Other,
 }
 
-/// All that is known of a path that differs.
+/// Everything that is known about a path that differs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct KnownPath<'a> {
     /// What the operation did with it.
     pub item: Option<&'a Item>,
-    /// What happened to it since, newest first.
+    /// What happened to it since the state that it is compared with, newest first.
     pub since: &'a [LaterChange],
     /// Whether it is in or below a gap, then or now.
     pub is_in_gap: bool,
-    /// Whether ignore rules hid it then or hide it now, or what they hide stands in it.
+    /// Whether ignore rules hid it then, hide it now, or hide something in it.
     pub is_hidden: bool,
     /// Whether an earlier operation wrote it.
     pub was_moved: bool,
@@ -56,14 +57,14 @@ impl KnownPath<'_> {
             .unwrap_or(DifferenceReason::Unexplained)
     }
 
-    /// The operation itself says why it left something. If that is somebody's change, the history says whose; if the
-    /// history does not, the change was seen only when the file was to be touched, and belongs to no step.
+    /// Returns the reason that the operation itself gives for leaving a path. If that is somebody's change, the history
+    /// says whose; if not, the change was seen only when the file was to be touched, and belongs to no step.
     fn of_item(&self) -> Option<DifferenceReason> {
         let item = self.item?;
         match item.result {
             FileResult::Failed => Some(DifferenceReason::Failed),
             FileResult::Gap => Some(DifferenceReason::NotCaptured),
-            // Between the plan and the moment of writing, somebody changed it whom no row knows yet.
+            // Somebody changed it between the plan and the moment of writing. No row knows that yet.
             FileResult::Conflict if is_moved(item) => Some(DifferenceReason::Yours),
             _ if is_unclear(item.reason.as_deref()) => {
                 let is_yours = self.of_history() == Some(DifferenceReason::Yours);
@@ -83,8 +84,8 @@ impl KnownPath<'_> {
         }
     }
 
-    /// The newest change that nobody asked to be undone. If nobody knows whose that is, but an older one is certainly not an
-    /// agent's, the path is the user's all the same.
+    /// Returns the reason for the newest change that is not undone. If nobody knows whose that is, but an older one is
+    /// certainly not an agent's, the path still counts as the user's.
     fn of_history(&self) -> Option<DifferenceReason> {
         let newest = self.since.iter().find_map(LaterChange::reason)?;
         let is_yours = || {
@@ -113,7 +114,7 @@ fn is_moved(item: &Item) -> bool {
 }
 
 impl LaterChange {
-    /// Returns why it stays, or `None` if it is undone.
+    /// Returns why the change stays, or `None` if it is undone.
     pub fn reason(&self) -> Option<DifferenceReason> {
         match (self.author, self.attribution) {
             (Actor::Asked, Attribution::Agent | Attribution::Outside) => None,
@@ -127,8 +128,8 @@ impl LaterChange {
     }
 }
 
-/// Returns the empty directories, among the paths that differ, that only came or went with what is in them: no entry where
-/// something stands below them on the other side.
+/// Returns the empty directories, among the paths that differ, that only came or went with their contents: they are not
+/// entries if something is below them on the other side.
 pub(super) fn implied(
     empty: Vec<WorkspacePath>,
     are_directories_on_the_other_side: Vec<bool>,

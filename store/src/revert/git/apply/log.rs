@@ -1,4 +1,4 @@
-//! The line that every move leaves in git's reflog, as git's own commands do. This module does IO.
+//! Writes the line that every move leaves in git's reflog, like git's own commands. This module does IO.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ pub(super) struct ReflogEntry {
     pub new: Option<String>,
 }
 
-/// Who moves it, when, and why: the same for every line of an operation.
+/// Who moves a ref, when, and why: the same for every line of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signature<'a> {
     pub time: Milliseconds,
@@ -47,7 +47,8 @@ impl Signature<'_> {
         )
     }
 
-    /// An interrupted try of the same operation may have written it; its time is another one.
+    /// Returns whether the last line is this one: an interrupted try of the same operation may have written it, with
+    /// another time.
     fn is_written(self, line: &ReflogEntry, last: &[u8]) -> bool {
         let text = self.text(line);
         let Some((ids, _)) = text.split_once(" ckpt-hook ") else {
@@ -96,7 +97,7 @@ fn append(mut file: &File, line: &ReflogEntry, signature: Signature<'_>) -> io::
         .write_all(signature.text(line).as_bytes())
         .and_then(|()| file.sync_data());
     if written.is_err() {
-        // Half a line would make git complain of the log.
+        // Half a line would make git complain about the log.
         let _ = file.set_len(metadata.len());
     }
     written

@@ -1,7 +1,7 @@
 //! Moves HEAD, branches and the index as planned: takes all locks, checks the present state under them, writes the
 //! reflogs, then renames each file once. This module does IO, and is the only one that writes below `.git`.
 //!
-//! Called again after a crash it takes its own locks away and goes on where it was.
+//! Called again after a crash, it removes its own locks and continues.
 
 mod log;
 mod place;
@@ -19,10 +19,10 @@ use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 
-/// What is needed besides the plan.
+/// What carrying out a plan for git needs besides the plan.
 pub(crate) struct GitWork<'a> {
     pub repository: &'a Repository,
-    /// The operation's id: names of our own are made of it.
+    /// The operation's id, from which our own names are derived.
     pub operation: &'a str,
     /// What the operation is called.
     pub kind: &'static str,
@@ -30,7 +30,7 @@ pub(crate) struct GitWork<'a> {
     pub now: Milliseconds,
 }
 
-/// Carries the plan for git out, or finishes what a crash left of it; each part says how it went.
+/// Carries out the plan for git, or finishes what a crash left of it. Each part gets its result.
 pub(crate) fn carry_out(work: &GitWork<'_>, items: &mut [GitItem]) {
     let planned: Vec<usize> = (0..items.len())
         .filter(|index| items[*index].is_planned())
@@ -69,13 +69,13 @@ struct FileMove {
 enum MoveKind {
     PutIn,
     TakeOut,
-    /// Put in what is left of the packed refs, which were these.
+    /// Replaces the packed refs, which were these, by what is left of them.
     Repack(Vec<u8>),
 }
 
 impl GitWork<'_> {
-    /// Opens the files of a part, without what an interrupted attempt left of it. A branch that is to go is taken out of the packed
-    /// refs first, as git does it: it would come back from there.
+    /// Opens the files of a part, and cleans up after an interrupted attempt. A branch that is to be deleted is first
+    /// removed from the packed refs, like git does: otherwise it would come back from there.
     fn open(&self, item: &GitItem, index: usize) -> Result<Vec<FileMove>, GitFailure> {
         let place = GitFile::open(self.repository, item, self.operation, index)?;
         place.settle()?;
@@ -111,7 +111,7 @@ impl GitWork<'_> {
         Ok(moves)
     }
 
-    /// All locks, or none of them.
+    /// Takes all locks, or none of them.
     fn lock_all(&self, items: &[GitItem], moves: &[FileMove]) -> Result<(), GitFailure> {
         let mut held: Vec<&GitFile> = Vec::new();
         let locked = moves.iter().try_for_each(|FileMove { index, place, way }| {
@@ -157,7 +157,7 @@ impl GitWork<'_> {
         }
     }
 
-    /// Returns whether a part is something now.
+    /// Returns whether a part has a value now.
     fn is(&self, item: &GitItem, wanted: &Option<String>) -> bool {
         match item.part {
             GitPart::Branch => self.repository.value_of(&item.name) == *wanted,
@@ -170,7 +170,7 @@ impl GitWork<'_> {
         }
     }
 
-    /// Returns the new content of the file; it is empty for a removal, because the lock needs a file.
+    /// Returns the new content of the file. It is empty for a removal, because the lock needs a file.
     fn contents(&self, item: &GitItem, way: &MoveKind) -> Result<NewFile, GitFailure> {
         if let MoveKind::Repack(refs) = way {
             return Ok(NewFile {
@@ -252,7 +252,7 @@ impl GitWork<'_> {
         })
     }
 
-    /// Returns what the reflog says: which operation it was, and which way HEAD went.
+    /// Returns the reflog's message: the operation, and where HEAD went.
     fn log_message(&self, from: &str, to: &str) -> String {
         let way = if from == to {
             String::new()
@@ -263,7 +263,7 @@ impl GitWork<'_> {
         format!("ckpt-hook {} {id}{way}", self.kind)
     }
 
-    /// The commit that HEAD stands for with a text in it, with what is about to become of branches.
+    /// Returns the commit that a text in HEAD stands for, given the planned values of branches.
     fn stands_for(
         &self,
         head: &str,

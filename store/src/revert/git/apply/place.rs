@@ -1,7 +1,7 @@
-//! Where a part of git's state is on the disk, its lock, and what an interrupted attempt left there. This module does IO.
+//! The file of a part of git's state, its lock, and what an interrupted attempt left there. This module does IO.
 //!
-//! A lock is made as git makes it: `NAME.lock` beside the file, which nobody else can make at the same time, renamed over the
-//! file in the end. Ours is made whole under a name of our own first and then linked, so that a lock whose owner was killed
+//! A lock is made like git's: `NAME.lock` beside the file, which only one process can create, renamed over the file in
+//! the end. Ours is first written under a name of our own and then linked, so that a lock that a killed process left
 //! can be told from one of git's: it is the same file as the one under our name.
 
 use std::ffi::OsStr;
@@ -54,7 +54,7 @@ pub(super) struct GitFile {
 const PERMISSIONS: Mode = Mode::from_raw_mode(0o666);
 
 impl GitFile {
-    /// Opens the place of a part; folders of a branch that are missing are made.
+    /// Opens the place of a part, and makes missing folders of a branch.
     pub fn open(
         repository: &Repository,
         item: &GitItem,
@@ -65,7 +65,7 @@ impl GitFile {
         Self::at(folder, name, own_name(operation, position))
     }
 
-    /// Opens the packed refs, from which a branch is to be removed.
+    /// Opens the packed refs, to remove a branch from them.
     pub fn packed_refs(
         repository: &Repository,
         operation: &str,
@@ -96,7 +96,7 @@ impl GitFile {
         format!("{}.lock", self.name)
     }
 
-    /// Takes away what an interrupted attempt of the same operation left: its lock, and the file under our own name.
+    /// Removes what an interrupted attempt of the same operation left: its lock, and the file under our own name.
     pub fn settle(&self) -> Result<(), GitFailure> {
         let what =
             |error| GitFailure::failed("what an interrupted attempt left cannot be removed", error);
@@ -110,7 +110,7 @@ impl GitFile {
         remove(&self.home, &self.own).map_err(what)
     }
 
-    /// Takes the lock. If there is a new file, the lock holds all of it, synced.
+    /// Takes the lock. The lock holds the complete new content, if any, synced.
     pub fn lock(&self, new: &NewFile) -> Result<(), GitFailure> {
         let what =
             |error| GitFailure::failed(&format!("`{}` cannot be made", self.lock_name()), error);
@@ -126,8 +126,8 @@ impl GitFile {
             })
     }
 
-    /// Where there are no links, the lock is made first and then replaced: after a kill nobody can tell it from one of git's, and
-    /// it is named as such.
+    /// Makes the lock by linking our own file. Without hard links, the lock is created first and then replaced: after a
+    /// kill, nobody can tell it from one of git's, and it is reported as such.
     fn link(&self) -> Result<(), Errno> {
         let (own, lock) = (&*self.own, self.lock_name());
         match retry_on_intr(|| linkat(&self.home, own, &self.directory, &*lock, AtFlags::empty())) {
@@ -176,7 +176,7 @@ impl GitFile {
         retry_on_intr(|| full_sync(&file))
     }
 
-    /// Puts what is in the lock into the place, and so gives the lock up.
+    /// Renames the lock over the file, which releases it.
     pub fn put_in(&self) -> Result<(), GitFailure> {
         retry_on_intr(|| {
             renameat(
@@ -193,7 +193,7 @@ impl GitFile {
         Ok(())
     }
 
-    /// Takes what is in the place away, and gives the lock up.
+    /// Removes the file, and releases the lock.
     pub fn take_out(&self) -> Result<(), GitFailure> {
         remove(&self.directory, &self.name).map_err(|error| {
             GitFailure::failed(&format!("`{}` cannot be removed", self.name), error)
@@ -202,9 +202,9 @@ impl GitFile {
         Ok(())
     }
 
-    /// Gives the lock up; the place is as it was.
+    /// Releases the lock without a change.
     pub fn give_up(&self) {
-        // What cannot be taken away now, the next try of the operation, or its recovery, takes away.
+        // If this fails, the next try of the operation, or its recovery, removes it.
         let _ = self.unlock();
         self.tidy();
     }
@@ -224,7 +224,7 @@ fn own_name(operation: &str, position: usize) -> String {
     format!("ckpt-hook-{operation}-{position}")
 }
 
-/// Returns the locks of a part that stand there and are an operation's own. It reads, and changes nothing.
+/// Returns the locks of a part that exist and belong to an operation. It only reads.
 pub(in super::super) fn own_locks(
     repository: &Repository,
     item: &GitItem,
@@ -259,7 +259,7 @@ pub(super) fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
     beneath::open_root(folder)
 }
 
-/// Goes down from a folder without following links, and makes missing folders on request.
+/// Descends from a folder without following links, and makes missing folders on request.
 pub(super) fn enter(folder: &OwnedFd, below: &str, make: bool) -> Result<OwnedFd, Errno> {
     let mut directory = beneath::open_directory(folder.as_fd(), b"")?;
     for part in below.split('/').filter(|part| !part.is_empty()) {

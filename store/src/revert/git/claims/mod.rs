@@ -1,5 +1,5 @@
-//! Whose each move of git's state is: the line of snapshots beside the steps that were at work, and the times that git itself
-//! noted. Pure.
+//! Decides whose each move of git's state is, from the line of snapshots, the steps that were at work, and the times
+//! that git itself noted. Pure.
 //!
 //! A step that was open says where a move may come from, not whose it is: after Esc, or while the agent waits for
 //! permission, the user commits. So moves are weighed like changes of files ([`evidence`]), by the times of the
@@ -19,22 +19,22 @@ use crate::revert::short;
 use crate::sessions::{SeenGit, StepSpan};
 use crate::timeline::evidence::{self, Changed, Evidence, Verdict};
 
-/// A step, and the evidence that there is of it.
+/// A step, with the evidence for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     pub span: StepSpan,
     pub step: evidence::Step,
 }
 
-/// The messages to be undone: those of a session from one on.
+/// The messages to undo: those of a session from one on.
 #[derive(Clone, Copy)]
 pub(crate) struct UndoneMessages<'a> {
     pub session: &'a str,
     pub message_seq: i64,
-    /// Whether what is unclear is undone as well.
+    /// Whether unclear moves are undone, too.
     pub takes_unclear: bool,
     pub now: Milliseconds,
-    /// Whether a step that was not recorded was at work between two snapshots.
+    /// Returns whether an unrecorded step was at work between two snapshots.
     pub is_unrecorded: &'a dyn Fn(Option<i64>, Option<i64>) -> bool,
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn branch_log(
     log.into_iter().map(claimed).collect()
 }
 
-/// Returns whose something is that happened at a moment.
+/// Returns whose a move at a moment is.
 pub(crate) fn claim_at(workers: &[Worker], moment: Moment, since: UndoneMessages<'_>) -> GitClaim {
     let all: Vec<&Worker> = workers.iter().collect();
     let nobody = || GitClaim::Keep(Author::User.to_string());
@@ -148,7 +148,8 @@ fn claim_exactly_at(
     weigh(&at_work, &[Some(moment)], since).pop().flatten()
 }
 
-/// The moments within one that is not known exactly at which evidence may change: its ends, and those of the steps and tools.
+/// Returns the times within an inexact moment at which the evidence may change: its ends, and those of the steps and
+/// tools.
 fn candidates(workers: &[&Worker], moment: Moment) -> Vec<Milliseconds> {
     let ends = workers.iter().flat_map(|worker| {
         let tools = worker.step.tools.iter();
@@ -172,8 +173,9 @@ pub(crate) fn covers(span: &StepSpan, from: Option<i64>, to: Option<i64>) -> boo
     from.is_some_and(|from| span.start <= from) && span.finish.is_none_or(is_open_until)
 }
 
-/// The lines of HEAD's reflog between two snapshots. In the second of a snapshot there may be others: what came before the first
-/// one does not begin where it stands, and what came after the second does not lead there.
+/// Returns the lines of HEAD's reflog between two snapshots. The second in which a snapshot was taken may have more
+/// lines: one before the first snapshot does not begin at its state, and one after the second does not lead to its
+/// state.
 fn between(log: &[RefMove], before: &SeenGit, after: &SeenGit) -> Vec<RefMove> {
     let (from, to) = (before.taken_at, after.taken_at);
     let head = |seen: &SeenGit| seen.state.as_ref().and_then(|state| state.head.clone());
@@ -189,7 +191,7 @@ fn between(log: &[RefMove], before: &SeenGit, after: &SeenGit) -> Vec<RefMove> {
     lines
 }
 
-/// The times at which it may have happened; one that is not known where the reflog tells nothing.
+/// Returns the times at which it may have happened: one unknown time if the reflog says nothing.
 fn moments(moves: &[RefMove]) -> Vec<Option<Moment>> {
     if moves.is_empty() {
         return vec![None];
@@ -197,7 +199,8 @@ fn moments(moves: &[RefMove]) -> Vec<Option<Moment>> {
     moves.iter().map(|line| Some(line.moment)).collect()
 }
 
-/// One change, or one for each that moved the branch in turn. What the index was in between nobody saw: it goes with all of them.
+/// Returns one change, or one for each author in turn who moved the branch. Nobody saw the index in between, so it goes
+/// with all of them.
 fn parts(
     old: &GitStateRow,
     new: &GitStateRow,
@@ -238,7 +241,7 @@ fn parts(
     parts
 }
 
-/// Whether the lines lead from one state to the other on one branch.
+/// Returns whether the lines lead from one state to the other on one branch.
 fn is_chain(old: &GitStateRow, new: &GitStateRow, moves: &[RefMove]) -> bool {
     let is_on_branch = |line: &RefMove| !line.what.starts_with("checkout: moving");
     let at = moves.iter().try_fold(&old.head, |at, line| {
@@ -247,7 +250,7 @@ fn is_chain(old: &GitStateRow, new: &GitStateRow, moves: &[RefMove]) -> bool {
     at == Some(&new.head)
 }
 
-/// Two at once: what cannot be taken apart is not undone.
+/// Joins two claims on one change: what cannot be taken apart is not undone.
 fn joined(one: GitClaim, other: GitClaim) -> GitClaim {
     match (one, other) {
         (one, other) if one == other => one,
@@ -300,7 +303,7 @@ fn of_verdict(
         format!("{} (session `{}`)", span.agent, short(&span.session_id))
     };
     let is_own = |step: &usize| span(*step).session_id == since.session;
-    // A message before the point keeps what it did; what was undone once is not undone again.
+    // A message before the point keeps what it did, and nothing is undone twice.
     let is_undone = |step: &usize| {
         is_own(step) && span(*step).message_seq >= since.message_seq && !span(*step).is_undone
     };
@@ -324,8 +327,9 @@ fn of_verdict(
     })
 }
 
-/// The same for something that was at one moment or at another of a second. The second in which an undone step was at work is
-/// its, though nobody was at work, or nothing is certain, in the rest of it: what contradicts that is what narrows the moment.
+/// Joins two claims on a move that happened at one of two moments of a second. A second in which an undone step was at
+/// work goes to that step, even if nobody was at work, or nothing is certain, in the rest of it. Evidence to the
+/// contrary would have narrowed the moment.
 fn either(one: GitClaim, other: GitClaim, since: UndoneMessages<'_>) -> GitClaim {
     let is_kept = |claim: &GitClaim| matches!(claim, GitClaim::Keep(_));
     let leaves_it = |claim: &GitClaim| match claim {
@@ -348,8 +352,8 @@ fn either(one: GitClaim, other: GitClaim, since: UndoneMessages<'_>) -> GitClaim
     }
 }
 
-/// A line that continues from the state that a step found is later than the step's start; a line that leads to the
-/// state that the step left is earlier than its end.
+/// Returns the moment of a line, narrowed by changes. A line that continues from the state that a step found is later
+/// than the step's start; a line that leads to the state that the step left is earlier than its end.
 fn narrowed(
     branch: &str,
     line: &RefMove,
