@@ -1,4 +1,4 @@
-//! Rows of `changes`: who changed what, in the order in which it happened.
+//! Rows of `changes`: who changed what, in order.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,17 @@ use crate::model::path::WorkspacePath;
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChangeRow {
-    /// None until it is inserted.
+    /// `None` until it is inserted.
     pub id: Option<i64>,
     pub step_id: Option<String>,
     pub attribution: Attribution,
-    /// Why it is unclear whose it is.
+    /// Why its attribution is unclear.
     pub reason: Option<String>,
     pub from_snapshot_id: Option<i64>,
-    /// None stands for the snapshot that is being recorded.
+    /// `None` stands for the snapshot that is being recorded.
     pub to_snapshot_id: Option<i64>,
     pub change: Change,
-    /// Lines added and taken away.
+    /// Lines added and removed.
     pub lines: Option<(u64, u64)>,
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn insert_change(
     Ok(())
 }
 
-/// Removes changes that a newer one says better.
+/// Removes changes that newer rows replace.
 pub(crate) fn delete_changes(connection: &Connection, ids: &[i64]) -> Result<()> {
     let mut statement = connection
         .prepare_cached("DELETE FROM changes WHERE id = ?1")
@@ -136,7 +136,7 @@ pub(crate) fn delete_changes(connection: &Connection, ids: &[i64]) -> Result<()>
     Ok(())
 }
 
-/// Makes the changes of a step, so far, changes from outside: its first tool is only about to run.
+/// Turns the changes of a step so far into changes from outside: its first tool has not run yet.
 pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<()> {
     connection
         .execute(
@@ -161,8 +161,8 @@ pub(crate) fn changes_of_step(connection: &Connection, step: &str) -> Result<Vec
         .context(|| "cannot read a step's changes")
 }
 
-/// Returns the changes of a session's messages that have not been undone for good, newest first: those of all messages from a
-/// place in the order on, hidden ones included, and what is left of discarded ones.
+/// Returns the changes of a session's messages that have not been undone for good, newest first: those of all messages
+/// from a `seq` on, including hidden ones, and what is left of discarded ones.
 pub(crate) fn live_changes(
     connection: &Connection,
     root_session: &str,
@@ -185,7 +185,7 @@ pub(crate) fn live_changes(
 pub(crate) struct RevertedChange {
     pub id: i64,
     pub path: WorkspacePath,
-    /// The first snapshot that has it.
+    /// The first snapshot that saw it.
     pub seen_in: Option<i64>,
 }
 
@@ -227,9 +227,9 @@ pub(crate) fn mark_undone(connection: &Connection, ids: &[i64], operation: &str)
     Ok(())
 }
 
-/// Returns the changes of a workspace after a place in the history that are not those of a session: other sessions', and those
-/// from outside; newest first. `+`, here and below: the index of the workspace's paths would be read as a whole, and here the rows after
-/// that place are the last of their table.
+/// Returns the changes of a workspace after a place in the history that do not belong to a session: those of other
+/// sessions and from outside, newest first. The unary `+`, here and below, keeps SQLite from reading the whole index of
+/// the workspace's paths: the rows in question are the last ones of their table.
 pub(crate) fn changes_of_others(
     connection: &Connection,
     workspace_id: i64,
@@ -263,11 +263,11 @@ pub(crate) fn sharers(connection: &Connection, row: &ChangeRow) -> Result<Vec<Li
     )
 }
 
-/// A change since a state, with whether it is of the session that is asked about.
+/// A change since a state, and whether it belongs to the session in question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChangeSince {
     pub change: LiveChange,
-    /// Whether its message is one of the session's; its sub-agents' steps belong to those, too.
+    /// Whether its message is one of the session's. The steps of its sub-agents belong to those messages, too.
     pub is_of_session: bool,
 }
 
@@ -292,7 +292,7 @@ pub(crate) fn changes_since(
     with_session(connection, changes, root_session)
 }
 
-/// Returns changes that are not written yet, in their order, each with the step that it belongs to.
+/// Returns changes that are not written yet, in order, each with the step that it belongs to.
 pub(crate) fn owners_of(
     connection: &Connection,
     rows: &[ChangeRow],

@@ -1,7 +1,7 @@
-//! The database file: opened so that neither its content nor another process can hurt us, and migrated.
+//! Opens and migrates the database file, in such a way that neither its content nor another process can do harm.
 //!
-//! What each setting is for stands in SQLite's documentation (`pragma.html`, `c3ref/c_dbconfig_defensive.html`). The file
-//! itself is never opened by other means than SQLite: closing such a descriptor would drop SQLite's locks.
+//! SQLite's documentation explains each setting (`pragma.html`, `c3ref/c_dbconfig_defensive.html`). The file is never
+//! opened by other means than SQLite: closing such a descriptor would release SQLite's locks.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -22,10 +22,11 @@ use crate::settings::Durability;
 /// How long a statement waits for another process's transaction.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// The size in bytes at which the log is checkpointed and truncated: some hundred pages. Every hook opens the file first, and has
-/// to read the whole log (4 microseconds and a system call a page); a checkpoint costs some syncs. A hook writes some ten
-/// pages. SQLite's automatic checkpoint would copy the whole log after each further transaction and never truncate it,
-/// because the first process to open a file does not know what others have copied.
+/// The size in bytes at which the log is checkpointed and truncated: about a hundred pages. Every hook that opens the
+/// file has to read the whole log first (4 microseconds and a system call per page), while a checkpoint costs a few
+/// syncs. A hook writes about ten pages. From that size on, SQLite's automatic checkpoint would copy the whole log
+/// after every transaction and never truncate it, because the first process to open a file does not know what others
+/// have copied.
 const LONGEST_LOG: u64 = 400 << 10;
 
 /// The first SQLite without the WAL-reset bug (see sqlite.org, release 3.51.3).
@@ -37,7 +38,7 @@ pub struct Database {
     path: PathBuf,
     /// The new name of a damaged file that was replaced by this one.
     pub(crate) set_aside: Option<PathBuf>,
-    /// Whether nothing was there before.
+    /// Whether it was just created.
     pub(crate) is_new: bool,
 }
 
@@ -46,15 +47,15 @@ pub struct Database {
 pub struct Diagnostic<'a> {
     /// `error`, `warning` or `info`.
     pub level: &'a str,
-    /// The agent, where it is known.
+    /// The agent, if known.
     pub agent: Option<&'a str>,
-    /// The event, where it is known.
+    /// The event, if known.
     pub event: Option<&'a str>,
-    /// The agent's session id, where it is known.
+    /// The agent's session id, if known.
     pub session: Option<&'a str>,
-    /// The workspace, where it is known.
+    /// The workspace, if known.
     pub workspace: Option<&'a str>,
-    /// What; never a prompt or a file's content.
+    /// What happened. Never contains a prompt or a file's content.
     pub message: &'a str,
     /// The causes.
     pub detail: Option<&'a str>,
@@ -62,7 +63,7 @@ pub struct Diagnostic<'a> {
 
 impl Database {
     /// Opens `sessions.db` in a directory, and creates and migrates it if needed. A damaged file is set aside, never
-    /// deleted, and a new one begun, so that recording goes on.
+    /// deleted, and replaced by a new one, so that recording goes on.
     pub fn open(directory: &Path, durability: Durability) -> Result<Self> {
         match Self::open_file(directory, durability) {
             Err(error) if is_damage(&error) => Self::begin_anew(directory, durability),
@@ -70,7 +71,7 @@ impl Database {
         }
     }
 
-    /// Of many processes that find the damage at once, one moves the file.
+    /// Replaces a damaged file. If many processes find the damage at once, one of them moves it.
     fn begin_anew(directory: &Path, durability: Durability) -> Result<Self> {
         let _lock = layout::lock_store(directory, BUSY_TIMEOUT)?;
         match Self::open_file(directory, durability) {
@@ -97,7 +98,7 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_NOFOLLOW
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = match Connection::open_with_flags(&path, flags) {
-            // Most often because it is not there yet; any other reason comes again.
+            // Most often it does not exist yet. Any other cause fails again.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
                 make_file(&path)?;
                 Connection::open_with_flags(&path, flags)
@@ -143,8 +144,8 @@ impl Database {
             .context(|| "cannot read the session store")
     }
 
-    /// Runs `work`, which only reads, in one transaction: all statements see the same rows, and the locks are taken once. Inside
-    /// of another such call it is a part of that transaction.
+    /// Runs `work`, which only reads, in one transaction: all statements see the same rows, and the locks are taken
+    /// once. Within another such call, it is a part of that transaction.
     pub fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         if !self.connection.is_autocommit() {
             return work(&self.connection);
@@ -178,8 +179,8 @@ impl Database {
         Ok(value)
     }
 
-    /// Like [`Database::write`], without looking whether what goes is still named: for who removes both. It would look through all
-    /// rows for each that goes.
+    /// Like [`Database::write`], without checking whether deleted rows are still referred to, for callers that delete
+    /// both. The check would search all rows for each deleted one.
     pub fn write_unchecked<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let keys = DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY;
         self.connection
@@ -208,8 +209,8 @@ impl Database {
         value
     }
 
-    /// Has SQLite overwrite what is deleted from now on, and wait for the disk, until the store is closed: the objects that rows named
-    /// go next.
+    /// Makes SQLite overwrite what is deleted from now on, and sync, until the store is closed: the objects that the
+    /// rows named go next.
     pub(crate) fn overwrite_deleted(&self) -> Result<()> {
         self.connection
             .pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))
@@ -223,7 +224,7 @@ impl Database {
         self.overwrite_deleted()?;
         self.connection
             .execute_batch("VACUUM")
-            .context(|| "cannot write the session store anew")?;
+            .context(|| "cannot rewrite the session store")?;
         let end = Instant::now() + BUSY_TIMEOUT;
         while !self.checkpoint()? {
             if Instant::now() > end {
@@ -237,8 +238,8 @@ impl Database {
         Ok(())
     }
 
-    /// Moves the log into the file and empties it. Waits for readers and writers, but returns false at once while another
-    /// process does the same: SQLite does not wait for that (see its `c3ref/wal_checkpoint_v2.html`).
+    /// Moves the log into the file and empties it. Waits for readers and writers, but returns false at once while
+    /// another process checkpoints: SQLite does not wait for that (see its `c3ref/wal_checkpoint_v2.html`).
     fn checkpoint(&self) -> Result<bool> {
         self.connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
@@ -270,8 +271,8 @@ impl Database {
     }
 }
 
-/// Returns whether an error says that the file is no database, or a broken one; not that it cannot be read, or is somebody
-/// else's.
+/// Returns whether an error says that the file is a broken database, or none at all; not that it cannot be read, or is
+/// another program's.
 fn is_damage(error: &Error) -> bool {
     matches!(
         code(error),
@@ -279,7 +280,7 @@ fn is_damage(error: &Error) -> bool {
     )
 }
 
-/// Returns whether an error says that the file can only be read.
+/// Returns whether an error says that the file is read-only.
 pub(crate) fn is_read_only(error: &Error) -> bool {
     code(error) == Some(ErrorCode::ReadOnly)
 }
@@ -290,7 +291,7 @@ fn code(error: &Error) -> Option<ErrorCode> {
         .and_then(rusqlite::Error::sqlite_error_code)
 }
 
-/// Returns whether everything was written, and the disk did not say that it has it.
+/// Returns whether an error says that everything was written, but could not be synced.
 fn is_sync(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error().map(|error| error.extended_code);
     matches!(
@@ -337,7 +338,8 @@ pub(super) fn empty_log(connection: &Connection) {
     let _ = connection.busy_timeout(BUSY_TIMEOUT);
 }
 
-/// SQLite would make the file with the umask's mode, and give its mode to the files beside it.
+/// Creates the file, private. SQLite would create it with the umask's mode, and give that mode to the files beside it,
+/// too.
 pub(super) fn make_file(path: &Path) -> Result<()> {
     match OpenOptions::new()
         .write(true)
@@ -353,8 +355,9 @@ pub(super) fn make_file(path: &Path) -> Result<()> {
     }
 }
 
-/// If many processes open a new file at once, the one that creates its log gets "locked" immediately: SQLite does not
-/// wait there, because two that wait would wait for each other.
+/// Configures a connection, and tries again while it is locked. If many processes open a new file at once, the one that
+/// creates its log gets "locked" immediately: SQLite does not wait there, because two processes that wait would wait
+/// for each other.
 fn configure_patiently(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
     let end = Instant::now() + BUSY_TIMEOUT;
     loop {
@@ -371,13 +374,13 @@ fn configure_patiently(connection: &Connection, durability: Durability) -> rusql
 }
 
 pub(super) fn configure(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
-    // First of all: without it most of many first openings at once fail.
+    // This comes first: without it, most of many simultaneous first openings fail.
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
-    // Else a statement is planned again as soon as its parameters are known.
+    // Otherwise a statement is planned again as soon as its parameters are known.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // A checkpoint at every close would cost each hook a sync.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -396,7 +399,7 @@ pub(super) fn configure(connection: &Connection, durability: Durability) -> rusq
     Ok(())
 }
 
-/// Returns whether the same was noted of the same workspace before.
+/// Returns whether the same diagnostic was noted for the same workspace before.
 pub(crate) fn is_noted(connection: &Connection, diagnostic: &Diagnostic<'_>) -> Result<bool> {
     connection
         .query_row(

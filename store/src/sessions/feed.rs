@@ -51,8 +51,8 @@ pub(super) fn step_opened(connection: &Connection, id: &str) -> Result<()> {
     step(connection, id)
 }
 
-/// Notes that a step ended, and the gaps that came with it: what a snapshot could not hold is news once, and not with every
-/// snapshot after it.
+/// Notes that a step ended, and its new gaps: what a snapshot could not hold is reported once, not with every later
+/// snapshot.
 pub(super) fn step_closed(connection: &Connection, id: &str) -> Result<()> {
     step(connection, id)?;
     note(
@@ -88,7 +88,7 @@ pub(super) fn operation(connection: &Connection, id: &str) -> Result<()> {
     )
 }
 
-/// Notes the newest diagnostic, where it is an error.
+/// Notes the newest diagnostic if it is an error.
 pub(super) fn diagnostic(connection: &Connection, id: i64) -> Result<()> {
     note(
         connection,

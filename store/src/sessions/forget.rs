@@ -10,7 +10,7 @@ use crate::model::entry::ObjectId;
 
 const WHAT: &str = "cannot forget rows";
 
-/// Whether a path with a certain blob is forgotten.
+/// Returns whether a blob at a path is forgotten.
 pub(crate) type IsBlobForgotten<'a> = dyn Fn(&[u8], ObjectId) -> bool + 'a;
 
 /// What belongs to a session or a message.
@@ -19,11 +19,11 @@ pub(crate) struct Belongings {
     pub messages: Vec<String>,
     /// The agents' ids of the sessions that are forgotten as a whole.
     pub agent_ids: Vec<String>,
-    /// What its steps wrote, where.
+    /// The blobs that its steps wrote, and their paths.
     pub written: HashSet<(Vec<u8>, ObjectId)>,
 }
 
-/// Returns the trees of a workspace's snapshots that were not pruned, the newest first.
+/// Returns the trees of a workspace's snapshots that were not pruned, newest first.
 pub(crate) fn trees(connection: &Connection, workspace_id: i64) -> Result<Vec<ObjectId>> {
     let sql = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree ORDER BY max(id) DESC";
     all(connection, sql, [workspace_id], |row| row.get(0))
@@ -61,7 +61,7 @@ pub(crate) fn belongings_of_message(connection: &Connection, id: &str) -> Result
     })
 }
 
-/// Returns what steps wrote and nobody had written there before them.
+/// Returns what steps wrote and nobody had written at the same path before.
 fn written(
     connection: &Connection,
     steps: &HashSet<String>,
@@ -108,8 +108,8 @@ fn written(
     Ok(written)
 }
 
-/// Puts one tree in the place of another, and says of the snapshots that had that what they lack: paths, each with a reason.
-/// Returns how many snapshots those are.
+/// Replaces one tree by another, and gives the snapshots that had it gaps for what they now lack. Returns the number of
+/// those snapshots.
 pub(crate) fn replace_tree(
     connection: &Connection,
     workspace_id: i64,
@@ -142,7 +142,7 @@ pub(crate) fn rules(connection: &Connection, workspace_id: i64) -> Result<Vec<Ob
     all(connection, sql, [workspace_id], |row| row.get(0))
 }
 
-/// Puts rules in the place of others.
+/// Replaces rules by others.
 pub(crate) fn replace_rules(
     connection: &Connection,
     workspace_id: i64,
@@ -197,8 +197,8 @@ const COLUMNS: [Column; 6] = [
     },
 ];
 
-/// Returns the paths at which rows of a workspace name a blob that is forgotten, each with how many blobs those are. With `write`
-/// the rows name none of them any more: something was there, and its bytes are not stored.
+/// Returns the paths at which rows of a workspace name forgotten blobs, each with the number of blobs. With `write`,
+/// the rows no longer name them: something was there, but its bytes are not stored.
 pub(crate) fn blobs(
     connection: &Connection,
     workspace_id: i64,
@@ -238,7 +238,8 @@ pub(crate) fn blobs(
     Ok(found)
 }
 
-/// Forgets prompts, command lines and labels of messages, and what was noted of their sessions. Returns how many prompts those were.
+/// Forgets the prompts, command lines and labels of messages, and the diagnostics of their sessions. Returns the number
+/// of prompts.
 pub(crate) fn prompts(connection: &Connection, of: &Belongings) -> Result<u64> {
     let mut forgotten = 0;
     for id in &of.messages {
@@ -256,7 +257,8 @@ pub(crate) fn prompts(connection: &Connection, of: &Belongings) -> Result<u64> {
     Ok(forgotten)
 }
 
-/// Forgets command lines that quote one of these paths, or that ran in a step that changed one: what they wrote may stand in them.
+/// Forgets command lines that quote one of these paths, or that ran in a step that changed one: they may contain what
+/// they wrote.
 pub(crate) fn commands_about(connection: &Connection, paths: &[String]) -> Result<()> {
     let sql = "UPDATE tools SET command = NULL
                 WHERE command IS NOT NULL
@@ -306,7 +308,7 @@ pub(crate) fn forgotten_paths(
     })
 }
 
-/// Returns how many snapshots and prompts a workspace has.
+/// Returns the numbers of snapshots and prompts of a workspace.
 pub(crate) fn numbers(connection: &Connection, workspace_id: i64) -> Result<(u64, u64)> {
     connection
         .query_row(
@@ -318,7 +320,7 @@ pub(crate) fn numbers(connection: &Connection, workspace_id: i64) -> Result<(u64
         .context(|| "cannot count what is to be forgotten")
 }
 
-/// Returns how many snapshots of a workspace have one of these trees.
+/// Returns the number of snapshots of a workspace with one of these trees.
 pub(crate) fn snapshots_with(
     connection: &Connection,
     workspace_id: i64,
@@ -330,7 +332,7 @@ pub(crate) fn snapshots_with(
     Ok(all.iter().filter(|tree| trees.contains(tree)).count() as u64)
 }
 
-/// Returns how many of these messages have a prompt.
+/// Returns the number of these messages that have a prompt.
 pub(crate) fn prompts_of(connection: &Connection, messages: &[String]) -> Result<u64> {
     let mut prompts = 0;
     for id in messages {

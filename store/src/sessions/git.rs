@@ -1,4 +1,4 @@
-//! Rows of `operation_git`, and the line of states that a workspace's repository was seen in.
+//! Rows of `operation_git`, and the states in which a workspace's repository was seen.
 
 use rusqlite::{Connection, params};
 
@@ -11,9 +11,9 @@ use crate::model::git_item::GitStateRow;
 /// A snapshot with the state of the user's repository at that time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeenGit {
-    /// None stands for what is only being seen now.
+    /// `None` stands for the present observation.
     pub snapshot_id: Option<i64>,
-    /// When it was taken; for the present observation, now.
+    /// When it was taken: now, for the present observation.
     pub taken_at: Milliseconds,
     /// `None` if there was no repository.
     pub state: Option<GitStateRow>,
@@ -23,17 +23,17 @@ pub(crate) struct SeenGit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepSpan {
     pub step_id: String,
-    /// The session of its message: the topmost of its own session's parents.
+    /// The session of its message: the root of its own session's parents.
     pub session_id: String,
     pub agent: String,
     pub message_seq: i64,
     pub start: i64,
-    /// None while it is open.
+    /// `None` while it is open.
     pub finish: Option<i64>,
     pub started_at: Milliseconds,
-    /// None while it is open.
+    /// `None` while it is open.
     pub finished_at: Option<Milliseconds>,
-    /// Whether a revert that was made permanent has undone it in git, too.
+    /// Whether a permanent revert has undone it in git, too.
     pub is_undone: bool,
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn step_spans(
         .context(|| "cannot read steps")
 }
 
-/// Writes the plan for git down.
+/// Writes the plan for git.
 pub(crate) fn insert_git_items(
     connection: &Connection,
     operation: &str,
@@ -137,12 +137,12 @@ pub(crate) fn insert_git_items(
                     item.reason
                 ],
             )
-            .context(|| "cannot write the operation down")?;
+            .context(|| "cannot write the operation's rows")?;
     }
     Ok(())
 }
 
-/// Notes how each part went.
+/// Notes the result of each part.
 pub(crate) fn close_git_items(
     connection: &Connection,
     operation: &str,

@@ -1,4 +1,4 @@
-//! The history of one path: the rows of `changes` and `operation_files` that name it, with their origin.
+//! The history of one path: the rows of `changes` and `operation_files` that name it, with their steps and operations.
 
 use ckpt_schema::report::{FileResult, MessageState, OperationKind};
 use rusqlite::{Connection, Row, params};
@@ -17,7 +17,7 @@ pub(crate) struct ChangingStep {
     pub step_id: String,
     pub message_id: String,
     pub session_id: String,
-    /// The session that the message is of: a sub-agent's root.
+    /// The session of the message: the root, for a sub-agent.
     pub root_session_id: String,
     pub message_seq: i64,
     pub agent: String,
@@ -39,7 +39,7 @@ pub(crate) struct FileChange {
     /// Whether it was undone for good.
     pub is_undone: bool,
     pub time: Milliseconds,
-    /// None for a change from outside.
+    /// `None` for a change from outside.
     pub author: Option<ChangingStep>,
 }
 
@@ -50,11 +50,11 @@ pub(crate) struct FileOperation {
     pub seq: i64,
     pub kind: OperationKind,
     pub session_id: Option<String>,
-    /// The position of the first message that is reverted after it, if any is.
+    /// The `seq` of the first message that is reverted after it, if any.
     pub reverted_from: Option<i64>,
-    /// The one message that was reverted alone.
+    /// The message that was reverted alone, if any.
     pub alone: Option<String>,
-    /// The one step that was reverted.
+    /// The step that was reverted alone, if any.
     pub step_id: Option<String>,
     pub before_snapshot_id: Option<i64>,
     pub expected: State,
@@ -122,10 +122,10 @@ pub(crate) fn changes_of_path(
     )
 }
 
-/// Changes of one snapshot stand beside each other: so far from one of them the others are looked for.
+/// How far from one change of a snapshot the others are searched for. They are next to each other.
 const REACH: i64 = 5_000;
 
-/// Returns what was deleted in the same snapshot as a change was seen, as the other half of a rename may be.
+/// Returns the deletions that were seen in the same snapshot as a change: one may be the other half of a rename.
 pub(crate) fn deleted_with(
     connection: &Connection,
     workspace_id: i64,
@@ -143,7 +143,8 @@ pub(crate) fn deleted_with(
     )
 }
 
-/// Returns the recorded deletions in a workspace, newest first. `+`: by the index of the paths, every row would be looked up by itself.
+/// Returns the recorded deletions in a workspace, newest first. The unary `+` keeps SQLite from the index of paths, by
+/// which it would look up every row by itself.
 pub(crate) fn deletions(connection: &Connection, workspace_id: i64) -> Result<Vec<FileChange>> {
     let sql = format!(
         "{CHANGES} WHERE +changes.workspace_id = ?1 AND changes.old_mode IS NOT NULL
@@ -152,7 +153,7 @@ pub(crate) fn deletions(connection: &Connection, workspace_id: i64) -> Result<Ve
     all(connection, &sql, [workspace_id], FileChange::read)
 }
 
-/// A file that an operation took away.
+/// A file that an operation removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TakenFile {
     pub path: WorkspacePath,

@@ -78,7 +78,7 @@ pub(crate) fn workspaces_with_label(connection: &Connection, text: &str) -> Resu
     )
 }
 
-/// Puts a label on something; it is taken off what it was on.
+/// Puts a label on something, and takes it off what it was on.
 pub(crate) fn put_label(
     connection: &Connection,
     workspace_id: i64,

@@ -1,4 +1,5 @@
-//! The database as older binaries left it becomes that of this one; one of a newer binary is left alone. This module does IO.
+//! Migrates a database of an older version to this one. A database of a newer version is left alone. This module does
+//! IO.
 //!
 //! ```text
 //! sessions.db            version 2 ──── write lock ─┬─ copy ─ sync ─ rename ─┬─ migrations ─ commit ──── version 5
@@ -16,10 +17,10 @@ use crate::fs::ownership::DATABASE;
 use crate::fs::{layout, presence};
 use crate::settings::Durability;
 
-/// Brings a database to this binary's version: all migrations in one transaction, so that it is the old one or the new one wherever
-/// a kill or a power cut comes. Returns whether nothing was there before.
+/// Migrates a database to this version. All migrations are one transaction, so that after a kill or a power cut it is
+/// either the old one or the new one. Returns whether the database is new.
 ///
-/// The write lock comes first. Only under it is it certain which version there is, and that the copy has every row: nobody writes
+/// The write lock comes first. Only under it are the version and the completeness of the copy certain: nobody writes
 /// between the copy and the migrations.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> {
     if is_current(connection, path)? {
@@ -28,7 +29,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .context(|| format!("cannot migrate `{}`", path.display()))?;
-    // Another process may have done it in the meantime.
+    // Another process may have migrated it in the meantime.
     let from = version(&transaction, path)?;
     if from > VERSION {
         return refuse_newer(&transaction, path, from).map(|()| false);
@@ -59,13 +60,13 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
     if let Some(copy) = copy {
         remove_other_copies(path, &copy);
     }
-    // The tables fill half of the log, which each hook would read.
+    // The tables fill half of the log, which every hook would have to read.
     empty_log(connection);
     Ok(from == 0)
 }
 
-/// Returns whether the file is a session store with all migrations. Every call of a hook asks: both questions are one transaction,
-/// since each takes the locks.
+/// Returns whether the file is a session store with all migrations. Every hook call asks this, so both queries are one
+/// transaction: each by itself would take SQLite's locks.
 fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
     let transaction = connection
         .unchecked_transaction()
@@ -93,7 +94,7 @@ fn check_application(connection: &Connection, path: &Path) -> Result<()> {
     }
 }
 
-/// Fails where a database without a version is another program's, whose tables would get ours beside them.
+/// Fails if a database without a version has tables: it is another program's, and must not get ours.
 fn check_empty(connection: &Connection, path: &Path) -> Result<()> {
     let sql = "SELECT (SELECT application_id FROM pragma_application_id) = 0 AND NOT EXISTS (SELECT 1 FROM sqlite_schema)";
     let is_empty: bool = connection
@@ -111,7 +112,7 @@ fn not_ours(path: &Path) -> Error {
         .hint("another program made it, and it is left as it is: move it out of the store")
 }
 
-/// A newer file may still let this binary write to it: its `meta` table says so.
+/// Fails if a newer file does not let this version write to it, as its `meta` table says.
 fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> {
     let oldest_writer: u32 = connection
         .query_row(
@@ -130,9 +131,9 @@ fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> 
     .hint("upgrade this ckpt-hook, or use another directory as --store"))
 }
 
-/// Keeps a copy of the database as it is before a migration, beside it and as private. Returns where.
+/// Keeps a private copy of the database beside it, as it is before a migration. Returns its path.
 ///
-/// It has its name only once it is whole and on the disk.
+/// The copy gets its name only once it is complete and synced.
 fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
     let copy = with_suffix(path, &format!("{COPY}{version}"));
     let what = || {
@@ -147,7 +148,8 @@ fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    // The connection that holds the write lock is in a transaction, which `VACUUM` cannot be in; readers wait for no writer.
+    // `VACUUM` cannot run in a transaction, and the connection that holds the write lock is in one. A reader does not
+    // have to wait for it.
     let reader = Connection::open_with_flags(path, flags).context(what)?;
     configure(&reader, Durability::Objects).context(what)?;
     reader
@@ -164,7 +166,7 @@ fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
     Ok(copy)
 }
 
-/// Removes the copies that former migrations kept. What cannot be removed stays, and is listed.
+/// Removes the copies that earlier migrations kept. Those that cannot be removed stay, and `doctor` lists them.
 fn remove_other_copies(path: &Path, kept: &Path) {
     let directory = path.parent().unwrap_or(Path::new("."));
     for copy in copies(directory).unwrap_or_default() {
@@ -174,19 +176,19 @@ fn remove_other_copies(path: &Path, kept: &Path) {
     }
 }
 
-/// What follows the database's name in that of a copy that a migration kept; then comes the version.
+/// Comes between the database's name and the version in the name of a copy that a migration kept.
 const COPY: &str = ".version-";
 
-/// What follows it in that of a damaged database that was set aside; then comes a number.
+/// Comes between the database's name and a number in the name of a damaged database that was set aside.
 pub(super) const DAMAGED: &str = ".damaged-";
 
-/// Returns every file in a store's directory that is a former session store: copies that migrations kept, unfinished ones too, and
-/// damaged ones that were set aside. They hold prompts and names of files as the session store does.
+/// Returns every former session store in a store's directory: copies that migrations kept, including unfinished ones,
+/// and damaged ones that were set aside. Like the session store, they hold prompts and file names.
 pub(crate) fn copies(directory: &Path) -> Result<Vec<PathBuf>> {
     beside(directory, &[COPY, DAMAGED])
 }
 
-/// Returns the files in a store's directory, sorted, of which the name is the database's and then one of these.
+/// Returns the files in a store's directory, sorted, whose name is the database's followed by one of these endings.
 pub(super) fn beside(directory: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
     let what = || format!("cannot list `{}`", directory.display());
     let mut found = Vec::new();

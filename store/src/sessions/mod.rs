@@ -1,7 +1,7 @@
-//! The session store: SQLite in WAL mode, for many short-lived processes. It does not know trees.
+//! The session store: SQLite in WAL mode, for many short-lived processes. It knows nothing of trees.
 //!
 //! Each file holds the rows of one or two tables as private structs, and the statements that read and write them.
-//! Functions take a connection: the one of [`Database::connection`] to read, the one that [`Database::write`] hands out to
+//! Functions take a connection: that of [`Database::connection`] to read, that which [`Database::write`] passes on to
 //! write.
 
 mod changes;
@@ -91,7 +91,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use crate::model::entry::{Entry, Mode, ObjectId, State};
 use crate::model::path::WorkspacePath;
 
-/// Returns a new id: 32 hex digits at random, so that a short prefix tells one from another.
+/// Returns a new id: 32 random hex digits, so that a short prefix is unique.
 pub(crate) fn new_id() -> String {
     uuid::Uuid::new_v4().simple().to_string()
 }
@@ -127,7 +127,7 @@ fn state(row: &rusqlite::Row<'_>, mode: &str, blob: &str) -> rusqlite::Result<St
     Ok(mode.map(|mode| Entry { mode, blob }))
 }
 
-/// Reads the columns `path` and `path_raw`. What is not a path of a workspace was not written by us.
+/// Reads the columns `path` and `path_raw`. Anything that is not a path in a workspace was not written by us.
 fn path(row: &rusqlite::Row<'_>) -> rusqlite::Result<WorkspacePath> {
     let raw: Option<Vec<u8>> = row.get("path_raw")?;
     let bytes = match raw {

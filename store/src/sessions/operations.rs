@@ -1,4 +1,4 @@
-//! Rows of `operations` and `operation_files`: the plan of everything that ever touched a workspace, and how it went.
+//! Rows of `operations` and `operation_files`: every plan that ever touched a workspace, and its results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ pub(crate) struct NewOperation<'a> {
     pub message_id: Option<&'a str>,
     pub part_message_id: Option<&'a str>,
     pub step_id: Option<&'a str>,
-    /// Whether just the message of `part_message_id` is undone, and none after it.
+    /// Whether only the message of `part_message_id` is undone, and none after it.
     pub is_alone: bool,
     /// The message that a revert asked for.
     pub asked_message_id: Option<&'a str>,
@@ -39,13 +39,14 @@ pub(crate) struct NewOperation<'a> {
     /// A JSON array of paths.
     pub only_paths: &'a str,
     pub notes: &'a str,
-    /// A JSON array of the notes as reports have them.
+    /// A JSON array of the notes, as in reports.
     pub remarks: &'a str,
-    /// A JSON array of the directories that go when they are empty.
+    /// A JSON array of the directories that go if they become empty.
     pub directories: &'a str,
-    /// Whether something that was asked for was never recorded: it is partial, however its files go.
+    /// Whether something that should be undone was never recorded. Then the operation is partial, whatever its files
+    /// say.
     pub is_incomplete: bool,
-    /// Whether git's state was to move along.
+    /// Whether git's state moves along.
     pub git: bool,
 }
 
@@ -57,36 +58,36 @@ pub(crate) struct OperationRow {
     pub kind: OperationKind,
     pub from_message_id: Option<String>,
     pub message_id: Option<String>,
-    /// The message that a revert asked for; none in rows of older binaries.
+    /// The message that a revert asked for; `None` in rows of older versions.
     pub asked_message_id: Option<String>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: Option<i64>,
-    /// The state that the workspace is compared with afterwards; none in rows of older binaries.
+    /// The state that the workspace is compared with afterwards; `None` in rows of older versions.
     pub goal_snapshot_id: Option<i64>,
     pub after_snapshot_id: Option<i64>,
     pub only_paths: String,
     pub part_message_id: Option<String>,
     pub step_id: Option<String>,
-    /// Whether just the message of `part_message_id` is undone, and none after it.
+    /// Whether only the message of `part_message_id` is undone, and none after it.
     pub is_alone: bool,
     pub notes: String,
-    /// A JSON array; none in rows of older binaries.
+    /// A JSON array; `None` in rows of older versions.
     pub remarks: Option<String>,
     pub directories: String,
     pub unclear: Unclear,
 }
 
-/// A closed move of the revert point, with its files once they are read.
+/// A closed move of the revert point. Its files are read on demand.
 #[derive(Clone, Debug)]
 pub(crate) struct ChainOperation {
     pub row: OperationRow,
     pub on_conflict: OnConflict,
     pub items: Vec<Item>,
-    /// The paths of a part that a restore has put back since: they are no items of it any more.
+    /// The paths of a part that a restore has put back since. They no longer count as its items.
     pub taken_back: BTreeSet<WorkspacePath>,
-    /// What became of it as a whole.
+    /// Its outcome as a whole.
     pub outcome: Option<Outcome>,
-    /// Whether it could not write one of its files.
+    /// Whether it failed to write a file.
     pub has_failed: bool,
     /// Whether a message came while it was in force.
     pub is_permanent: bool,
@@ -120,7 +121,7 @@ impl OperationRow {
     }
 }
 
-/// Writes the plan down, open: from here on the operation is finished, whatever happens.
+/// Writes the plan, as an open operation. From here on it gets finished, whatever happens.
 pub(crate) fn insert_operation(
     connection: &Connection,
     new: &NewOperation<'_>,
@@ -158,7 +159,7 @@ pub(crate) fn insert_operation(
                 new.remarks,
             ],
         )
-        .context(|| "cannot write the operation down")?;
+        .context(|| "cannot write the operation's rows")?;
     for (position, item) in (0_i64..).zip(items) {
         insert_item(connection, new.id, position, item)?;
     }
@@ -194,7 +195,7 @@ fn insert_item(connection: &Connection, operation: &str, position: i64, item: &I
                 by_json(item.reason.as_ref()),
             ])
         })
-        .context(|| "cannot write the operation down")?;
+        .context(|| "cannot write the operation's rows")?;
     Ok(())
 }
 
@@ -202,7 +203,7 @@ fn reason_code(item: &Item) -> Option<&'static str> {
     Some(item.reason.as_ref()?.code?.name())
 }
 
-/// Notes how each file went.
+/// Notes the result of each file.
 pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[Item]) -> Result<()> {
     connection
         .execute(
@@ -210,7 +211,7 @@ pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[It
               WHERE operation_id = ?1 AND result = 'planned'",
             [operation],
         )
-        .context(|| "cannot note how the files went")?;
+        .context(|| "cannot note the results of the files")?;
     let is_plain = |item: &Item| item.result == FileResult::Done && item.reason.is_none();
     for (position, item) in (0_i64..).zip(items).filter(|(_, item)| !is_plain(item)) {
         connection
@@ -228,12 +229,12 @@ pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[It
                     by_json(item.reason.as_ref()),
                 ])
             })
-            .context(|| "cannot note how the files went")?;
+            .context(|| "cannot note the results of the files")?;
     }
     Ok(())
 }
 
-/// Closes an operation of which the results are noted; one that was begun as partial is not made whole by its files.
+/// Closes an operation whose results are noted. One that began as partial stays partial.
 pub(crate) fn close_operation(
     connection: &Connection,
     operation: &str,
@@ -252,7 +253,7 @@ pub(crate) fn close_operation(
     feed::operation(connection, operation)
 }
 
-/// Returns the position of the newest operation of a workspace, if there is one.
+/// Returns the `seq` of the newest operation of a workspace, if there is one.
 pub(crate) fn newest_operation(connection: &Connection, workspace_id: i64) -> Result<Option<i64>> {
     connection
         .query_row(
@@ -280,8 +281,8 @@ pub(crate) fn open_operations(
         .context(|| "cannot read open operations")
 }
 
-/// Returns whether a crash left an operation of a workspace open, or one is under way. No more of it is read: also a damaged row
-/// says so.
+/// Returns whether an operation of a workspace is under way, or was left open by a crash. It reads nothing else, so
+/// that a damaged row counts, too.
 pub(crate) fn has_open_operation(connection: &Connection, workspace_id: i64) -> Result<bool> {
     connection
         .prepare_cached(
@@ -302,7 +303,7 @@ pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRo
         .context(|| "cannot read an operation")
 }
 
-/// Returns how an operation ended; none while it is open, unless it began as partial.
+/// Returns the outcome of an operation. `None` while it is open, unless it began as partial.
 pub(crate) fn operation_outcome(connection: &Connection, id: &str) -> Result<Option<Outcome>> {
     connection
         .query_row(
@@ -344,8 +345,8 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
         .context(|| "cannot read an operation")
 }
 
-/// Returns a session's closed moves of the revert point that name a snapshot as the state before the first of them, oldest
-/// first, without their files. Which of them are still in force, `revert::chain` says.
+/// Returns a session's closed moves of the revert point that name a snapshot as the state before the first of them,
+/// oldest first, without their files. `revert::chain` knows which of them are still in force.
 pub(crate) fn moves_since(
     connection: &Connection,
     session: &str,
@@ -393,7 +394,7 @@ pub(crate) fn note_permanent(connection: &Connection, chain: &[ChainOperation]) 
 }
 
 impl ChainOperation {
-    /// Reads the files of an operation that is in force.
+    /// Reads the files of an operation, and takes out those that are no longer in force.
     pub fn read_items(&mut self, connection: &Connection, session: &str) -> Result<()> {
         self.items = operation_items(connection, &self.row.id)?;
         if self.row.part_message_id.is_some() || self.row.step_id.is_some() {
@@ -402,7 +403,8 @@ impl ChainOperation {
         Ok(())
     }
 
-    /// A part that a restore put back to what was there before it is not in force any more: nothing else takes it back.
+    /// Takes out the files of a part that a restore has put back to their state before it. Nothing else undoes such a
+    /// part.
     fn take_back(&mut self, restored: &BTreeMap<WorkspacePath, Vec<State>>) {
         let is_put_back = |item: &Item| {
             let states = restored.get(&item.path);
@@ -419,11 +421,11 @@ impl ChainOperation {
     }
 }
 
-/// Returns the paths that operations wrote or removed since a snapshot, without the whole moves of one chain of reverts: a session's
-/// since a state.
+/// Returns the paths that operations wrote or removed since a snapshot, leaving out the whole moves of one chain of
+/// reverts, given by its session and the state before it.
 ///
-/// A step or a message that was undone alone stays undone in what follows. So a path that it had to keep, because a later step had
-/// edited it, counts too: once that later step is undone as well, the path goes.
+/// A step or a message that was undone alone stays undone afterwards. So a path that it had to keep, because a later
+/// step had edited it, counts, too: once that later step is undone, the path goes.
 pub(crate) fn moved_since(
     connection: &Connection,
     workspace_id: i64,
@@ -447,7 +449,7 @@ pub(crate) fn moved_since(
     Ok(paths.into_iter().collect())
 }
 
-/// Returns what restores put where, after an operation of a session.
+/// Returns what restores wrote to which paths after an operation of a session.
 fn restored_since(
     connection: &Connection,
     session: &str,

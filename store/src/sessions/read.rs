@@ -1,4 +1,4 @@
-//! Reading rows: all of them at once, columns as the domain has them, and rows that several reports give.
+//! Reads rows: all of them at once, columns as domain types, and rows that several reports share.
 
 use ckpt_schema::report::{FileReport, GapReport, PathText};
 use rusqlite::{Connection, Row};
@@ -15,7 +15,7 @@ use crate::model::item::ItemReason;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
 
-/// Reads all rows of a question, so that no statement stays open while the answer is used.
+/// Reads all rows of a query, so that no statement stays open while the result is used.
 pub(crate) fn all<T>(
     connection: &Connection,
     sql: &str,
@@ -31,7 +31,7 @@ pub(crate) fn all<T>(
     rows().context(|| "cannot read the session store")
 }
 
-/// Reads a column of numbers that are never negative; NULL stays none.
+/// Reads a column of numbers that are never negative, or `None` for NULL.
 pub(crate) fn optional_count(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
     Ok(row
         .get::<_, Option<i64>>(column)?
@@ -63,11 +63,11 @@ pub(crate) fn gaps(connection: &Connection, snapshot_id: i64) -> Result<Vec<GapR
     Ok(gaps)
 }
 
-/// Returns a gap as reports give it.
+/// Returns a gap's report.
 pub(crate) fn gap_report(gap: &Gap) -> GapReport {
     let path = match WorkspacePath::new(gap.path.clone()) {
         Ok(path) => path.to_report(),
-        // A reserved name is no path of a workspace, and still the one to be named.
+        // A reserved name is not a path in a workspace, but has to be named all the same.
         Err(_) => PathText {
             path: String::from_utf8_lossy(&gap.path).into_owned(),
             path_hex: std::str::from_utf8(&gap.path)
@@ -108,19 +108,20 @@ pub(crate) fn operation_file(row: &Row<'_>) -> rusqlite::Result<FileReport> {
     })
 }
 
-/// Returns the octal mode of a state as reports give it.
+/// Returns the octal mode of a state, for a report.
 pub(crate) fn mode_text(state: State) -> Option<String> {
     state.map(|entry| entry.mode.to_string())
 }
 
-/// Returns the blob of a state as reports give it.
+/// Returns the blob of a state, for a report.
 pub(crate) fn blob_text(state: State) -> Option<String> {
     state
         .and_then(|entry| entry.blob)
         .map(|blob| blob.to_string())
 }
 
-/// Reads why a file of an operation stays, as [`by_json`] and its neighbours in the row have it.
+/// Reads why a file of an operation stays: the columns `reason`, `reason_code` and, as [`by_json`] wrote it,
+/// `reason_by`.
 pub(crate) fn item_reason(row: &Row<'_>) -> rusqlite::Result<Option<ItemReason>> {
     let Some(text) = row.get("reason")? else {
         return Ok(None);
@@ -129,14 +130,15 @@ pub(crate) fn item_reason(row: &Row<'_>) -> rusqlite::Result<Option<ItemReason>>
     Ok(Some(ItemReason {
         text,
         code: optional_word(row, WordTable::OperationFiles, "reason_code")?,
-        // What is not an array of authors names nobody: the sentence does.
+        // If it is not an array of authors, nobody is named. The sentence still says it.
         by: by
             .and_then(|json| serde_json::from_str(&json).ok())
             .unwrap_or_default(),
     }))
 }
 
-/// Returns the authors of a reason as a row holds them: a JSON array of what reports give; nothing where it names nobody.
+/// Returns the authors of a reason for the column `reason_by`: a JSON array of their reports. `None` if it names
+/// nobody.
 pub(crate) fn by_json(reason: Option<&ItemReason>) -> Option<String> {
     let by = &reason?.by;
     let json = || serde_json::to_string(by).ok();

@@ -1,4 +1,5 @@
-//! What the repository of a workspace notes of its snapshots, from rows, and as rows again where the session store is gone.
+//! What the repository of a workspace notes about its snapshots: made from rows, and turned into rows again if the
+//! session store is gone.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,7 +15,7 @@ use crate::fs::identity::Identity;
 use crate::model::Milliseconds;
 use crate::model::noted::{NotedSnapshot, NotedWorkspace};
 
-/// Returns what is to be noted of a workspace's snapshots, the oldest first: of those of which the files are there.
+/// Returns what to note about a workspace's snapshots, oldest first. Pruned ones are left out.
 pub(crate) fn snapshots_to_note(
     connection: &Connection,
     workspace_id: i64,
@@ -54,15 +55,15 @@ pub(crate) fn workspace_keys(connection: &Connection) -> Result<BTreeSet<String>
     Ok(keys.into_iter().collect())
 }
 
-/// Adds a workspace with its snapshots as they were noted. If a history of the directory at its path goes on, or another directory
-/// stands there, it is one that was set aside. Returns whether it was.
+/// Adds a workspace with its snapshots, as noted. If the directory at its path has another history already, or is
+/// another directory, the workspace is added as one that was set aside. Returns whether it was.
 pub(crate) fn put_noted(
     connection: &Connection,
     workspace: &NotedWorkspace,
     snapshots: &[NotedSnapshot],
     now: Milliseconds,
 ) -> Result<bool> {
-    let what = || "cannot add a workspace that was noted";
+    let what = || "cannot add a workspace from its repository";
     let path = Path::new(OsStr::from_bytes(&workspace.path));
     let is_another = |identity: Identity| !identity.is(workspace.inode, workspace.born);
     let is_aside =

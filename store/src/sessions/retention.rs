@@ -1,4 +1,4 @@
-//! What goes and what stays: how sessions were used, what pins them, and marking snapshots as pruned.
+//! What `gc` asks and writes: how sessions were used, what pins them, and which snapshots are pruned.
 
 use std::collections::HashMap;
 
@@ -9,30 +9,30 @@ use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 
-/// A session with those of its sub-agents: they go together.
+/// A session with those of its sub-agents. They go together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SessionUse {
-    /// The root's id, then those of its sub-agents.
+    /// The root's id, then its sub-agents'.
     pub ids: Vec<String>,
     pub workspace_id: i64,
     pub agent: String,
     /// The last event or operation of any of them.
     pub used_at: Milliseconds,
-    /// Whether one of them was never told to be over.
+    /// Whether the end of one of them was never reported.
     pub is_unended: bool,
     /// The agents' processes, if known.
     pub processes: Vec<String>,
     /// Whether something of it is reverted.
     pub is_reverted: bool,
-    /// Whether an operation on it is not finished, or a step is open.
+    /// Whether an operation on it is open, or a step.
     pub has_open_operation: bool,
-    /// Whether one of its messages, or of its snapshots, has a label.
+    /// Whether one of its messages or snapshots has a label.
     pub is_labelled: bool,
-    /// Whether a snapshot of it was not pruned yet.
+    /// Whether it has a snapshot that was not pruned.
     pub has_snapshots: bool,
 }
 
-/// Returns all sessions, each with its sub-agents', the longest unused first.
+/// Returns all sessions, each with its sub-agents, the longest unused first.
 pub(crate) fn session_uses(connection: &Connection) -> Result<Vec<SessionUse>> {
     let sql = "
         SELECT id, parent_id, workspace_id, agent, ended_at IS NULL AS is_unended, process,
@@ -75,7 +75,7 @@ pub(crate) fn session_uses(connection: &Connection) -> Result<Vec<SessionUse>> {
     let mut roots: HashMap<String, usize> = HashMap::new();
     let mut uses: Vec<SessionUse> = Vec::new();
     for Row { parent, session } in rows {
-        // A sub-agent's row comes after that of the session that began it.
+        // A sub-agent's row comes after that of the session that started it.
         let known = parent.and_then(|parent| roots.get(&parent).copied());
         let at = known.unwrap_or(uses.len());
         roots.insert(session.ids[0].clone(), at);
@@ -116,7 +116,7 @@ const NAMED_BY: &str = "
     UNION SELECT to_snapshot_id FROM changes JOIN steps ON steps.id = step_id
            WHERE steps.session_id IN (SELECT value FROM json_each(?1))";
 
-/// Returns the trees of the snapshots that sessions name and that were not pruned, the newest first.
+/// Returns the trees of the snapshots that sessions name and that were not pruned, newest first.
 pub(crate) fn trees_of(connection: &Connection, sessions: &[String]) -> Result<Vec<ObjectId>> {
     let sql = format!(
         "SELECT tree FROM snapshots WHERE pruned_at IS NULL AND id IN ({NAMED_BY})
@@ -125,22 +125,22 @@ pub(crate) fn trees_of(connection: &Connection, sessions: &[String]) -> Result<V
     all(connection, &sql, [json(sessions)], |row| row.get(0))
 }
 
-/// Which snapshots of a workspace are marked as pruned.
+/// Which snapshots of a workspace to prune.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pruning<'a> {
     pub workspace_id: i64,
     /// All sessions of the workspace that stay.
     pub kept: &'a [String],
-    /// What belongs to no session goes where it was taken before this.
+    /// Snapshots of no session that were taken before this go.
     pub unused_before: Milliseconds,
-    /// Nothing that was taken since then goes.
+    /// Snapshots that were taken since then stay.
     pub young_since: Milliseconds,
 }
 
-/// Returns the snapshots of a workspace that nothing needs which stays.
+/// Returns the snapshots of a workspace that nothing that stays needs.
 ///
-/// This is the one place that says what is pinned: the newest snapshot, what a label is on, what kept sessions name, operations
-/// that are open or younger than what goes, and what was taken just now.
+/// This is the one place that says what is pinned: the newest snapshot, labelled ones, those that kept sessions name,
+/// those of operations that are open or younger than what goes, and recent ones.
 pub(crate) fn prunable(connection: &Connection, pruning: Pruning<'_>) -> Result<Vec<i64>> {
     let sql = format!(
         "WITH pinned AS MATERIALIZED (
@@ -176,7 +176,7 @@ pub(crate) fn prunable(connection: &Connection, pruning: Pruning<'_>) -> Result<
     all(connection, &sql, values, |row| row.get(0))
 }
 
-/// Marks snapshots as pruned: nothing that only they need is needed any more.
+/// Marks snapshots as pruned: what only they need is no longer needed.
 pub(crate) fn mark_pruned(connection: &Connection, ids: &[i64], now: Milliseconds) -> Result<()> {
     let what = || "cannot mark snapshots as pruned";
     let mut statement = connection
@@ -200,7 +200,7 @@ pub(crate) struct Measured {
     pub session: Option<String>,
 }
 
-/// Returns the snapshots of a workspace that were not pruned, the oldest first.
+/// Returns the snapshots of a workspace that were not pruned, oldest first.
 pub(crate) fn snapshots_to_measure(
     connection: &Connection,
     workspace_id: i64,
@@ -257,7 +257,7 @@ pub(crate) struct WorkspacePresence {
     pub is_unswept: bool,
 }
 
-/// Returns of every workspace whether it was found to be gone before.
+/// Returns for every workspace whether it was found to be gone before.
 pub(crate) fn presences(connection: &Connection) -> Result<Vec<WorkspacePresence>> {
     let sql = "
         SELECT id, ifnull(replaced_at, gone_at) AS gone_at, replaced_at IS NOT NULL AS is_replaced, unswept,
@@ -304,10 +304,10 @@ pub(crate) fn note_unswept(connection: &Connection, id: i64, is_unswept: bool) -
     Ok(())
 }
 
-/// Removes a workspace with all rows that are about it.
+/// Removes a workspace with all of its rows.
 pub(crate) fn delete_workspace(connection: &Connection, id: i64) -> Result<()> {
     const OF_IT: [&str; 17] = [
-        // The newest row is never removed, so that no number is given twice.
+        // The newest row is never removed, so that no number is used twice.
         "feed WHERE workspace_id = ?1 AND seq < (SELECT max(seq) FROM feed)",
         "gaps WHERE snapshot_id IN (SELECT id FROM snapshots WHERE workspace_id = ?1)",
         "labels WHERE workspace_id = ?1",

@@ -1,4 +1,4 @@
-//! Which objects the rows of a workspace name.
+//! The objects that the rows of a workspace name.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,10 +7,11 @@ use rusqlite::Connection;
 use crate::error::{Context, Result};
 use crate::model::entry::{ObjectId, Roots};
 
-/// The trees of a workspace's snapshots, the newest first.
+/// The trees of a workspace's snapshots, newest first.
 const TREES: &str = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree ORDER BY max(id) DESC";
 
-/// The blobs that rows name: an entry's bytes, attributes, rules, indexes. What belongs to snapshots that were pruned is not needed.
+/// The blobs that rows name: an entry's bytes, attributes, rules, indexes. What belongs to pruned snapshots is not
+/// needed.
 const BLOBS: &str = "
     WITH kept AS MATERIALIZED (SELECT id, attributes_blob, rules_blob, git_state_id FROM snapshots
                                 WHERE workspace_id = ?1 AND pruned_at IS NULL),
@@ -33,7 +34,8 @@ const BLOBS: &str = "
     UNION SELECT expected FROM operation_git WHERE operation_id IN (SELECT id FROM live_operations) AND part = 'index'
     UNION SELECT target FROM operation_git WHERE operation_id IN (SELECT id FROM live_operations) AND part = 'index'";
 
-/// The blobs that may be in no tree: records, and what an operation found or was to put where ignore rules hide it.
+/// The blobs that may be in no tree: records, and what an operation found or was to write at paths that ignore rules
+/// hide.
 const RECORDS: &str = "
     WITH kept AS MATERIALIZED (SELECT id, attributes_blob, rules_blob, git_state_id FROM snapshots
                                 WHERE workspace_id = ?1 AND pruned_at IS NULL),
@@ -77,7 +79,7 @@ pub(crate) fn named(connection: &Connection, workspace_id: i64) -> Result<Named>
     Ok(Named { trees, blobs })
 }
 
-/// Returns a path of each blob that a change knows. No index has the blobs, so that all changes are gone over once.
+/// Returns a path of each blob that a change names. No index has the blobs, so this reads all changes once.
 pub(crate) fn paths_of_blobs(
     connection: &Connection,
     workspace_id: i64,
@@ -87,7 +89,7 @@ pub(crate) fn paths_of_blobs(
     if blobs.is_empty() {
         return Ok(paths);
     }
-    let what = || "cannot read where blobs stood";
+    let what = || "cannot read the paths of blobs";
     let mut statement = connection
         .prepare_cached(
             "SELECT CAST(ifnull(path_raw, path) AS BLOB), old_blob, new_blob FROM changes WHERE workspace_id = ?1",
@@ -105,7 +107,7 @@ pub(crate) fn paths_of_blobs(
     Ok(paths)
 }
 
-/// Returns the workspaces, those that were used last first.
+/// Returns the workspaces, the most recently used first.
 pub(crate) fn workspaces(connection: &Connection) -> Result<Vec<i64>> {
     let what = || "cannot read the workspaces";
     let mut statement = connection
@@ -115,7 +117,7 @@ pub(crate) fn workspaces(connection: &Connection) -> Result<Vec<i64>> {
     rows.collect::<rusqlite::Result<_>>().context(what)
 }
 
-/// Returns what the rows of a workspace name.
+/// Returns the objects that the rows of a workspace name, as roots.
 pub(crate) fn roots(connection: &Connection, workspace_id: i64) -> Result<Roots> {
     Ok(Roots {
         trees: ids(connection, TREES, workspace_id)?,

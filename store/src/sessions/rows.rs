@@ -40,7 +40,7 @@ pub(crate) struct MessageRow {
     pub unprotected: Option<String>,
 }
 
-/// A message that is about to be added. It is live, and its place in the order is after all others.
+/// A message that is about to be added. It is live, and comes after all others.
 #[derive(Clone, Debug)]
 pub(crate) struct NewMessage {
     pub id: String,
@@ -121,7 +121,7 @@ pub(crate) fn session(connection: &Connection, id: &str) -> Result<Option<Sessio
     one_session(connection, "WHERE id = ?1", [id])
 }
 
-/// Returns the session that an agent calls so: of one workspace, or the last that was heard of in any.
+/// Returns the session with an agent's id: that of one workspace, or the most recently active in any.
 pub(crate) fn find_session(
     connection: &Connection,
     agent: &str,
@@ -148,7 +148,7 @@ pub(crate) fn newest_reverted_session(
     )
 }
 
-/// Returns the sessions of a workspace of which something is reverted, the one reverted last first, without one of them.
+/// Returns the sessions of a workspace in which something is reverted, the one reverted last first, except one of them.
 pub(crate) fn other_reverted_sessions(
     connection: &Connection,
     workspace_id: i64,
@@ -170,7 +170,7 @@ pub(crate) fn other_reverted_sessions(
     })
 }
 
-/// A message in whose time no step was recorded, as a revert asks for it.
+/// A message without a recorded step.
 #[derive(Clone, Debug)]
 pub(crate) struct SteplessMessage {
     pub id: String,
@@ -180,8 +180,8 @@ pub(crate) struct SteplessMessage {
     pub next_snapshot_id: Option<i64>,
 }
 
-/// Returns the messages of a session from one place in the order of messages up to, and without, another (or to the end) that have a snapshot
-/// and not a single step, oldest first.
+/// Returns the messages of a session that have a snapshot but no step, oldest first: those from one `seq` up to, but
+/// not including, another, or to the end.
 pub(crate) fn stepless_messages(
     connection: &Connection,
     session: &str,
@@ -206,10 +206,10 @@ pub(crate) fn stepless_messages(
     })
 }
 
-/// Returns the session at the top of a session's line of parents.
+/// Returns the root of a session: the one at the top of its line of parents.
 pub(crate) fn root_of(connection: &Connection, session: &SessionRow) -> Result<SessionRow> {
     let mut root = session.clone();
-    // A line of parents is as long as sub-agents are nested; the bound is for rows that are not ours.
+    // A line of parents is as long as sub-agents are nested. The limit is for rows that are not ours.
     for _ in 0..64 {
         let Some(parent_id) = &root.parent_id else {
             break;
@@ -222,7 +222,7 @@ pub(crate) fn root_of(connection: &Connection, session: &SessionRow) -> Result<S
     Ok(root)
 }
 
-/// Adds the session that an event speaks of where it is new, and returns it.
+/// Returns the session of an event, and adds it if it is new.
 pub(crate) fn upsert_session(
     connection: &Connection,
     workspace_id: i64,
@@ -257,11 +257,11 @@ pub(crate) fn upsert_session(
     .ok_or_else(|| crate::error::Error::failed("a session that was just added is not there"))
 }
 
-/// The last event of a session while the agent runs one of our commands that its user typed.
+/// The `last_event` of a session while the agent runs one of our commands that its user typed.
 pub(crate) const COMMAND: &str = "command";
 
-/// Notes that a session was heard of, and whether its agent tells of its tools: once it did it does, until nobody listens
-/// any more (`None`). A command that its user typed is no sign of the agent's life.
+/// Notes an event of a session, and whether its agent reports tools. Once it has, it counts as doing so until that is
+/// turned off (`None`). A command that the user typed is not a sign of the agent's life.
 pub(crate) fn touch_session(
     connection: &Connection,
     id: &str,
@@ -320,7 +320,7 @@ pub(crate) fn message(connection: &Connection, id: &str) -> Result<Option<Messag
     one_message(connection, "WHERE id = ?1", [id])
 }
 
-/// Returns when the message with our id came.
+/// Returns when the message with our id was sent.
 pub(crate) fn message_time(connection: &Connection, id: &str) -> Result<Milliseconds> {
     connection
         .query_row(
@@ -331,7 +331,7 @@ pub(crate) fn message_time(connection: &Connection, id: &str) -> Result<Millisec
         .context(|| "cannot read a message")
 }
 
-/// Returns the message that an agent calls so.
+/// Returns the message with an agent's id.
 pub(crate) fn find_message_by_agent_id(
     connection: &Connection,
     session: &str,
@@ -360,7 +360,7 @@ pub(crate) fn messages_of_turn(
         .context(|| "cannot count a turn's messages")
 }
 
-/// Returns a session's newest message that is not discarded; of those that have come into effect only, where `bound`.
+/// Returns a session's newest message that is not discarded; with `bound`, the newest that has begun.
 pub(crate) fn newest_message(
     connection: &Connection,
     session: &str,
@@ -373,7 +373,7 @@ pub(crate) fn newest_message(
     )
 }
 
-/// Returns a session's first message, at or after a place in the order, that is not discarded.
+/// Returns a session's first message that is not discarded, from a `seq` on.
 pub(crate) fn message_at_or_after(
     connection: &Connection,
     session: &str,
@@ -386,7 +386,7 @@ pub(crate) fn message_at_or_after(
     )
 }
 
-/// Returns the message after the revert point: where a redo moves it to.
+/// Returns the message after the revert point, to which a redo moves it.
 pub(crate) fn next_hidden_message(
     connection: &Connection,
     session: &str,
@@ -425,7 +425,7 @@ pub(crate) fn insert_message(
     feed::message_added(connection, &row.id, &row.session_id)
 }
 
-/// Gives the messages that were sent while a tool ran the snapshot of the boundary that was reached.
+/// Gives the messages that were sent while a tool ran the snapshot of the boundary that has come.
 pub(crate) fn bind_pending_messages(
     connection: &Connection,
     session: &str,
@@ -441,7 +441,7 @@ pub(crate) fn bind_pending_messages(
     Ok(())
 }
 
-/// Hides the messages from a position on, and shows those before it; without a position, shows all.
+/// Hides the messages from a `seq` on, and shows those before it. Without one, shows all.
 pub(crate) fn set_hidden_from(
     connection: &Connection,
     session: &str,
@@ -468,7 +468,7 @@ pub(crate) fn discard_hidden_messages(connection: &Connection, session: &str) ->
         .context(|| "cannot discard hidden messages")
 }
 
-/// Returns the ids of a session's messages from a place in the order on, oldest first, without discarded ones.
+/// Returns the ids of a session's messages from a `seq` on, oldest first, without discarded ones.
 pub(crate) fn messages_from(
     connection: &Connection,
     session: &str,

@@ -1,4 +1,5 @@
-//! Rows of `hook_runs`: a hook call that looks at the workspace is noted while it does, so that one that was killed shows.
+//! Rows of `hook_runs`. A hook call that looks at the workspace has a row while it does, so that a killed one leaves a
+//! trace.
 
 use ckpt_schema::event::Event;
 use rusqlite::{Connection, params};
@@ -25,7 +26,7 @@ pub(crate) fn begin_run(connection: &Connection, event: &Event, now: Millisecond
     Ok(connection.last_insert_rowid())
 }
 
-/// Notes that a hook call ended, well or not.
+/// Notes that a hook call ended, successfully or not.
 pub(crate) fn end_run(connection: &Connection, run: i64) -> Result<()> {
     connection
         .execute("DELETE FROM hook_runs WHERE id = ?1", [run])
@@ -33,10 +34,11 @@ pub(crate) fn end_run(connection: &Connection, run: i64) -> Result<()> {
     Ok(())
 }
 
-/// A call cannot be told from one that was killed before it is so old, in milliseconds: its process may be elsewhere.
+/// How old a call has to be to count as killed, in milliseconds. Its process cannot be checked: it may be in another
+/// container, or on another machine.
 const PATIENCE: Milliseconds = 60_000;
 
-/// Makes diagnostics of the calls that were killed, so that somebody hears of them.
+/// Turns killed calls into diagnostics, so that somebody learns of them.
 pub(crate) fn note_killed(database: &mut Database, now: Milliseconds) -> Result<()> {
     let killed = killed(database.connection(), now)?;
     if killed.is_empty() {

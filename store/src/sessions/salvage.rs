@@ -1,8 +1,8 @@
-//! A damaged session store: what can still be read of it becomes a new one. This module does IO.
+//! Makes a new session store from what can still be read of a damaged one. This module does IO.
 //!
-//! SQLite's own recovery is a program, not a call of the library. A table is read in the order of its rows; where a page cannot be read, the
-//! rows behind it are looked for in growing steps. What refers to a row that is lost goes, or refers to nothing. Nothing is deleted: the
-//! damaged file is set aside.
+//! SQLite's own recovery is a program, not a function of the library. A table is read in the order of its rows. If a
+//! page cannot be read, the rows after it are searched for in growing steps. A reference to a lost row becomes NULL, or
+//! its row goes, too. Nothing is deleted: the damaged file is set aside.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -17,25 +17,25 @@ use crate::fs::ownership::DATABASE;
 use crate::fs::{layout, presence};
 use crate::settings::Durability;
 
-/// What became of a damaged session store.
+/// The result of saving a damaged session store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Salvaged {
     /// The new name of the damaged file.
     pub set_aside: PathBuf,
     /// How many rows could be read.
     pub rows: u64,
-    /// The tables of which some pages could not.
+    /// The tables with pages that could not be read.
     pub damaged: Vec<String>,
 }
 
-/// How far behind a damaged page rows are looked for, in numbers of rows.
+/// How far after a damaged page rows are searched for, in row numbers.
 const FARTHEST: i64 = 1 << 32;
 
-/// What follows the database's name in that of a new one that is being filled.
+/// Comes after the database's name in the name of a new one that is being filled.
 const UNFINISHED: &str = ".repaired";
 
-/// Returns the files of the new session store that a repair was filling when it was killed. They hold prompts and names of files, and
-/// every row in them is also in the file that it was read from. While a repair is at work there are none.
+/// Returns the files of a new session store that a killed repair left. They hold prompts and file names, but every row
+/// in them is also in the file that it was read from. While a repair is at work, the list is empty.
 pub(crate) fn unfinished(directory: &Path) -> Result<Vec<PathBuf>> {
     if layout::is_locked(directory) {
         return Ok(Vec::new());
@@ -43,7 +43,7 @@ pub(crate) fn unfinished(directory: &Path) -> Result<Vec<PathBuf>> {
     beside(directory, &[UNFINISHED])
 }
 
-/// Removes them, and returns their names. The lock keeps a repair that is at work from losing its own.
+/// Removes them, and returns their names. The lock keeps a running repair from losing its own.
 pub(crate) fn remove_unfinished(directory: &Path) -> Result<Vec<PathBuf>> {
     let _lock = layout::lock_store(directory, super::database::BUSY_TIMEOUT)?;
     remove_locked(directory)
@@ -76,7 +76,8 @@ pub(crate) fn salvage(directory: &Path, source: &Path) -> Result<Salvaged> {
     let old = Connection::open_with_flags(source, flags).context(what)?;
     old.busy_timeout(super::database::BUSY_TIMEOUT)
         .context(what)?;
-    // Who still has the file open must not write to it any more; a file that is too damaged for that is only read.
+    // Other processes that have the file open must not write to it any more. A file that is too damaged to be locked is
+    // only read.
     let _ = old.execute_batch("BEGIN IMMEDIATE");
     let mut new = Connection::open_with_flags(&unfinished, flags).context(what)?;
     configure(&new, Durability::Full).context(what)?;
@@ -101,7 +102,7 @@ pub(crate) fn salvage(directory: &Path, source: &Path) -> Result<Salvaged> {
     })
 }
 
-/// Copies every row that can be read; returns how many, and the tables that are damaged.
+/// Copies every row that can be read. Returns how many, and the damaged tables.
 fn copy(old: &Connection, new: &Connection) -> Result<(u64, Vec<String>)> {
     let what = || "cannot write the rows that could be read";
     new.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
@@ -139,7 +140,7 @@ fn columns(connection: &Connection, table: &str) -> Result<Vec<String>> {
     super::read::all(connection, sql, [table], |row| row.get(0))
 }
 
-/// Copies a table; returns how many rows, and whether all of them could be read.
+/// Copies a table. Returns how many rows, and whether all of them could be read.
 fn copy_table(
     old: &Connection,
     new: &Connection,
@@ -160,7 +161,7 @@ fn copy_table(
     copy_by_numbers(old, table, columns, &mut put)
 }
 
-/// Copies the columns of a row; returns how many rows were written. A row with a damaged value is left out.
+/// Copies the columns of a row. Returns how many rows were written: a row with a damaged value is left out.
 fn copy_row(
     insert: &mut rusqlite::Statement<'_>,
     row: &rusqlite::Row<'_>,
@@ -176,7 +177,7 @@ fn copy_row(
     }
 }
 
-/// Returns whether a table does not take a row because of its values.
+/// Returns whether a table rejected a row because of its values.
 fn is_refused(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -184,9 +185,9 @@ fn is_refused(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Copies rows in the order of their numbers. A page that cannot be read ends a query; the next one begins behind it, by steps
-/// that double, because nothing tells how many numbers the page held. Returns how many rows were written, and whether these are
-/// all.
+/// Copies rows in the order of their numbers. A page that cannot be read ends a query. The next query begins after it,
+/// in steps that double, because nothing says how many numbers the page held. Returns how many rows were written, and
+/// whether these are all.
 fn copy_by_numbers(
     old: &Connection,
     table: &str,
@@ -220,7 +221,7 @@ fn copy_by_numbers(
             }
         }
         is_whole = false;
-        // Behind a page that cannot be read are others.
+        // There may be more unreadable pages.
         step = (step * 2).max(1);
         if step > FARTHEST {
             return Ok((sum, false));
@@ -228,7 +229,7 @@ fn copy_by_numbers(
     }
 }
 
-/// Copies a table whose rows have no numbers: from its beginning as far as it can be read, and from its end.
+/// Copies a table whose rows have no numbers: from both ends, as far as they can be read.
 fn copy_without_numbers(
     old: &Connection,
     table: &str,
@@ -256,8 +257,8 @@ fn copy_without_numbers(
     Ok((sum, false))
 }
 
-/// A reference to a lost row becomes NULL if its table allows that; otherwise its row is deleted too, and so on for
-/// references to that.
+/// Mends references to lost rows. A reference becomes NULL if its table allows that. Otherwise its row is deleted, too,
+/// and references to that one are mended in turn.
 fn mend_references(new: &Connection) -> Result<()> {
     let what = || "cannot mend references to lost rows";
     let mut references = Vec::new();

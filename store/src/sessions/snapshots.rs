@@ -34,7 +34,7 @@ pub(crate) struct NewSnapshot {
 }
 
 impl NewSnapshot {
-    /// Returns whether a row says the same, and its objects are there.
+    /// Returns whether a row has the same values, and was not pruned.
     fn is_held_by(&self, row: &SnapshotRow) -> bool {
         let Self {
             workspace_id,
@@ -89,10 +89,10 @@ pub(crate) fn snapshot(connection: &Connection, id: i64) -> Result<SnapshotRow> 
         return Ok(row);
     }
     Err(Error::unavailable(format!(
-        "the snapshot `{}` was pruned: its files are not in the store any more",
+        "the snapshot `{}` was pruned: its files are no longer in the store",
         row.tree
     ))
-    .hint("`ckpt-hook show` still tells which files changed; the setting `keep` says for how long snapshots stay"))
+    .hint("`ckpt-hook show` still shows which files changed; the setting `keep` says how long snapshots stay"))
 }
 
 /// Returns the snapshot with an id, pruned or not.
@@ -123,7 +123,8 @@ pub(crate) fn snapshots_since(
     )
 }
 
-/// Adds a snapshot and its gaps, and returns its row's id. If the snapshot `last` says the same already, that row serves again.
+/// Adds a snapshot and its gaps, and returns its row's id. If the snapshot `last` has the same values, that row is used
+/// again.
 pub(crate) fn put_snapshot(
     connection: &Connection,
     row: &NewSnapshot,
@@ -162,7 +163,7 @@ pub(super) fn put_gap(connection: &Connection, snapshot_id: i64, gap: &Gap) -> R
     Ok(())
 }
 
-/// Returns what a snapshot does not hold, in the order in which it was found.
+/// Returns the gaps of a snapshot, in the order in which they were found.
 pub(crate) fn gaps_of(connection: &Connection, snapshot_id: i64) -> Result<Vec<Gap>> {
     let mut statement = connection
         .prepare_cached(
@@ -196,16 +197,16 @@ pub(crate) struct StepGap {
     pub gap: Gap,
     /// Whether the snapshot before the step has it.
     pub at_start: bool,
-    /// Whether the snapshot after it has it too; `None` while the step is open.
+    /// Whether the snapshot after it has it, too; `None` while the step is open.
     pub at_finish: Option<bool>,
 }
 
-/// Messages of a session, by their places in its order.
+/// A range of a session's messages, by `seq`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageSpan {
-    /// The place of the first.
+    /// The first one.
     pub first: i64,
-    /// The place of the last, or `None` where the span goes on to the session's newest message.
+    /// The last one, or `None` if the range goes on to the session's newest message.
     pub last: Option<i64>,
 }
 
@@ -261,7 +262,7 @@ pub(crate) fn gaps_around_steps(
     rows.collect::<rusqlite::Result<_>>().context(what)
 }
 
-/// Adds a state of the user's repository, or returns the row that says the same already.
+/// Adds a state of the user's repository, or returns the row with the same values.
 pub(crate) fn put_git_state(
     connection: &Connection,
     workspace_id: i64,
@@ -270,7 +271,7 @@ pub(crate) fn put_git_state(
 ) -> Result<i64> {
     let known: Option<i64> = connection
         .query_row(
-            // The newest alone: to look through all of them would cost more with every step.
+            // Only the newest ones: searching all of them would cost more with every step.
             "SELECT id FROM (SELECT * FROM git_states WHERE workspace_id = ?1 ORDER BY id DESC LIMIT 16)
               WHERE head IS ?2 AND branch IS ?3 AND index_blob IS ?4 AND doing IS ?5 ORDER BY id DESC LIMIT 1",
             params![workspace_id, state.head, state.branch, state.index, state.doing],

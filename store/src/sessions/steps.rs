@@ -14,14 +14,14 @@ pub(crate) struct StepRow {
     pub session_id: String,
     pub message_id: String,
     pub agent_id: Option<String>,
-    /// Whether it was closed, or made, without its own finish and start.
+    /// Whether it was closed without its own finish, or made without its own start.
     pub recovered: bool,
     pub unprotected: Option<String>,
     pub start_snapshot_id: Option<i64>,
     pub finish_snapshot_id: Option<i64>,
 }
 
-/// A step with what decides whose the changes of now are.
+/// A step, with what attributing changes to it needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpenStep {
     pub row: StepRow,
@@ -29,23 +29,23 @@ pub(crate) struct OpenStep {
     pub started_at: Milliseconds,
     /// Its tools, in the order in which they were reported.
     pub tools: Vec<ToolRow>,
-    /// Where its agent shows that it lives.
+    /// Where signs of its agent's life are found.
     pub life: Life,
-    /// The session at the top of its session's line of parents.
+    /// The root of its session: the one at the top of its line of parents.
     pub root_session_id: String,
     /// Whether its agent sends tool events.
     pub tool_events: bool,
-    /// When its session was last heard of.
+    /// When the last event of its session came.
     pub last_event_at: Milliseconds,
     /// Whether it has started a tool.
     pub has_tools: bool,
-    /// Whether one of them has not finished.
+    /// Whether one of them is still running.
     pub has_running: bool,
     /// The files that its edit tools named.
     pub paths: Vec<StepPath>,
 }
 
-/// Where an agent shows that it lives.
+/// Where signs of an agent's life are found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Life {
     /// Its process, once several calls have come from the same one.
@@ -54,7 +54,7 @@ pub(crate) struct Life {
     pub caller: Option<String>,
     /// The path of the agent's transcript.
     pub transcript: Option<String>,
-    /// When the user interrupted it, as it told.
+    /// When the user interrupted it, as it reported.
     pub interrupted_at: Option<Milliseconds>,
 }
 
@@ -104,16 +104,17 @@ pub(crate) struct StepSides {
     pub message_seq: i64,
     pub start: i64,
     pub started_at: Milliseconds,
-    /// None while it is open.
+    /// `None` while it is open.
     pub finish: Option<i64>,
     /// The time of its end, which may be later than its last snapshot if nothing changed.
     pub finished_at: Option<Milliseconds>,
-    /// Whether rules of the repository, the user or the settings are others at its end, or it changed an ignore file.
+    /// Whether the rules of the repository, the user or the settings changed until its end, or it changed an ignore
+    /// file.
     pub changed_rules: bool,
 }
 
-/// Returns the steps of a session's messages, from one on, with those of its sub-agents, oldest first; not those of messages
-/// that were reverted for good.
+/// Returns the steps of a session's messages from a `seq` on, including its sub-agents', oldest first. Messages that
+/// were reverted for good are left out.
 pub(crate) fn step_sides(
     connection: &Connection,
     root_session: &str,
@@ -166,7 +167,7 @@ pub(crate) fn step(connection: &Connection, id: &str) -> Result<Option<StepRow>>
         .context(|| "cannot look a step up")
 }
 
-/// Returns the newest step of a session that the agent calls so.
+/// Returns the newest step of a session with an agent's id.
 pub(crate) fn find_step_by_agent_id(
     connection: &Connection,
     session: &str,
@@ -200,12 +201,12 @@ pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<V
     steps_where(connection, is_open, &workspace_id)
 }
 
-/// Returns a step, open or not, with what decides whose the changes of its time are.
+/// Returns a step, open or not, with what attributing changes to it needs.
 pub(crate) fn step_with_tools(connection: &Connection, id: &str) -> Result<Option<OpenStep>> {
     Ok(steps_where(connection, "steps.id = ?1", &id)?.pop())
 }
 
-/// Closes the open steps of a workspace, with its newest snapshot: whatever is different since is not theirs.
+/// Closes the open steps of a workspace at its newest snapshot: what changed since is not theirs.
 pub(crate) fn close_open_steps(
     connection: &Connection,
     workspace_id: i64,
@@ -218,8 +219,8 @@ pub(crate) fn close_open_steps(
     Ok(())
 }
 
-/// Returns the steps of a workspace that have ended and of which a command goes on in the background, in the order in which
-/// they started.
+/// Returns the ended steps of a workspace that left a command running in the background, in the order in which they
+/// started.
 pub(crate) fn steps_in_background(
     connection: &Connection,
     workspace_id: i64,
@@ -287,7 +288,7 @@ pub(crate) fn insert_step(connection: &Connection, row: &StepRow, now: Milliseco
     feed::step_opened(connection, &row.id)
 }
 
-/// Moves the start of a step whose first tool is about to run to now.
+/// Moves the start of a step to now: its first tool is about to run.
 pub(crate) fn move_step_start(
     connection: &Connection,
     step: &str,
@@ -304,7 +305,7 @@ pub(crate) fn move_step_start(
     Ok(())
 }
 
-/// Closes a step and its tools. An agent's id for it that is only known now is noted.
+/// Closes a step and its tools. If the agent gave it an id only now, that is noted.
 pub(crate) fn close_step(
     connection: &Connection,
     step: &str,
@@ -325,16 +326,16 @@ pub(crate) fn close_step(
     finish_tools(connection, step, None, now)
 }
 
-/// When the work since a message was done.
+/// The times of the work since a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WorkTimes {
     /// When the message was sent.
     pub sent_at: Milliseconds,
-    /// When each step began, and when it ended; not yet if it is open, or has a command in the background.
+    /// When each step began and ended; `None` if it is open, or has a command in the background.
     pub steps: Vec<(Milliseconds, Option<Milliseconds>)>,
 }
 
-/// Returns when a session worked from a message on, which has this place in the order.
+/// Returns when a session worked, from the message with a `seq` on.
 pub(crate) fn work_since(
     connection: &Connection,
     root_session: &str,
@@ -348,7 +349,7 @@ pub(crate) fn work_since(
         )
         .optional()
         .context(|| "cannot read when a message was sent")?;
-    // `forget` may have removed it just now: then nothing was there before it.
+    // `forget` may have removed it just now. Then nothing was there before it.
     let Some(sent_at) = sent_at else {
         return Ok(WorkTimes::default());
     };

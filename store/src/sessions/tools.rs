@@ -29,9 +29,9 @@ pub(crate) struct ToolRow {
     pub finished_at: Option<Milliseconds>,
     /// How long it ran, in milliseconds.
     pub ran_for: Option<Milliseconds>,
-    /// Since when it waited for permission.
+    /// When it began to wait for permission.
     pub waited_at: Option<Milliseconds>,
-    /// Whether a command of it is known to run in the background.
+    /// Whether it is known to have a command running in the background.
     pub is_in_background: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct ToolRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepPath {
     pub path: WorkspacePath,
-    /// What it was, where an ignore rule hid it from the snapshots then.
+    /// Its state before, if an ignore rule hid it from snapshots.
     pub hidden_before: Option<State>,
 }
 
@@ -73,17 +73,18 @@ pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>>
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OuterTool {
     pub session_id: String,
-    /// With the files that it named in the inner workspace, by their paths there; none if it may change any file.
+    /// The tool, with the files that it named in the inner workspace, by their paths there. There are none if it may
+    /// change any file.
     pub tool: ToolRow,
-    /// When its session was last heard of.
+    /// When the last event of its session came.
     pub last_event_at: Milliseconds,
     /// Where its agent shows that it lives.
     pub life: Life,
 }
 
-/// The tools of the agents in workspaces around one that had not ended when a snapshot was taken; the whole step where an agent does not
-/// report tools. Of an agent that was not heard of since, only what runs still can have changed anything. `CROSS JOIN` keeps the order
-/// of the tables: most workspaces have none around them, and then nothing else is read.
+/// The tools of agents in workspaces around one that had not ended when a snapshot was taken; the whole step if an
+/// agent does not report tools. If an agent has sent no event since, only what still runs can have changed anything.
+/// `CROSS JOIN` keeps the order of the tables: most workspaces have none around them, and then nothing else is read.
 const OUTER_TOOLS: &str = "
     WITH since (at) AS (SELECT ifnull((SELECT taken_at FROM snapshots WHERE id = ?2), 0)),
          around (id, path) AS MATERIALIZED (
@@ -149,7 +150,7 @@ pub(crate) fn outer_tools(
     Ok(tools.into_iter().flatten().collect())
 }
 
-/// Returns those of some paths that are below an inner workspace, by their paths there.
+/// Returns the paths that are in an inner workspace, relative to it.
 fn within(inner: &Path, around: &Path, paths: &[WorkspacePath]) -> Vec<WorkspacePath> {
     let below = |path: &WorkspacePath| {
         let path = around.join(OsStr::from_bytes(path.as_bytes()));
@@ -159,7 +160,7 @@ fn within(inner: &Path, around: &Path, paths: &[WorkspacePath]) -> Vec<Workspace
     paths.iter().filter_map(below).collect()
 }
 
-/// Adds a tool that is about to run, with the files that it names; one that is there already is not added again.
+/// Adds a tool that is about to run, with the files that it names. A tool that was added before is not added again.
 pub(crate) fn insert_tool(
     connection: &Connection,
     step: &str,
@@ -169,7 +170,7 @@ pub(crate) fn insert_tool(
     command: Option<&str>,
     started_at: Milliseconds,
 ) -> Result<()> {
-    // An edit tool of which no file is known, or one outside the workspace alone, is not known to change nothing else.
+    // An edit tool without a known file, or only with one outside the workspace, may change other files as well.
     let kind = event.tool_kind.map(ToolKind::name);
     connection
         .prepare_cached(
@@ -193,8 +194,8 @@ pub(crate) fn insert_tool(
     Ok(())
 }
 
-/// Returns the places outside the workspace that tools of a session's messages named or ran in, from a place in the order on, by
-/// name; not those of tools that only read.
+/// Returns the paths outside the workspace that tools of a session's messages named or ran in, from a `seq` on, sorted.
+/// Tools that only read are left out.
 pub(crate) fn files_outside(
     connection: &Connection,
     root_session: &str,
@@ -213,7 +214,7 @@ pub(crate) fn files_outside(
     })
 }
 
-/// Returns the command lines that tools of a session's messages ran, from a place in the order on, as far as they are kept.
+/// Returns the command lines that tools of a session's messages ran, from a `seq` on, as far as they are kept.
 pub(crate) fn commands_of(
     connection: &Connection,
     root_session: &str,
@@ -230,7 +231,8 @@ pub(crate) fn commands_of(
     super::read::all(connection, sql, values, |row| row.get("command"))
 }
 
-/// Notes that a tool of a step waits for the user's permission: the one that the agent calls so, else the newest that runs.
+/// Notes that a tool of a step waits for the user's permission: the one with the agent's id, or else the newest that
+/// runs.
 pub(crate) fn note_wait(
     connection: &Connection,
     step: &str,
@@ -248,8 +250,8 @@ pub(crate) fn note_wait(
     Ok(())
 }
 
-/// Notes the end of a tool and what it says about the tool. A tool whose start was lost began with its step, or at the
-/// time that its duration gives.
+/// Notes the end of a tool, and what the event says about it. A tool whose start was lost began with its step, or at
+/// the time that its duration implies.
 pub(crate) fn finish_tool(
     connection: &Connection,
     step: &str,
@@ -287,7 +289,7 @@ fn step_started_at(connection: &Connection, step: &str) -> Result<Milliseconds> 
         .context(|| "cannot read a step")
 }
 
-/// Notes that no command of a session goes on in the background.
+/// Notes that no command of a session runs in the background any more.
 pub(crate) fn release_background(
     connection: &Connection,
     session: &str,
@@ -303,8 +305,8 @@ pub(crate) fn release_background(
     Ok(())
 }
 
-/// Notes that a step's tool ended: the one that the agent calls so; where the agent does not name its tools, the oldest that
-/// still runs; all of them where no tool is given.
+/// Notes that a step's tool ended: the one with the agent's id, or the oldest that still runs if the agent does not
+/// name its tools. Without a tool, notes it for all of them.
 pub(super) fn finish_tools(
     connection: &Connection,
     step: &str,
@@ -324,7 +326,7 @@ pub(super) fn finish_tools(
     Ok(())
 }
 
-/// Notes a file that an edit tool names; the first time counts.
+/// Notes a file that an edit tool names. Only the first time counts.
 pub(crate) fn insert_step_path(
     connection: &Connection,
     step: &str,
@@ -369,14 +371,14 @@ pub(super) fn step_paths(connection: &Connection, step: &str) -> Result<Vec<Step
         .context(|| "cannot read the files that tools named")
 }
 
-/// Returns the files of a workspace that snapshots hold although an ignore rule hides them: edit tools named them.
+/// Returns the files of a workspace that snapshots hold even if an ignore rule hides them: edit tools named them.
 pub(crate) fn forced_paths(
     connection: &Connection,
     workspace_id: i64,
 ) -> Result<Vec<WorkspacePath>> {
     let mut statement = connection
         .prepare_cached(
-            // In this order: few paths are captured so, and every workspace has many steps.
+            // In this order: few paths are captured this way, but every workspace has many steps.
             "SELECT DISTINCT step_paths.path, step_paths.path_raw FROM step_paths
                CROSS JOIN steps ON steps.id = step_paths.step_id JOIN sessions ON sessions.id = steps.session_id
               WHERE step_paths.captured = 1 AND sessions.workspace_id = ?1",

@@ -1,4 +1,4 @@
-//! Steps of which nobody saw what they changed, and how the loss of rows is noticed.
+//! Steps whose changes nobody saw, and how lost rows are noticed.
 
 use rusqlite::{Connection, params};
 
@@ -12,13 +12,13 @@ use crate::model::entry::ObjectId;
 pub(crate) struct LastRows {
     /// The tree of its newest snapshot.
     pub tree: ObjectId,
-    /// The newest message that was written with it, if any was.
+    /// The newest message that was written with it, if any.
     pub message: Option<String>,
-    /// The newest step that was written with it, if any was.
+    /// The newest step that was written with it, if any.
     pub step: Option<String>,
 }
 
-/// Returns whether rows are there, whichever workspace has them by now.
+/// Returns whether rows exist, in whichever workspace they are by now.
 pub(crate) fn has_rows(connection: &Connection, rows: &LastRows) -> Result<bool> {
     connection
         .prepare_cached(
@@ -67,7 +67,7 @@ pub(crate) fn mark_lost(
     Ok(())
 }
 
-/// Returns whether a step that was not recorded was at work between two snapshots, or since one.
+/// Returns whether an unrecorded step was at work between two snapshots, or since one.
 pub(crate) fn was_unrecorded(
     connection: &Connection,
     workspace_id: i64,
@@ -88,7 +88,7 @@ pub(crate) fn was_unrecorded(
         .context(|| "cannot read steps")
 }
 
-/// Returns the steps of a session's messages, from a place in the order on, whose changes nobody saw, each with the reason.
+/// Returns the steps of a session's messages, from a `seq` on, whose changes nobody saw, each with the reason.
 pub(crate) fn unprotected_steps(
     connection: &Connection,
     root_session: &str,

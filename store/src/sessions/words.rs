@@ -1,5 +1,5 @@
-//! The words that columns of the session store hold, and what each means. There is no default: migrations keep binaries that do
-//! not know a word away from the file, so a word that is not known is damage, and guessing could undo the wrong thing.
+//! The words in columns of the session store, and what each means. There is no default: migrations keep versions that
+//! do not know a word away from the file, so an unknown word is damage, and a guess could undo the wrong thing.
 
 use std::fmt;
 
@@ -16,12 +16,12 @@ use crate::model::attribution::Attribution;
 use crate::model::gap::GapReason;
 use crate::model::request::{OnConflict, Unclear};
 
-/// What a word in a row can mean.
+/// A value that is stored as a word.
 pub(crate) trait Word: Copy + 'static {
-    /// Every word that is known.
+    /// Every known value.
     const ALL: &'static [Self];
 
-    /// Returns it as it is stored.
+    /// Returns the word that is stored.
     fn text(self) -> &'static str;
 }
 
@@ -61,10 +61,10 @@ impl Word for MessageState {
     }
 }
 
-/// How far an operation is.
+/// How far an operation has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OperationState {
-    /// Written down, and not yet carried out as a whole.
+    /// Journalled, and not carried out completely.
     Open,
     Done,
     RolledBack,
@@ -80,7 +80,7 @@ impl OperationState {
     }
 }
 
-/// Whether a step is under way.
+/// Whether a step is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StepState {
     Open,
@@ -96,13 +96,13 @@ impl StepState {
     }
 }
 
-/// What a row of the feed speaks of.
+/// What a row of the feed is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeedKind {
     Message,
     Step,
     Operation,
-    /// A step at whose end a snapshot could not hold everything.
+    /// A step whose last snapshot could not hold everything.
     Gap,
     /// A diagnostic.
     Failed,
@@ -120,7 +120,7 @@ impl FeedKind {
     }
 }
 
-/// A table that has words in it.
+/// A table that has columns of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordTable {
     Messages,
@@ -150,7 +150,7 @@ impl WordTable {
         }
     }
 
-    /// Returns the columns that name a row of it. A statement that reads a word reads them, too.
+    /// Returns the columns that identify a row. A statement that reads a word reads them, too.
     fn key(self) -> &'static [&'static str] {
         match self {
             Self::Messages
@@ -164,7 +164,7 @@ impl WordTable {
         }
     }
 
-    /// Returns what names a row that was read.
+    /// Returns a row's key as text.
     fn row_of(self, row: &Row<'_>) -> String {
         let column = |name: &&str| match row.get_ref(*name) {
             Ok(ValueRef::Text(text)) => String::from_utf8_lossy(text).into_owned(),
@@ -176,13 +176,13 @@ impl WordTable {
     }
 }
 
-/// A word in a row that is not one of ours: the row is damaged.
+/// An unknown word in a row: the row is damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnknownWord {
     table: &'static str,
     row: String,
     column: String,
-    /// None stands for NULL.
+    /// `None` stands for NULL.
     word: Option<String>,
 }
 
@@ -201,7 +201,7 @@ impl fmt::Display for UnknownWord {
 
 impl std::error::Error for UnknownWord {}
 
-/// Reads a column of words. One that is not known is an error that names the row.
+/// Reads a column of words. An unknown word is an error that names the row.
 pub(crate) fn word<T: Word>(row: &Row<'_>, table: WordTable, column: &str) -> rusqlite::Result<T> {
     optional_word(row, table, column)?.ok_or_else(|| unknown(row, table, column, None))
 }
@@ -224,8 +224,8 @@ pub(crate) fn optional_word<T: Word>(
         .ok_or_else(|| unknown(row, table, column, Some(text)))
 }
 
-/// Reads why a path is a gap, from the column `reason`; the statement reads `id`, too. A text that is not the text of a reason is
-/// an error that names the row.
+/// Reads the column `reason` of a gap. The statement has to read `id`, too. An unknown reason is an error that names
+/// the row.
 pub(super) fn gap_reason(row: &Row<'_>) -> rusqlite::Result<GapReason> {
     let value = row.get_ref("reason")?;
     let text = shown(value);
@@ -246,7 +246,7 @@ fn unknown(row: &Row<'_>, table: WordTable, column: &str, word: Option<String>) 
     rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(problem))
 }
 
-/// Returns the words of a column.
+/// Returns the known words of a column.
 type Words = fn() -> Vec<&'static str>;
 
 /// The columns of words, with the words of each.
@@ -274,7 +274,7 @@ fn texts<T: Word>() -> Vec<&'static str> {
 /// How many damaged rows of a column are named.
 const NAMED: u32 = 5;
 
-/// Looks for words that are not known in every row, and names some of the rows.
+/// Checks every row for unknown words, and names some of the rows.
 pub(crate) fn unknown_words(connection: &Connection) -> Result<Vec<UnknownWord>> {
     let mut unknown = Vec::new();
     let words = COLUMNS.map(|(table, column, words)| {
@@ -300,7 +300,7 @@ pub(crate) fn unknown_words(connection: &Connection) -> Result<Vec<UnknownWord>>
     Ok(unknown)
 }
 
-/// Returns the condition that a reason of a gap is known, in SQL. It is [`GapReason::parse`] for all rows at once.
+/// Returns the SQL condition that the reason of a gap is known: [`GapReason::parse`] for all rows at once.
 fn known_gap_reasons() -> String {
     let plain = GapReason::PLAIN.map(|reason| format!("'{reason}'"));
     let unreadable = GapReason::UNREADABLE;
@@ -311,7 +311,7 @@ fn known_gap_reasons() -> String {
     )
 }
 
-/// What is no text has no words.
+/// Returns a value as text. Anything but text has no words.
 fn shown(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),

@@ -1,4 +1,4 @@
-//! Rows of `workspaces`: which directory is which, wherever it is moved.
+//! Rows of `workspaces`, which recognise a directory wherever it is moved.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -19,7 +19,7 @@ pub(crate) struct WorkspaceRow {
     pub path: PathBuf,
     pub device: u64,
     pub inode: u64,
-    /// When the directory was made, in nanoseconds since 1970, if that could be believed.
+    /// When the directory was created, in nanoseconds since the epoch, if that is credible.
     pub born: Option<i64>,
     pub last_snapshot_id: Option<i64>,
     pub used_at: Milliseconds,
@@ -50,13 +50,14 @@ impl WorkspaceRow {
         })
     }
 
-    /// Returns whether it is the directory with that identity, for the same path. Device numbers may change when a machine starts
-    /// again, so they are not asked.
+    /// Returns whether it is the directory with that identity, given the same path. Device numbers do not count: they
+    /// may change when a machine restarts.
     pub fn is(&self, identity: &Identity) -> bool {
         identity.is(self.inode, self.born)
     }
 
-    /// Returns whether it is the directory with that identity, wherever that is: on the same device, or born in the same moment.
+    /// Returns whether it is the directory with that identity, at whatever path: on the same device, or created at the
+    /// same moment.
     fn is_wherever(&self, identity: &Identity) -> bool {
         let is_known = self.born.is_some() && identity.born.is_some();
         self.is(identity) && (is_known || self.device == identity.device)
@@ -83,8 +84,8 @@ pub(crate) fn workspace(connection: &Connection, id: i64) -> Result<WorkspaceRow
         .context(|| "cannot read a workspace")
 }
 
-/// Returns the row of the directory at a path, if that very directory was seen before: there, or elsewhere before it was moved,
-/// or under another name that it still has (a bind mount). Its path is the one that was asked for.
+/// Returns the row of the directory at a path, if that very directory was seen before: there, somewhere else before it
+/// was moved, or under another name that it still has (a bind mount). The row gets the path that was asked for.
 pub(crate) fn find_workspace(
     connection: &Connection,
     path: &Path,
@@ -110,7 +111,7 @@ pub(crate) fn claim_workspace(
 ) -> Result<WorkspaceRow> {
     if let Some(row) = find_workspace(connection, path, identity)? {
         let known = workspace(connection, row.id)?;
-        // Of two names of one directory the first one stays.
+        // If a directory has two names, the first one stays.
         if known.path != path && known.is_there() {
             return Ok(row);
         }
@@ -139,7 +140,7 @@ pub(crate) fn claim_workspace(
     workspace(connection, connection.last_insert_rowid())
 }
 
-/// Sets the row aside that is known by a path, if there is one: another directory stands there.
+/// Sets aside the row that has a path, if there is one: another directory is there now.
 pub(crate) fn set_aside(connection: &Connection, path: &Path, now: Milliseconds) -> Result<()> {
     connection
         .execute(
@@ -150,7 +151,7 @@ pub(crate) fn set_aside(connection: &Connection, path: &Path, now: Milliseconds)
     Ok(())
 }
 
-/// Makes a row that of the directory at a path.
+/// Makes a row the one of the directory at a path.
 pub(crate) fn take_over(
     connection: &Connection,
     id: i64,
@@ -176,8 +177,8 @@ pub(crate) fn take_over(
     Ok(())
 }
 
-/// Takes a directory's identity away from the rows that have it and are not its own any more: the history of another was taken
-/// over there.
+/// Removes a directory's identity from the rows that have it but are no longer its own: the directory took over another
+/// history.
 pub(crate) fn forget_identity(
     connection: &Connection,
     kept: i64,
@@ -192,7 +193,7 @@ pub(crate) fn forget_identity(
     Ok(())
 }
 
-/// Notes when a workspace's directory was made, which was not to be believed while nothing had happened in it.
+/// Notes when a workspace's directory was created, which was not credible until something happened in it.
 pub(crate) fn note_birth(connection: &Connection, id: i64, born: i64) -> Result<()> {
     connection
         .execute(
@@ -211,7 +212,7 @@ pub(crate) struct ListedWorkspace {
     pub messages: i64,
 }
 
-/// Returns all workspaces of which there is a history, those used last first.
+/// Returns all workspaces that have a history, the most recently used first.
 pub(crate) fn listed_workspaces(connection: &Connection) -> Result<Vec<ListedWorkspace>> {
     let mut statement = connection
         .prepare_cached(&format!(
@@ -235,7 +236,7 @@ pub(crate) fn listed_workspaces(connection: &Connection) -> Result<Vec<ListedWor
         .context(|| "cannot list the workspaces")
 }
 
-/// Makes a snapshot the newest of its workspace: the one that the next is compared with.
+/// Makes a snapshot the newest of its workspace: the next one is compared with it.
 pub(crate) fn set_last_snapshot(
     connection: &Connection,
     workspace_id: i64,
@@ -249,7 +250,7 @@ pub(crate) fn set_last_snapshot(
     Ok(())
 }
 
-/// Returns the row that is known by a path.
+/// Returns the row that has a path.
 pub(crate) fn workspace_at(connection: &Connection, path: &Path) -> Result<Option<WorkspaceRow>> {
     connection
         .query_row(
@@ -284,7 +285,8 @@ pub(crate) fn workspaces_of_turn(
     )
 }
 
-/// Returns the workspaces below one, by their paths in it, in which an agent was heard of since a snapshot was taken.
+/// Returns the workspaces inside one, by their paths in it, in which an agent has sent an event since a snapshot was
+/// taken.
 pub(crate) fn workspaces_at_work_below(
     connection: &Connection,
     outer: &WorkspaceRow,
@@ -317,7 +319,7 @@ pub(crate) fn workspaces_at_work_below(
     Ok(rows.into_iter().filter_map(path).collect())
 }
 
-/// A directory that was moved is known by its identity; so is one that has two names.
+/// Returns the row of a directory that is recognised by its identity: one that was moved, or that has two names.
 fn elsewhere(connection: &Connection, identity: &Identity) -> Result<Option<WorkspaceRow>> {
     let mut statement = connection
         .prepare_cached(&format!(

@@ -1,8 +1,9 @@
 //! What the tools of agents in a workspace around this one may have changed here. Pure.
 //!
-//! What a tool named is its agent's. A shell names nothing, and may as well have written what a tool of this workspace wrote. But one
-//! that started the agent that works here would make everything of that agent doubtful. So where the outer agent's process is known
-//! to be above the inner one's, a shell counts only if it began while a tool of this workspace ran already.
+//! A file that a tool named is its agent's. A shell names nothing, and may have written what a tool of this workspace
+//! seems to have written. But a shell that started the agent that works here would cast doubt on everything that agent
+//! does. So if the outer agent's process is known to be above the inner one's, a shell counts only if it began while a
+//! tool of this workspace was already running.
 
 use super::attribute::tool_of;
 use super::evidence::{self, Changed, Evidence, Signs, StepStanding};
@@ -19,10 +20,10 @@ pub(super) struct OuterAgents {
     processes: Vec<Option<String>>,
 }
 
-/// An agent in a workspace around this one: a tool of it, and what is heard of it.
+/// A tool of an agent in a workspace around this one, with the signs of that agent's life.
 pub(crate) type Around = (OuterTool, Signs);
 
-/// Returns whether a process, the first, started another one; `None` if nobody knows.
+/// Returns whether the first process started the second, or `None` if nobody knows.
 pub(super) type HasStarted<'a> = dyn Fn(&str, &str) -> Option<bool> + 'a;
 
 impl OuterAgents {
@@ -38,8 +39,8 @@ impl OuterAgents {
         }
     }
 
-    /// Returns whether a shell around this workspace may as well have made a change for which a step of it has evidence, whose agent
-    /// has this process.
+    /// Returns whether a shell around this workspace may have made a change that a step in it has evidence for. The
+    /// step's agent has the given process.
     pub fn contests(
         &self,
         (step, process): (&evidence::Step, Option<&str>),
@@ -86,7 +87,8 @@ fn of_edit(outer: &OuterTool) -> evidence::Step {
     }
 }
 
-/// One that was never told to have ended may run as long as its agent lives, unless it was interrupted.
+/// Returns a step that stands for a shell. If its end was never reported, it may run as long as its agent is alive,
+/// unless it was interrupted.
 fn of_shell((outer, signs): &Around) -> evidence::Step {
     let standing = match outer.tool.finished_at {
         Some(_) => StepStanding::Finished,

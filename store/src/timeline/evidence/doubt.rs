@@ -23,7 +23,7 @@ pub(crate) enum Doubt {
     Background,
     /// The path is in a nested workspace in which another agent works.
     Elsewhere,
-    /// An agent in a workspace around this one had a tool at work, too, and is not known to have started the one here.
+    /// An agent in a workspace around this one was running a tool, too, and is not known to have started the one here.
     Around,
     /// It came with a directory that was moved to its place while tools ran, or between them.
     Moved,

@@ -602,7 +602,10 @@ fn an_agent_paused_where_none_of_its_tools_is_known_to_have_run() {
         ..step(StepStanding::Finished, vec![shell(0, Some(HOUR))])
     };
     let both = [apart[0].clone(), other.clone()];
-    assert!(paused(&both, 0, 70_000), "another agent's tool is another's");
+    assert!(
+        paused(&both, 0, 70_000),
+        "another agent's tool is another's"
+    );
     let sub_agent = Step {
         root: apart[0].root.clone(),
         ..other
