@@ -11,6 +11,7 @@ mod install;
 mod interfaces;
 mod label;
 mod operation;
+mod plain;
 mod record;
 mod upkeep;
 mod workspace;
@@ -317,6 +318,9 @@ impl Common {
 impl Arguments {
     /// Reads the command line, the binary's name first.
     pub fn read(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        if let Some(read) = plain::event(arguments) {
+            return Ok(read);
+        }
         let matches = Self::command().try_get_matches_from(arguments)?;
         Self::from_arg_matches(&matches)
     }

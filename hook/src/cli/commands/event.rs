@@ -93,9 +93,11 @@ pub fn run(
             .hint("`ckpt-hook event --help` names the events")
             .into());
     }
-    let report = recorder.record_all(agent(&arguments.command), parsed)?;
+    let report = recorder.record_all(agent(&arguments.command), parsed);
+    // The process ends with this call. The kernel closes what is open, and SQLite would only free its memory piece by piece.
+    std::mem::forget(recorder.store.take());
     Ok(Recorded {
-        report,
+        report: report?,
         words: recorder.words,
         unsettled: recorder.unsettled.map(|cwd| (store.to_owned(), cwd)),
     })

@@ -1,0 +1,108 @@
+//! The command line that `install` writes, read without clap.
+//!
+//! Agents call `event` at each of their tools. To build all commands, with the texts of their help, and to free them again takes a
+//! quarter of what a call computes that has nothing to look at. What is not exactly of this form is clap's to read.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::record::{EventArguments, Strict};
+use super::{Arguments, Command, Common};
+
+/// Reads `ckpt-hook event` with options that have their value in the next word, each once. `None` says nothing about the line but that
+/// it is another one.
+pub(super) fn event(arguments: &[OsString]) -> Option<Arguments> {
+    let (command, mut rest) = arguments.get(1..)?.split_first()?;
+    if command != "event" {
+        return None;
+    }
+    let (mut agent, mut event, mut store) = (None, None, None);
+    while let Some((option, after)) = rest.split_first() {
+        let (value, after) = after.split_first()?;
+        let value = value.to_str().filter(|value| is_plain(value))?;
+        let place = match option.to_str()? {
+            "--agent" => &mut agent,
+            "--event" => &mut event,
+            "--store" => &mut store,
+            _ => return None,
+        };
+        if place.replace(value.to_owned()).is_some() {
+            return None;
+        }
+        rest = after;
+    }
+    Some(Arguments {
+        common: Common {
+            store: store.map(PathBuf::from),
+            ..Common::default()
+        },
+        command: Command::Event(EventArguments {
+            agent: agent?,
+            event,
+            strict: Strict { strict: false },
+        }),
+    })
+}
+
+/// Whether a word can be nothing but a value.
+fn is_plain(word: &str) -> bool {
+    !word.is_empty() && !word.starts_with('-')
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, FromArgMatches};
+
+    use super::*;
+
+    const WORDS: &[&str] = &[
+        "event",
+        "--agent",
+        "--event",
+        "--store",
+        "codex",
+        "PreToolUse",
+        "/a b",
+        "",
+        "-",
+        "--",
+        "-q",
+        "--agent=codex",
+        "--strict",
+        "log",
+    ];
+
+    fn by_clap(line: &[OsString]) -> String {
+        let matches = Arguments::command().try_get_matches_from(line);
+        let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+        format!("{:?}", arguments.expect("clap reads it, too"))
+    }
+
+    #[test]
+    fn what_is_read_without_clap_is_what_clap_reads() {
+        let mut lines = vec![vec!["ckpt-hook".into(), "event".into()]];
+        let mut read = 0;
+        for _ in 0..4 {
+            let longer = lines.iter().flat_map(|line| {
+                let with = |word: &&str| [&line[..], &[OsString::from(word)]].concat();
+                WORDS.iter().map(with)
+            });
+            lines = longer.collect();
+            for line in &lines {
+                if let Some(arguments) = event(line) {
+                    assert_eq!(format!("{arguments:?}"), by_clap(line), "{line:?}");
+                    read += 1;
+                }
+            }
+        }
+        assert!(read > 100, "{read} lines were compared");
+    }
+
+    #[test]
+    fn what_install_writes_is_read_without_clap() {
+        let written = crate::agents::settings::command::arguments("claude-code", "PreToolUse");
+        let line = ["ckpt-hook".to_owned()].into_iter().chain(written);
+        let line: Vec<OsString> = line.map(OsString::from).collect();
+        assert!(event(&line).is_some(), "{line:?}");
+    }
+}
