@@ -9,6 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
 use testing::binary::{Run, Sandbox};
+use testing::nobody::as_nobody;
 use testing::rows::{execute, texts};
 
 fn played() -> Sandbox {
@@ -101,6 +102,50 @@ fn hooks_that_were_installed_under_another_value_of_tool_events_are_named_with_w
     world.configure("tool_events = false\n");
     let run = doctor(&world, 0);
     assert!(run.stdout.contains("`tool_events` is off"), "{run}");
+}
+
+#[test]
+fn a_store_that_cannot_be_written_to_is_told_for_the_hooks_say_nothing() {
+    as_nobody(
+        "doctor::a_store_that_cannot_be_written_to_is_told_for_the_hooks_say_nothing",
+        || {
+            let payload = json!({
+                "session_id": "s",
+                "hook_event_name": "UserPromptSubmit",
+                "prompt": "p",
+            });
+            for makes_store in [false, true] {
+                let world = if makes_store {
+                    played()
+                } else {
+                    Sandbox::new()
+                };
+                let home = world.store().parent().expect("it is in one").to_owned();
+                let place = if makes_store { world.store() } else { home };
+                let set_mode = |mode| {
+                    let mode = std::fs::Permissions::from_mode(mode);
+                    std::fs::set_permissions(&place, mode).expect("ours");
+                };
+                set_mode(0o500);
+                let event = [
+                    "event",
+                    "--agent",
+                    "claude-code",
+                    "--event",
+                    "UserPromptSubmit",
+                ];
+                let run = world.run(&event, payload.to_string().as_bytes());
+                let found = doctor(&world, 1);
+                set_mode(0o700);
+                run.exits(0).ends_silently();
+                let expected = format!(
+                    "✗ store: `{}` cannot be written to, so that nothing is recorded: Permission denied",
+                    place.display()
+                );
+                assert!(found.stdout.contains(&expected), "{expected}: {found}");
+            }
+        },
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod bug_report;
 mod hooks;
+mod writable;
 
 use std::path::Path;
 
@@ -93,16 +94,13 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
             )];
         }
     };
+    let obstacle = writable::look(directory);
     if store.is_missing() {
-        return vec![finding(
-            "ok",
-            "store",
-            format!(
-                "there is none yet: the first event creates `{}`",
-                directory.display()
-            ),
-            None,
-        )];
+        let message = format!(
+            "there is none yet: the first event creates `{}`",
+            directory.display()
+        );
+        return vec![obstacle.unwrap_or_else(|| finding("ok", "store", message, None))];
     }
     let mut findings = vec![finding(
         "ok",
@@ -110,6 +108,7 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
         format!("`{}` is yours alone", directory.display()),
         None,
     )];
+    findings.extend(obstacle);
     if arguments.repair {
         findings.extend(store.repair());
     }

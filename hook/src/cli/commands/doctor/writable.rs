@@ -1,0 +1,35 @@
+//! Whether anything can be recorded: a hook that cannot write to the store says nothing to its agent.
+
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::Finding;
+use rustix::fs::Access;
+use rustix::io::Errno;
+
+use super::finding;
+
+/// Returns what keeps hooks from the store.
+pub(super) fn look(directory: &Path) -> Option<Finding> {
+    let (place, error) = obstacle(directory)?;
+    let message = format!(
+        "`{}` cannot be written to, so that nothing is recorded: {}",
+        place.display(),
+        std::io::Error::from(error)
+    );
+    let hint = "make it writable, or set $CKPT_HOOK_HOME to another directory, for the agents, too";
+    Some(finding("error", "store", message, Some(hint)))
+}
+
+/// Of a store that is not there yet, the nearest directory that is has to take it.
+fn obstacle(directory: &Path) -> Option<(PathBuf, Errno)> {
+    let there = directory.ancestors().find(|place| place.exists())?;
+    let database = directory.join("sessions.db");
+    let refused = |place: &Path, access| {
+        let answer = rustix::fs::access(place, access);
+        answer.err().map(|error| (place.to_owned(), error))
+    };
+    refused(there, Access::WRITE_OK | Access::EXEC_OK).or_else(|| {
+        let is_there = database.exists();
+        is_there.then(|| refused(&database, Access::WRITE_OK))?
+    })
+}
