@@ -230,7 +230,7 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
     told(
         &[
             "✗ claude-code: the settings cannot be read in `",
-            "hint: fix the file",
+            "hint: correct the file: as it is, nothing can be put into it",
         ],
         1,
     );

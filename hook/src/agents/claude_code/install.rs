@@ -10,6 +10,7 @@ use crate::agents::settings::advice;
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
+use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::{AgentTarget, enables_package, names_package};
 use crate::agents::settings::version::{AgentVersion, AgentVersions};
@@ -45,6 +46,10 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     files,
     follow: None,
+    dialect: Some(JsonDialect {
+        comments: false,
+        byte_order_mark: true,
+    }),
     check: Some(advice::check_switch),
     notes: &["an open session of Claude Code may call the hook only after a restart"],
     project_notes: &[],

@@ -26,6 +26,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     package: |_| None,
     files,
     follow: None,
+    dialect: None,
     check: None,
     notes: &["Cline does not send the prompt, so its messages have no text in the log"],
     project_notes: &[],

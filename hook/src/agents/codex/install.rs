@@ -13,6 +13,7 @@ use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::edit::Edit;
 use crate::agents::settings::file;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable, positions};
+use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::AgentTarget;
 use crate::agents::settings::version::{AgentVersion, AgentVersions};
@@ -36,6 +37,10 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     files,
     follow: Some(trust_file),
+    dialect: Some(JsonDialect {
+        comments: false,
+        byte_order_mark: false,
+    }),
     check: Some(check),
     notes: &[],
     project_notes: &[],

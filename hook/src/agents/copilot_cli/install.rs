@@ -41,6 +41,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     files,
     follow: None,
+    dialect: None,
     check: Some(check),
     notes: &[
         "Copilot CLI does not report a message that is sent while it works; you cannot revert to such a message",

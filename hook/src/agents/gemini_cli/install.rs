@@ -9,6 +9,7 @@ use crate::agents::settings::advice::{Advice, FolderTrust};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
+use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
 use crate::agents::settings::target::AgentTarget;
 use crate::agents::settings::version::{AgentVersion, AgentVersions};
@@ -33,6 +34,10 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     files,
     follow: None,
+    dialect: Some(JsonDialect {
+        comments: true,
+        byte_order_mark: false,
+    }),
     check: Some(check),
     notes: &["an open session of Gemini CLI calls the hook only after a restart"],
     project_notes: &[],

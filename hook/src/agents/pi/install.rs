@@ -27,6 +27,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     package: |_| None,
     files,
     follow: None,
+    dialect: None,
     check: None,
     notes: &["an open session of Pi loads the extension only after a restart"],
     project_notes: &[],

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::command;
 use super::content::{OwnHandlers, SettingsContent, SettingsFile};
-use super::jsonc::{append_element, append_property, input, is_empty_object, parse, replace};
+use super::jsonc::{
+    append_element, append_property, input, is_empty_object, parse, replace, split_mark,
+};
 use super::place::{SettingsPlace, SettingsScope};
 use super::version::AgentVersion;
 
@@ -94,12 +96,13 @@ impl SettingsContent for HookTable {
     ///
     /// A text that is not JSON (comments and trailing commas apart), or whose `hooks` have another shape.
     fn insert(&self, text: &str) -> Result<String> {
+        let (mark, text) = split_mark(text);
         let mut text = self.tidied(text)?;
         for (event, handler) in &self.handlers {
             // Parsed again for each event: text that was appended to a line is not part of the tree.
             text = with_handler(&parse(&text)?, event, handler)?;
         }
-        Ok(text)
+        Ok(format!("{mark}{text}"))
     }
 
     /// Returns the text without our handlers, or `None` if nothing else is in it.
@@ -124,7 +127,8 @@ impl SettingsContent for HookTable {
         }
         remove_empty_hooks(&root);
         let rest = root.to_string();
-        Ok((!is_empty_object(&rest)).then_some(rest))
+        let mark = split_mark(text).0;
+        Ok((!is_empty_object(&rest)).then(|| format!("{mark}{rest}")))
     }
 
     /// Returns our handlers in a text.

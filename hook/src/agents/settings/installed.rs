@@ -116,7 +116,7 @@ impl AgentTarget {
             },
             Err(error) => {
                 let causes = error.with_causes();
-                let hint = "fix the file; the agent cannot read it, either".to_owned();
+                let hint = "correct the file: as it is, nothing can be put into it".to_owned();
                 Installed {
                     scope,
                     file: path,

@@ -6,17 +6,70 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-/// Returns settings as a tree.
+/// What an editor may put in front of a text to say that it is UTF-8.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// What an agent takes beyond plain JSON in its settings. No agent takes a comma after the last member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JsonDialect {
+    /// Whether it takes comments.
+    pub comments: bool,
+    /// Whether it takes a byte order mark.
+    pub byte_order_mark: bool,
+}
+
+impl JsonDialect {
+    /// Returns what of a text keeps an agent from reading it, as the thing that its user would remove.
+    pub fn refuses(self, text: &str) -> Option<&'static str> {
+        let (mark, rest) = split_mark(text);
+        // The tree itself takes comments whatever it is told.
+        let is_read = |comments, commas| {
+            jsonc_parser::parse_to_value(rest, &options(comments, commas)).is_ok()
+        };
+        if !mark.is_empty() && !self.byte_order_mark {
+            Some("the byte order mark at its beginning")
+        } else if !is_read(true, true) {
+            None
+        } else if !self.comments && !is_read(false, true) {
+            Some("the comments")
+        } else if !is_read(true, false) {
+            Some("the comma after the last member")
+        } else {
+            None
+        }
+    }
+}
+
+/// Returns the byte order mark of a text, or nothing, and what follows it.
+pub fn split_mark(text: &str) -> (&str, &str) {
+    text.split_at(if text.starts_with(BYTE_ORDER_MARK) {
+        BYTE_ORDER_MARK.len_utf8()
+    } else {
+        0
+    })
+}
+
+/// Returns settings as a tree, without a byte order mark.
 ///
 /// # Errors
 ///
 /// A text that is not a JSON object, comments and trailing commas apart.
 pub fn parse(text: &str) -> Result<CstRootNode> {
+    let text = split_mark(text).1;
     // A file of no bytes is what an agent leaves that was killed; it holds nothing that could be lost.
     let text = if text.trim().is_empty() { "{}\n" } else { text };
-    let options = ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
+    let root = CstRootNode::parse(text, &options(true, true))
+        .map_err(|error| Error::failed("not valid JSON").because(error.to_string()))?;
+    if root.object_value().is_none() {
+        return Err(Error::failed("the settings are not a JSON object"));
+    }
+    Ok(root)
+}
+
+fn options(allow_comments: bool, allow_trailing_commas: bool) -> ParseOptions {
+    ParseOptions {
+        allow_comments,
+        allow_trailing_commas,
         allow_loose_object_property_names: false,
         allow_missing_commas: false,
         allow_single_quoted_strings: false,
@@ -25,13 +78,7 @@ pub fn parse(text: &str) -> Result<CstRootNode> {
         allow_bare_decimal_point_numbers: false,
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
-    };
-    let root = CstRootNode::parse(text, &options)
-        .map_err(|error| Error::failed("not valid JSON").because(error.to_string()))?;
-    if root.object_value().is_none() {
-        return Err(Error::failed("the settings are not a JSON object"));
     }
-    Ok(root)
 }
 
 /// Returns whether a text is `{}` and white space, without a comment.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::advice::Advice;
 use super::content::SettingsFile;
 use super::edit::Edit;
+use super::jsonc::JsonDialect;
 use super::place::{SettingsPlace, SettingsScope};
 use super::version::{AgentVersion, AgentVersions};
 use super::{file, hook_table};
@@ -34,6 +35,8 @@ pub struct AgentTarget {
     pub files: fn(SettingsScope, &SettingsPlace<'_>) -> Result<Vec<SettingsFile>>,
     /// Returns a file that depends on what becomes of the first one.
     pub follow: Option<Follow>,
+    /// What it takes in its settings; none where the file is ours alone.
+    pub dialect: Option<JsonDialect>,
     /// Returns why an installation that is there may not work.
     pub check: Option<HookCheck>,
     /// What the user should know once it is installed.
@@ -77,9 +80,21 @@ impl AgentTarget {
         file: &Path,
         text: &str,
     ) -> Vec<Advice> {
-        self.check
-            .and_then(|check| check(scope, place, file, text).ok())
-            .unwrap_or_default()
+        let checked = self
+            .check
+            .and_then(|check| check(scope, place, file, text).ok());
+        let mut advice = checked.unwrap_or_default();
+        advice.extend(self.advice_on_dialect(file, text));
+        advice
+    }
+
+    /// An agent that cannot read its settings goes on without any of them, our hook included, or does not start.
+    fn advice_on_dialect(&self, file: &Path, text: &str) -> Option<Advice> {
+        let refused = self.dialect?.refuses(text)?;
+        Some(Advice {
+            message: format!("{} does not read a file like this", self.versions.agent),
+            hint: format!("remove {refused} from `{}`", file.display()),
+        })
     }
 
     /// Returns what a user of the version that is on this machine should know.

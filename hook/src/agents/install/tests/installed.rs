@@ -85,6 +85,48 @@ fn settings_that_turn_hooks_off_are_told() {
     }
 }
 
+/// What the real programs do with each: those that do not read a file pass over all of it, or do not start.
+#[test]
+fn settings_that_their_agent_does_not_read_are_told() {
+    let (plain, comments) = ("{\"a\": 1}\n", "{\n  // mine\n  \"a\": 1\n}\n");
+    let (comma, mark) = ("{\n  \"a\": 1,\n}\n", "\u{feff}{\"a\": 1}\n");
+    let read: [(&str, &str, &[&str]); 4] = [
+        ("claude-code", CLAUDE, &[plain, mark]),
+        ("codex", "home/.codex/hooks.json", &[plain]),
+        (
+            "gemini-cli",
+            "home/.gemini/settings.json",
+            &[plain, comments],
+        ),
+        (
+            "qwen-code",
+            "home/.qwen/settings.json",
+            &[plain, comments, mark],
+        ),
+    ];
+    for (agent, file, read) in read {
+        for text in [plain, comments, comma, mark] {
+            let world = World::new();
+            world.write(file, text);
+            let changes = world.install(agent);
+            let is_told = |text: &str| text.contains("does not read a file like this");
+            let noted = changes[0].notes.iter().any(|note| is_told(note));
+            assert_eq!(noted, !read.contains(&text), "{agent}: {text}");
+            let installed = world.installed(agent, SettingsScope::User);
+            assert_eq!(
+                installed.state,
+                Installation::Installed,
+                "it is in the file"
+            );
+            let told = installed
+                .advice
+                .iter()
+                .any(|advice| is_told(&advice.message));
+            assert_eq!(told, noted, "{agent}: {text}");
+        }
+    }
+}
+
 #[test]
 fn a_time_that_is_too_short_and_another_binary_are_told() {
     let world = World::new();

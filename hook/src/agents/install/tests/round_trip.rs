@@ -5,7 +5,7 @@ use std::fs;
 use super::*;
 
 /// Settings as people have them, in various layouts.
-const SETTINGS: [(&str, &str); 14] = [
+const SETTINGS: [(&str, &str); 16] = [
     (
         "two spaces",
         "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"allow\": [\"Bash(ls:*)\"]\n  }\n}\n",
@@ -38,6 +38,11 @@ const SETTINGS: [(&str, &str); 14] = [
         "a trailing comma",
         "{\n  \"model\": \"opus\",\n  \"theme\": \"dark\",\n}\n",
     ),
+    (
+        "a byte order mark",
+        "\u{feff}{\r\n  \"model\": \"opus\"\r\n}\r\n",
+    ),
+    ("a byte order mark alone", "\u{feff}"),
     (
         "a name twice",
         "{\n  \"model\": \"opus\",\n  \"model\": \"sonnet\"\n}\n",
