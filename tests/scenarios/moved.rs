@@ -67,6 +67,17 @@ fn a_directory_that_was_copied_and_swapped_goes_on_with_its_history_where_that_i
 }
 
 #[test]
+fn a_message_of_the_directory_that_was_here_before_says_how_to_reach_it() {
+    let mut world = history();
+    swap(&world);
+    world.message_in("s2", "n1");
+    let error = world.try_revert(&testing::scenario::to("m1"));
+    let error = error.expect_err("another directory is here");
+    let hint = error.hint_text().expect("it is known");
+    assert!(hint.contains("workspace adopt"), "{hint}");
+}
+
+#[test]
 fn a_history_that_the_new_directory_has_already_is_set_aside_and_never_mixed() {
     let mut world = history();
     swap(&world);

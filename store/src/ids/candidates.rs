@@ -21,6 +21,15 @@ pub(super) enum IdKind {
     Snapshot,
 }
 
+/// Where an id is known that means nothing here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Elsewhere {
+    /// The workspaces, by their paths.
+    pub paths: BTreeSet<String>,
+    /// Whether one of them stood at this path before.
+    pub was_here: bool,
+}
+
 impl IdKind {
     pub(super) const ALL: [Self; 5] = [
         Self::Message,
@@ -203,7 +212,7 @@ impl SearchScope {
             .context(|| "cannot look up the newest message")?;
         let message = found.map_or(Ok(None), |id| sessions::message(connection, &id))?;
         message.ok_or_else(|| match before {
-            0 => errors::unknown(Some(IdKind::Message), self, id, &BTreeSet::new()),
+            0 => errors::unknown(Some(IdKind::Message), self, id, &Elsewhere::default()),
             before => errors::before_the_first(id, before),
         })
     }
@@ -311,29 +320,38 @@ impl SearchScope {
         connection: &Connection,
         kinds: &[IdKind],
         id: &str,
-    ) -> Result<BTreeSet<String>> {
-        if self.workspace_id.is_none() || self.session_id.is_some() || id.is_empty() {
-            return Ok(BTreeSet::new());
+    ) -> Result<Elsewhere> {
+        let Some(here) = self.workspace_id else {
+            return Ok(Elsewhere::default());
+        };
+        if self.session_id.is_some() || id.is_empty() {
+            return Ok(Elsewhere::default());
         }
         if let Some(path) = sessions::workspaces_with_label(connection, id)?.pop() {
-            return Ok(BTreeSet::from([path]));
+            return Ok(Elsewhere {
+                paths: BTreeSet::from([path]),
+                was_here: false,
+            });
         }
+        let here = sessions::workspace(connection, here)?.path;
         let mut candidates = Vec::new();
         for kind in kinds {
             candidates.extend(Self::default().candidates(connection, *kind, id)?);
         }
         let best = candidates.iter().map(|candidate| candidate.fit).min();
-        candidates
+        let best = candidates
             .iter()
             .filter(|candidate| Some(candidate.fit) == best)
             .filter_map(|candidate| candidate.workspace_id)
-            .collect::<BTreeSet<i64>>()
-            .into_iter()
-            .map(|workspace_id| {
-                let path = sessions::workspace(connection, workspace_id)?.path;
-                Ok(path.to_string_lossy().into_owned())
-            })
-            .collect()
+            .collect::<BTreeSet<i64>>();
+        let mut elsewhere = Elsewhere::default();
+        for workspace_id in best {
+            let workspace = sessions::workspace(connection, workspace_id)?;
+            elsewhere.was_here |= workspace.path == here && workspace.replaced_at.is_some();
+            let path = workspace.path.to_string_lossy().into_owned();
+            elsewhere.paths.insert(path);
+        }
+        Ok(elsewhere)
     }
 
     fn candidates(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::CandidateReport;
 
-use super::candidates::{Candidate, IdKind, SearchScope};
+use super::candidates::{Candidate, Elsewhere, IdKind, SearchScope};
 use super::prefixes::LEAST;
 use crate::error::Error;
 
@@ -94,7 +94,7 @@ pub(super) fn unknown(
     kind: Option<IdKind>,
     scope: &SearchScope,
     id: &str,
-    elsewhere: &BTreeSet<String>,
+    elsewhere: &Elsewhere,
 ) -> Error {
     let place = match (&scope.session_id, scope.workspace_id) {
         (Some(id), _) => format!("session {}", quoted(id)),
@@ -107,8 +107,10 @@ pub(super) fn unknown(
     let lists = kind.unwrap_or(IdKind::Message).hint();
     let is_short =
         (1..LEAST).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let hint = if !elsewhere.is_empty() {
-        let paths = elsewhere.iter().take(LISTED);
+    let hint = if elsewhere.was_here {
+        "it was recorded in another directory that was here: `ckpt-hook workspace adopt` takes its history over".to_owned()
+    } else if !elsewhere.paths.is_empty() {
+        let paths = elsewhere.paths.iter().take(LISTED);
         let paths: Vec<_> = paths
             .map(|path| format!("`{}`", path.escape_debug()))
             .collect();
