@@ -4,7 +4,7 @@
 //! A file that was created here is younger than the message. One that was moved in is older, if the file system knows
 //! when files were created.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -16,8 +16,9 @@ use super::movement::{Movement, Part};
 use super::plan::Plan;
 use super::warnings::first_of;
 use crate::error::Result;
+use crate::lines;
 use crate::model::Milliseconds;
-use crate::model::entry::{Entry, EntryKind};
+use crate::model::entry::{Entry, EntryKind, ObjectId};
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
@@ -28,6 +29,12 @@ use crate::timeline::evidence::TICK;
 
 /// How many files are checked.
 const LOOKED_AT: usize = 512;
+
+/// How many recreated files a removed one is compared with.
+const COMPARED: usize = 64;
+
+/// Longer files are not compared, in bytes.
+const MAX_COMPARED: u64 = 1 << 20;
 
 /// How many paths a line names.
 const NAMED: usize = 3;
@@ -52,7 +59,9 @@ pub(super) fn told(
         let made = made_at(place, path).map(store.surroundings.file_times);
         made.is_some_and(|made| made + TICK < since)
     };
+    let again = Again::of(snapshots, plan);
     let older = going.into_iter().take(LOOKED_AT).filter(is_older);
+    let older = older.filter(|path| !again.may_have_been(snapshots, path));
     let names = brought(snapshots, reference, older.collect())?;
     Ok((!names.is_empty()).then(|| {
         let text = format!(
@@ -61,6 +70,62 @@ pub(super) fn told(
         );
         Note::about(NoteCode::MovedIn, text, names)
     }))
+}
+
+/// The files that the revert creates again. One that was renamed and edited within the workspace is among them.
+struct Again<'a> {
+    files: Vec<(&'a WorkspacePath, Option<Vec<u8>>)>,
+    /// What the files that go hold.
+    going: HashMap<&'a WorkspacePath, ObjectId>,
+}
+
+impl<'a> Again<'a> {
+    fn of(snapshots: &Snapshots, plan: &'a Plan) -> Self {
+        let planned = || {
+            plan.items
+                .iter()
+                .filter(|item| item.result == FileResult::Planned)
+        };
+        let made = planned().filter(|item| item.expected.is_none());
+        let made = made.filter_map(|item| Some((&item.path, item.target?.blob?)));
+        let read = |blob| snapshots.comparable(blob, MAX_COMPARED);
+        let going = planned().filter(|item| item.target.is_none());
+        let blob = |entry: Option<Entry>| entry?.blob;
+        Self {
+            files: made
+                .take(COMPARED)
+                .map(|(path, blob)| (path, read(blob)))
+                .collect(),
+            going: going
+                .filter_map(|item| Some((&item.path, blob(item.expected)?)))
+                .collect(),
+        }
+    }
+
+    /// Returns whether a file that goes has the name of one that is made again, or half of its lines.
+    fn may_have_been(&self, snapshots: &Snapshots, path: &WorkspacePath) -> bool {
+        if self
+            .files
+            .iter()
+            .any(|(made, _)| made.name() == path.name())
+        {
+            return true;
+        }
+        let own = self
+            .going
+            .get(path)
+            .and_then(|blob| snapshots.comparable(*blob, MAX_COMPARED));
+        let Some(own) = own.filter(|_| !self.files.is_empty()) else {
+            return false;
+        };
+        let made = self.files.iter().filter_map(|(_, made)| made.as_deref());
+        let mut shared = made.filter_map(|made| {
+            let (_, gone) = lines::count(made, &own)?;
+            let all = u64::try_from(made.split(|byte| *byte == b'\n').count()).unwrap_or(u64::MAX);
+            Some(gone.saturating_mul(2) <= all)
+        });
+        shared.any(|is_alike| is_alike)
+    }
 }
 
 /// Returns the message that the revert goes back to. Going forward removes nothing that nobody captured.
