@@ -95,6 +95,14 @@ impl RevertScope {
         is_of_it && !paths.except.contains(path) && path.is_asked_for(&paths.only)
     }
 
+    /// Returns that of everything from a message on.
+    pub fn from(seq: i64) -> Self {
+        Self::From {
+            seq,
+            paths: ScopePaths::default(),
+        }
+    }
+
     /// Returns whether it asks for a path by name.
     pub fn names(&self, path: &WorkspacePath) -> bool {
         path.is_at_or_below(self.only())
@@ -262,7 +270,7 @@ impl Movement {
             to,
             part,
             on_conflict: None,
-            unclear: Some(row.unclear),
+            unclear: None,
         }))
     }
 
@@ -311,13 +319,7 @@ impl Movement {
             .to
             .as_ref()
             .map(|to| self.whole_since().unwrap_or(to.seq).min(to.seq));
-        first
-            .map(|seq| RevertScope::From {
-                seq,
-                paths: ScopePaths::default(),
-            })
-            .into_iter()
-            .collect()
+        first.map(RevertScope::from).into_iter().collect()
     }
 
     /// Returns whether it puts paths back to before a message that is already reverted.
@@ -425,27 +427,36 @@ pub(crate) fn parts_of_chain(
 ) -> Result<Vec<RevertScope>> {
     let mut scopes = Vec::new();
     for operation in reverts_that_hold(chain) {
-        let only = super::chain::from_json(&operation.row.only_paths);
-        let paths = ScopePaths {
-            only,
-            except: operation.taken_back.clone(),
-        };
-        if let Some(step) = &operation.row.step_id {
-            scopes.push(RevertScope::Step {
-                id: step.clone(),
-                paths,
-            });
-        } else if let Some(message) = operation.row.part_message_id.as_deref()
-            && (operation.row.is_alone || !paths.only.is_empty())
-            && let Some(MessageRow { id, seq, .. }) = sessions::message(connection, message)?
-        {
-            scopes.push(match operation.row.is_alone {
-                true => RevertScope::Message { id, seq, paths },
-                false => RevertScope::From { seq, paths },
-            });
-        }
+        scopes.extend(scope_of_part(connection, operation)?);
     }
     Ok(scopes)
+}
+
+/// Returns the part of the history that a revert of a part is about; `None` for any other revert.
+pub(super) fn scope_of_part(
+    connection: &Connection,
+    operation: &ChainOperation,
+) -> Result<Option<RevertScope>> {
+    let only = super::chain::from_json(&operation.row.only_paths);
+    let paths = ScopePaths {
+        only,
+        except: operation.taken_back.clone(),
+    };
+    if let Some(step) = &operation.row.step_id {
+        let id = step.clone();
+        return Ok(Some(RevertScope::Step { id, paths }));
+    }
+    let Some(message) = operation.row.part_message_id.as_deref() else {
+        return Ok(None);
+    };
+    let is_part = operation.row.is_alone || !paths.only.is_empty();
+    let message = sessions::message(connection, message)?.filter(|_| is_part);
+    Ok(
+        message.map(|MessageRow { id, seq, .. }| match operation.row.is_alone {
+            true => RevertScope::Message { id, seq, paths },
+            false => RevertScope::From { seq, paths },
+        }),
+    )
 }
 
 fn point_of(store: &Store, session: &SessionRow) -> Result<Option<MessageRow>> {

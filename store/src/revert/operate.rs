@@ -4,7 +4,7 @@ use ckpt_schema::report::{OperationKind, OperationReport, Outcome, Receipt};
 use rusqlite::Connection;
 
 use super::apply::Root;
-use super::chain::{chain, newest_of_chain, newest_revert, policy};
+use super::chain::{chain, newest_of_chain, policy};
 use super::gather::{Material, gather};
 use super::git::{self, GitSide};
 use super::journal::{
@@ -16,6 +16,7 @@ use super::plan::{Plan, count_lines, plan_for};
 use super::receipt::{self, Expectation};
 use super::recover::Recovered;
 use super::report::report;
+use super::unclear::Taking;
 use super::{
     cleaned, contents, databases, ignored, moved_in, refuse, surroundings, token, warnings,
 };
@@ -173,12 +174,20 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             Some(base) => chain(connection, &movement.session.id, base)?,
             None => Vec::new(),
         };
-        let unclear = self.unclear(&chain);
-        let material = gather(store, place, snapshots, movement, &chain, seen, unclear)?;
-        refuse::unavailable(movement, &material)?;
-        let git = self.plan_git(options, &chain, unclear)?;
         let scopes = movement.scopes(store, &chain)?;
-        let expectation = Expectation::of_movement(movement, scopes, unclear);
+        let taking = Taking::of(
+            connection,
+            movement,
+            &chain,
+            &scopes,
+            place.settings.unclear,
+        )?;
+        let asked = (scopes.as_slice(), &taking);
+        let material = gather(store, place, snapshots, movement, &chain, seen, asked)?;
+        refuse::unavailable(movement, &material)?;
+        let unclear = taking.policy;
+        let git = self.plan_git(options, &chain, unclear)?;
+        let expectation = Expectation::of_movement(movement, scopes, taking.scopes);
         // The user's choice wins. Otherwise a redo merges edits made while reverted, whatever policy the reverts had
         // for older ones.
         let on_conflict = movement.on_conflict.unwrap_or_default();
@@ -206,15 +215,6 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             expectation,
             is_incomplete,
         })
-    }
-
-    /// Returns the policy for unclear changes: that of the request, or else of the newest revert of the chain, or else
-    /// of the settings.
-    fn unclear(&self, chain: &[ChainOperation]) -> Unclear {
-        self.movement
-            .unclear
-            .or_else(|| newest_revert(chain).map(|operation| operation.row.unclear))
-            .unwrap_or(self.place.settings.unclear)
     }
 
     /// Returns the warnings that do not depend on the plan.
@@ -583,7 +583,8 @@ fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) ->
         && last.part_message_id.is_none()
         && last.step_id.is_none()
         && movement.since == Some(to.seq)
-        && movement.on_conflict == Some(newest.on_conflict);
+        && movement.on_conflict == Some(newest.on_conflict)
+        && movement.unclear.is_none_or(|asked| asked == last.unclear);
     let is_whole = matches!(newest.outcome, Some(Outcome::Restored | Outcome::Nothing));
     Ok(is_same && is_whole && seen.is_as_after(connection, last.after_snapshot_id)?)
 }

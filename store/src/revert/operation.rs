@@ -67,7 +67,10 @@ impl<'a> Operation<'a> {
             expectation: Expectation::of_movement(
                 movement,
                 movement.whole(),
-                movement.unclear.unwrap_or_default(),
+                match movement.unclear {
+                    Some(Unclear::Take) => movement.whole(),
+                    Some(Unclear::Keep) | None => Vec::new(),
+                },
             ),
             is_incomplete: false,
         }

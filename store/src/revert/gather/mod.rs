@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::model::entry::State;
 use crate::model::gap::{Gap, GapReason};
 use crate::model::path::WorkspacePath;
-use crate::model::request::Unclear;
+use crate::revert::unclear::Taking;
 use crate::sessions::{self, ChainOperation, LiveChange, MessageSpan, StepGap};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -58,16 +58,15 @@ pub(crate) fn gather(
     movement: &Movement,
     chain: &[ChainOperation],
     seen: &Observation,
-    unclear: Unclear,
+    (scopes, taking): (&[RevertScope], &Taking),
 ) -> Result<Material> {
     let connection = store.database.connection();
     let base = movement.session.revert_base_id;
-    let scopes = movement.scopes(store, chain)?;
-    let live = all_live_changes(store, place, snapshots, movement, (chain, &scopes), seen)?;
-    let paths = paths_in_question(movement, chain, &live, &scopes);
+    let live = all_live_changes(store, place, snapshots, movement, (chain, scopes), seen)?;
+    let paths = paths_in_question(movement, chain, &live, scopes);
     let asked = UndoRequest {
-        scopes: &scopes,
-        unclear,
+        scopes,
+        taken: &taking.scopes,
     };
     let changes = past_changes(connection, place, movement, seen, &live, asked, &paths)?;
     let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
@@ -81,7 +80,7 @@ pub(crate) fn gather(
                 base,
                 current: &current,
             };
-            ground.states_and_goals(movement, &live, &scopes, (&paths, &places))?
+            ground.states_and_goals(movement, &live, scopes, (&paths, &places))?
         }
         None => (only_states(&current, places), PathStates::new()),
     };
@@ -91,8 +90,8 @@ pub(crate) fn gather(
         base: base_states,
         goals,
         current,
-        unprotected: unprotected(connection, movement, &scopes)?,
-        unread: unread(connection, movement, &scopes, seen)?,
+        unprotected: unprotected(connection, movement, scopes)?,
+        unread: unread(connection, movement, scopes, seen)?,
         forgotten: sessions::forget::forgotten_paths(
             connection,
             place.row.id,

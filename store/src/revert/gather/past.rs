@@ -8,7 +8,6 @@ use crate::error::Result;
 use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
-use crate::model::request::Unclear;
 use crate::revert::bases::Sightings;
 use crate::revert::history::{Author, Claim, PastChange, Source};
 use crate::revert::movement::{Movement, RevertScope};
@@ -151,12 +150,12 @@ fn kept(change: Change, author: Author) -> PastChange {
 #[derive(Clone, Copy)]
 pub(super) struct UndoRequest<'a> {
     pub scopes: &'a [RevertScope],
-    /// Whether unclear changes are among them.
-    pub unclear: Unclear,
+    /// Where unclear changes are undone as well.
+    pub taken: &'a [RevertScope],
 }
 
 fn claim(connection: &Connection, change: &LiveChange, asked: UndoRequest<'_>) -> Result<Claim> {
-    let UndoRequest { scopes, unclear } = asked;
+    let UndoRequest { scopes, taken } = asked;
     if !scopes.iter().any(|scope| scope.covers(change)) {
         return Ok(Claim::Keep);
     }
@@ -169,7 +168,7 @@ fn claim(connection: &Connection, change: &LiveChange, asked: UndoRequest<'_>) -
             Claim::Shared(others.iter().map(source).collect())
         }
         // Naming a directory does not choose among the changes below it: unclear ones need `--unclear take`.
-        Attribution::Unclear if unclear == Unclear::Keep => {
+        Attribution::Unclear if !taken.iter().any(|scope| scope.covers(change)) => {
             Claim::Unclear(change.row.reason.clone().unwrap_or_default())
         }
         Attribution::Agent | Attribution::Shared | Attribution::Outside | Attribution::Unclear => {

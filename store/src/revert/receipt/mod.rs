@@ -15,6 +15,7 @@ use rusqlite::Connection;
 
 use super::chain::chain;
 use super::movement::{Movement, Part, RevertScope};
+use super::unclear::Taking;
 use super::warnings::first_of;
 use crate::error::Result;
 use crate::model::attribution::Attribution;
@@ -22,7 +23,6 @@ use crate::model::entry::{Change, Entry, State};
 use crate::model::item::Item;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
-use crate::model::request::Unclear;
 use crate::sessions::{self, ChangeSince, LiveChange, OperationRow};
 use crate::snapshot::{Gap, Snapshot, Snapshots};
 use crate::store::Store;
@@ -41,7 +41,8 @@ pub(super) struct Expectation {
     only: Vec<WorkspacePath>,
     /// The parts of its session's history that are undone.
     scopes: Vec<RevertScope>,
-    unclear: Unclear,
+    /// Where what is unclear is undone as well.
+    taken: Vec<RevertScope>,
     /// The session that is moved, with the state before its first revert.
     session: Option<(String, Option<i64>)>,
     /// Whether the state that it goes to is later than the revert point, so that earlier reverts of the session have
@@ -55,7 +56,7 @@ impl Expectation {
     pub fn of_movement(
         movement: &Movement,
         scopes: Vec<RevertScope>,
-        unclear: Unclear,
+        taken: Vec<RevertScope>,
     ) -> Option<Self> {
         let base = movement.session.revert_base_id;
         let only = match &movement.part {
@@ -67,7 +68,7 @@ impl Expectation {
             snapshot: movement.goal_snapshot()?,
             only,
             scopes,
-            unclear,
+            taken,
             session: Some((movement.session.id.clone(), base)),
             is_behind_the_point: movement.is_behind_the_point(),
         })
@@ -89,7 +90,8 @@ impl Expectation {
             None => Vec::new(),
         };
         let scopes = movement.scopes(store, &chain)?;
-        let expectation = Self::of_movement(&movement, scopes, row.unclear);
+        let taking = Taking::of_row(connection, &movement, &chain, &scopes, row.unclear)?;
+        let expectation = Self::of_movement(&movement, scopes, taking.scopes);
         Ok(expectation.map(|expectation| Self {
             snapshot: goal,
             ..expectation
@@ -112,7 +114,7 @@ impl Expectation {
             snapshot,
             only: only.to_vec(),
             scopes: Vec::new(),
-            unclear: Unclear::default(),
+            taken: Vec::new(),
             session: None,
             is_behind_the_point: false,
         }
@@ -399,7 +401,8 @@ impl ReceiptComparison<'_> {
         let is_undone = match change.row.attribution {
             Attribution::Shared => scopes().any(|scope| scope.names(&change.row.change.path)),
             Attribution::Unclear => {
-                self.expectation.unclear == Unclear::Take && scopes().next().is_some()
+                let mut taken = self.expectation.taken.iter();
+                scopes().next().is_some() && taken.any(|scope| scope.covers(change))
             }
             Attribution::Agent | Attribution::Outside => scopes().next().is_some(),
         };
