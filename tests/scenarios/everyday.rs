@@ -204,3 +204,71 @@ fn a_directory_that_was_renamed_goes_back_also_where_the_agent_tells_of_no_tools
         assert_eq!(world.tree(), after);
     }
 }
+
+#[test]
+fn what_a_person_edits_in_a_pause_between_two_tools_of_a_step_stays() {
+    for names_it in [false, true] {
+        at(0);
+        let mut world = World::new();
+        world.write("both", "1\n2\n3\n4\n5\n6\n7\n");
+        world.write("yours", "old\n");
+        at(5);
+        world.message("m1");
+        at(10);
+        world.tool_start_in("s1", "t1", &[]);
+        at(11);
+        world.write("both", "one\n2\n3\n4\n5\n6\n7\n");
+        at(12);
+        world.tool_finish_in("s1", "t1");
+        at(30);
+        save(&world, "both", "one\n2\n3\n4\n5\n6\nmine\n");
+        world.write("yours", "mine\n");
+        at(60);
+        let paths: &[&str] = if names_it { &["both"] } else { &[] };
+        world.tool_start_in("s1", "t2", paths);
+        at(61);
+        world.write("both", "one\n2\n3\nfour\n5\n6\nmine\n");
+        at(62);
+        world.tool_finish_in("s1", "t2");
+        world.finish();
+        at(90);
+        let report = explained(world.revert("m1"));
+        let kept = world.read("both");
+        assert!(kept.contains("mine"), "{kept:?} {report:#?}");
+        assert_eq!(world.read("yours"), "mine\n", "{report:#?}");
+        assert_eq!(
+            report.outcome,
+            Outcome::Partial,
+            "the first one may have made them"
+        );
+    }
+}
+
+#[test]
+fn what_a_person_saves_a_moment_after_esc_is_not_taken_for_the_agents() {
+    at(0);
+    let mut world = World::new();
+    world.message("m1");
+    at(10);
+    world.tool_start_in("s1", "t", &[]);
+    at(11);
+    world.write("its", "x\n");
+    let cut = Event {
+        tool_use_id: Some("t".to_owned()),
+        interrupted: true,
+        ..world.event(EventKind::ToolFinish, "s1")
+    };
+    world.send(&cut);
+    set_moment(MORNING + 11 * MINUTE + 1_000);
+    world.write("yours", "x\n");
+    at(12);
+    let end = Event {
+        interrupted: true,
+        ..world.event(EventKind::TurnEnd, "s1")
+    };
+    world.send(&end);
+    let report = explained(world.revert("m1"));
+    assert_eq!(world.read("yours"), "x\n", "{report:#?}");
+    assert!(!world.exists("its"), "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+}

@@ -15,7 +15,7 @@ use super::decide::{Action, Decision};
 use super::view::EventContext;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{OpenStep, ToolRow};
-use crate::timeline::evidence::StepStanding;
+use crate::timeline::evidence::{SILENCE, StepStanding};
 
 /// Where to look for what changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,9 +103,14 @@ fn start(event: &Event, view: &EventContext) -> LookScope {
         };
     }
     let own = view.own_step();
-    // Everything was looked at before that tool began, and is looked at again at the step's end.
-    if own.is_some_and(|step| step.tools.iter().any(reaches_anything)) {
-        return LookScope::Nowhere;
+    // Everything was looked at before that tool began, and is looked at again at the step's end. In a pause between two
+    // tools somebody else may have edited what the next one changes, and then the file's time shows only the agent.
+    if let Some(step) = own.filter(|step| step.tools.iter().any(reaches_anything)) {
+        let is_paused = !step.has_running && view.since_last > SILENCE;
+        return match event.tool_kind {
+            Some(ToolKind::Edit) | None if is_paused => LookScope::Everywhere,
+            Some(_) | None => LookScope::Nowhere,
+        };
     }
     match (event.tool_kind, &view.named) {
         (Some(ToolKind::Read), _) => LookScope::Nowhere,
@@ -319,6 +324,22 @@ mod tests {
             LookScope::Nowhere,
             "tools beside each other share one"
         );
+        let after_a_pause = EventContext {
+            since_last: SILENCE + 1,
+            ..naming(view(&[shell()]), &["a"])
+        };
+        for (kind, look) in [
+            (None, LookScope::Everywhere),
+            (Some(ToolKind::Edit), LookScope::Everywhere),
+            (Some(ToolKind::Read), LookScope::Nowhere),
+        ] {
+            let third = looked(EventKind::ToolStart, kind, &after_a_pause);
+            assert_eq!(third, look, "somebody may have worked meanwhile: {kind:?}");
+        }
+        let mut running = after_a_pause;
+        running.open[0].has_running = true;
+        let beside = looked(EventKind::ToolStart, None, &running);
+        assert_eq!(beside, LookScope::Nowhere, "the first one still runs");
     }
 
     #[test]

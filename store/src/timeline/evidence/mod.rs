@@ -37,7 +37,7 @@ const AFTERWORK: Milliseconds = 2_000;
 
 /// How long a command may write nothing within one run of writes. A person who just pressed Esc takes longer than this
 /// to save a file.
-pub(super) const SILENCE: Milliseconds = 10_000;
+pub(crate) const SILENCE: Milliseconds = 10_000;
 
 /// How long a run of writes is believed without a sign of life.
 pub(super) const LONGEST_RUN: Milliseconds = 120_000;
@@ -385,7 +385,7 @@ impl<'a> Evidence<'a> {
                 ..begin
             },
             (Some(end), _) => Span {
-                to: Some(end + AFTERWORK),
+                to: Some(step.worked_after(tool, end)),
                 late: Late::Ended(end),
                 timeless: begin.timeless,
                 ..begin
@@ -480,6 +480,16 @@ impl Step {
             .interrupted_at
             .is_some_and(|at| at >= tool.announced_at);
         self.signs.is_dead || is_interrupted
+    }
+
+    /// Returns until when the agent may still have worked on its files after a tool had ended. One that was interrupted
+    /// does not go on.
+    fn worked_after(&self, tool: &Tool, end: Milliseconds) -> Milliseconds {
+        let interrupted = self.signs.interrupted_at;
+        match interrupted.filter(|at| *at >= tool.announced_at) {
+            Some(at) => (end.max(at) + SETTLE).min(end + AFTERWORK),
+            None => end + AFTERWORK,
+        }
     }
 
     /// Returns whether what the step left in the background may still run at a moment.

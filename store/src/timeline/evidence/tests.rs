@@ -612,3 +612,23 @@ fn an_agent_paused_where_none_of_its_tools_is_known_to_have_run() {
     };
     assert!(!paused(&[apart[0].clone(), sub_agent], 0, 70_000));
 }
+
+#[test]
+fn an_agent_that_was_interrupted_does_not_go_on_after_its_tool() {
+    let cut_at = |interrupted_at: Milliseconds| {
+        let mut cut = step(StepStanding::TurnEnded, vec![shell(0, Some(5_000))]);
+        cut.signs.interrupted_at = Some(BEGIN + interrupted_at);
+        [cut]
+    };
+    let with_the_tool = cut_at(5_000);
+    assert_eq!(at(&with_the_tool, 5_200), Verdict::Agent(0));
+    let late = unclear(Doubt::Ended { after: 1_000 });
+    assert_eq!(at(&with_the_tool, 6_000), late, "by then it had stopped");
+    assert_eq!(at(&cut_at(5_900), 6_000), Verdict::Agent(0), "it went on");
+    assert_eq!(at(&cut_at(60_000), 6_900), Verdict::Agent(0), "so did it");
+    assert_eq!(
+        at(&cut_at(-10), 6_900),
+        Verdict::Agent(0),
+        "an earlier turn"
+    );
+}
