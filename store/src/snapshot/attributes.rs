@@ -1,10 +1,10 @@
-//! What a git tree cannot say: permission bits beyond 644 and 755, and directories without captured entries.
+//! What a git tree cannot express: permission bits beyond 644 and 755, and directories without captured entries.
 //!
 //! An empty directory is an entry. A directory that holds only what is not captured is not: nothing in it could be
-//! restored, and it appears and disappears with every build. That it existed is noted all the same, so that whoever
-//! empties it did not create it.
+//! restored, and it appears and disappears with every build. Its existence is noted all the same, so that emptying it
+//! later does not look like creating it.
 //!
-//! The most frequent permissions of a snapshot are its defaults, so that a umask of 002 does not list every file.
+//! The most frequent permissions of a snapshot are its defaults, so that with a umask of 002 not every file is listed.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::error::{Context, Error, Result};
 use crate::model::entry::Mode;
 use crate::model::path::WorkspacePath;
 
-/// What carries permission bits.
+/// What has permission bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Bearer {
     /// A regular file that its owner may not run.
@@ -21,14 +21,14 @@ pub(crate) enum Bearer {
     Executable,
     /// A directory that has captured entries.
     Directory,
-    /// A directory that holds nothing: itself an entry.
+    /// A directory that holds nothing. It is an entry itself.
     EmptyDirectory,
-    /// A directory that holds only what is not captured: no entry.
+    /// A directory that holds only what is not captured. It is not an entry.
     OccupiedDirectory,
 }
 
 impl Bearer {
-    /// Returns what a regular file with these permissions is.
+    /// Returns the kind of a regular file with these permissions.
     pub(crate) const fn file(permissions: u32) -> Self {
         if permissions & 0o100 == 0 {
             Self::File
@@ -67,7 +67,7 @@ impl Bearer {
         }
     }
 
-    /// Returns whether it is noted whatever its permissions: no tree says that it is there.
+    /// Returns whether it is always noted, whatever its permissions: no tree shows that it exists.
     const fn is_always_noted(self) -> bool {
         matches!(self, Self::EmptyDirectory | Self::OccupiedDirectory)
     }
@@ -90,7 +90,7 @@ impl Census {
             .or_default() += 1;
     }
 
-    /// Counts what another one counted.
+    /// Adds the counts of another census.
     pub(crate) fn add(&mut self, other: &Self) {
         for (counts, others) in self.counts.iter_mut().zip(&other.counts) {
             others
@@ -99,8 +99,7 @@ impl Census {
         }
     }
 
-    /// Returns attributes with the most frequent permissions as defaults, the usual ones where two are as frequent, and
-    /// nothing noted.
+    /// Returns attributes with the most frequent permissions as defaults, and nothing noted. The usual ones win a tie.
     pub(crate) fn attributes(&self) -> Attributes {
         let mut defaults = USUAL;
         for (counts, default) in self.counts.iter().zip(&mut defaults) {
@@ -142,7 +141,8 @@ impl Attributes {
         kinds.all(|(default, counts)| counts.keys().all(|permissions| permissions == default))
     }
 
-    /// Notes the permissions of a path. Defaults are passed over; a directory without captured entries never is.
+    /// Notes the permissions of a path, unless they are the default. A directory without captured entries is always
+    /// noted.
     pub(crate) fn note(&mut self, path: &WorkspacePath, bearer: Bearer, permissions: u32) {
         let permissions = permissions & 0o777;
         if bearer.is_always_noted() || permissions != self.defaults[bearer.slot()] {
@@ -150,12 +150,12 @@ impl Attributes {
         }
     }
 
-    /// Returns whether a bearer with these permissions is passed over.
+    /// Returns whether these permissions of a bearer need no note.
     pub(crate) fn is_default(&self, bearer: Bearer, permissions: u32) -> bool {
         !bearer.is_always_noted() && permissions & 0o777 == self.defaults[bearer.slot()]
     }
 
-    /// Returns the permissions of a path that is there.
+    /// Returns the permissions of a path that exists.
     pub(crate) fn permissions(&self, path: &WorkspacePath, bearer: Bearer) -> u32 {
         match self.noted.get(path) {
             Some((noted, permissions)) if *noted == bearer => *permissions,
@@ -180,7 +180,7 @@ impl Attributes {
         empty.map(|(path, (_, permissions))| (path, Mode::directory(*permissions)))
     }
 
-    /// Returns whether a directory is at a path that holds nothing, or only what is not captured.
+    /// Returns whether a directory without captured entries is at a path.
     pub(crate) fn has_bare_directory(&self, path: &WorkspacePath) -> bool {
         self.noted
             .get(path)
@@ -209,7 +209,7 @@ impl Attributes {
         self.defaults[2] == other.defaults[2]
     }
 
-    /// Returns the paths that are noted here and not, or not so, in the other.
+    /// Returns the paths that are noted here, but not or differently in the other.
     pub(crate) fn noted_otherwise<'a>(
         &'a self,
         other: &'a Self,
@@ -272,7 +272,8 @@ impl Attributes {
         Ok(attributes)
     }
 
-    /// Adds a line that was read. Returns `None` if it is out of order, or is one that we would not have written.
+    /// Adds a decoded line. Returns `None` if it is out of order, or is not a line that [`encode`](Self::encode) would
+    /// write.
     fn append(&mut self, path: WorkspacePath, bearer: Bearer, permissions: u32) -> Option<()> {
         let in_order = self
             .noted

@@ -1,4 +1,4 @@
-//! Looking at single paths, and reading or capturing one as it is now, without a snapshot. This module does IO.
+//! Looks at single paths, and reads or captures them as they are now, without a snapshot. This module does IO.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,8 +17,8 @@ use crate::model::path::WorkspacePath;
 use crate::objects::Objects;
 use crate::objects::hash::ObjectKind;
 
-/// Captures paths, in their order, into one pack; a directory that holds something, and a file that cannot be read, is an entry
-/// whose bytes are not stored. Of a pipe, socket or device an error is given.
+/// Captures paths into one pack, and returns their states in order. A directory that holds something, and a file that
+/// cannot be read, become entries whose bytes are not stored. A pipe, socket or device is an error.
 pub(crate) fn capture_all(
     objects: &Objects,
     root: &Path,
@@ -45,7 +45,7 @@ pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> R
     states.pop().unwrap_or(Ok(None))
 }
 
-/// Returns the stamps of paths, in their order; `None` for a path that is absent or cannot be looked at.
+/// Returns the stamps of paths, in order; `None` for a path that is absent or cannot be looked at.
 pub(crate) fn stamps(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<Option<Stamp>>> {
     let root = beneath::open_root(root)
         .map_err(std::io::Error::from)
@@ -86,8 +86,8 @@ fn capture_into(sink: &Sink<'_>, root: &OwnedFd, path: &WorkspacePath) -> Result
     captured.context(what)
 }
 
-/// Returns, in the order of the paths, whether something may be there: what cannot be looked at may be. The directory of
-/// neighbours is opened once.
+/// Returns for each path, in order, whether it may exist. A path that cannot be looked at may. The directory of
+/// neighbouring paths is opened once.
 pub(crate) fn may_be_there(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
     let what = || format!("cannot open the directory `{}`", root.display());
     let root = beneath::open_root(root)
@@ -177,7 +177,7 @@ pub enum Now {
     Nothing,
     /// A regular file with these bytes.
     File(Vec<u8>),
-    /// A regular file of more bytes than were asked for.
+    /// A regular file that is larger than the limit.
     TooLarge,
     /// A symbolic link, a directory or a special file.
     NoFile(&'static str),

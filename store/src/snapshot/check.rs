@@ -1,4 +1,4 @@
-//! Reading what snapshots consist of, and healing what is damaged of it. This module does IO.
+//! Reads what snapshots consist of, and heals what is damaged. This module does IO.
 //!
 //! ```text
 //! rows ──► trees, the newest first ──► blobs, each decoded and hashed
@@ -22,10 +22,10 @@ use crate::objects::pack::read::PackFile;
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 use crate::objects::reader::ObjectReader;
 
-/// An object that is needed and cannot be read.
+/// An object that is needed but cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
-    /// Which.
+    /// Its id.
     pub id: ObjectId,
     /// Its path in a snapshot, if known; the root's is empty.
     pub path: Option<Vec<u8>>,
@@ -38,7 +38,7 @@ pub(crate) struct Broken {
 pub(crate) struct Checked {
     /// How many objects were read.
     pub objects: u64,
-    /// How many trees of snapshots were read with all that they reach.
+    /// How many trees of snapshots were read, with all that they reach.
     pub trees: usize,
     /// Whether there was time for all.
     pub is_whole: bool,
@@ -76,7 +76,7 @@ impl Checked {
 /// How many blobs are read before the clock is checked again.
 const BATCH: usize = 256;
 
-/// Reads what the roots reach, as long as `goes_on` says so.
+/// Reads what the roots reach, as long as `goes_on` returns true.
 pub(super) fn check(
     objects: &Objects,
     roots: &Roots,
@@ -186,11 +186,11 @@ fn packed_object(folder: &Path, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {
     })
 }
 
-/// The largest object of the user's repository that is taken, in bytes.
+/// The largest object that is taken from the user's repository, in bytes.
 const LARGEST: u64 = 512 << 20;
 
-/// Returns what is wrong with the packs of a repository themselves: each one's name, and why it is not whole. `all` reads all of
-/// each.
+/// Returns what is wrong with the packs of a repository themselves: the name of each damaged one, and why. `all` reads
+/// each pack completely.
 pub(super) fn packs(objects: &Objects, all: bool) -> Result<Vec<(String, &'static str)>> {
     let reader = objects.reader()?;
     reader.refresh()?;
@@ -204,7 +204,7 @@ pub(super) fn packs(objects: &Objects, all: bool) -> Result<Vec<(String, &'stati
     Ok(problems.into_iter().flatten().collect())
 }
 
-/// Returns what is wrong with a pack. Only with `all` is all of it read.
+/// Returns what is wrong with a pack. Only with `all`, it is read completely.
 fn pack_problem(pack: &PackFile, all: bool) -> Option<&'static str> {
     if !pack.has_its_end() {
         Some("is cut off, or is not what its index was made of")

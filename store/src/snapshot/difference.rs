@@ -1,4 +1,4 @@
-//! Every path that differs between two snapshots: only subtrees whose ids differ are read.
+//! Finds every path that differs between two snapshots. Only subtrees whose ids differ are read.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ pub(crate) fn difference(
     )
 }
 
-/// The same of opened snapshots.
+/// Does this for opened snapshots.
 pub(crate) fn between(old: &SnapshotView<'_>, new: &SnapshotView<'_>) -> Result<Vec<Change>> {
     let mut differing = Differing {
         old: TreeSide::new(old),
@@ -36,7 +36,7 @@ pub(crate) fn between(old: &SnapshotView<'_>, new: &SnapshotView<'_>) -> Result<
     differing.compare_trees(!old.attributes.shares_defaults(&new.attributes))?;
     differing.compare_attributes()?;
     let mut changes = join_sides(differing.old.sorted(), differing.new.sorted());
-    // An older program captured it.
+    // An older version captured these.
     changes.retain(|change| !change.path.is_in_version_control());
     Ok(changes)
 }
@@ -85,7 +85,7 @@ fn directories_of(view: &SnapshotView<'_>) -> Result<Vec<WorkspacePath>> {
     Ok(above.collect::<BTreeSet<_>>().into_iter().collect())
 }
 
-/// Returns the paths whose permissions are noted otherwise, by path.
+/// Returns the paths whose permissions are noted differently, by path.
 fn noted_otherwise(old: &SnapshotView<'_>, new: &SnapshotView<'_>) -> Vec<WorkspacePath> {
     let (old, new) = (&old.attributes, &new.attributes);
     let mut paths: Vec<_> = old
@@ -114,7 +114,8 @@ struct TreeSide<'a> {
 type Pair = (Option<WorkspacePath>, Option<ObjectId>, Option<ObjectId>);
 
 impl<'a> Differing<'a> {
-    /// Compares the trees; `whole` also where their ids are equal, since permissions may differ everywhere.
+    /// Compares the trees. With `whole`, it descends even if their ids are equal, because permissions may differ
+    /// everywhere.
     fn compare_trees(&mut self, whole: bool) -> Result<()> {
         let mut open: Vec<Pair> = vec![(None, Some(self.old.view.tree), Some(self.new.view.tree))];
         while let Some((directory, old, new)) = open.pop() {
@@ -142,7 +143,7 @@ impl<'a> Differing<'a> {
         Ok(())
     }
 
-    /// Notes the paths whose permissions are noted otherwise, and the empty directories of one side alone.
+    /// Notes the paths whose permissions are noted differently, and the empty directories of only one side.
     fn compare_attributes(&mut self) -> Result<()> {
         for path in noted_otherwise(self.old.view, self.new.view) {
             self.old.look_up(&path)?;
@@ -192,7 +193,7 @@ fn tree_of(entry: Option<&TreeEntry>) -> Option<ObjectId> {
         .map(|entry| entry.id)
 }
 
-/// Walks two sorted trees side by side. A file and a directory of the same name are two entries.
+/// Walks two sorted trees side by side. A file and a directory with the same name are two entries.
 fn merge(
     mut old: &[TreeEntry],
     mut new: &[TreeEntry],

@@ -1,4 +1,4 @@
-//! Trees without what is forgotten. This module does IO.
+//! Makes trees without what is forgotten. This module does IO.
 //!
 //! A tree that holds nothing forgotten keeps its id. Others are rewritten, once for each path they are at.
 
@@ -18,7 +18,7 @@ use crate::objects::tree::{TreeMode, encode};
 /// A path that is forgotten in a tree. For a directory, the paths below it are not listed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ForgottenPath {
-    /// From the tree's root.
+    /// Relative to the tree's root.
     pub path: Vec<u8>,
     pub is_directory: bool,
 }
@@ -32,12 +32,12 @@ pub(crate) struct Rewritten {
     pub gone: Rc<Vec<ForgottenPath>>,
 }
 
-/// Says of a path and its object, and whether that is a directory, whether it is forgotten.
+/// Returns whether an object at a path is forgotten. The last argument says whether it is a directory.
 pub(crate) type IsPathForgotten<'a> = dyn Fn(&[u8], ObjectId, bool) -> bool + 'a;
 
 impl Snapshots {
-    /// Returns those of these trees that hold something that is forgotten, and what replaces each. With `write` the new trees are
-    /// stored, synced.
+    /// Returns the trees that hold something forgotten, with their replacements. With `write`, the new trees are stored
+    /// and synced.
     pub(crate) fn without(
         &self,
         trees: &[ObjectId],
@@ -73,19 +73,19 @@ impl Snapshots {
     }
 }
 
-/// Rules of snapshots that hold the lines of an ignore file that is forgotten.
+/// Rules of snapshots that contain the lines of a forgotten ignore file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RewrittenRules {
     pub old: ObjectId,
-    /// Those that replace them: such a file is one that nobody ever read.
+    /// Their replacement, in which the file counts as one that nobody ever read.
     pub new: ObjectId,
     /// The ignore files.
     pub files: Vec<Vec<u8>>,
 }
 
 impl Snapshots {
-    /// Returns those of these rules that hold the lines of an ignore file that is forgotten and is no file of the tree, and what
-    /// replaces each. With `write` the new ones are stored, synced.
+    /// Returns the rules that contain the lines of a forgotten ignore file that is not in the tree, with their
+    /// replacements. With `write`, the new ones are stored and synced.
     pub(crate) fn rules_without(
         &self,
         rules: &[ObjectId],

@@ -1,5 +1,5 @@
-//! What is read of others' bytes, as functions of bytes: for the fuzzers below `fuzz/`, and for the tests here, which try the
-//! same with a stable toolchain. Whatever the bytes are, each returns, and soon.
+//! The parsers of foreign bytes, as functions of bytes: for the fuzzers in `fuzz/`, and for the tests here, which do
+//! the same with a stable toolchain. Whatever the bytes are, each function returns soon.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::objects::pack::index::{self as pack_index, Indexed, PackIndex};
 use crate::objects::pack::read::PackFile;
 use crate::objects::tree;
 
-/// Reads the bytes as the entries of a pack, each in turn; the first bytes give their offsets.
+/// Reads the bytes as the entries of a pack. The first bytes give their offsets.
 pub fn pack(bytes: &[u8]) {
     let Some((count, rest)) = bytes.split_first() else {
         return;
@@ -56,7 +56,7 @@ pub fn pack(bytes: &[u8]) {
         let _ = pack.blob_size(offset);
         let _ = pack.check_blob(offset, id(number));
     }
-    // As a pack of the user's repository, with ids of the other length.
+    // Once more as a pack of the user's repository, with ids of the other length.
     let Ok(file) = std::fs::File::open(folder.path().join("x.pack")) else {
         return;
     };
@@ -67,7 +67,7 @@ pub fn pack(bytes: &[u8]) {
     }
 }
 
-/// The bytes as a pack's index, a multi-pack-index and a tree.
+/// Reads the bytes as a pack's index, a multi-pack-index and a tree.
 pub fn indexes(bytes: &[u8]) {
     let Ok(folder) = scratch(&[("x", bytes)]) else {
         return;
@@ -94,7 +94,7 @@ pub fn indexes(bytes: &[u8]) {
     let _ = tree::decode(bytes);
 }
 
-/// The bytes as an index of git's, and as a split one over itself.
+/// Reads the bytes as git's index, and as a split index over itself.
 pub fn index(bytes: &[u8]) {
     for length in [20, 32] {
         let _ = index::parse(bytes, length);
@@ -104,7 +104,7 @@ pub fn index(bytes: &[u8]) {
     }
 }
 
-/// Reads the bytes as both files of a stat cache with correct checksums: what a bug of ours could have written.
+/// Reads the bytes as both files of a stat cache, with correct checksums: a bug of ours could have written them.
 pub fn cache(bytes: &[u8]) {
     let Some((at, rest)) = bytes.split_first() else {
         return;
@@ -133,7 +133,7 @@ pub fn cache(bytes: &[u8]) {
     let _ = (cache.find(b"a"), cache.first_from(b"a/"));
 }
 
-/// The bytes as an ignore file and, after a zero byte, a path.
+/// Takes the bytes as an ignore file and, after a zero byte, a path.
 pub fn rules(bytes: &[u8]) {
     let mut parts = bytes.splitn(2, |byte| *byte == 0);
     let (lines, path) = (

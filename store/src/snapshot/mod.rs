@@ -54,14 +54,14 @@ pub use crate::model::gap::{Gap, GapReason, IgnoredRemoval, IgnoredRemovals, Spe
 pub struct Snapshot {
     /// The tree, as `git write-tree` would make it of the raw bytes.
     pub tree: ObjectId,
-    /// A blob with what a git tree cannot say: permission bits beyond 644 and 755, and empty directories.
+    /// A blob with what a git tree cannot express: permission bits beyond 644 and 755, and empty directories.
     pub attributes: Option<ObjectId>,
-    /// A blob with the ignore rules that are not files of the tree: `info/exclude`, the global excludes, the settings'
-    /// patterns, and what is captured although ignored.
+    /// A blob with the ignore rules that are not files in the tree: `info/exclude`, the global excludes, the settings'
+    /// patterns, and what is captured even though it is ignored.
     pub rules: Option<ObjectId>,
 }
 
-/// HEAD, branch and index of the user's repository, read and never written.
+/// HEAD, branch and index of the user's repository, which is only read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitState {
     /// The commit, or `None` while the branch is unborn.
@@ -79,17 +79,17 @@ pub struct GitState {
 pub struct Request<'a> {
     /// The workspace's root, canonical.
     pub root: &'a Path,
-    /// The directory below it that is captured alone, where the scope is `cwd`.
+    /// The only directory in it that is captured, if the scope is `cwd`.
     pub scope: Option<&'a WorkspacePath>,
-    /// Paths that are captured although ignored: edit tools named them.
+    /// Paths that are captured even if ignored: edit tools named them.
     pub named: &'a [WorkspacePath],
-    /// Paths that are captured whatever their size: a revert is about to replace them.
+    /// Paths that are captured whatever their size, because a revert is about to replace them.
     pub whatever_size: &'a [WorkspacePath],
     /// Ignore-file patterns of the settings.
     pub include: &'a [String],
     /// Ignore-file patterns of the settings.
     pub exclude: &'a [String],
-    /// Ignore-file patterns of the settings: small files that are captured although ignored.
+    /// Ignore-file patterns of the settings: small files that are captured even if ignored.
     pub keep_ignored: &'a [String],
     /// The size in bytes over which an untracked file is a gap.
     pub max_file_size: u64,
@@ -97,31 +97,31 @@ pub struct Request<'a> {
     pub seed: bool,
     /// The user's home directory, for the global git configuration.
     pub home: Option<&'a Path>,
-    /// `$XDG_CONFIG_HOME`, where it is set and absolute.
+    /// `$XDG_CONFIG_HOME`, if it is set and absolute.
     pub config_home: Option<&'a Path>,
     /// The store's directory, left out wherever it is.
     pub store: &'a Path,
-    /// Which directory it is, to be noted beside what is stored.
+    /// The identity of the directory, which is stored beside the snapshot.
     pub origin: Option<WorkspaceOrigin<'a>>,
-    /// Look for changes only at, beside and below these paths, and take the rest to be as it was last seen. `None`:
-    /// look everywhere.
+    /// Look for changes only at, beside and below these paths; for the rest, the last look counts. `None` means
+    /// everywhere.
     pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
-    /// Whether to read every file, whatever is remembered of it or known to the user's repository, and to store what is not
-    /// stored whole.
+    /// Whether to read every file, whatever the cache or the user's repository knows about it, and to store what is not
+    /// stored intact.
     pub anew: bool,
-    /// Whether to look only where a watcher says that something may have changed, where there is one. What it misses is found by the
-    /// next look at everything.
+    /// Whether to look only where a watcher, if there is one, says that something may have changed. The next full look
+    /// finds what it misses.
     pub takes_hints: bool,
-    /// When this snapshot begins, read before anything of the workspace is: a file that was touched shortly before it is looked at
-    /// again by the next snapshot, whatever its times say. See [`crate::file_clock`].
+    /// When this snapshot begins, read before anything in the workspace. The next snapshot checks files again that were
+    /// touched shortly before this moment, whatever their times say. See [`crate::file_clock`].
     pub now: FileTime,
     /// The time at which to give up.
     pub deadline: Option<Instant>,
-    /// Is told, now and then, how far it is.
+    /// Called now and then with the progress.
     pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
 }
 
-/// What [`Snapshots::take`] gives.
+/// The result of [`Snapshots::take`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// The snapshot.
@@ -130,19 +130,19 @@ pub struct Taken {
     pub gaps: Vec<Gap>,
     /// The state of the user's repository, if there is one.
     pub git: Option<GitState>,
-    /// Some of the ignore patterns that are too complicated to be decided: what they may match is captured.
+    /// Some of the ignore patterns that are too complicated to decide. What they may match is captured.
     pub undecided: Vec<String>,
-    /// Files with ignore rules outside the workspace's tree that are there and could not be read: what they said last holds.
+    /// Ignore files outside the workspace's tree that exist but could not be read. Their last known rules apply.
     pub unread: Vec<String>,
-    /// When what changed since the scan before last changed.
+    /// The times of the last change of what changed since the previous scan.
     pub times: Times,
-    /// Whether a watcher did not tell of a change that this look at everything found: it is not believed any more.
+    /// Whether a watcher missed a change that this full look found. It is no longer believed.
     pub missed: bool,
-    /// What was ignored and went lately, whether or not a scan before this one missed it already.
+    /// Ignored files that went recently, including those that an earlier scan missed.
     pub ignored_gone: IgnoredRemovals,
 }
 
-/// One side of a patch: a snapshot and what it could not hold.
+/// One side of a patch: a snapshot and its gaps.
 #[derive(Clone, Copy, Debug)]
 pub struct PatchSide<'a> {
     /// The snapshot.
@@ -158,7 +158,7 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
-    /// Opens the folder of one workspace below the store's `snapshots`, and makes it where it is missing.
+    /// Opens the folder of one workspace below the store's `snapshots`, and creates it if it is missing.
     pub fn open(directory: &Path) -> Result<Self> {
         let objects = Objects::open(directory.join("repository.git"))?;
         Ok(Self {
@@ -172,33 +172,33 @@ impl Snapshots {
         self.objects.repository().to_owned()
     }
 
-    /// Captures the workspace. All objects are on the disk, synced, when it returns.
+    /// Captures the workspace. All objects are synced to the disk when it returns.
     pub fn take(&self, request: &Request<'_>) -> Result<Taken> {
         take::take(&self.directory, &self.objects, request)
     }
 
-    /// Returns what is ignored in the workspace, as far as the last look remembers it, each with when a look first saw it.
+    /// Returns the ignored paths that the last look remembers, each with the time of the look that first saw it.
     pub(crate) fn ignored(&self) -> Vec<(WorkspacePath, FileTime)> {
         cache::ignored(&self.directory)
     }
 
-    /// Returns whether packs are still files of the user's repository: [`Snapshots::settle`] ends that.
+    /// Returns whether packs are still files of the user's repository. [`Snapshots::settle`] ends that.
     pub(crate) fn borrows(&self) -> bool {
         self.objects.borrows()
     }
 
-    /// Returns whether there are many packs by now, so that somebody should join them.
+    /// Returns whether there are so many packs that they should be joined.
     pub(crate) fn is_crowded(&self) -> bool {
         self.objects.is_crowded()
     }
 
-    /// Returns whether packs are still files of the user's repository, looked up.
+    /// Looks up whether packs are still files of the user's repository.
     pub(crate) fn borrows_now(&self) -> Result<bool> {
         Ok(!borrowed::list(&self.objects.packs())?.is_empty())
     }
 
-    /// Copies what `roots` need of borrowed packs into a pack of our own, until the deadline. What is damaged there is looked for
-    /// in the workspace.
+    /// Copies what `roots` need of borrowed packs into a pack of our own, until the deadline. What is damaged there is
+    /// searched for in the workspace.
     pub(crate) fn settle(
         &self,
         root: &Path,
@@ -208,18 +208,18 @@ impl Snapshots {
         settle::settle(&self.objects, root, roots, deadline)
     }
 
-    /// Reads what roots reach, as long as `goes_on` says so.
+    /// Reads what roots reach, as long as `goes_on` returns true.
     pub(crate) fn check(&self, roots: &Roots, goes_on: &dyn Fn() -> bool) -> Result<Checked> {
         check::check(&self.objects, roots, goes_on)
     }
 
-    /// Makes indexes of packs again that are damaged or missing, and returns the packs' names. The caller holds the
-    /// workspace's lock.
+    /// Rebuilds damaged and missing indexes of packs, and returns the packs' names. The caller holds the workspace's
+    /// lock.
     pub(crate) fn rebuild_indexes(&self) -> Result<Vec<PathBuf>> {
         rebuild_indexes(&self.objects.packs())
     }
 
-    /// Returns what is wrong with the packs themselves, by name; `all` reads all of each.
+    /// Returns what is wrong with the packs themselves, by name. `all` reads each pack completely.
     pub(crate) fn check_packs(&self, all: bool) -> Result<Vec<(String, &'static str)>> {
         check::packs(&self.objects, all)
     }
@@ -242,7 +242,7 @@ impl Snapshots {
         refs::write(self.objects.repository(), trees, blobs)
     }
 
-    /// Notes what rows say of snapshots, for when the session store is gone.
+    /// Notes what rows say about snapshots, in case the session store is lost.
     pub(crate) fn write_note(
         &self,
         origin: WorkspaceOrigin<'_>,
@@ -251,8 +251,8 @@ impl Snapshots {
         noted::write(&self.objects, origin, snapshots)
     }
 
-    /// Returns what is noted of the snapshots, in the order in which they were taken, with how many others there were that are not
-    /// whole any more. `None` if nothing says which directory they are of.
+    /// Returns the notes on the snapshots, in the order in which they were taken, and the number of those that are no
+    /// longer complete. `None` if nothing says which directory they belong to.
     pub(crate) fn noted(
         &self,
         key: &str,
@@ -260,23 +260,23 @@ impl Snapshots {
         noted::read(&self.objects, key)
     }
 
-    /// Gives borrowed packs back. The caller holds the workspace's lock, and whatever `roots` need of the packs has
-    /// been copied.
+    /// Gives borrowed packs back. The caller holds the workspace's lock, and has copied what is needed of the packs.
     pub(crate) fn give_back(&self) -> Result<()> {
         settle::give_back(&self.directory, &self.objects)
     }
 
-    /// Captures one path as it is now, whatever ignore rules say, without a snapshot; its blob is stored and synced.
+    /// Captures one path as it is now, whatever ignore rules say, without a snapshot. Its blob is stored and synced.
     pub fn capture(&self, root: &Path, path: &WorkspacePath) -> Result<State> {
         capture::capture(&self.objects, root, path)
     }
 
-    /// Captures paths as [`Snapshots::capture`] does, in their order and all at once.
+    /// Captures several paths at once, like [`Snapshots::capture`], and returns their states in order.
     pub fn capture_all(&self, root: &Path, paths: &[WorkspacePath]) -> Result<Vec<Result<State>>> {
         capture::capture_all(&self.objects, root, paths)
     }
 
-    /// Returns, in the order of the paths, whether each may exist now, captured or not; false if it certainly does not.
+    /// Returns for each path, in order, whether it may exist now, captured or not. False means that it certainly does
+    /// not.
     pub fn may_be_there(&self, root: &Path, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
         capture::may_be_there(root, paths)
     }
@@ -295,7 +295,7 @@ impl Snapshots {
     }
 
     /// Returns the entries at, above and below some paths in a snapshot, by path: the entries themselves, a file that
-    /// is in the way of one, and everything below a directory. The paths are given in order.
+    /// is in the way of one, and everything below a directory. The paths are sorted.
     pub fn around(
         &self,
         snapshot: &Snapshot,
@@ -305,7 +305,7 @@ impl Snapshots {
         SnapshotView::open(&reader, snapshot)?.around(paths)
     }
 
-    /// Returns, in the order of the paths, whether each is a directory of a snapshot, empty or not.
+    /// Returns for each path, in order, whether it is a directory in a snapshot, empty or not.
     pub fn are_directories(
         &self,
         snapshot: &Snapshot,
@@ -316,8 +316,7 @@ impl Snapshots {
         paths.iter().map(|path| view.is_directory(path)).collect()
     }
 
-    /// Returns, in the order of the paths, the kind of each on disk now, or `None` if nothing that can be captured is
-    /// there.
+    /// Returns for each path, in order, its kind on disk now, or `None` if nothing that can be captured is there.
     pub fn kinds_now(
         &self,
         root: &Path,
@@ -328,7 +327,7 @@ impl Snapshots {
         Ok(stamps.into_iter().map(|stamp| kind(stamp?)).collect())
     }
 
-    /// Returns the paths whose content on disk differs from what is given, as far as the budget goes.
+    /// Returns the paths whose content on disk differs from a given one, as far as the budget goes.
     pub(crate) fn rewritten(
         &self,
         root: &Path,
@@ -345,8 +344,8 @@ impl Snapshots {
         Ok(changes.into_iter().map(|change| change.path).collect())
     }
 
-    /// Returns the permissions of directories with captured entries, in the order of the paths; a deleted directory is
-    /// made again with these. `None` if the snapshot has no such directory.
+    /// Returns the permissions of directories with captured entries, in order, with which deleted ones are created
+    /// again. `None` if the snapshot has no such directory.
     pub fn directory_permissions(
         &self,
         snapshot: &Snapshot,
@@ -377,8 +376,8 @@ impl Snapshots {
         difference::difference(&reader, old, new)
     }
 
-    /// Returns what somebody changed from one snapshot to the next: the difference without what came into view or went
-    /// out of it only because ignore rules changed, and with paths in a gap given as entries whose bytes are not stored.
+    /// Returns what somebody changed from one snapshot to the next: the difference, without what came into view or went
+    /// out of it only because ignore rules changed, and with paths in a gap as entries whose bytes are not stored.
     pub fn patch(
         &self,
         root: &Path,
@@ -402,7 +401,8 @@ impl Snapshots {
         patch::patch_with_hidden(&self.objects, &reader, root, (old, new), budget)
     }
 
-    /// Returns what a snapshot held and a later one does not because ignore rules hide it, whether it is still there or not.
+    /// Returns what a snapshot held and a later one does not because ignore rules hide it, whether it still exists or
+    /// not.
     pub fn went_out_of_view(
         &self,
         old: &Snapshot,
@@ -412,13 +412,13 @@ impl Snapshots {
         patch::went_out_of_view(&reader, old, new)
     }
 
-    /// Returns, in the order of the paths, whether a snapshot passed them over because ignore rules hid them.
+    /// Returns for each path, in order, whether ignore rules hid it from a snapshot.
     pub fn are_hidden(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
         let reader = self.objects.reader()?;
         patch::are_hidden(&reader, snapshot, paths)
     }
 
-    /// Returns the directories of a snapshot in which nothing is, by path.
+    /// Returns the empty directories of a snapshot, by path.
     pub fn empty_directories(&self, snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
         let reader = self.objects.reader()?;
         let view = SnapshotView::open(&reader, snapshot)?;
@@ -438,8 +438,8 @@ impl Snapshots {
         self.objects.reader()?.blob_size(blob)
     }
 
-    /// Like [`Snapshots::read_blob`], or `None` if the blob is larger than `limit` bytes, which is known before it is
-    /// decoded.
+    /// Like [`Snapshots::read_blob`], but returns `None`, without decoding it, if the blob is larger than `limit`
+    /// bytes.
     pub fn read_blob_up_to(&self, blob: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
         Ok(self
             .objects
@@ -448,12 +448,12 @@ impl Snapshots {
             .map(Arc::unwrap_or_clone))
     }
 
-    /// Returns a blob for a comparison that does without what cannot be read, and what is larger than `limit` bytes.
+    /// Returns a blob for a comparison. `None` if it cannot be read, or is larger than `limit` bytes.
     pub fn comparable(&self, blob: ObjectId, limit: u64) -> Option<Vec<u8>> {
         self.read_blob_up_to(blob, limit).ok().flatten()
     }
 
-    /// Returns a blob as one of very many versions of a file that are read once.
+    /// Returns a blob that is one of very many versions of a file, each of which is read once.
     pub fn read_version_up_to(&self, blob: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
         self.objects.reader()?.version_up_to(blob, limit)
     }
@@ -463,7 +463,7 @@ impl Snapshots {
         capture::read_now(root, path, limit)
     }
 
-    /// Returns whether ignore rules hide a path, regardless of edit tools that named it.
+    /// Returns whether ignore rules hide a path, even if an edit tool named it.
     pub fn hides(&self, request: &Request<'_>, path: &WorkspacePath) -> Result<bool> {
         take::hides(request, path)
     }
@@ -474,14 +474,14 @@ impl Snapshots {
         self.objects.reader()?.copy_blob(blob, to)
     }
 
-    /// Fails where a tree on the way to one of these paths, or what else a snapshot says of them, is missing or damaged.
+    /// Fails if a tree on the way to one of these paths, or the snapshot's attributes, are missing or damaged.
     pub fn check_paths(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<()> {
         let reader = self.objects.reader()?;
         let view = SnapshotView::open(&reader, snapshot)?;
         paths.iter().try_for_each(|path| view.state(path).map(drop))
     }
 
-    /// Returns the blobs that are missing or damaged, each with what is wrong; each blob is decoded and hashed in full.
+    /// Returns the blobs that are missing or damaged, each with what is wrong. Each blob is decoded and hashed in full.
     pub fn check_blobs(&self, blobs: &[ObjectId]) -> Result<Vec<(ObjectId, String)>> {
         self.objects.check_blobs(blobs)
     }

@@ -1,15 +1,16 @@
-//! Which changed paths came and went with a directory that was renamed. Pure.
+//! Finds the changed paths that came and went with a renamed directory. Pure.
 //!
-//! A rename changes the time of what is renamed, and of the directories that it leaves and enters, but of nothing below it. So the
-//! files below a renamed directory look as if they had been there all the time. They are told by their contents: a path that is
-//! gone, and the same at the same place below another directory.
+//! A rename changes the time of what is renamed, and of the directories that it leaves and enters, but of nothing below
+//! it. So the files below a renamed directory look as if they had always been there. Their contents reveal them: a path
+//! is gone, and the same content is at the same place below another directory.
 
 use std::collections::HashMap;
 
 use crate::model::entry::{Change, Entry};
 use crate::model::path::join;
 
-/// How many paths of the same name and content are compared with one: a project may have thousands of empty files of one name.
+/// How many paths with the same name and content are compared with one. A project may have thousands of empty files
+/// with one name.
 const COMPARED: usize = 16;
 
 /// A path that was moved with a directory.
@@ -57,7 +58,7 @@ pub(super) fn find(changes: &[Change]) -> Vec<Moved<'_>> {
     found
 }
 
-/// From where directories were moved, by where they are now. The workspace itself is the empty path.
+/// Where directories were moved from, by where they are now. The workspace itself is the empty path.
 #[derive(Default)]
 struct Moves<'a>(HashMap<&'a [u8], &'a [u8]>);
 
@@ -72,7 +73,7 @@ impl<'a> Moves<'a> {
         self.0.entry(above(new)).or_insert_with(|| above(old));
     }
 
-    /// Returns where a path may have been, by the directories above it.
+    /// Returns the paths that a path may have had, by the directories above it.
     fn origins(&self, new: &'a [u8]) -> impl Iterator<Item = Vec<u8>> {
         let ends = (0..new.len()).rev().filter(|at| new[*at] == b'/');
         let parts = ends.map(|at| (&new[..at], &new[at + 1..]));
@@ -110,7 +111,7 @@ fn common_suffix(one: &[u8], other: &[u8]) -> usize {
     length
 }
 
-/// Returns the directory whose time is no earlier than the move; `None` where no directory was moved.
+/// Returns the directory whose time is no earlier than the move, or `None` if no directory was moved.
 fn directory_of<'a>(old: &[u8], new: &'a [u8]) -> Option<&'a [u8]> {
     let above = &new[..new.len() - common_suffix(old, new)];
     match above.strip_suffix(b"/") {

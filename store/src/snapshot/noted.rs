@@ -1,12 +1,12 @@
-//! What a repository says of its snapshots by itself, for when the session store is gone. This module does IO.
+//! What a repository itself says about its snapshots, in case the session store is lost. This module does IO.
 //!
 //! ```text
 //! every snapshot that stores anything ──► a commit in its pack
 //! gc, settle, the end of a session ─────► the note beside the refs, of what the rows name
 //! ```
 //!
-//! What `gc` packs anew has no commits: by then the note says all that they did. A commit counts only if it knows the workspace's
-//! key: packs that were cloned from the user's repository may hold commits of anybody.
+//! What `gc` repacks has no commits: by then, the note says all that they did. A commit counts only if it contains the
+//! workspace's key: packs that were cloned from the user's repository may hold anybody's commits.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,13 +22,13 @@ use crate::objects::reader::ObjectReader;
 use crate::objects::tree::TreeMode;
 use crate::objects::{Objects, refs};
 
-/// Who makes the commits, as git writes it.
+/// The author of the commits, as git writes it.
 const AUTHOR: &str = "ckpt-hook <>";
 
-/// What stands between the front of such a commit and the note.
+/// What comes between the front of such a commit and the note.
 const TITLE: &str = "\n\nA snapshot of a workspace\n\n";
 
-/// Adds the commit of a snapshot to its pack, if it is known which directory it is of.
+/// Adds the commit of a snapshot to its pack, if its directory is known.
 pub(super) fn add(
     sink: &Sink<'_>,
     request: &Request<'_>,
@@ -58,7 +58,7 @@ fn commit(origin: WorkspaceOrigin<'_>, note: NotedSnapshot) -> String {
     )
 }
 
-/// Reads such a commit; `None` for any other.
+/// Parses such a commit. `None` for any other.
 fn read_commit(bytes: &[u8]) -> Option<(NotedWorkspace, NotedSnapshot)> {
     let (front, text) = std::str::from_utf8(bytes).ok()?.split_once(TITLE)?;
     let (workspace, snapshots) = noted::decode(text)?;
@@ -120,8 +120,8 @@ fn commits(reader: &ObjectReader) -> impl Iterator<Item = (NotedWorkspace, Noted
         .filter_map(|bytes| read_commit(&bytes))
 }
 
-/// Returns the objects of snapshots that are missing, and the trees that lead to one or cannot be read. No blob is read. What is
-/// returned twice is so: a call may fail by chance.
+/// Returns the objects of snapshots that are missing, and the trees that lead to one or cannot be read. No blob is
+/// read. Only what fails twice counts, because a call may fail by chance.
 fn unreadable(reader: &ObjectReader, snapshots: &[NotedSnapshot]) -> HashSet<ObjectId> {
     let mut broken = HashSet::new();
     let mut below: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();

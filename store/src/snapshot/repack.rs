@@ -1,11 +1,11 @@
-//! Keeping what rows need, and giving the rest of the disk back. This module does IO.
+//! Keeps what rows need, and frees the rest. This module does IO.
 //!
 //! ```text
 //! begin   without the workspace's lock: a pack of all that the roots reach now, synced
 //! end     under it: what came to be needed since; then the packs that were there before go
 //! ```
 //!
-//! A reader that has an old pack open goes on with it; one that has not looks at the directory again.
+//! A reader that has an old pack open keeps using it. Any other reader looks at the directory again.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -21,9 +21,9 @@ use crate::objects::repack::{self, NeededObject, OldPack};
 
 /// How many packs may exist before they are joined.
 const MANY: usize = 48;
-/// Packs from this size on are not joined with others: to write them again and again would cost too much.
+/// Packs of at least this size are not joined with others: rewriting them again and again would cost too much.
 const LARGE: u64 = 32 << 20;
-/// Room that is left on the disk, in bytes.
+/// Room that is left free on the disk, in bytes.
 const SPARE: u64 = 16 << 20;
 
 /// The packs to be rewritten.
@@ -34,17 +34,17 @@ pub(crate) struct Repack {
     new: Option<PathBuf>,
 }
 
-/// What is on the disk of a workspace's objects.
+/// The sizes of a workspace's packs on the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PackSizes {
-    /// Packs and their indexes, of the store's own.
+    /// The number of the store's own packs.
     pub packs: usize,
-    /// Their bytes.
+    /// The bytes of these packs and their indexes.
     pub bytes: u64,
 }
 
 impl Snapshots {
-    /// Returns what the store's own packs take.
+    /// Measures the store's own packs.
     pub(crate) fn pack_sizes(&self) -> Result<PackSizes> {
         let packs = repack::list(&self.objects)?;
         Ok(PackSizes {
@@ -53,8 +53,8 @@ impl Snapshots {
         })
     }
 
-    /// Writes one pack of all that roots reach and, where `young_since` (seconds since the epoch) is given, of all but commits in
-    /// packs that were written since then. Fails where something is damaged: nothing may go then.
+    /// Writes one pack of all that roots reach and, if `young_since` (seconds since the epoch) is given, of everything
+    /// except commits in packs that were written since then. Fails if something is damaged: then nothing may go.
     pub(crate) fn begin_repack(
         &self,
         roots: &Roots,
@@ -73,7 +73,7 @@ impl Snapshots {
         let is_young = |pack: &&OldPack| young_since.is_some_and(|since| pack.written >= since);
         for pack in old.iter().filter(is_young) {
             let ids = pack.pack.ids()?;
-            // The note beside the refs says what the commits of snapshots do.
+            // The note beside the refs replaces the commits of snapshots.
             let others = ids
                 .iter()
                 .filter(|id| !reached.objects.contains_key(id) && !pack.pack.has_commit(**id));
@@ -88,8 +88,8 @@ impl Snapshots {
         })
     }
 
-    /// Puts the new pack in the place of the old ones. To be called under the workspace's lock, with what rows name then. Returns
-    /// the bytes that are free.
+    /// Replaces the old packs by the new one. The caller holds the workspace's lock, and passes what rows name under
+    /// it. Returns the bytes that were freed.
     pub(crate) fn end_repack(&self, repack: Repack, roots: &Roots) -> Result<u64> {
         let Repack {
             old,
@@ -103,7 +103,7 @@ impl Snapshots {
         damaged(&reached)?;
         let mut late: Vec<ObjectId> = reached.objects.keys().copied().collect();
         late.retain(|id| !kept.contains(id));
-        // What was written since stands in packs that stay.
+        // What was written since is in packs that stay.
         let names: HashSet<&std::path::Path> = old.iter().map(|old| old.pack.name()).collect();
         for pack in repack::list(&self.objects)? {
             if !names.contains(pack.pack.name()) {
@@ -127,8 +127,8 @@ impl Snapshots {
         Ok(repack::remove(&self.objects, &old, &but)?.saturating_sub(written))
     }
 
-    /// Joins small packs if there are many. Returns the joined ones with the name of the new pack;
-    /// [`Snapshots::end_join`] removes them under the workspace's lock.
+    /// Joins small packs if there are many. Returns the old packs and the new one's name; [`Snapshots::end_join`]
+    /// removes the old ones under the workspace's lock.
     pub(crate) fn begin_join(&self, goes_on: &dyn Fn() -> bool) -> Result<Option<JoinedPacks>> {
         let mut small = repack::list(&self.objects)?;
         small.retain(|pack| pack.bytes < LARGE);
@@ -150,15 +150,16 @@ impl Snapshots {
         .map(drop)
     }
 
-    /// Removes what crashes left, and borrowed packs that could not be read, if that is older than `before` (seconds since the epoch),
-    /// or in any case for `None`. The caller holds both locks of the workspace, and just made a pack of all that rows name.
+    /// Removes what crashes left, and borrowed packs that could not be read, if they are older than `before` (seconds
+    /// since the epoch), or always for `None`. The caller holds both locks of the workspace, and has just made a pack
+    /// of all that rows name.
     pub(crate) fn sweep(&self, before: Option<i64>) -> Result<u64> {
         let is_old = |time| before.is_none_or(|before| time < before);
         borrowed::drop_unread(&self.objects.packs(), &is_old)?;
         repack::sweep(&self.objects, &is_old)
     }
 
-    /// Returns how many bytes each of these needs that none before it needs, and what nothing needs.
+    /// Returns how many bytes each of these groups needs that no earlier one needs, and how many nothing needs.
     pub(crate) fn measure(&self, groups: &[Roots]) -> Result<(Vec<u64>, u64)> {
         let mut sizes = self.entry_sizes()?;
         let reader = self.objects.reader()?;
@@ -174,8 +175,8 @@ impl Snapshots {
         Ok((taken, sizes.values().sum()))
     }
 
-    /// Returns the bytes that each object takes. Whoever joins packs meanwhile is waited for: what it removed is in the pack that it
-    /// wrote.
+    /// Returns the bytes that each object takes. If another process joins packs meanwhile, it reads again: what that
+    /// removed is in the pack that it wrote.
     fn entry_sizes(&self) -> Result<HashMap<ObjectId, u64>> {
         loop {
             let packs = repack::list(&self.objects)?;
@@ -189,14 +190,14 @@ impl Snapshots {
         }
     }
 
-    /// Rewriting packs takes at most as much room as they have now.
+    /// Checks that there is room to rewrite packs. That takes at most as much as they take now.
     fn check_room(&self, bytes: u64) -> Result<()> {
         let free = disk::free(&self.directory)?;
         if free >= bytes.saturating_add(SPARE) {
             return Ok(());
         }
         Err(Error::failed(format!(
-            "the disk has too little room to write the packs of `{}` anew: it takes {} MB, and {} MB are free",
+            "the disk has too little room to rewrite the packs of `{}`: that takes {} MB, and {} MB are free",
             self.directory.display(),
             (bytes + SPARE) >> 20,
             free >> 20
@@ -218,7 +219,7 @@ fn names_of(packs: &[OldPack]) -> HashSet<&std::path::Path> {
     packs.iter().map(|pack| pack.pack.name()).collect()
 }
 
-/// Packs that one replaces.
+/// Packs that were joined into one.
 pub(crate) struct JoinedPacks {
     small: Vec<OldPack>,
     new: PathBuf,
@@ -227,14 +228,14 @@ pub(crate) struct JoinedPacks {
 fn damaged(reached: &Reached) -> Result<()> {
     match reached.torn.first() {
         Some((id, _, error)) => Err(Error::unavailable(format!(
-            "the tree `{id}` is damaged ({error}): nothing of its workspace is removed"
+            "the tree `{id}` is damaged ({error}): nothing in its workspace is removed"
         ))
         .hint("`ckpt-hook doctor --all` says what is lost, and heals what it can")),
         None => Ok(()),
     }
 }
 
-/// Returns the objects, the newest first, with the numbers of their paths.
+/// Returns the objects, newest first, with the numbers of their paths.
 fn wanted(reached: &Reached) -> Vec<NeededObject> {
     let mut numbers: BTreeMap<&[u8], u32> = BTreeMap::new();
     let wanted = reached.order.iter().map(|id| {

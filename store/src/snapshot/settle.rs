@@ -1,11 +1,11 @@
-//! Making what snapshots need of borrowed packs our own, and giving these back. This module does IO.
+//! Copies what snapshots need of borrowed packs, and gives the packs back. This module does IO.
 //!
 //! ```text
 //! roots ──► trees and blobs ──► those in no pack of ours ──► entries as they stand, into one pack, synced
 //!           that they reach                                  else decoded; else the file that still holds the bytes
 //! ```
 //!
-//! A large history is not copied: only what the roots reach, and the bases of deltas among it.
+//! It does not copy a large history: only what the roots reach, and the bases of deltas among that.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
@@ -33,7 +33,7 @@ use crate::objects::{Objects, borrowed};
 pub(crate) struct Settled {
     /// How many objects were copied.
     pub objects: usize,
-    /// How many bytes their entries have.
+    /// The bytes of their entries.
     pub bytes: u64,
     /// How many were damaged and stored again from the workspace's files.
     pub healed: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Settled {
 }
 
 impl Settled {
-    /// Adds what came of settling again: what is lost then is what is lost.
+    /// Adds the result of settling again. What is lost in the end is what the last run reports.
     pub fn add(&mut self, again: Self) {
         self.objects += again.objects;
         self.bytes += again.bytes;
@@ -54,25 +54,25 @@ impl Settled {
 /// The objects that the roots reach.
 #[derive(Debug, Default)]
 pub(super) struct Reached {
-    /// Trees and blobs, with a path at which each stands; the root's is empty, and a blob that no tree names has none.
+    /// Trees and blobs, each with a path that it has. The root's path is empty, and a blob that no tree names has none.
     pub objects: BTreeMap<ObjectId, Option<Vec<u8>>>,
-    /// The same, in the order in which they were reached: those of the newest snapshots first.
+    /// The same objects in the order in which they were reached: those of the newest snapshots first.
     pub order: Vec<ObjectId>,
     /// Trees that cannot be read, with what is wrong.
     pub torn: Vec<(ObjectId, Vec<u8>, Error)>,
-    /// Trees that were looked at.
+    /// Trees that were read.
     seen: HashSet<ObjectId>,
     /// Blobs that were noted.
     noted: HashSet<ObjectId>,
 }
 
 impl Reached {
-    /// Returns whether an object is a tree that was looked at.
+    /// Returns whether an object is a tree that was read.
     pub fn is_tree(&self, id: ObjectId) -> bool {
         self.seen.contains(&id)
     }
 
-    /// Notes a blob; returns false where it was noted before.
+    /// Notes a blob. Returns false if it was noted before.
     pub fn is_new(&mut self, id: ObjectId) -> bool {
         self.noted.insert(id)
     }
@@ -84,7 +84,7 @@ impl Reached {
         }
     }
 
-    /// Walks from the roots. Returns false where `goes_on` said so before the end.
+    /// Walks from the roots. Returns false if `goes_on` ended the walk early.
     pub fn walk(
         &mut self,
         reader: &ObjectReader,
@@ -158,7 +158,7 @@ pub(super) fn settle(
     let mut pack = PackWriter::begin(objects.repository())?;
     let mut copied = Copied::default();
     for borrowed in packs.borrowed() {
-        // A pack that cannot be read gives nothing; its objects are looked for elsewhere.
+        // Nothing can be copied from an unreadable pack. Its objects are searched for elsewhere.
         let done = borrowed.copy_entries(&needed, &mut pack, &mut copied, &goes_on);
         if done.is_err() && !goes_on() {
             return Err(late());
@@ -187,7 +187,7 @@ pub(super) fn settle(
     Ok(settled)
 }
 
-/// Stores an object that no pack could be copied from: read singly, else made again of the file in the workspace.
+/// Stores an object that could not be copied from a pack: reads it by itself, or else takes the file in the workspace.
 fn store_singly(
     reader: &ObjectReader,
     root: Option<&OwnedFd>,
@@ -227,7 +227,7 @@ pub(super) fn from_workspace(root: &OwnedFd, path: &[u8], id: ObjectId) -> Optio
     (blob_id(&bytes) == id).then_some(bytes)
 }
 
-/// The size in bytes up to which a file is taken into memory to heal what is damaged.
+/// The largest file that is read into memory to heal a damaged object, in bytes.
 const LARGEST: u64 = 1 << 30;
 
 fn large(directory: &OwnedFd, name: &[u8]) -> Option<Vec<u8>> {

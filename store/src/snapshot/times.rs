@@ -1,4 +1,4 @@
-//! The times of the last change of paths, for those that a scan looked at. This module does IO for the others.
+//! The times of the last change of paths: of those that a scan looked at, and by IO of the others.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::fd::AsFd;
@@ -13,19 +13,20 @@ use crate::model::entry::Change;
 use crate::model::path::{WorkspacePath, join};
 use crate::model::{FileTime, Milliseconds};
 
-/// The times of what a scan read: new files and links, and directories. In nanoseconds, by path; the root's is empty.
+/// The times of what a scan read: new files and links, and directories. In nanoseconds, by path; the root's path is
+/// empty.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     known: HashMap<Vec<u8>, i64>,
-    /// The directories that were not there at the last look, or are others than then; `None` if nobody knows.
+    /// The directories that did not exist at the last look, or were different ones; `None` if nobody knows.
     arrived: Option<HashSet<Vec<u8>>>,
     /// The moment before the scan began.
     now: FileTime,
-    /// Whether the clock of the files is another machine's: then no time says anything.
+    /// Whether the clock of the files is another machine's. Then no time means anything.
     is_remote: bool,
 }
 
-/// What was captured is the same, however much of it had to be read.
+/// All values are equal: what was captured is the same, however much of it had to be read.
 impl PartialEq for Times {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -34,21 +35,21 @@ impl PartialEq for Times {
 
 impl Eq for Times {}
 
-/// When a path came with a directory that was moved to its place.
+/// When a path came with a directory that was moved there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The moment, in milliseconds; no later than this if it is not exact.
+    /// The moment, in milliseconds, or an upper bound for it if it is not exact.
     pub at: Milliseconds,
-    /// Whether nothing in the directory changed since, so that its time is that of the move.
+    /// Whether nothing in the directory changed since, so that its time is the time of the move.
     pub is_exact: bool,
 }
 
-/// Returns the stamp that a directory had at the last look, if it was there.
+/// Returns the stamp that a directory had at the last look, if it existed.
 pub(super) type StampBefore<'a> = dyn Fn(&[u8]) -> Option<Stamp> + 'a;
 
 impl Times {
-    /// Takes the times from the findings of a scan's threads, which began `now`. What was `noted` is known better than by the
-    /// stamps. `before` is what the last look saw of a directory, if there was one.
+    /// Takes the times from the findings of a scan's threads; the scan began at `now`. Times in `noted` are more exact
+    /// than the stamps. `before` returns what the last look saw of a directory, if there was one.
     pub(super) fn of(
         found: &[ThreadFindings],
         noted: &BTreeMap<Vec<u8>, FileTime>,
@@ -90,8 +91,8 @@ impl Times {
         }
     }
 
-    /// Returns when a changed path was last changed, in milliseconds; for a deleted one, when the nearest directory
-    /// that still exists was. `None` if no time can be believed.
+    /// Returns when a changed path last changed, in milliseconds; for a deleted one, when the nearest remaining
+    /// directory did. `None` if no time can be trusted.
     pub fn of_change(&self, root: &Path, change: &Change) -> Option<Milliseconds> {
         if self.is_remote {
             return None;
@@ -109,8 +110,8 @@ impl Times {
         }
     }
 
-    /// Returns when paths came and went with a directory that was moved: no later than its own time, and that of the directory
-    /// that it left. By path; `is_since` says of a time whether it is later than the last look at everything.
+    /// Returns when paths came and went with a directory that was moved, by path: no later than its own time, and that
+    /// of the directory that it left. `is_since` returns whether a time is later than the last full look.
     pub fn of_moves(
         &self,
         root: &Path,
@@ -149,11 +150,12 @@ impl Times {
         times
     }
 
-    /// Returns when a changed path came to its place at the latest, where it came with a directory that was moved there since the
-    /// last look at everything. `is_since` says of a time whether it is later than that look.
+    /// Returns an upper bound for when a changed path came to its place, if it came with a directory that was moved
+    /// there since the last full look. `is_since` returns whether a time is later than that look.
     ///
-    /// A rename changes the times of the directory that is moved and of the one that it enters, and no others. So a path that
-    /// was not there, and whose own time is older than the look, came no later than either of them last changed.
+    /// A rename changes the times of the directory that is moved and of the one that it enters, and no others. So a
+    /// path that did not exist at the last look, and whose own time is older than that look, came no later than either
+    /// of them last changed.
     pub fn of_arrival(
         &self,
         root: &Path,
@@ -177,9 +179,9 @@ impl Times {
         })
     }
 
-    /// Returns when a directory was moved, given it and those below it, the lowest first: the lowest one that changed since the last look
-    /// is the one that was moved. A move leaves its names alone, and so the time at which they last changed. `None` if they changed
-    /// since: nobody knows what its own time is from.
+    /// Returns when a directory was moved, given it and those below it, lowest first. The lowest one that changed since
+    /// the last look is the one that was moved. A move does not touch its names, nor the time at which they last
+    /// changed. `None` if they changed since: then nobody knows where its own time comes from.
     fn moved_at<'p>(
         &self,
         root: &Path,
@@ -196,7 +198,7 @@ impl Times {
     fn has_arrived(&self, directory: &[u8], change: &Change) -> bool {
         match &self.arrived {
             Some(arrived) => arrived.contains(directory),
-            // What was not there before and is older than the last look came with one of its directories.
+            // What did not exist before and is older than the last look came with one of its directories.
             None => change.old.is_none(),
         }
     }
@@ -207,8 +209,9 @@ impl Times {
         Some(self.latest(nanoseconds).div_euclid(1_000_000))
     }
 
-    /// A file system that keeps whole seconds says in which one a change came: a tool that began in it may have made the change.
-    /// What came in it before the tool was seen when the tool began.
+    /// Returns the latest moment that a time can mean. On a file system with whole seconds, that is the end of the
+    /// second: a tool that began in it may have made the change. What had changed in it before the tool began was seen
+    /// then.
     fn latest(&self, time: FileTime) -> FileTime {
         const SECOND: FileTime = 1_000_000_000;
         if time % SECOND == 0 {
@@ -219,7 +222,7 @@ impl Times {
     }
 }
 
-/// Returns the directories that were not there before, or are others than then.
+/// Returns the directories that did not exist before, or were different ones.
 fn arrived(found: &[ThreadFindings], before: &StampBefore<'_>) -> HashSet<Vec<u8>> {
     let listings = found.iter().flat_map(|found| &found.listings);
     let is_another =

@@ -12,12 +12,13 @@ use crate::model::path::WorkspacePath;
 use crate::objects::reader::ObjectReader;
 use crate::objects::tree::{TreeEntry, TreeMode, lookup};
 
-/// More entries than any workspace has, and fewer than fill the memory: a small tree can name itself out of all bounds.
+/// More entries than any workspace has, and fewer than fill the memory. A small tree can contain itself any number of
+/// times.
 const MOST_ENTRIES: usize = 10_000_000;
 /// Deeper than any path can be opened.
 const DEEPEST: usize = 4096;
 
-/// A snapshot that is looked at.
+/// An open snapshot.
 pub(crate) struct SnapshotView<'a> {
     reader: &'a ObjectReader,
     /// Its tree.
@@ -65,7 +66,7 @@ impl<'a> SnapshotView<'a> {
         }
     }
 
-    /// Returns the state of a path; absent for a directory with captured entries.
+    /// Returns the state of a path. A directory with captured entries is absent.
     pub(crate) fn state(&self, path: &WorkspacePath) -> Result<State> {
         match self.tree_entry(path)? {
             Some(entry) => Ok(self.entry(path, &entry)),
@@ -130,7 +131,7 @@ impl<'a> SnapshotView<'a> {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns the bytes of a directory's ignore file, where a snapshot would heed it; the root's path is empty.
+    /// Returns the bytes of a directory's ignore file, if a snapshot would use it. The root's path is empty.
     pub(crate) fn ignore_file(&self, directory: &[u8]) -> Option<Vec<u8>> {
         let path = match WorkspacePath::new(directory) {
             Ok(directory) => directory.join(b".gitignore").ok()?,
@@ -173,7 +174,7 @@ impl<'a> SnapshotView<'a> {
         Ok(tree)
     }
 
-    /// Reads the trees on the way to some paths in parallel, so that later lookups are quick. Errors show up in these.
+    /// Reads the trees on the way to some paths in parallel, so that later lookups are quick. Errors show up then.
     fn read_ahead(&self, paths: &[WorkspacePath]) {
         threads::map(paths, |path| drop(self.tree_entry(path)));
     }
@@ -191,7 +192,7 @@ impl<'a> SnapshotView<'a> {
         Some(Entry::stored(mode, entry.id))
     }
 
-    /// Returns the files and links below a directory (none: the root), whose tree this is.
+    /// Returns the files and links below a directory (`None` is the root) with this tree.
     pub(crate) fn files_below(
         &self,
         directory: Option<WorkspacePath>,
@@ -218,7 +219,7 @@ impl<'a> SnapshotView<'a> {
     }
 }
 
-/// Fails where a snapshot is larger or deeper than any workspace.
+/// Fails if a snapshot is larger or deeper than any workspace.
 pub(crate) fn check_bounds(entries: usize, directory: Option<&WorkspacePath>) -> Result<()> {
     let depth = directory.map_or(0, |directory| directory.components().count());
     match entries > MOST_ENTRIES || depth > DEEPEST {
@@ -229,7 +230,7 @@ pub(crate) fn check_bounds(entries: usize, directory: Option<&WorkspacePath>) ->
     }
 }
 
-/// Returns the path of a directory's entry; `None` is the root.
+/// Returns the path of an entry of a directory (`None` is the root).
 pub(crate) fn join(directory: Option<&WorkspacePath>, name: &[u8]) -> Result<WorkspacePath> {
     let path = match directory {
         Some(directory) => directory.join(name),

@@ -1,4 +1,4 @@
-//! What a cache says of the whole workspace.
+//! What a cache says about the whole workspace.
 
 use super::bytes::{
     ByteReader, STAMP, id, put_id, put_length, put_stamp, put_text, put_texts, stamp,
@@ -11,23 +11,23 @@ use crate::model::path::WorkspacePath;
 use crate::objects::borrowed::Borrowed;
 use crate::snapshot::{Gap, Snapshot};
 
-/// What holds for the whole cache.
+/// The data about the whole snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CacheHeader {
-    /// The boot of the machine in which it was written: in another one, the disk may hold less than was seen.
+    /// The boot of the machine in which it was written. After another one, the disk may hold less than was seen.
     pub boot: Vec<u8>,
-    /// The stamp of the folder with the packs: where it differs, objects may have gone.
+    /// The stamp of the folder with the packs. If it differs, objects may be gone.
     pub packs: Stamp,
     /// The packs among them that are still files of the user's repository, with their stamps. If a stamp differs, the
     /// pack's objects may be damaged.
     pub borrowed: Vec<Borrowed>,
-    /// The hash of the rules that are not files of the tree, and of the settings that decide what is captured.
+    /// The hash of the rules that are not files in the tree, and of the settings that decide what is captured.
     pub capture_key: ObjectId,
     /// The user's index: its stamp, whether the stamp can be trusted, and its blob.
     pub index: Option<(Stamp, bool, ObjectId)>,
     /// The paths that edit tools named.
     pub named: Vec<Vec<u8>>,
-    /// The files that are captured although ignored, and those that would be if they were there.
+    /// The files that are captured even though they are ignored, and those that would be if they existed.
     pub forced: Vec<Vec<u8>>,
     /// The ignore files that ignore themselves: the directory, and the lines that mean something.
     pub watched: Vec<(Vec<u8>, Vec<u8>)>,
@@ -35,13 +35,14 @@ pub(crate) struct CacheHeader {
     pub snapshot: Snapshot,
     /// The gaps of the snapshot.
     pub gaps: Vec<Gap>,
-    /// What was ignored and went lately.
+    /// Ignored files that went recently.
     pub ignored_gone: Vec<IgnoredRemoval>,
 }
 
 impl CacheHeader {
-    /// Boot, stamp of the packs, borrowed packs, capture key, index, named, forced, watched, snapshot, gaps, what was ignored and went; lists and texts with their length before them,
-    /// a missing id as a zero byte, one that is there after a one.
+    /// Writes the fields in the order: boot, stamp of the packs, borrowed packs, capture key, index, named, forced,
+    /// watched, snapshot, gaps, ignored files that went. Lists and texts come after their length. A missing id is a
+    /// zero byte; any other id comes after a one.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_text(&mut bytes, &self.boot);
@@ -118,7 +119,7 @@ impl CacheHeader {
             });
         }
         let mut ignored_gone = Vec::new();
-        // Older programs wrote none.
+        // Older versions wrote none.
         for _ in 0..reader.length().unwrap_or_default() {
             ignored_gone.push(IgnoredRemoval {
                 path: WorkspacePath::new(reader.text()?).ok()?,

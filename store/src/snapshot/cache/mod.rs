@@ -1,10 +1,10 @@
 //! The stat cache: what the last snapshot saw of each directory, in two files beside the repository. This module does IO.
 //!
-//! `cache` holds every directory; `cache.changes` those that differ from it since, and which `cache` it belongs to: a change of
-//! ten files does not write a hundred thousand entries again. No file is ever changed: a new one is written beside it and takes
-//! its place, so that two hooks at once do each other no harm (the last one wins, and both trees are right; changes that belong
-//! to another `cache` are passed over, and what is left is merely older). All of it is only ever a hint: whatever is wrong with
-//! it makes the next snapshot slower and nothing else.
+//! `cache` holds every directory; `cache.changes` those that have changed since, and the id of the `cache` that it
+//! belongs to. So a change of ten files does not rewrite a hundred thousand entries. A file is never modified: a new
+//! one is written beside it and takes its place, so that two hooks at once do each other no harm. The last one wins,
+//! and both trees are right; changes that belong to another `cache` are skipped, and what is left is merely older. All
+//! of this is only a hint: if anything is wrong with it, the next snapshot is slower, and nothing else.
 //!
 //! Numbers are little-endian. `length` counts what follows it; the checksum is of all that follows it.
 //!
@@ -43,29 +43,29 @@ pub(crate) use record::{CachedItem, Directory, put_listing};
 
 const WHOLE: &[u8; 8] = b"ckptc\0\0\x04";
 const CHANGES: &[u8; 8] = b"ckptd\0\0\x04";
-/// What stands before the header, in bytes.
+/// The length of what precedes the header, in bytes.
 const FRONT: usize = 8 + 4 + 8 + 16;
-/// Changes up to this size, in bytes, never make the whole be written again.
+/// Changes up to this size, in bytes, never cause the whole cache to be rewritten.
 const SMALL: usize = 64 << 10;
 
 /// A cache that was read.
 pub(crate) struct Cache {
     /// Both files, one after the other.
     bytes: Vec<u8>,
-    /// The bytes of the whole one.
+    /// The length of the first one, the whole cache.
     whole: usize,
     id: Uuid,
-    /// Where each directory begins, by path.
+    /// The offset of each directory, by path.
     directories: Vec<usize>,
-    /// The directories of the whole one that are gone.
+    /// The directories of the whole cache that are gone.
     gone: Vec<Vec<u8>>,
     /// The data about the whole snapshot.
     pub header: CacheHeader,
 }
 
 impl Cache {
-    /// Reads the cache, or returns `None` if there is no usable one. Its checksum is checked every time, which takes a
-    /// hundredth of the time of the scan: a flipped bit would look like a file that did not change.
+    /// Reads the cache, or returns `None` if there is no usable one. The checksum is checked every time, because a
+    /// flipped bit would look like a file that did not change. That takes a hundredth of the time of the scan.
     pub fn read(folder: &Path) -> Option<Self> {
         let bytes = read_own(&folder.join("cache"))?;
         let (id, mut reader) = front(&bytes, WHOLE)?;
@@ -86,7 +86,7 @@ impl Cache {
         }
     }
 
-    /// Puts the changes over it that belong to it. Others are those of an older cache, or of a newer one.
+    /// Applies the changes if they belong to this cache, and not to an older or a newer one.
     fn overlaid(self, changes: Vec<u8>) -> Option<Self> {
         match front(&changes, CHANGES) {
             Some((id, reader)) if id == self.id => self.merged(&changes, reader),
@@ -138,13 +138,13 @@ impl Cache {
             seen.append_to(&mut whole);
         }
         put(folder, "cache", whole)?;
-        // They belong to no cache any more.
+        // The changes no longer belong to any cache.
         let _ = fs::remove_file(folder.join("cache.changes"));
         sweep(folder);
         Ok(())
     }
 
-    /// Returns what goes into the file of changes: those there were, and the overlay's.
+    /// Returns the contents of the file of changes: the earlier ones, and the overlay's.
     fn changes(&self, header: &CacheHeader, overlay: &Overlay<'_>) -> Vec<u8> {
         let mut changes = begin(CHANGES, self.id, header);
         let gone = self
@@ -161,7 +161,7 @@ impl Cache {
         changes
     }
 
-    /// Whether the whole cache does not hold it so.
+    /// Returns whether a directory differs from the whole cache.
     fn is_change(&self, seen: &OverlayDirectory<'_>) -> bool {
         match seen {
             OverlayDirectory::Fresh(..) => true,
@@ -202,13 +202,13 @@ impl Cache {
         Some(self.directory(self.find(path)?)?.stamp())
     }
 
-    /// Returns what was seen of a directory.
+    /// Returns the listing of a directory.
     pub fn listing(&self, path: &[u8]) -> Option<Listing> {
         self.directory(self.find(path)?)?.listing()
     }
 }
 
-/// Reads a file that is the user's own; one of anybody else's, or a link, is no cache.
+/// Reads a file that the user owns. One of another user, or a link, is not a cache.
 fn read_own(path: &Path) -> Option<Vec<u8>> {
     let (file, length) = open_sized(path).ok()?;
     let mut bytes = Vec::new();
@@ -241,7 +241,7 @@ fn header_of(reader: &mut ByteReader<'_>) -> Option<CacheHeader> {
     CacheHeader::decode(reader.take(length)?)
 }
 
-/// Returns where each record of the last bytes begins, the first one being at `start`.
+/// Returns the offset of each record in some bytes, the first of which is at `start`.
 fn records(mut bytes: &[u8], mut start: usize) -> Option<Vec<usize>> {
     let mut starts = Vec::new();
     while !bytes.is_empty() {
@@ -265,7 +265,8 @@ fn begin(magic: &[u8; 8], id: Uuid, header: &CacheHeader) -> Vec<u8> {
     bytes
 }
 
-/// Returns what is ignored, each with when a look first saw it. Nothing without a sound cache.
+/// Returns the ignored paths, each with the time of the look that first saw it. Without an intact cache, there are
+/// none.
 pub(crate) fn ignored(folder: &Path) -> Vec<(WorkspacePath, FileTime)> {
     let cache = contained(|| Cache::read(folder)).flatten();
     let Some(cache) = cache else {
@@ -290,8 +291,8 @@ fn put(folder: &Path, name: &str, mut bytes: Vec<u8>) -> Result<()> {
     bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
     let new = folder.join(format!("{name}.{}", std::process::id()));
     let written = write_file(&new, &bytes).and_then(|()| {
-        // To rename over a file makes some file systems write the new one out at once (ext4's `auto_da_alloc`), which
-        // costs more than all else here. The checksum already tells a cache that did not reach the disk.
+        // Renaming over a file makes some file systems write out the new one at once (ext4's `auto_da_alloc`), which
+        // costs more than everything else here. The checksum already detects a cache that did not reach the disk.
         let _ = fs::remove_file(folder.join(name));
         fs::rename(&new, folder.join(name))
     });
@@ -301,8 +302,8 @@ fn put(folder: &Path, name: &str, mut bytes: Vec<u8>) -> Result<()> {
     written.context(|| format!("cannot write `{}`", new.display()))
 }
 
-/// Removes what processes left that were killed while they wrote a cache: `cache.PID` and `cache.changes.PID`. The whole is
-/// written seldom enough for that.
+/// Removes what processes left that were killed while writing a cache: `cache.PID` and `cache.changes.PID`. The whole
+/// cache is written rarely enough to do this each time.
 fn sweep(folder: &Path) {
     let entries = folder.read_dir().into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().into_encoded_bytes());
@@ -310,7 +311,7 @@ fn sweep(folder: &Path) {
     leftover::sweep(folder, names.iter().map(|name| &name[..]));
 }
 
-/// Returns whether a name is that of a cache that a process is writing, or was when it was killed.
+/// Returns whether a name is that of a cache that a process is writing, or was writing when it was killed.
 fn is_unfinished(name: &[u8]) -> bool {
     let number = name
         .strip_prefix(b"cache.")

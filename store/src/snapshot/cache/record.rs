@@ -1,4 +1,4 @@
-//! One directory in the cache, read where it stands: a workspace has too many entries to copy them for a look.
+//! One directory in the cache, read in place: a workspace has too many entries to copy them for a look.
 //!
 //! ```text
 //! record   length:u64  path:u32  items:u32  state:u8 view:u8 flags:u16  stamp  rules:[20] tree:[20]  path  item*  names
@@ -16,9 +16,9 @@ use crate::snapshot::{GapReason, SpecialFile};
 const ITEM: usize = STAMP + 24;
 const FIXED: usize = 4 + STAMP + 40;
 
-/// One directory of a cache, as it stands in the file.
+/// One directory of a cache, in place.
 pub(crate) struct Directory<'a> {
-    /// All of it, as it stands in the file.
+    /// The whole record.
     pub raw: &'a [u8],
     fixed: &'a [u8],
     /// Its path.
@@ -27,13 +27,13 @@ pub(crate) struct Directory<'a> {
     names: &'a [u8],
 }
 
-/// One entry of a directory, as it stands in the file.
+/// One entry of a directory, in place.
 pub(crate) struct CachedItem<'a> {
     /// Its name.
     pub name: &'a [u8],
     /// Its stamp.
     pub stamp: Stamp,
-    /// Whether a later change must show in the stamp.
+    /// Whether any later change shows in the stamp.
     pub is_settled: bool,
     code: u8,
     id: ObjectId,
@@ -64,8 +64,8 @@ impl<'a> Directory<'a> {
         stamp(&self.fixed[4..4 + STAMP])
     }
 
-    /// Returns whether what it says holds until something changes: nothing in it was too young, or could not be captured for a reason
-    /// that may pass without a trace.
+    /// Returns whether its content is valid until something changes: nothing in it was too young, or could not be
+    /// captured for a reason that may pass without a trace.
     pub fn is_sure(&self) -> bool {
         self.is_settled() && self.items().all(|item| item.is_sure())
     }
@@ -75,12 +75,12 @@ impl<'a> Directory<'a> {
         self.fixed[0] == 1
     }
 
-    /// Returns whether it holds nothing at all.
+    /// Returns whether it is completely empty.
     pub fn is_empty(&self) -> bool {
         self.fixed[2] & 2 != 0
     }
 
-    /// Returns whether its names are known as long as its stamp stays.
+    /// Returns whether its names are valid as long as its stamp stays the same.
     pub fn is_settled(&self) -> bool {
         self.fixed[0] == 0 && self.fixed[2] & 1 != 0
     }
@@ -95,7 +95,7 @@ impl<'a> Directory<'a> {
         ][usize::from(self.fixed[1] & 3)]
     }
 
-    /// Returns the hash of the ignore file that decided.
+    /// Returns the hash of the ignore file that decided about its entries.
     pub fn rules(&self) -> Option<ObjectId> {
         (self.fixed[2] & 4 != 0).then(|| id(&self.fixed[4 + STAMP..]))
     }
@@ -138,7 +138,7 @@ impl<'a> Directory<'a> {
         self.items().find(|item| item.name == name)
     }
 
-    /// Returns all of it.
+    /// Returns it as a listing.
     pub fn listing(&self) -> Option<Listing> {
         Some(Listing {
             stamp: self.stamp(),
@@ -157,8 +157,8 @@ impl<'a> Directory<'a> {
 }
 
 impl CachedItem<'_> {
-    /// Returns whether it is known as long as its stamp stays: it was not too young when it was read, or cannot be captured whatever
-    /// happens.
+    /// Returns whether it is valid as long as its stamp stays the same: it was not too young when it was read, or can
+    /// never be captured.
     fn is_sure(&self) -> bool {
         match self.kind() {
             Some(ItemKind::Content(_) | ItemKind::Watched(_)) => self.is_settled,
@@ -177,7 +177,7 @@ impl CachedItem<'_> {
         }
     }
 
-    /// Returns all of it, or `None` if the cache is invalid.
+    /// Returns it as an item of a listing, or `None` if the cache is invalid.
     fn listed(&self) -> Option<ListedItem> {
         Some(ListedItem {
             name: self.name.to_vec(),
@@ -187,12 +187,12 @@ impl CachedItem<'_> {
         })
     }
 
-    /// Returns whether it is something ignored.
+    /// Returns whether it is an ignored file.
     pub fn is_ignored(&self) -> bool {
         self.kind() == Some(ItemKind::Ignored)
     }
 
-    /// Returns its blob, where it is a file or link that was captured.
+    /// Returns its blob if it is a file or link that was captured.
     pub fn content(&self) -> Option<ObjectId> {
         (self.code == 0).then_some(self.id)
     }
@@ -209,7 +209,7 @@ impl CachedItem<'_> {
     }
 }
 
-/// Appends a directory. A listing that does not fit the format gives a record that no reader takes.
+/// Appends a directory. A listing that does not fit the format becomes a record that no reader accepts.
 pub(crate) fn put_listing(bytes: &mut Vec<u8>, path: &[u8], listing: &Listing) {
     let start = bytes.len();
     bytes.extend_from_slice(&[0; 8]);
@@ -254,7 +254,7 @@ pub(crate) fn put_listing(bytes: &mut Vec<u8>, path: &[u8], listing: &Listing) {
 
 fn put_item(bytes: &mut Vec<u8>, item: &ListedItem) {
     put_stamp(bytes, &item.stamp);
-    // The kernel gives no name that is longer than its entry, whose length has 16 bits.
+    // No name is longer than the kernel's entry for it, whose length has 16 bits.
     bytes.extend_from_slice(
         &u16::try_from(item.name.len())
             .unwrap_or(u16::MAX)
@@ -289,7 +289,7 @@ pub(super) fn code(reason: &GapReason) -> u8 {
     }
 }
 
-/// The error of an unreadable path is not stored, because such a path is tried again each time.
+/// Returns the reason for a code. The error of an unreadable path is not stored: such a path is tried again each time.
 pub(super) fn reason(code: u8) -> Option<GapReason> {
     Some(match code {
         10 => GapReason::TooLarge,

@@ -1,4 +1,4 @@
-//! What snapshots could not hold, in a patch: absence from the tree says nothing there.
+//! The gaps of snapshots in a patch. For a path in a gap, absence from the tree means nothing.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::snapshot::{Gap, GapReason};
 pub(super) struct Gaps<'a>(BTreeMap<&'a [u8], &'a Gap>);
 
 impl<'a> Gaps<'a> {
-    /// Takes the gaps of a side.
+    /// Collects the gaps of a side.
     pub(super) fn of(gaps: &'a [Gap]) -> Self {
         let hiding = gaps.iter().filter(|gap| gap.reason.hides_content());
         Self(hiding.map(|gap| (&gap.path[..], gap)).collect())
@@ -30,7 +30,7 @@ impl<'a> Gaps<'a> {
             && ends.any(|end| self.0.get(&bytes[..end]).is_some_and(|gap| !is_file(gap)))
     }
 
-    /// Returns whether something may be at a path that is not stored: it is in a gap itself, or below one.
+    /// Returns whether something unstored may be at a path: it is in a gap itself, or below one.
     fn hide(&self, path: &WorkspacePath) -> bool {
         self.at(path).is_some() || self.cover(path)
     }
@@ -51,7 +51,8 @@ impl<'a> Gaps<'a> {
     }
 }
 
-/// Returns whether a gap is a file's: only files are too large, changing or forgotten by themselves, and only files have a size.
+/// Returns whether a gap is a file. Only files are too large, changing or forgotten by themselves, and only files have
+/// a size.
 fn is_file(gap: &Gap) -> bool {
     match gap.reason {
         GapReason::TooLarge
@@ -80,10 +81,10 @@ pub(super) fn explain(change: Change, old: &Gaps<'_>, new: &Gaps<'_>) -> Option<
     Some(Change { path, old, new })
 }
 
-/// Fills an absent side. The mode of a path in a gap is unknown, so that of the other side is used.
+/// Fills in an absent side. The mode of a path in a gap is unknown, so that of the other side is used.
 fn fill(state: State, other: State, is_hidden: bool) -> Option<State> {
     match (state, other, is_hidden) {
-        // An empty directory that cannot be read any more may be as it was.
+        // An empty directory that can no longer be read may be unchanged.
         (None, Some(other), true) if other.mode.kind() == EntryKind::Directory => None,
         (None, Some(other), true) => Some(Some(Entry {
             mode: other.mode,
@@ -93,7 +94,7 @@ fn fill(state: State, other: State, is_hidden: bool) -> Option<State> {
     }
 }
 
-/// Adds the changes of files that neither side stores: what came, went, or has another size.
+/// Adds the changes of files that neither side stores: those that came, went, or have another size.
 pub(super) fn append_unstored(
     changes: &mut Vec<Change>,
     before: &OpenSide<'_>,

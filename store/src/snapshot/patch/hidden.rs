@@ -1,5 +1,5 @@
-//! What a rule hid in the same moment in which somebody wrote it: the new snapshot does not hold it, so it is captured by itself.
-//! This module does IO.
+//! Captures files that were written at the same time as a rule hid them, which the new snapshot does not hold. This
+//! module does IO.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use crate::objects::Objects;
 use crate::objects::reader::ObjectReader;
 use crate::snapshot::capture;
 
-/// How long before a snapshot's row is written its files are looked at, at most.
+/// The longest time between the look at a file and the snapshot's row.
 const SCAN: Milliseconds = 600_000;
 
-/// How much of the hidden files is read. Beyond that, only a different size counts as a change.
+/// How many of the hidden files are read. Beyond that, only a different size counts as a change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
-    /// Files that were not touched since this moment are passed over: nanoseconds since the epoch. With `None`, no file is.
+    /// Files that were not touched since this moment are skipped, in nanoseconds since the epoch. With `None`, none is.
     since: Option<i64>,
     /// The number of files.
     files: usize,
@@ -26,15 +26,15 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// All of it, whatever it takes.
+    /// No limit.
     pub const ALL: Self = Self {
         since: None,
         files: usize::MAX,
         bytes: u64::MAX,
     };
 
-    /// What an event has time for, since the snapshot before it was taken: the rule may hide a folder of packages that has
-    /// just been unpacked.
+    /// What an event has time for: the files touched since the previous snapshot, up to a limit. The rule may hide a
+    /// folder of packages that has just been unpacked.
     pub fn of_event(since: Milliseconds) -> Self {
         Self {
             since: Some(since.saturating_sub(SCAN).saturating_mul(1_000_000)),
@@ -44,7 +44,8 @@ impl Budget {
     }
 }
 
-/// Returns the changes of files that went out of view and are not what they were, given as they looked: gone.
+/// Returns the changes of files that went out of view and have other content now. `gone` are these files, which look
+/// deleted.
 pub(crate) fn rewritten(
     objects: &Objects,
     reader: &ObjectReader,
@@ -80,7 +81,7 @@ pub(crate) fn rewritten(
     let paths: Vec<_> = read.iter().map(|change| change.path.clone()).collect();
     let states = capture::capture_all(objects, root, &paths)?;
     let captured = read.into_iter().zip(states).filter_map(|(change, state)| {
-        // What cannot be captured, or went just now, is for the next look.
+        // What cannot be captured, or went just now, is left to the next look.
         let new = state.ok().flatten()?;
         Some(Change {
             new: Some(new),

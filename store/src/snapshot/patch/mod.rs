@@ -1,8 +1,8 @@
-//! What somebody changed from one snapshot to the next.
+//! Finds what somebody changed from one snapshot to the next.
 //!
-//! The difference, without what only looks like a change: a path that came into view or left it because ignore rules
-//! changed, a path that a snapshot could not read, a directory that merely is not empty any more. This module looks at
-//! the workspace (only `lstat`) if nothing else tells a deleted path from one that is no longer captured.
+//! That is the difference, without what only looks like a change: a path that came into view or left it because ignore
+//! rules changed, a path that a snapshot could not read, a directory that merely is no longer empty. This module looks
+//! at the workspace (only `lstat`) if nothing else distinguishes a deleted path from one that is no longer captured.
 
 mod gaps;
 mod hidden;
@@ -22,7 +22,7 @@ use gaps::Gaps;
 pub(crate) use hidden::{Budget, rewritten};
 use visibility::Visibility;
 
-/// A snapshot that is looked at, and what it could not hold.
+/// An open snapshot, and its gaps.
 pub(crate) struct OpenSide<'a> {
     view: SnapshotView<'a>,
     gaps: Gaps<'a>,
@@ -36,7 +36,7 @@ impl<'a> OpenSide<'a> {
         })
     }
 
-    /// Returns whether a directory was there, whatever it held.
+    /// Returns whether a directory existed, whatever it held.
     fn had_directory(&self, path: &WorkspacePath) -> Result<bool> {
         Ok(self.gaps.has_at_or_below(path) || self.view.is_directory(path)?)
     }
@@ -52,7 +52,7 @@ pub(crate) fn patch(
     Ok(look(reader, root, (old, new))?.changes)
 }
 
-/// The same, with what was written and hidden at once, whose bytes are stored.
+/// Like [`patch`], but includes what was written and hidden at once, and stores its bytes.
 pub(crate) fn patch_with_hidden(
     objects: &Objects,
     reader: &ObjectReader,
@@ -97,7 +97,7 @@ pub(crate) fn went_out_of_view(
     Ok(hidden.collect())
 }
 
-/// Returns, in the order of the paths, whether the rules of a snapshot hide them.
+/// Returns for each path, in order, whether the rules of a snapshot hide it.
 pub(crate) fn are_hidden(
     reader: &ObjectReader,
     snapshot: &Snapshot,
@@ -109,7 +109,7 @@ pub(crate) fn are_hidden(
     Ok(paths.iter().map(is_hidden).collect())
 }
 
-/// What differs between two snapshots: what somebody changed, and what only went out of view and is still there.
+/// What differs between two snapshots: what somebody changed, and what only went out of view and still exists.
 struct PatchFindings {
     changes: Vec<Change>,
     hidden: Vec<Change>,
@@ -145,7 +145,7 @@ fn look(
     Ok(PatchFindings { changes, hidden })
 }
 
-/// Returns whether the change is that of a directory that is there on both sides, and empty on one.
+/// Returns whether a change is about a directory that exists on both sides, and is empty on one.
 fn is_one_directory(
     root: &Path,
     change: &Change,
@@ -155,7 +155,7 @@ fn is_one_directory(
     let is_directory =
         |state: State| state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
     match (change.old, change.new) {
-        // It may be ignored itself by now, so that no snapshot knows of it.
+        // It may be ignored itself by now, so that no snapshot shows it.
         (old, None) if is_directory(old) => {
             Ok(after.had_directory(&change.path)? || is_directory_on_disk(root, &change.path))
         }

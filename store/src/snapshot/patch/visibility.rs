@@ -1,4 +1,4 @@
-//! What came into view or went out of it because ignore rules changed: neither made nor deleted by anyone.
+//! Finds what came into view or went out of it because ignore rules changed: nobody created or deleted it.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::objects::reader::ObjectReader;
 use crate::snapshot::rules::{Matcher, Rules};
 use crate::snapshot::view::SnapshotView;
 
-/// What was in view on either side.
+/// What is in view on either side.
 pub(super) struct Visibility<'a> {
     old: Matcher<'a>,
     new: Matcher<'a>,
@@ -42,12 +42,12 @@ impl<'a> Visibility<'a> {
         self.new.is_visible(path.as_bytes())
     }
 
-    /// Returns whether the change is one that ignore rules do not explain.
+    /// Returns whether ignore rules do not explain a change.
     pub(super) fn explains_nothing(&self, root: &Path, change: &Change) -> bool {
         let path = change.path.as_bytes();
         match (change.old, change.new) {
             (None, Some(_)) => self.old.is_visible(path),
-            // What went out of view is still there; what is not was deleted, whatever the rules say of it now.
+            // What went out of view still exists. What does not was deleted, whatever the rules say now.
             (Some(_), None) => {
                 self.new.is_visible(path)
                     || file_type(root, &change.path).is_none_or(|kind| kind.is_dir())

@@ -1,4 +1,4 @@
-//! Deciding what is in view, from rules and the `.gitignore` files.
+//! Decides what is in view, by rules and the `.gitignore` files.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
@@ -7,20 +7,21 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::patterns::{MatchCost, Patterns};
 use super::{BUILT_IN, Rules, has_below, is_below};
 
-/// What of a directory is captured.
+/// Which part of a directory is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DirectoryView {
     /// What its ignore files do not match.
     Open,
     /// Everything: an `include` pattern matched it.
     Included,
-    /// It is ignored: only what is forced or included. Of a file: it is captured all the same, since it is forced or kept.
+    /// It is ignored: only what is forced or included. A file with this view is captured all the same, because it is
+    /// forced or kept.
     Ignored,
-    /// It leads to the scope: only what is on the way.
+    /// It leads to the scope: only what is on the way there.
     Passage,
 }
 
-/// Gives the ignore file of a directory.
+/// Returns the ignore file of a directory.
 type Ignores<'a> = dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'a;
 
 /// Decides what is in view.
@@ -40,10 +41,10 @@ pub(crate) struct Matcher<'a> {
     work: MatchCost,
 }
 
-/// The ignore files that hold in a directory, innermost first.
+/// The ignore files that apply in a directory, innermost first.
 type Chain = Option<Arc<Link>>;
 
-/// The ignore files that hold in one directory, looked for when they first matter.
+/// The ignore files that apply in one directory, searched for when they first matter.
 #[derive(Default)]
 pub(crate) struct Neighbours(OnceCell<Chain>);
 
@@ -54,7 +55,7 @@ struct Link {
 }
 
 impl Drop for Link {
-    /// Thousands of nested ignore files must not be dropped by recursion.
+    /// Drops the chain in a loop: recursion through thousands of nested ignore files would overflow the stack.
     fn drop(&mut self) {
         let mut next = self.outer.take();
         while let Some(mut link) = next.and_then(Arc::into_inner) {
@@ -64,8 +65,8 @@ impl Drop for Link {
 }
 
 impl Rules {
-    /// Returns the matcher of these rules and the `.gitignore` files that `gitignores` gives by directory (the root's path
-    /// is empty). Each is asked for once, when it first matters.
+    /// Returns a matcher for these rules and the `.gitignore` files that `gitignores` returns by directory (the root's
+    /// path is empty). It asks for each once, when it first matters.
     pub fn matcher<'a>(
         &self,
         gitignores: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'a,
@@ -115,7 +116,7 @@ impl Matcher<'_> {
         .is_some()
     }
 
-    /// Returns some of the patterns of which it was not decided whether they match: what they may match is in view.
+    /// Returns some of the patterns that were too complicated to decide. What they may match is in view.
     pub fn undecided(&self) -> Vec<Vec<u8>> {
         self.work.undecided()
     }
@@ -142,13 +143,13 @@ impl Matcher<'_> {
                 None => return true,
             }
         }
-        // A file that nobody forces is only kept.
+        // A file that is not forced can only be kept.
         let view = self.decide(view, path, false, &|_, _| false);
         view.is_none_or(|view| view == DirectoryView::Ignored)
     }
 
     /// Returns the view of an entry of a directory with the view `parent`, or `None` if it is left out. `is_forced`
-    /// says whether a path (or, for a directory, something below it) is captured although ignored.
+    /// returns whether a path, or something below a directory, is captured even if ignored.
     pub fn decide(
         &self,
         parent: DirectoryView,
@@ -165,7 +166,7 @@ impl Matcher<'_> {
         )
     }
 
-    /// The same for one of many entries of a directory.
+    /// Does this for one of many entries of a directory.
     pub fn decide_among(
         &self,
         neighbours: &Neighbours,
@@ -216,8 +217,9 @@ impl Matcher<'_> {
         }
     }
 
-    /// Whether an ignored file is captured because of `keep_ignored`. No file in an ignored directory is, even if the
-    /// directory is entered for another file: it may be a virtual environment, for example, full of certificates.
+    /// Returns whether an ignored file is captured because of `keep_ignored`. No file in an ignored directory is, even
+    /// if the directory is entered for another file: it may be a virtual environment, for example, full of
+    /// certificates.
     fn keeps(&self, path: &[u8], name: Option<usize>) -> bool {
         !self.kept.is_empty() && self.kept.matched(path, name, false, &self.work) == Some(true)
     }
@@ -246,12 +248,13 @@ impl Matcher<'_> {
         }
     }
 
-    /// An ignored directory is entered for an `include` pattern only where the pattern spells out the way to it.
+    /// Returns whether an ignored directory is entered for an `include` pattern: only if the pattern spells out the way
+    /// to it.
     fn leads_to_included(&self, directory: &[u8]) -> bool {
         self.include.spell_out_a_way_through(directory)
     }
 
-    /// Whether no pattern of any kind can match a path, wherever it stands.
+    /// Returns whether no pattern of any source can match a path.
     fn has_no_patterns_for(&self, path: &[u8]) -> bool {
         let outer = [
             &self.global,
@@ -328,7 +331,7 @@ impl Matcher<'_> {
             )
         };
         for end in &ends[known.map_or(0, |known| known + 1)..] {
-            // The file is read while nobody waits; what was first counts for all.
+            // The file is read without a lock held. The first result counts for all threads.
             chain = self.put(&directory[..*end], self.link(&directory[..*end], chain));
         }
         chain
@@ -339,7 +342,7 @@ impl Matcher<'_> {
         chains.entry(directory.to_vec()).or_insert(chain).clone()
     }
 
-    /// Is told that a directory has no ignore file: it need not be asked for.
+    /// Notes that a directory has no ignore file, so that nothing tries to read it.
     pub fn note_without_rules(&self, directory: &[u8]) {
         if self.untracked.contains_key(directory) {
             return;

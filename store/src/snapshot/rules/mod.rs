@@ -1,10 +1,12 @@
-//! What is captured: ignore files, the user's excludes, the settings' patterns, and what is captured although ignored.
+//! The rules that decide what is captured: ignore files, the user's excludes, the settings' patterns, and what is
+//! captured even if ignored.
 //!
-//! [`Rules`] are the sources that are not files of the tree; as a blob beside it they let a later patch tell whether a path
-//! was in view. [`Matcher`] decides, given the `.gitignore` files. Nothing here reads the disk: sources are bytes.
+//! [`Rules`] are the sources that are not files in the tree. They are stored as a blob beside it, so that a later patch
+//! can find out whether a path was in view. [`Matcher`] decides, given the `.gitignore` files. Nothing here reads the
+//! disk: sources are bytes.
 //!
-//! Patterns are matched by `gix-glob`, a port of git's own `wildmatch`, on bytes: braces are no alternatives, and names need
-//! not be UTF-8.
+//! `gix-glob`, a port of git's own `wildmatch`, matches patterns, on bytes: braces do not mean alternatives, and names
+//! need not be UTF-8.
 
 mod matcher;
 mod patterns;
@@ -16,7 +18,7 @@ use crate::model::entry::ObjectId;
 pub(crate) use matcher::{DirectoryView, Matcher, Neighbours};
 pub(crate) use patterns::{PathPattern, significant_lines};
 
-/// Outside a git repository these are left out, too: what package managers and compilers make and can make again.
+/// Outside a git repository, these are left out, too: package managers and compilers make them, and can do so again.
 pub(crate) const BUILT_IN: &str = "node_modules/\nbower_components/\njspm_packages/\n.pnpm-store/\n.yarn/cache/\ntarget/\n\
     .venv/\nvenv/\n__pycache__/\n.tox/\n.nox/\n.mypy_cache/\n.pytest_cache/\n.ruff_cache/\n.eggs/\n*.egg-info/\n\
     .gradle/\n.m2/\n.terraform/\n.next/\n.nuxt/\n.svelte-kit/\n.parcel-cache/\n.turbo/\n.cache/\n.dart_tool/\n\
@@ -24,29 +26,30 @@ pub(crate) const BUILT_IN: &str = "node_modules/\nbower_components/\njspm_packag
 
 const MAGIC: &[u8] = b"ckpt-hook rules 1\n";
 
-/// The sources of rules that are not files of the tree.
+/// The sources of rules that are not files in the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rules {
     /// The user's global excludes, without comments and blank lines.
     pub global: Vec<u8>,
     /// The repository's `info/exclude`, likewise.
     pub info: Vec<u8>,
-    /// The `.gitignore` files that are no files of the tree, by directory: of the directories above the captured one, and those
-    /// that ignore themselves.
+    /// The `.gitignore` files that are not in the tree, by directory: those of the directories above the captured one,
+    /// and those that ignore themselves.
     pub untracked: Vec<(Vec<u8>, Vec<u8>)>,
     /// The only directory that is captured, if the settings name one.
     pub scope: Option<Vec<u8>>,
-    /// The settings' patterns of paths that are captured although ignored.
+    /// The settings' patterns of paths that are captured even if ignored.
     pub include: Vec<u8>,
     /// The settings' patterns of paths that are never captured.
     pub exclude: Vec<u8>,
-    /// The settings' patterns of small files that are captured although ignored, never of directories.
+    /// The settings' patterns of small files, never directories, that are captured even if ignored.
     pub kept: Vec<u8>,
-    /// Whether the built-in list of dependency and build folders holds.
+    /// Whether the built-in list of dependency and build folders applies.
     pub built_in: bool,
-    /// Whether patterns match whatever the case of letters.
+    /// Whether patterns ignore the case of letters.
     pub ignores_case: bool,
-    /// Files that are captured although ignored: the user's repository tracks them, or an edit tool named them.
+    /// Files that are captured even though they are ignored: the user's repository tracks them, or an edit tool named
+    /// them.
     pub forced: BTreeSet<Vec<u8>>,
 }
 
@@ -155,7 +158,8 @@ fn section(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 /// Stands for the hash of an ignore file that could not be read.
 pub(crate) const UNKNOWN_RULES: ObjectId = ObjectId::new([0; 20]);
 
-/// Stands for the lines of one of which nothing is remembered: it may hide everything.
+/// Stands for the lines of an ignore file that could not be read and about which nothing is remembered: it may hide
+/// everything.
 pub(crate) const UNKNOWN_LINES: &[u8] = b"*\n";
 
 /// Returns whether `path` is below `directory`; everything is below the root, whose path is empty.

@@ -10,7 +10,7 @@ use gix_glob::pattern::Mode;
 use super::is_below;
 use crate::git::glob::{Glob, Steps};
 
-/// Returns the lines of an ignore file that mean something: no comments, no blank lines, no byte order mark.
+/// Returns the significant lines of an ignore file: no comments, no blank lines, no byte order mark.
 pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let lines = bytes
@@ -22,16 +22,16 @@ pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
     lines.flat_map(|line| [line, b"\n"].concat()).collect()
 }
 
-/// The steps that one match may take: a hundred times what the patterns of any project need.
+/// The most steps that one match may take: a hundred times what the patterns of any project need.
 const MOST: u64 = 1 << 18;
-/// The steps that are never too many: some microseconds.
+/// The number of steps that is always allowed: some microseconds.
 const FEW: u64 = 1 << 11;
-/// The steps that all matches together may take beside the few of each: a tenth of a second.
+/// The most steps that all matches together may take, besides the few that each is always allowed: a tenth of a second.
 const ALTOGETHER: u64 = 1 << 25;
 /// How many undecided patterns are named.
 const NAMED: usize = 3;
 
-/// What matching took, and the patterns of which it was not decided whether they match a path: that path is captured.
+/// The steps that matching took, and the patterns that were not decided for a path, which is captured then.
 #[derive(Default)]
 pub(crate) struct MatchCost {
     spent: AtomicU64,
@@ -39,7 +39,7 @@ pub(crate) struct MatchCost {
 }
 
 impl MatchCost {
-    /// Returns whether a glob matches, or `None` if that takes too long to find out.
+    /// Returns whether a glob matches, or `None` if finding out takes too long.
     fn decide(&self, glob: &Glob, value: &[u8]) -> Option<bool> {
         let most = if self.spent.load(Ordering::Relaxed) < ALTOGETHER {
             MOST
@@ -75,7 +75,7 @@ impl MatchCost {
     }
 }
 
-/// One pattern, ready to be matched when it is first asked.
+/// One pattern, which is compiled when it is first needed.
 #[derive(Clone)]
 struct CompiledPattern {
     pattern: Pattern,
@@ -83,7 +83,7 @@ struct CompiledPattern {
 }
 
 impl CompiledPattern {
-    /// Returns whether it matches; what cannot be decided is in view.
+    /// Returns whether it matches. A path that cannot be decided is in view.
     fn matches(
         &self,
         path: &[u8],
@@ -126,7 +126,7 @@ impl CompiledPattern {
 #[derive(Clone, Default)]
 pub(super) struct Patterns {
     lines: Vec<CompiledPattern>,
-    /// Whether letters match in either case; the patterns are in lower case then.
+    /// Whether the case of letters is ignored. Then the patterns are in lower case.
     ignores_case: bool,
 }
 
@@ -183,7 +183,7 @@ impl Patterns {
     }
 }
 
-/// A pattern of paths that a person gave: of one line of an ignore file, or a path as it stands.
+/// A pattern of paths that a person gave, like a line of an ignore file.
 pub(crate) struct PathPattern {
     literal: Vec<u8>,
     patterns: Patterns,
@@ -223,13 +223,13 @@ impl PathPattern {
         self.is_at(file, false) || ends.any(|end| self.is_at(&file[..end], true))
     }
 
-    /// Returns whether it was too complicated for some path: then nobody knows whether it matches that.
+    /// Returns whether it was too complicated to decide for some path.
     pub fn is_undecided(&self) -> bool {
         !self.work.undecided().is_empty()
     }
 }
 
-/// Git drops trailing spaces unless a backslash keeps them (`trim_trailing_spaces` in its `dir.c`).
+/// Removes trailing spaces unless a backslash keeps them, like git (`trim_trailing_spaces` in its `dir.c`).
 fn without_trailing_spaces(line: &[u8]) -> &[u8] {
     let mut end = 0;
     let mut position = 0;

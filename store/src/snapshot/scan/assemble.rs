@@ -1,4 +1,4 @@
-//! From directories to a snapshot: trees along changed paths, the attributes, the gaps.
+//! Turns directories into a snapshot: the trees along changed paths, the attributes, the gaps.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(crate) fn trees(
     touched: &[Vec<u8>],
     sink: &Sink<'_>,
 ) -> Result<ObjectId> {
-    // A directory's tree names those of the directories in it, which are one level deeper.
+    // A directory's tree names those of its subdirectories, which are one level deeper.
     let mut levels: BTreeMap<usize, Vec<&[u8]>> = BTreeMap::new();
     for path in touched {
         if overlay.load(path).is_some() {
@@ -101,7 +101,7 @@ fn tree_mode(st_mode: u32) -> TreeMode {
 /// How many directories are surveyed at a time.
 const PART: usize = 16;
 
-/// Returns what all directories say together: their attributes, and what could not be captured, by path.
+/// Returns the attributes of all directories together, and the gaps, by path.
 pub(crate) fn survey(overlay: &Overlay<'_>) -> (Attributes, Vec<Gap>) {
     let directories: Vec<OverlayDirectory<'_>> = overlay.iter().collect();
     let parts: Vec<&[OverlayDirectory<'_>]> = directories.chunks(PART).collect();
@@ -116,7 +116,7 @@ pub(crate) fn survey(overlay: &Overlay<'_>) -> (Attributes, Vec<Gap>) {
         for (path, bearer, permissions) in part.bare {
             attributes.note(&path, bearer, permissions);
         }
-        // Most have nothing but what is usual.
+        // Most directories have only defaults.
         if defaults.are_all_of(&part.census) {
             continue;
         }
@@ -132,7 +132,7 @@ pub(crate) fn survey(overlay: &Overlay<'_>) -> (Attributes, Vec<Gap>) {
     (attributes, gaps)
 }
 
-/// What some directories say.
+/// The findings in some directories.
 struct TreePart {
     census: Census,
     /// The directories without captured entries.

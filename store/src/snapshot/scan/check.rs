@@ -1,8 +1,9 @@
-//! The check: which directories differ from what the last snapshot saw. This module does IO.
+//! The check: finds the directories that differ from what the last snapshot saw. This module does IO.
 //!
-//! It costs one open and `fstat` a directory and one `fstatat` a file, and is all that a snapshot without changes does. It
-//! decides nothing but *same* or *look again*; `walk` looks. A file that is too young for its stamp to be trusted is read and
-//! its hash compared: right after an edit, that is much less than to look at its directory again.
+//! It costs one open and `fstat` per directory and one `fstatat` per file, and is all that a snapshot without changes
+//! does. It decides only between *same* and *look again*; `walk` looks. A file that is too young for its stamp to be
+//! trusted is read and its hash compared: right after an edit, that is much less work than another look at its
+//! directory.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,17 +26,17 @@ use crate::snapshot::rules::UNKNOWN_RULES;
 /// How many directories a thread takes at a time.
 const BATCH: usize = 16;
 
-/// What differs, as numbers of the cache's directories.
+/// What differs, as numbers of directories in the cache.
 #[derive(Debug, Default)]
 pub(crate) struct Differences {
     /// Directories to look at again.
     pub directories: Vec<usize>,
-    /// Directories whose ignore file is another one: all below has to be listed again.
+    /// Directories whose ignore file changed. Everything below them has to be listed again.
     pub rules: Vec<usize>,
 }
 
 impl Differences {
-    /// Notes what became of a directory.
+    /// Notes how a directory compares.
     fn note(&mut self, number: usize, freshness: Freshness) {
         match freshness {
             Freshness::Same => {}
@@ -55,11 +56,11 @@ pub(crate) struct CacheCheck<'a> {
     pub is_remote: bool,
     /// The moment before the scan began, by the clock of file times.
     pub now: FileTime,
-    /// From when on no file is read any more: it belongs to those that the walk looks at, and gives up.
+    /// From then on, no file is read here: it is left to the walk, which gives up.
     pub deadline: Option<Instant>,
 }
 
-/// Compares directories of a cache with the disk: those of these numbers, or all.
+/// Compares directories of a cache with the disk: those with these numbers, or all.
 pub(crate) fn check(
     cache: &Cache,
     numbers: Option<&[usize]>,
@@ -131,8 +132,7 @@ impl CacheCheck<'_> {
                 break;
             }
         }
-        // Files are read here only if nothing else requires a look at the directory, because that look reads them
-        // again.
+        // Files are read here only if nothing else requires a look at the directory, which would read them again.
         if !changed
             && young
                 .iter()
@@ -142,7 +142,7 @@ impl CacheCheck<'_> {
         }
         let rules = match directory::rules_of(directory.as_fd()) {
             Ok(rules) => rules.map(|(_, id)| id),
-            // Until it can be read, what it said last holds.
+            // Until it can be read, its last known rules apply.
             Err(_) => cached.rules().or(Some(UNKNOWN_RULES)),
         };
         if rules == cached.rules() {
@@ -171,8 +171,8 @@ impl CacheCheck<'_> {
             Some(ItemKind::Gap(GapReason::Special(_))) => {
                 stamp().is_some_and(|now| now.file_type() == item.stamp.mode)
             }
-            // A directory is compared by itself; of a name that says why, nothing else matters. What is ignored changes as it likes,
-            // and goes with a new stamp of its directory.
+            // A directory is compared by itself, and a name that is reserved or too deep stays a gap. An ignored file
+            // may change at will; if it goes, the stamp of its directory changes.
             Some(
                 ItemKind::Directory
                 | ItemKind::Ignored
@@ -194,8 +194,8 @@ impl CacheCheck<'_> {
         }
     }
 
-    /// Whether the stamp of a file cannot be trusted yet. Where it can be by now, the walk looks, so that the next cache says
-    /// so; and an ignore file that is not settled may be one by which nothing was decided.
+    /// Returns whether the stamp of a file cannot be trusted yet. If it can by now, the walk looks, so that the next
+    /// cache says so. An unsettled ignore file may not be the one that decided, so the walk looks at that, too.
     fn is_young(&self, item: &CachedItem<'_>) -> bool {
         item.name != b".gitignore"
             && item.stamp.file_type() == 0o100_000
@@ -205,7 +205,7 @@ impl CacheCheck<'_> {
                 .is_settled(self.now, walk::margin(self.is_remote))
     }
 
-    /// Reads a file, and returns whether it is what is remembered of it: stamp and hash.
+    /// Reads a file, and returns whether its stamp and hash are those that are remembered.
     fn is_as_remembered(&self, item: &CachedItem<'_>, directory: BorrowedFd<'_>) -> bool {
         if self
             .deadline
@@ -228,10 +228,10 @@ impl CacheCheck<'_> {
     }
 }
 
-/// How an entry compares with what is remembered of it.
+/// How an entry compares with the remembered one.
 enum Likeness {
     Same,
-    /// Its stamp is the same, and says nothing yet.
+    /// Its stamp is the same, but cannot be trusted yet.
     Young,
     Other,
 }

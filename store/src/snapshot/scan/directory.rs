@@ -1,4 +1,4 @@
-//! Listing one directory: its names, what is in view, what is as it was remembered. This module does IO.
+//! Lists one directory: its names, what is in view, and what is still as remembered. This module does IO.
 
 use std::os::fd::BorrowedFd;
 use std::sync::PoisonError;
@@ -22,14 +22,15 @@ use crate::snapshot::{GapReason, SpecialFile};
 
 /// Directories deeper than this are gaps.
 const DEEPEST: usize = 2048;
-/// How many files one task reads: a directory with more is shared between threads.
+/// How many files one task reads. A directory with more is shared between threads.
 const FILES_A_TASK: usize = 64;
-/// The size in bytes over which a file is a gap that is ignored and kept: what is written by hand is smaller.
+/// The size in bytes over which a file of `keep_ignored` is a gap. What people write by hand is smaller.
 const KEPT_SIZE: u64 = 64 << 10;
-/// How many such files of one directory are captured, by name. Which they are must not depend on what another thread found, or
-/// two snapshots of the same files would differ: so it is no number for the whole workspace.
+/// How many such files in one directory are captured, in the order of names. It is not a limit for the whole workspace:
+/// which files are captured must not depend on what other threads found, or two snapshots of the same files would
+/// differ.
 const KEPT_FILES: usize = 64;
-/// How many ignored names of one directory are remembered, in the order of names.
+/// How many ignored names in one directory are remembered, in the order of names.
 const IGNORED_NAMES: usize = 64;
 
 /// One directory, open.
@@ -42,25 +43,25 @@ pub(super) struct Open<'a> {
     pub directory: BorrowedFd<'a>,
     /// Which part of it is captured.
     pub view: DirectoryView,
-    /// What was remembered of it.
+    /// The remembered listing.
     pub old: Option<&'a Listing>,
-    /// The ignore files that hold in it.
+    /// The ignore files that apply in it.
     pub neighbours: Neighbours,
 }
 
-/// What the entries of a directory gave besides the items.
+/// The findings in a directory besides its items.
 #[derive(Default)]
 struct DirectoryFindings {
-    /// Files to be read; their items only hold the place.
+    /// Files to read. Their items are placeholders.
     unread: Vec<UnreadFile>,
-    /// How many are ignored and kept.
+    /// How many ignored files are kept.
     kept: usize,
-    /// How many are ignored and remembered.
+    /// How many ignored names are remembered.
     ignored: usize,
 }
 
 impl Open<'_> {
-    /// Lists it; files to be read and directories below become tasks.
+    /// Lists it. Files to read and subdirectories become tasks.
     pub fn listing(
         &self,
         stamp: Stamp,
@@ -120,8 +121,8 @@ impl Open<'_> {
         })
     }
 
-    /// The time of a directory is that of the removal of its names. The stamp was read before the names were, and somebody may
-    /// have removed one in between.
+    /// Notes the time of names that are missing, which is the directory's. The stamp was read before the names, so a
+    /// name may have been removed in between.
     fn note_missing(&self, names: &[(Vec<u8>, Option<bool>)]) {
         let is_missing = |item: &&ListedItem| {
             names
@@ -345,12 +346,13 @@ impl Open<'_> {
         )))
     }
 
-    /// Of what is not captured, an ignore file and some of the ignored names are remembered: no snapshot would say that they went.
+    /// Returns the item of something that is not captured, if it is remembered: an ignore file, or one of the first
+    /// ignored names. No snapshot would show that they went.
     fn out_of_view(&self, name: &[u8], looked: &mut DirectoryFindings) -> Option<ListedItem> {
         if let Some(watched) = self.watched(name) {
             return Some(watched);
         }
-        // On the way to the scope, what is beside it is not ignored, but none of our business.
+        // On the way to the scope, other entries are not ignored, but out of scope.
         if self.view == DirectoryView::Passage || looked.ignored == IGNORED_NAMES {
             return None;
         }
@@ -364,7 +366,7 @@ impl Open<'_> {
         (item.kind == ItemKind::Ignored).then_some(item)
     }
 
-    /// An ignore file that ignores itself decides about its neighbours all the same.
+    /// Returns the item of an ignore file that ignores itself. It decides about its neighbours all the same.
     fn watched(&self, name: &[u8]) -> Option<ListedItem> {
         if name != b".gitignore" {
             return None;
@@ -393,8 +395,8 @@ impl Open<'_> {
     }
 }
 
-/// Reads the ignore file of an open directory, and its hash, or returns `None` if it has none that git would read.
-/// Fails if one may exist but cannot be read: its rules are then unknown, which is not the same as none.
+/// Reads the ignore file of an open directory, and returns it with its hash, or `None` if there is none that git would
+/// read. Fails if one may exist but cannot be read: unknown rules are not the same as none.
 pub(crate) fn rules_of(
     directory: BorrowedFd<'_>,
 ) -> std::result::Result<Option<(Vec<u8>, ObjectId)>, Errno> {
@@ -407,14 +409,14 @@ pub(crate) fn rules_of(
             let id = hash::blob_id(&bytes);
             (bytes, id)
         })),
-        // Nothing, a link, or a socket.
+        // There is nothing, a link, or a socket.
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 impl Listing {
-    /// Returns whether the names are still those that were read when the directory had this stamp.
+    /// Returns whether its names are still valid for a directory with this stamp.
     pub fn has_names_of(&self, stamp: &Stamp) -> bool {
         self.is_settled && self.state == ListingState::Listed && self.stamp == *stamp
     }

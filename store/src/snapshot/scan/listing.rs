@@ -1,4 +1,4 @@
-//! What a scan finds out about one directory, and what the stat cache remembers of it.
+//! What a scan finds out about one directory, and what the stat cache remembers about it.
 
 use crate::fs::disk::Stamp;
 use crate::model::FileTime;
@@ -11,19 +11,19 @@ use crate::snapshot::rules::DirectoryView;
 pub(crate) struct Listing {
     /// The directory's own stamp, read before its names were.
     pub stamp: Stamp,
-    /// Whether a later change of its names must show in the stamp.
+    /// Whether any later change of its names shows in the stamp.
     pub is_settled: bool,
     /// Whether its names could be read.
     pub state: ListingState,
     /// Which part of it is captured.
     pub view: DirectoryView,
-    /// Whether it holds nothing at all, ignored or not.
+    /// Whether it is completely empty, ignored files included.
     pub is_empty: bool,
     /// The hash of the ignore file that decided about the entries, if there was one.
     pub rules: Option<ObjectId>,
     /// Its tree, or `None` if nothing in it is captured.
     pub tree: Option<ObjectId>,
-    /// What is captured, or could not be; by name.
+    /// What is captured, or could not be, by name.
     pub items: Vec<ListedItem>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct ListedItem {
     pub name: Vec<u8>,
     /// Its stamp. For a directory, which has its own listing, only the type.
     pub stamp: Stamp,
-    /// Whether a later change of it must show in the stamp.
+    /// Whether any later change of it shows in the stamp.
     pub is_settled: bool,
     /// The kind of the item.
     pub kind: ItemKind,
@@ -60,10 +60,10 @@ pub(crate) enum ItemKind {
     Directory,
     /// It could not be captured.
     Gap(GapReason),
-    /// An ignore file that is itself ignored: watched, not captured. With the hash of its bytes.
+    /// An ignore file that is itself ignored, with the hash of its bytes. It is watched, not captured.
     Watched(ObjectId),
-    /// Something that is ignored. Its stamp has nothing but the time of the look that saw it first, as its mtime: that it goes is all
-    /// that is ever told of it.
+    /// An ignored file. Only the time of the look that first saw it is in its stamp, as the mtime. All that is ever
+    /// reported about it is that it went.
     Ignored,
 }
 
@@ -92,7 +92,7 @@ impl Listing {
 }
 
 impl ListedItem {
-    /// Returns the entry of something that is ignored, which a look at this time was the first to see.
+    /// Returns the item of an ignored file that a look at this time was the first to see.
     pub fn ignored(name: &[u8], known_at: FileTime) -> Self {
         Self {
             name: name.to_vec(),

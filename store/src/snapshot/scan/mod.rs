@@ -1,4 +1,4 @@
-//! The scan: a workspace becomes listings of its directories, with every new content stored.
+//! The scan: turns a workspace into listings of its directories, and stores every new content.
 //!
 //! ```text
 //!   disk      opening and stat, by descriptors    queue            work that makes more work

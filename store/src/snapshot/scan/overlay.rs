@@ -1,6 +1,6 @@
-//! The directories of a workspace: those that were looked at, over those that the cache remembers.
+//! The directories of a workspace: those that were looked at, overlaid on those that the cache remembers.
 //!
-//! What was not looked at stays where it is in the cache: after ten edits, ten listings are made and not a hundred thousand.
+//! What was not looked at stays in the cache: after ten edits, ten listings are made, not a hundred thousand.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,12 +23,12 @@ pub(crate) struct Overlay<'c> {
 pub(crate) enum OverlayDirectory<'a> {
     /// It was looked at: its path, and what was found.
     Fresh(&'a [u8], &'a Listing),
-    /// It is as the cache has it, under this number.
+    /// It is unchanged in the cache, under this number.
     Remembered(usize, Directory<'a>),
 }
 
 impl<'c> Overlay<'c> {
-    /// Lies over a cache, or over nothing.
+    /// Returns an empty overlay over a cache, or over nothing.
     pub fn over(below: Option<&'c Cache>) -> Self {
         Self {
             below,
@@ -42,10 +42,10 @@ impl<'c> Overlay<'c> {
         self.below
     }
 
-    /// Sets the listing of a directory, or `None` if the directory vanished.
+    /// Sets the listing of a directory; `None` if the directory vanished.
     pub fn put(&mut self, path: Vec<u8>, listing: Option<Listing>) {
         match listing {
-            // What was looked at twice (a directory that was found by its parent, too) counts as it was found last.
+            // If a directory was looked at twice, once because its parent found it, the last listing counts.
             Some(listing) => {
                 self.gone.remove(&path);
                 self.fresh.insert(path, listing);
@@ -61,12 +61,12 @@ impl<'c> Overlay<'c> {
         }
     }
 
-    /// Returns what was found of a directory that was looked at.
+    /// Returns the new listing of a directory that was looked at.
     pub fn fresh(&self, path: &[u8]) -> Option<&Listing> {
         self.fresh.get(path)
     }
 
-    /// The same, to be changed.
+    /// Like [`fresh`](Self::fresh), mutable.
     pub fn fresh_mut(&mut self, path: &[u8]) -> Option<&mut Listing> {
         self.fresh.get_mut(path)
     }
@@ -76,12 +76,12 @@ impl<'c> Overlay<'c> {
         self.fresh.contains_key(path)
     }
 
-    /// Returns the directories that the cache has and the workspace no more.
+    /// Returns the directories that are in the cache but no longer in the workspace.
     pub fn gone(&self) -> impl Iterator<Item = &Vec<u8>> {
         self.gone.iter()
     }
 
-    /// Returns a directory to be changed, as if it had been looked at.
+    /// Returns a directory, to be changed, as if it had been looked at.
     pub fn load(&mut self, path: &[u8]) -> Option<&mut Listing> {
         if !self.fresh.contains_key(path) {
             let listing = self.remembered(path)?.listing()?;
@@ -166,7 +166,7 @@ impl<'c> Overlay<'c> {
         self.below.is_some() && self.gone.is_empty() && self.fresh.iter().all(is_same)
     }
 
-    /// Returns whether the cache holds a directory, just like this.
+    /// Returns whether the cache holds exactly this listing of a directory.
     fn is_remembered(&self, path: &[u8], listing: &Listing) -> bool {
         self.remembered(path).is_some_and(|old| {
             let mut record = Vec::with_capacity(old.raw.len());
@@ -201,7 +201,8 @@ impl<'c> Overlay<'c> {
         })
     }
 
-    /// Drops the directories that no directory holds any more, and the trust in the names of those whose directories are gone.
+    /// Drops the directories that no directory lists any more, and marks the names as unsettled in those that list a
+    /// directory which is gone.
     pub fn prune(&mut self) {
         if self.below.is_some() {
             let looked_at: Vec<Vec<u8>> = self.fresh.keys().cloned().collect();
@@ -213,7 +214,7 @@ impl<'c> Overlay<'c> {
         self.distrust_torn();
     }
 
-    /// A directory's path sorts before those of its entries.
+    /// Drops directories whose parent no longer lists them. A directory's path sorts before those of its entries.
     fn drop_orphans(&mut self) {
         let paths: Vec<Vec<u8>> = self
             .fresh
@@ -229,7 +230,7 @@ impl<'c> Overlay<'c> {
         }
     }
 
-    /// What a directory held when it was remembered, and holds no more.
+    /// Drops the directories that a directory held when it was remembered, and no longer holds.
     fn drop_what_went(&mut self, path: &[u8]) {
         let Some(old) = self
             .below
@@ -261,14 +262,15 @@ impl<'c> Overlay<'c> {
         }
     }
 
-    /// Returns whether a directory lists one that was not there any more when it was to be read.
+    /// Returns whether a directory lists another one that was gone when it was to be read.
     fn is_torn(&self, path: &[u8], listing: &Listing) -> bool {
         let directories = listing.items.iter();
         let mut directories = directories.filter(|item| item.kind == ItemKind::Directory);
         directories.any(|item| !self.contains(&join(path, &item.name)))
     }
 
-    /// A directory that vanished after its name was read is looked for again the next time.
+    /// Marks the names as unsettled in directories that list one which vanished after its name was read, so that the
+    /// next scan reads them again.
     fn distrust_torn(&mut self) {
         let mut torn: Vec<Vec<u8>> = self
             .fresh
@@ -306,7 +308,7 @@ impl<'a> OverlayDirectory<'a> {
         }
     }
 
-    /// Returns whether anything of it is captured.
+    /// Returns whether anything in it is captured.
     pub fn has_tree(&self) -> bool {
         match self {
             Self::Fresh(_, listing) => listing.tree.is_some(),
@@ -314,8 +316,8 @@ impl<'a> OverlayDirectory<'a> {
         }
     }
 
-    /// Returns the kind of a directory without captured entries in it or below: empty, or with only ignored files and
-    /// gaps. `None` for other directories, and for one that is out of view itself.
+    /// Returns the kind of a directory without captured entries: empty, or with only ignored files and gaps. `None` for
+    /// other directories, and for one that is out of view itself.
     pub fn bare(&self) -> Option<Bearer> {
         let (view, is_empty) = match self {
             Self::Fresh(_, listing) => (listing.view, listing.is_empty),
@@ -404,7 +406,7 @@ impl<'a> OverlayDirectory<'a> {
         }
     }
 
-    /// Appends it as the cache keeps it.
+    /// Appends its record for the cache.
     pub fn append_to(&self, bytes: &mut Vec<u8>) {
         match self {
             Self::Fresh(path, listing) => put_listing(bytes, path, listing),

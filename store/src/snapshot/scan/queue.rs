@@ -1,4 +1,4 @@
-//! Work shared by a few threads, where work makes more work.
+//! A queue of tasks for a few threads, where tasks add tasks.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -18,8 +18,8 @@ pub(crate) struct TaskQueue<T> {
 }
 
 impl<T: Send> TaskQueue<T> {
-    /// Does all tasks, and those that they add, on some threads; returns what each thread gathered. The first failure ends
-    /// it all.
+    /// Does all tasks, and those that they add, on some threads. Returns what each thread gathered. The first failure
+    /// ends everything.
     pub fn run<G: Default + Send>(
         tasks: Vec<T>,
         threads: usize,
@@ -91,7 +91,7 @@ impl<T: Send> TaskQueue<T> {
     }
 }
 
-/// A thread at work; it ends its work even where it panics, so that nobody waits for it.
+/// A thread at work. It counts as done even if it panics, so that nobody waits for it.
 struct Busy<'a, T: Send>(&'a TaskQueue<T>);
 
 impl<T: Send> Drop for Busy<'_, T> {

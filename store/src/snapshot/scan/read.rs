@@ -1,4 +1,4 @@
-//! Reading one file so that what was read is what was there at one moment. This module does IO.
+//! Reads one file as it was at one moment. This module does IO.
 
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -21,15 +21,15 @@ pub(crate) enum ReadOutcome {
     Bytes(Vec<u8>, Stamp),
     /// It is too large to be held in memory.
     Large(Stamp),
-    /// Nothing stands there any more.
+    /// It is gone.
     Gone,
     /// It could not be read.
     Gap(GapReason),
-    /// It is no regular file (any more); look again.
+    /// It is not, or no longer, a regular file; look again.
     Other,
 }
 
-/// What an error of a path that was there a moment ago means.
+/// Returns the gap for an error at a path that existed a moment ago; `None` if it vanished.
 pub(crate) fn gap_of(error: Errno) -> Option<GapReason> {
     match error {
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP => None,
@@ -40,7 +40,8 @@ pub(crate) fn gap_of(error: Errno) -> Option<GapReason> {
     }
 }
 
-/// Returns whether an error is about us, not about the path: the snapshot fails instead of calling everything unreadable.
+/// Returns whether an error is about this process, not about the path. Then the snapshot fails, instead of calling
+/// everything unreadable.
 pub(crate) fn is_ours(error: Errno) -> bool {
     matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
 }

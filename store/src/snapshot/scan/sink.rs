@@ -1,4 +1,5 @@
-//! Where worker threads put objects: into the one pack of the snapshot, unless they are stored already. This module does IO.
+//! Takes objects from worker threads, and puts those that are not stored yet into the snapshot's pack. This module does
+//! IO.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,11 +21,11 @@ pub(crate) struct Sink<'a> {
     stored: AtomicU64,
 }
 
-/// How many bytes of a snapshot that follows another are compressed with some effort: what a step stores, mostly.
+/// How many bytes of a snapshot that follows another are compressed with more effort. A step rarely stores more.
 const LITTLE: u64 = 1 << 20;
 
 impl<'a> Sink<'a> {
-    /// Begins with no pack: the first new object makes it.
+    /// Begins without a pack: the first new object creates it.
     pub fn new(objects: &'a Objects) -> Result<Self> {
         Ok(Self {
             objects,
@@ -35,7 +36,7 @@ impl<'a> Sink<'a> {
         })
     }
 
-    /// Keeps what is stored in memory, where it is small: somebody is about to compare it with what was there before.
+    /// Keeps small stored objects in memory: they are about to be compared with their former versions.
     pub fn keeping(self, keeps: bool) -> Self {
         Self { keeps, ..self }
     }
@@ -46,7 +47,7 @@ impl<'a> Sink<'a> {
         Ok(self.add_hashed(kind, id, bytes)?.then_some(id))
     }
 
-    /// Stores an object whose id is known. Returns false where other bytes with the same id are stored.
+    /// Stores an object whose id is known. Returns false if other bytes with the same id are stored.
     pub fn add_hashed(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Result<bool> {
         match self.reader.holds(kind, id, bytes) {
             StoredBytes::Yes => return Ok(true),
@@ -77,7 +78,7 @@ impl<'a> Sink<'a> {
         Ok(self.reader.holds_stream(id, reader)? == StoredBytes::Yes)
     }
 
-    /// Returns whether nothing was added that was not stored already.
+    /// Returns whether nothing new was added.
     pub fn is_empty(&self) -> bool {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.is_none()

@@ -1,4 +1,4 @@
-//! Looking at directories and reading what changed in them, side by side. This module does IO.
+//! Looks at directories and reads what changed in them, in parallel. This module does IO.
 //!
 //! A task is one directory, or some files of one. A directory's listing is made from its names (read again only if they
 //! may have changed); each entry's stamp is compared with the remembered one, and files that differ are read and
@@ -30,13 +30,13 @@ use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::GapReason;
 use crate::snapshot::rules::{DirectoryView, Matcher, Neighbours};
 
-/// How long a store through a memory map can go without a new time: until the kernel has written the page (30 s and 5 s by
-/// its defaults), nanoseconds.
+/// How long a write through a memory map may leave a file's time unchanged: until the kernel has written the page (30 s
+/// and 5 s by default), in nanoseconds.
 const MAPPED: i64 = 35_000_000_000;
-/// How far the clock of a file server may be behind ours, nanoseconds.
+/// How far the clock of a file server may be behind ours, in nanoseconds.
 const REMOTE_CLOCK: i64 = 60_000_000_000;
 
-/// Returns for how long, in nanoseconds, the stamp of a file that was touched is not trusted.
+/// Returns how long the stamp of a touched file is not trusted, in nanoseconds.
 pub(crate) fn margin(is_remote: bool) -> i64 {
     if is_remote {
         MAPPED + REMOTE_CLOCK
@@ -56,39 +56,39 @@ pub(crate) struct Walk<'a> {
     pub store: Option<(u64, u64)>,
     /// Decides what is in view.
     pub matcher: &'a Matcher<'a>,
-    /// Whether a path (or something below a directory) is captured although ignored.
+    /// Returns whether a path, or something below a directory, is captured even if ignored.
     pub is_forced: &'a (dyn Fn(&[u8], bool) -> bool + Sync),
-    /// Whether a file is captured whatever its size.
+    /// Returns whether a file is captured whatever its size.
     pub is_any_size: &'a (dyn Fn(&[u8]) -> bool + Sync),
     /// The size in bytes over which other files are gaps.
     pub max_file_size: u64,
-    /// What was remembered of a directory.
+    /// Returns the remembered listing of a directory.
     pub remembered: &'a (dyn Fn(&[u8]) -> Option<Listing> + Sync),
-    /// What of a remembered directory was captured.
+    /// Returns the remembered view of a directory.
     pub remembered_view: &'a (dyn Fn(&[u8]) -> Option<DirectoryView> + Sync),
-    /// The id of a file's blob where the user's index knows it and it is stored.
+    /// Returns the id of a file's blob, if the user's index knows it and it is stored.
     pub seeded: &'a (dyn Fn(&[u8], &Stamp) -> Option<ObjectId> + Sync),
-    /// Called for each directory whose names were read, with a function that says whether a name exists in it.
+    /// Called for each directory whose names were read, with a function that returns whether a name exists in it.
     pub listed: Listed<'a>,
     /// The destination of objects.
     pub sink: &'a Sink<'a>,
     /// The moment before the scan began, by the clock of file times.
     pub now: FileTime,
-    /// Whether the file system is served by something else, so that directory times cannot be trusted.
+    /// Whether the file system is remote, so that directory times cannot be trusted.
     pub is_remote: bool,
     /// The time at which to give up.
     pub deadline: Option<Instant>,
-    /// Whom to tell how far it is.
+    /// Called with the progress.
     pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
     /// Files looked at.
     pub files: AtomicU64,
     /// Bytes read.
     pub bytes: AtomicU64,
-    /// The ignore files that ignore themselves: the lines that mean something, by directory.
+    /// The significant lines of the ignore files that ignore themselves, by directory.
     pub watched: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
-    /// The times of changes that the stamps do not tell, by path: see [`Walk::note_time`].
+    /// The times of changes that the stamps do not show, by path: see [`Walk::note_time`].
     pub times: Mutex<BTreeMap<Vec<u8>, FileTime>>,
-    /// What was ignored and went, with the time of the look that saw it first, by path.
+    /// The ignored files that went, by path, with the time of the look that first saw them.
     pub ignored_gone: Mutex<BTreeMap<Vec<u8>, FileTime>>,
 }
 
@@ -117,20 +117,20 @@ pub(crate) enum Task {
 pub(crate) struct UnreadFile {
     /// Its name.
     pub name: Vec<u8>,
-    /// What is remembered of it under the stamp that it still has, which is too young to be trusted.
+    /// The remembered stamp and content, if it still has that stamp, which is too young to be trusted.
     pub remembered: Option<(Stamp, ObjectId)>,
     /// The stamp that it had at the last look.
     pub before: Option<Stamp>,
 }
 
-/// What counts of the names that were remembered.
+/// Which of the remembered names are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RememberedNames {
-    /// They do, where the directory's stamp is the same.
+    /// Those of the directory, if its stamp is the same.
     Known,
-    /// They do not: what is forced into view changed.
+    /// None, because what is forced into view changed.
     Again,
-    /// Neither do those of all directories below: rules changed.
+    /// None, here and in all directories below, because rules changed.
     AgainBelow,
 }
 
@@ -139,7 +139,7 @@ pub(crate) enum RememberedNames {
 pub(crate) struct ThreadFindings {
     /// Directories, with `None` for one that vanished.
     pub listings: Vec<(Vec<u8>, Option<Listing>)>,
-    /// Those of them that were not remembered, or whose rules changed.
+    /// The directories among them that were not remembered, or whose rules changed.
     pub fresh: Vec<Vec<u8>>,
     /// Files of listings that other tasks made, possibly on other threads: directory, name, and the item, or `None` if
     /// the file vanished.
@@ -301,7 +301,7 @@ impl Walk<'_> {
             ReadOutcome::Large(_) => return Ok(FileRead::Large),
             ReadOutcome::Gone => None,
             ReadOutcome::Gap(reason) => Some(ListedItem::gap(name, Stamp::default(), reason)),
-            // It became something else while we looked. The next snapshot sees what it is now.
+            // It became something else during the look. The next snapshot sees what it is.
             ReadOutcome::Other => {
                 Some(ListedItem::gap(name, Stamp::default(), GapReason::Changing))
             }
@@ -309,14 +309,14 @@ impl Walk<'_> {
         Ok(FileRead::Item(item))
     }
 
-    /// Notes when a path was changed, where its stamp is older than the change. A later time is nearer to it.
+    /// Notes when a path changed, if its stamp is older than the change. Of two times, the later one counts.
     pub(super) fn note_time(&self, path: &[u8], time: FileTime) {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         let noted = times.entry(path.to_vec()).or_insert(time);
         *noted = time.max(*noted);
     }
 
-    /// Notes that ignored entries of a directory went.
+    /// Notes that ignored entries of a directory are gone.
     pub(super) fn note_ignored_gone(&self, directory: &[u8], items: &[&ListedItem]) {
         let mut gone = self
             .ignored_gone
@@ -326,14 +326,14 @@ impl Walk<'_> {
         gone.extend(by_path.map(|item| (join(directory, &item.name), item.stamp.mtime)));
     }
 
-    /// Something vanished from a directory just now, after its stamp was read.
+    /// Notes that something vanished from a directory after its stamp was read.
     fn note_gone_from(&self, directory: Option<&[u8]>) {
         if let Some(directory) = directory {
             self.note_time(directory, disk::now());
         }
     }
 
-    /// Notes the time of a file that is cut off at this moment: its size is the new one, and its time still the old one.
+    /// Notes the time of a file that is being truncated right now: its size is already new, its time still old.
     fn note_moment(
         &self,
         directory: BorrowedFd<'_>,
@@ -353,7 +353,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Streams a large file; to be called when no other thread adds objects.
+    /// Streams a large file. No other thread may add objects meanwhile.
     pub fn large(&self, path: &[u8], name: &[u8]) -> Result<Option<ListedItem>> {
         let old = (self.remembered)(path);
         let old = old.as_ref().and_then(|old| old.item(name));
@@ -391,7 +391,7 @@ impl Walk<'_> {
         )))
     }
 
-    /// Stores a large file's bytes, unless they are those that were stored of it before.
+    /// Stores a large file's bytes, unless they are the ones that were stored for it before.
     fn stream(
         &self,
         file: &mut Timed<'_>,
@@ -450,7 +450,7 @@ enum FileRead {
     Large,
 }
 
-/// A large file whose reading ends with the deadline.
+/// A reader of a large file that fails at the deadline.
 struct Timed<'a> {
     file: std::fs::File,
     walk: &'a Walk<'a>,
@@ -478,7 +478,7 @@ pub(super) fn ours(error: Errno) -> Error {
     Error::failed("cannot read the workspace").because(std::io::Error::from(error))
 }
 
-/// What is left out where looking at it panicked.
+/// Returns the gap for a path at which looking panicked.
 fn bug() -> GapReason {
     GapReason::Unreadable("looking at it went wrong, which is a bug".to_owned())
 }

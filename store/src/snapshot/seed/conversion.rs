@@ -1,9 +1,9 @@
-//! For which files the user's git may store other bytes of the same number: those with a `filter` or a `working-tree-encoding`
-//! attribute. This module does IO.
+//! Finds the files for which the user's git may store different bytes of the same length: those with a `filter` or a
+//! `working-tree-encoding` attribute. This module does IO.
 //!
 //! Attribute files are parsed as `gitattributes` describes them, but only as far as needed to find such lines. Their
-//! patterns are then matched like those of ignore files. Anything unusual counts as matching everything: too many files
-//! may be read, but never too few.
+//! patterns are then matched like those of ignore files. Anything unusual counts as matching everything: this may read
+//! too many files, but never too few.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -28,7 +28,7 @@ pub(super) struct Conversions<'a> {
 }
 
 impl<'a> Conversions<'a> {
-    /// Reads the attribute files outside the work tree; those in it are read when they first matter.
+    /// Reads the attribute files outside the work tree. Those in it are read when they first matter.
     pub fn of(
         request: &Request<'_>,
         location: &Location,
@@ -71,13 +71,13 @@ fn of_directory(root: &OwnedFd, tracked: &Tracked, directory: &[u8]) -> Vec<u8> 
             Some(bytes) => patterns(&bytes),
             None => EVERYTHING.to_vec(),
         },
-        // Git then takes the one in its index.
+        // Without a file, git uses the one in its index.
         Err(Errno::NOENT) if !tracked.holds(&join(directory, NAME), false) => Vec::new(),
         Err(_) => EVERYTHING.to_vec(),
     }
 }
 
-/// Returns the patterns of the lines that name such an attribute, one a line.
+/// Returns the patterns of the lines that name such an attribute, one per line.
 fn patterns(attributes: &[u8]) -> Vec<u8> {
     let mut patterns = Vec::new();
     for line in attributes
@@ -91,7 +91,7 @@ fn patterns(attributes: &[u8]) -> Vec<u8> {
             .split(|byte| byte.is_ascii_whitespace())
             .next()
             .unwrap_or_default();
-        // Quoted, or the definition of a macro that any line may use.
+        // It is quoted, or the definition of a macro that any line may use.
         let is_plain = !matches!(pattern.first(), Some(b'"' | b'!' | b'[') | None);
         patterns.extend_from_slice(if is_plain { pattern } else { b"*" });
         patterns.push(b'\n');

@@ -1,11 +1,11 @@
-//! What the first snapshot takes from the user's repository instead of reading every file: ids from its index, and the packs
-//! with their objects. This module does IO.
+//! Takes for the first snapshot from the user's repository what saves reading every file: ids from its index, and the
+//! packs with their objects. This module does IO.
 //!
-//! An id is taken only if all of this holds: the index entry is stage 0, without flags, and older than the index; its times in
-//! nanoseconds, inode, size and mode are those of the file; and the object is in a pack that we hold and has the file's size.
-//! Conversions of line endings, `$Id$` and the like change a blob's size; filters and encodings may keep it, so the attribute
-//! files are searched for these (`conversion`). A file that was changed in the clock tick in which git read it is not
-//! detected, by git itself neither.
+//! An id is taken only if all of this is true: the index entry is stage 0, without flags, and older than the index; its
+//! times in nanoseconds, inode, size and mode are those of the file; and the object is in a pack that we hold and has
+//! the file's size. Conversions of line endings, `$Id$` and the like change a blob's size; filters and encodings may
+//! keep it, so the attribute files are searched for these (`conversion`). A file that changed in the same clock tick in
+//! which git read it is not noticed, but git itself does not notice it either.
 
 mod conversion;
 mod packs;
@@ -25,11 +25,11 @@ use crate::model::entry::ObjectId;
 use crate::objects::Objects;
 use crate::objects::pack::read::PackFile;
 
-/// Sizes from here on do not fit an index entry.
+/// Sizes from here on do not fit into an index entry.
 const TOO_LARGE: u64 = 1 << 32;
 const SECOND: i64 = 1_000_000_000;
 
-/// Where an object stands: in which pack, and at which offset.
+/// The pack that holds each object, and the offset in it.
 type PackOffsets = HashMap<ObjectId, (Arc<PackFile>, u64)>;
 
 /// The ids that can be taken.
@@ -85,7 +85,7 @@ impl<'a> Seeds<'a> {
         self.conversions.note_listed(directory, has);
     }
 
-    /// Returns the id of a file's bytes, where it can be taken.
+    /// Returns the id of a file's bytes, if it can be taken.
     pub fn id(&self, path: &[u8], stamp: &Stamp) -> Option<ObjectId> {
         let entry = self.entries.get(path)?;
         let id = entry.blob?;
@@ -98,7 +98,7 @@ impl<'a> Seeds<'a> {
     }
 }
 
-/// Whether an index entry was made of a file with this stamp. The index keeps the low 32 bits of each number.
+/// Returns whether an index entry was made from a file with this stamp. The index keeps the low 32 bits of each number.
 fn is_same(entry: &IndexStat, stamp: &Stamp) -> bool {
     let mode = if stamp.mode & 0o100 == 0 {
         0o100_644
@@ -118,13 +118,14 @@ fn low(number: u64) -> u32 {
     u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default()
 }
 
-/// Returns a time as the index has it: seconds and nanoseconds.
+/// Returns a time as the index stores it: seconds and nanoseconds.
 fn index_time(time: FileTime) -> (u32, u32) {
     let (seconds, rest) = (time.div_euclid(SECOND), time.rem_euclid(SECOND));
     (low(seconds.cast_unsigned()), low(rest.cast_unsigned()))
 }
 
-/// Whether a later change of the file must show in its times. Where these are whole seconds, two of them have to lie between.
+/// Returns whether any later change of the file shows in its times. If these are whole seconds, there have to be two in
+/// between.
 fn is_older(entry: &IndexStat, index_time: i64) -> bool {
     let time =
         |(seconds, nanoseconds): (u32, u32)| i64::from(seconds) * SECOND + i64::from(nanoseconds);

@@ -1,10 +1,10 @@
-//! Holding packs of the user's repository. This module does IO.
+//! Holds packs of the user's repository. This module does IO.
 //!
 //! Packs are cloned if the file system can share blocks between files: a clone is ours from the first moment. Otherwise
 //! they are linked until the needed objects are copied ([`borrowed`]), because anybody who can write to the user's
 //! repository can empty its files. They are never used as an alternate: objects in an alternate disappear when its
-//! owner says so. If neither works (the store is on another file system), a pack is copied if it is no larger than the
-//! files it saves us from reading; otherwise these are read. A pack of which little is needed is left alone.
+//! owner says so. If neither works because the store is on another file system, a pack is copied if it is no larger
+//! than the files that it saves reading; otherwise these are read. A pack is left alone if little of it is needed.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -23,10 +23,10 @@ use crate::objects::pack::write::{create_temporary, seal};
 use crate::objects::recent;
 use crate::objects::{self, Objects};
 
-/// Fewer objects than this are read from their files, rather than to have one more pack to look in for ever.
+/// Fewer objects than this are read from their files, which is better than one more pack to search for ever.
 const WORTH_IT: usize = 32;
 
-/// Takes the packs with wanted objects (sorted, with their sizes in bytes), and returns where these stand.
+/// Takes the packs with wanted objects (sorted, with their sizes in bytes), and returns where these are.
 pub(super) fn take(
     location: &Location,
     wanted: &[(ObjectId, u64)],
@@ -35,7 +35,8 @@ pub(super) fn take(
     let mut places = PackOffsets::new();
     let ids: Vec<ObjectId> = wanted.iter().map(|(id, _)| *id).collect();
     let to = objects.packs();
-    // Links that a killed hook left, or whose objects were found to be damaged: these files are read.
+    // Unsound packs are links that a killed hook left, or whose objects were found damaged. Their files are read
+    // instead.
     let is_sound = |(name, _): &Borrowed| borrowed::is_sound(&to, name);
     if !borrowed::list(&to).is_ok_and(|held| held.iter().all(is_sound)) {
         return places;
@@ -77,8 +78,7 @@ pub(super) fn take(
     if is_safe { places } else { PackOffsets::new() }
 }
 
-/// Returns the names of a directory's packs, the largest first, so that objects that are in several come from few
-/// packs.
+/// Returns the names of a directory's packs, largest first, so that objects that are in several come from few packs.
 fn names(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let names = entries.map(|entry| PathBuf::from(entry.file_name()));
@@ -97,18 +97,18 @@ fn names(directory: &Path) -> Vec<PathBuf> {
     packs.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Makes a pack and its index ours, or borrows them; synced.
+/// Makes a pack and its index ours, or borrows them, and syncs.
 fn hold(from: &Path, to: &Path, name: &Path, saved: u64, objects: &Objects) -> Result<()> {
     objects::prepare(objects.repository())?;
     recent::forget(to);
-    // The pack first: an index without its pack would name objects that are not there.
+    // The pack comes first: an index without its pack would name objects that do not exist.
     let names = [name.to_owned(), name.with_extension("idx")];
     names
         .iter()
         .try_for_each(|name| hold_file(&from.join(name), to, name, saved))
 }
 
-/// Makes a file ours in the cheapest way that works: a clone, a second name, a copy; synced.
+/// Makes a file ours in the cheapest way that works: as a clone, a hard link or a copy. Syncs it.
 fn hold_file(from: &Path, to: &Path, name: &Path, saved: u64) -> Result<()> {
     let our = to.join(name);
     if our.exists() || clone(from, &our).is_ok() {
@@ -122,7 +122,7 @@ fn hold_file(from: &Path, to: &Path, name: &Path, saved: u64) -> Result<()> {
     }
 }
 
-/// Makes a file that shares the other's blocks until one of them is written to.
+/// Makes a file that shares the other's blocks until one of them is written.
 fn clone(from: &Path, to: &Path) -> Result<()> {
     let what = || format!("cannot clone `{}`", from.display());
     let source = open_regular(from)?;

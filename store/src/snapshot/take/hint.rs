@@ -1,7 +1,9 @@
-//! What a watcher says of the workspace since the stat cache was written, and where it may be believed. This module does IO.
+//! What a watcher says changed in the workspace since the stat cache was written, and how far to believe it. This
+//! module does IO.
 //!
-//! The token of the answer that the cache stands for is beside it, in `watched`. It is older than what the cache knows, or as old:
-//! it is asked for before a look, and noted after the cache is written. So a hint may name too much, and never too little by that.
+//! The token that belongs to the cache is beside it, in `watched`. It is as old as the cache or older: the watcher is
+//! asked before a look, and the token is noted after the cache is written. So a hint may name too much, but not too
+//! little.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -22,16 +24,16 @@ use crate::snapshot::scan::check::Differences;
 /// The token's file, in the workspace's folder of the store.
 const FILE: &str = "watched";
 
-/// What stands in it, before the name of the watch, where the watcher missed something.
+/// Comes before the name of the watch in this file if the watcher missed something.
 const OFF: &str = "off ";
 
 /// What a watcher says.
 pub(super) struct Hint {
     file: PathBuf,
-    /// The token of the cache, where there is one.
+    /// The token of the cache, if there is one.
     old: Option<WatchToken>,
     answer: Answer,
-    /// Whether it said too little.
+    /// Whether it named too little.
     missed: Cell<bool>,
 }
 
@@ -41,7 +43,7 @@ impl Hint {
         if scene.is_remote {
             return None;
         }
-        // A watcher is rare: without one nothing is read.
+        // Watchers are rare. Without one, nothing is read.
         let watcher = WatcherClient::find(scene.request.store)?;
         let file = folder.join(FILE);
         let noted = std::fs::read_to_string(&file).unwrap_or_default();
@@ -58,8 +60,8 @@ impl Hint {
         })
     }
 
-    /// Returns the numbers of the directories to look at: those where something may have changed since the cache was written, and those
-    /// of which the cache itself is not sure. None where that may be all.
+    /// Returns the numbers of the directories to look at: those where something may have changed since the cache was
+    /// written, and those that the cache itself is not sure of. `None` if that may be all.
     pub fn numbers(&self, cache: &Cache) -> Option<Vec<usize>> {
         let places = self.answer.places.as_ref()?;
         let mut numbers = numbers_of(cache, places);
@@ -67,12 +69,13 @@ impl Hint {
         Some(numbers.into_iter().collect())
     }
 
-    /// Compares what a look at everything found with what was said: a change of which nobody told means that more may be missed.
+    /// Compares the findings of a full look with the hint. A change that the watcher did not report means that it may
+    /// miss more.
     pub fn judge(&self, scene: &SnapshotBuilder<'_>, cache: &Cache, differences: &Differences) {
         if !is_too_little(&self.answer, cache, differences) {
             return;
         }
-        // It may have changed since the question.
+        // The directory may have changed since the question, so ask again.
         let again = WatcherClient::find(scene.request.store)
             .zip(scene.question(self.old.clone()))
             .and_then(|(watcher, question)| watcher.ask(&question));
@@ -80,12 +83,12 @@ impl Hint {
             .set(again.is_some_and(|again| is_too_little(&again, cache, differences)));
     }
 
-    /// Returns whether the watcher said too little.
+    /// Returns whether the watcher named too little.
     pub fn missed(&self) -> bool {
         self.missed.get()
     }
 
-    /// Notes what the cache stands for now. What cannot be noted makes the next hint longer, or none.
+    /// Notes the token that belongs to the cache now. If that fails, the next hint names more, or there is none.
     pub fn note(&self) {
         let Some(new) = &self.answer.token else {
             return;
@@ -97,7 +100,7 @@ impl Hint {
         } else {
             return;
         };
-        // Cut off, it is an older token, or none.
+        // A token that is cut off is an older one, or none.
         let _ = layout::open_private(&self.file).and_then(|mut file| {
             file.set_len(0)
                 .and_then(|()| file.write_all(text.as_bytes()))
@@ -117,7 +120,8 @@ impl SnapshotBuilder<'_> {
     }
 }
 
-/// Returns the numbers of places, and of the directories above them; of the nearest known one where a place is not known.
+/// Returns the numbers of places, and of the directories above them. An unknown place counts as the nearest known one
+/// above.
 fn numbers_of(cache: &Cache, places: &ChangedPlaces) -> BTreeSet<usize> {
     let mut numbers = BTreeSet::new();
     for path in places.directories.iter().chain(&places.trees) {
@@ -136,8 +140,8 @@ fn numbers_of(cache: &Cache, places: &ChangedPlaces) -> BTreeSet<usize> {
     numbers
 }
 
-/// Returns the numbers of the directories of which the cache does not know whether they are as it says, whatever a watcher tells:
-/// something in them was too young, or could not be captured.
+/// Returns the numbers of the directories that have to be checked whatever a watcher says: something in them was too
+/// young, or could not be captured.
 fn unsure(cache: &Cache) -> impl Iterator<Item = usize> + '_ {
     (0..cache.len()).filter(|number| {
         cache
@@ -146,7 +150,7 @@ fn unsure(cache: &Cache) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Returns whether an answer leaves out a directory that differs, and that the cache was sure of.
+/// Returns whether an answer omits a directory that differs and that the cache was sure of.
 fn is_too_little(answer: &Answer, cache: &Cache, differences: &Differences) -> bool {
     let mut found = differences.directories.iter().chain(&differences.rules);
     answer.places.as_ref().is_some_and(|places| {

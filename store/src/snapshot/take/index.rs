@@ -1,4 +1,4 @@
-//! The user's index: as the cache knows it if it did not change, otherwise read. This module does IO.
+//! The user's index: taken from the cache if it did not change, and read otherwise. This module does IO.
 
 use std::sync::OnceLock;
 
@@ -17,9 +17,9 @@ pub(super) struct UserIndex<'l> {
     stamp: Option<(Stamp, bool)>,
     /// The id of its bytes, or `None` if there is no readable index.
     pub blob: Option<ObjectId>,
-    /// Whether it says something else than the one that the cache knows.
+    /// Whether its content differs from that of the one in the cache.
     pub is_new: bool,
-    /// Whether its stamp is another one than the cache knows, or can be trusted by now.
+    /// Whether its stamp differs from the one in the cache, or can be trusted by now.
     pub is_restamped: bool,
 }
 
@@ -51,7 +51,7 @@ impl<'l> UserIndex<'l> {
             tracked: tracked.into(),
             stamp,
             blob,
-            // Of the same bytes, what is tracked need not be asked again, nor anything be stored.
+            // With the same bytes, what is tracked has not changed, and nothing has to be stored.
             is_new: cache.is_none() || old.map(|(_, _, blob)| blob) != blob,
             is_restamped: old.map(|(stamp, is_settled, _)| (stamp, is_settled)) != stamp,
         }
@@ -68,7 +68,7 @@ impl<'l> UserIndex<'l> {
         self.stamp.map(|(stamp, _)| stamp)
     }
 
-    /// Returns the raw index, where it has to be stored.
+    /// Returns the raw index if it has to be stored.
     pub fn new_bytes(&self) -> Option<Vec<u8>> {
         self.tracked
             .get()

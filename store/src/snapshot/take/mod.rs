@@ -1,8 +1,9 @@
-//! Taking a snapshot: what is in view, the scan, the objects, and what is remembered for the next one. This module does IO.
+//! Takes a snapshot: what is in view, the scan, the objects, and what is remembered for the next one. This module does
+//! IO.
 //!
-//! Where the check finds nothing changed, nothing is written and the last snapshot is the answer. Else the directories that
-//! differ are looked at again (`tasks`, `scan`), and trees are made along the paths to them. Objects are synced before the
-//! cache names them.
+//! If the check finds no change, nothing is written and the last snapshot is the result. Otherwise the directories that
+//! differ are looked at again (`tasks`, `scan`), and trees are made along the paths to them. Objects are synced before
+//! the cache names them.
 
 mod hint;
 mod index;
@@ -52,7 +53,7 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
         .is_some_and(|cache| scene.holds_all(cache, &boot));
     let cache = cache.filter(|cache| is_trusted || scene.verify(cache));
     let index = UserIndex::look(scene.location.as_ref(), cache.as_ref(), scene.now);
-    // Before anything is looked at: what comes from now on is in the next answer.
+    // This comes before any look: what changes from now on is in the next answer.
     let hint = match request.only_around {
         None => Hint::ask(folder, &scene),
         Some(_) => None,
@@ -77,16 +78,16 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
     Ok(Taken { missed, ..taken })
 }
 
-/// What identifies this run of the machine.
+/// Returns the id of this boot of the machine.
 pub(super) fn boot() -> Vec<u8> {
-    // One call reads it: its size is known.
+    // One call reads it, because its size is known.
     let mut id = [0; 64];
     let read = std::fs::File::open("/proc/sys/kernel/random/boot_id")
         .and_then(|mut file| std::io::Read::read(&mut file, &mut id));
     id[..read.unwrap_or_default()].to_vec()
 }
 
-/// Returns the folder with the packs as it is now.
+/// Returns the present stamp of the folder with the packs.
 pub(super) fn stamp_of_packs(objects: &Objects) -> Stamp {
     rustix::fs::lstat(objects.packs())
         .map(|stat| Stamp::of(&stat))
@@ -101,7 +102,7 @@ struct SnapshotBuilder<'a> {
     store: Option<(u64, u64)>,
     location: Option<Location>,
     rules: Rules,
-    /// The files with rules that are there and could not be read.
+    /// The ignore files that exist but could not be read.
     unread: Vec<String>,
     now: FileTime,
     is_remote: bool,
@@ -134,7 +135,7 @@ impl<'a> SnapshotBuilder<'a> {
         })
     }
 
-    /// The hash of all that decides, besides the workspace itself, what is captured of it.
+    /// Returns the hash of everything besides the workspace itself that decides what is captured.
     fn capture_key(&self) -> ObjectId {
         let sizes = self
             .request
@@ -163,14 +164,15 @@ impl<'a> SnapshotBuilder<'a> {
         stamp_of_packs(self.objects)
     }
 
-    /// Whether the packs that a cache counts on and that are still the user's files are as they were.
+    /// Returns whether the packs that a cache relies on and that are still the user's files are unchanged.
     fn borrows_the_same(&self, cache: &Cache) -> bool {
         let packs = self.objects.packs();
         let is_same = |(name, stamp): &Borrowed| borrowed::stamp(&packs, name) == *stamp;
         cache.header.borrowed.iter().all(is_same)
     }
 
-    /// The packs that are still the user's files: those that a cache knows, as they are now, or those that were just taken.
+    /// Returns the packs that are still the user's files: those that a cache knows, in their present state, or those
+    /// that were just taken.
     fn borrowed(&self, cache: Option<&Cache>) -> Result<Vec<Borrowed>> {
         let packs = self.objects.packs();
         let Some(cache) = cache else {
@@ -184,7 +186,7 @@ impl<'a> SnapshotBuilder<'a> {
             .collect())
     }
 
-    /// Whether nobody but us can have touched the objects that a cache names.
+    /// Returns whether nobody else can have touched the objects that a cache names.
     fn holds_all(&self, cache: &Cache, boot: &[u8]) -> bool {
         cache.header.boot == boot
             && cache.header.packs == self.packs()
@@ -192,7 +194,7 @@ impl<'a> SnapshotBuilder<'a> {
             && self.borrows_the_same(cache)
     }
 
-    /// Looks whether the store has every object that a cache names: the power may have failed, or `gc` have run.
+    /// Checks whether the store has every object that a cache names: the power may have failed, or `gc` may have run.
     fn verify(&self, cache: &Cache) -> bool {
         let Ok(reader) = self.objects.reader() else {
             return false;
@@ -202,7 +204,7 @@ impl<'a> SnapshotBuilder<'a> {
         }
         let packs = self.objects.packs();
         let mut borrowed = cache.header.borrowed.iter();
-        // A change of times alone is what `git gc` leaves of a pack that we hold, and what a forger leaves.
+        // Only the times changed: `git gc` does that to a pack that we hold, but so does a forger.
         if borrowed.any(|(name, stamp)| {
             let now = borrowed::stamp(&packs, name);
             now != *stamp && now != Stamp::default() && !borrowed::is_sound(&packs, name)
@@ -288,7 +290,7 @@ impl<'a> SnapshotBuilder<'a> {
         })
     }
 
-    /// The rules of the snapshot that are not files of its tree.
+    /// Returns the rules of the snapshot that are not files in its tree.
     fn rules_of(&self, forced: &BTreeSet<Vec<u8>>, watched: &BTreeMap<Vec<u8>, Vec<u8>>) -> Rules {
         let mut rules = Rules {
             forced: forced.clone(),
@@ -335,7 +337,7 @@ impl<'a> SnapshotBuilder<'a> {
     }
 }
 
-/// Writes the cache where it differs from the one that was there.
+/// Writes the cache if it differs from the existing one.
 fn remember(
     folder: &Path,
     cache: Option<&Cache>,
@@ -344,13 +346,13 @@ fn remember(
     hint: Option<&Hint>,
 ) {
     let is_same = cache.is_some_and(|cache| cache.header == *header) && overlay.is_same();
-    // A cache that cannot be written makes the next snapshot slower; this one is safe.
+    // If the cache cannot be written, the next snapshot is slower; this one is safe.
     let is_written = is_same || Cache::write(folder, header, overlay).is_ok();
-    // What the cache does not know must be in the next answer again.
+    // If the cache was not written, the next answer has to contain everything again, so the token stays old.
     hint.filter(|_| is_written).into_iter().for_each(Hint::note);
 }
 
-/// Returns the rules of the snapshot that a cache is of.
+/// Returns the rules of the snapshot that a cache belongs to.
 fn last_rules(folder: &Path, objects: &Objects) -> Option<Rules> {
     let cache = contained(|| Cache::read(folder)).flatten()?;
     match cache.header.snapshot.rules {
@@ -366,7 +368,7 @@ fn store(sink: &Sink<'_>, bytes: Option<Vec<u8>>) -> Result<Option<ObjectId>> {
     }
 }
 
-/// Whether a task reads the names in directories again that the cache knows: then nothing below them is known.
+/// Returns whether a task reads names again in directories that the cache knows. Then nothing below them is known.
 fn reads_names_again(task: &Task) -> bool {
     matches!(
         task,

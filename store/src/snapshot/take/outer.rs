@@ -1,4 +1,4 @@
-//! The ignore rules that stand outside the snapshot's tree, and those that are read on the way. This module does IO.
+//! The ignore rules outside the snapshot's tree, and those that are read during the walk. This module does IO.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,15 +21,15 @@ use crate::snapshot::cache::Cache;
 use crate::snapshot::rules::{self, Rules, UNKNOWN_LINES, UNKNOWN_RULES};
 use crate::snapshot::scan::directory;
 
-/// The rules that stand outside the snapshot's tree.
+/// The rules outside the snapshot's tree.
 pub(crate) struct Outer {
     pub rules: Rules,
-    /// The files with rules that are there and could not be read.
+    /// The ignore files that exist but could not be read.
     pub unread: Vec<PathBuf>,
 }
 
-/// Reads the rules that are not in the snapshot's tree. A file that cannot be read is replaced by its last known
-/// content, from `last`; if that is unknown, it may hide everything.
+/// Reads the rules outside the snapshot's tree. A file that cannot be read is replaced by its last known content, from
+/// `last`. If that is unknown, it may hide everything.
 pub(crate) fn outer_rules(
     request: &Request<'_>,
     location: Option<&Location>,
@@ -77,13 +77,12 @@ fn significant(excludes: &Excludes) -> Vec<u8> {
     rules::significant_lines(bytes)
 }
 
-/// Replaces what could not be read by what was last known of it: the configuration, the user's file and the
-/// repository's.
+/// Replaces what could not be read by its last known content: the configuration, the user's file and the repository's.
 fn substitute(rules: &mut Rules, last: Option<Rules>, is_unread: [bool; 3], global: &Excludes) {
     let [config, user, repository] = is_unread;
     match last {
         Some(last) => {
-            // Which file of the user's counts stands in the configuration.
+            // The configuration says which file is the user's.
             if config || user {
                 rules.global = last.global;
             }
@@ -95,7 +94,7 @@ fn substitute(rules: &mut Rules, last: Option<Rules>, is_unread: [bool; 3], glob
             }
         }
         None => {
-            // In a home that is closed nobody knows of a file, and git asks for none.
+            // In an unreadable home nobody knows of a file, and git uses none.
             let is_seen = global.path.as_ref().map(|path| path.symlink_metadata());
             if user && is_seen.is_some_and(|seen| seen.is_ok()) {
                 rules.global = UNKNOWN_LINES.to_vec();
@@ -107,7 +106,7 @@ fn substitute(rules: &mut Rules, last: Option<Rules>, is_unread: [bool; 3], glob
     }
 }
 
-/// The ignore files of the directories above the scope are not files of the tree.
+/// Returns the ignore files of the directories above the scope, which are not in the tree.
 fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let Ok(root) = beneath::open_root(root) else {
         return Vec::new();
@@ -119,8 +118,8 @@ fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
         .collect()
 }
 
-/// Returns the lines of a directory's ignore file that matter, or `None` without any. If it cannot be read, it may ignore
-/// everything.
+/// Returns the significant lines of a directory's ignore file, or `None` if there are none. If it cannot be read, it
+/// may ignore everything.
 fn lines_in(root: &OwnedFd, directory: &[u8]) -> Option<Vec<u8>> {
     let directory = beneath::open_directory(root.as_fd(), directory).ok()?;
     let lines = match directory::rules_of(directory.as_fd()) {
@@ -130,7 +129,7 @@ fn lines_in(root: &OwnedFd, directory: &[u8]) -> Option<Vec<u8>> {
     (!lines.is_empty()).then_some(lines)
 }
 
-/// The hash of no ignore file: the next snapshot looks again.
+/// A hash that no ignore file has, so that the next snapshot looks again.
 const NONE_OF_THEM: ObjectId = UNKNOWN_RULES;
 
 /// The ignore file that decided about each directory: its hash, or `None` without one.
@@ -145,10 +144,10 @@ pub(crate) fn read_rules(
 ) -> Result<Option<Vec<u8>>, Errno> {
     let opened = match anchor.try_lock() {
         Ok(mut anchor) => anchor.open_directory(root.as_fd(), directory),
-        // Another thread has it: from the root it is, then.
+        // Another thread uses the anchor, so start at the root.
         Err(_) => beneath::open_directory(root.as_fd(), directory),
     };
-    // Of a directory that cannot be opened nothing is captured, whatever its ignore file says.
+    // Nothing in a directory that cannot be opened is captured, whatever its ignore file says.
     let Ok(opened) = opened else { return Ok(None) };
     let rules = directory::rules_of(opened.as_fd())?;
     note_used(directory, rules.as_ref().map(|(_, id)| *id), used);
@@ -157,7 +156,7 @@ pub(crate) fn read_rules(
 
 fn note_used(directory: &[u8], id: Option<ObjectId>, used: &Used) {
     let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
-    // Two threads may have read it, and it may have changed in between: then no file is the one that counted.
+    // Two threads may have read it, and it may have changed in between. Then none of the two counts.
     let counted = if used.get(directory).is_some_and(|other| *other != id) {
         Some(NONE_OF_THEM)
     } else {
@@ -166,8 +165,8 @@ fn note_used(directory: &[u8], id: Option<ObjectId>, used: &Used) {
     used.insert(directory.to_vec(), counted);
 }
 
-/// Stands in for ignore files that are there and cannot be read: what was remembered of one, else that nobody knows what it
-/// hides, so that nothing beside it comes into view.
+/// Stands in for ignore files that exist but cannot be read: with the remembered lines or, if there are none, with
+/// lines that hide everything, so that nothing beside such a file comes into view.
 pub(super) struct UnreadRules<'a> {
     cache: Option<&'a Cache>,
     objects: &'a Objects,
@@ -183,7 +182,7 @@ impl<'a> UnreadRules<'a> {
         }
     }
 
-    /// Returns what holds in a directory, and notes it: it is no file of the snapshot's tree.
+    /// Returns the lines that apply in a directory, and notes them, because they are not in the snapshot's tree.
     pub(super) fn rules(&self, directory: &[u8], used: &Used) -> Vec<u8> {
         let (id, lines) = self
             .remembered(directory)
@@ -205,14 +204,14 @@ impl<'a> UnreadRules<'a> {
         Some((id, lines))
     }
 
-    /// Returns the lines that held, by directory.
+    /// Returns the lines that applied, by directory.
     pub(super) fn lines(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.clone()
     }
 }
 
-/// Returns whether a snapshot passes a path over, unless somebody names it.
+/// Returns whether a snapshot leaves out a path that no tool named.
 pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> error::Result<bool> {
     let location = Location::of(request.root);
     let root = beneath::open_root(request.root)
@@ -221,14 +220,14 @@ pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> error::Resul
     let (used, anchor) = (Mutex::default(), Mutex::default());
     let outer = outer_rules(request, location.as_ref(), || None);
     let matcher = outer.rules.matcher(|directory| {
-        // What cannot be known is looked at by itself, as what is hidden is.
+        // A path that cannot be decided is captured by itself, like a hidden one.
         read_rules(&root, directory, &used, &anchor)
             .unwrap_or_else(|_| Some(UNKNOWN_LINES.to_vec()))
     });
     if !matcher.is_ignored(path.as_bytes()) {
         return Ok(false);
     }
-    // Last, because an index is as large as the work tree is, and few files are ignored.
+    // This comes last, because an index is as large as the work tree, and few files are ignored.
     let tracked = location.as_ref().map(Tracked::read).unwrap_or_default();
     Ok(!tracked.holds(path.as_bytes(), false))
 }

@@ -1,4 +1,4 @@
-//! Looking at directories, and putting together what the threads found. This module does IO.
+//! Looks at directories, and puts together what the threads found. This module does IO.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::fd::OwnedFd;
@@ -28,7 +28,7 @@ use crate::snapshot::scan::walk::{Task, ThreadFindings, Walk};
 use crate::snapshot::seed::Seeds;
 use crate::snapshot::times::Times;
 
-/// How many ignored paths that went are remembered, and for how long, in nanoseconds.
+/// How many ignored paths that went are remembered, and how long, in nanoseconds.
 const MOST_REMOVALS: usize = 256;
 const REMOVAL_AGE: FileTime = 30 * 24 * 3600 * 1_000_000_000;
 
@@ -38,20 +38,20 @@ pub(super) struct Scanned<'c> {
     pub overlay: Overlay<'c>,
     /// Those whose trees may have changed.
     pub touched: Vec<Vec<u8>>,
-    /// The files that are captured although ignored.
+    /// The files that are captured even though they are ignored.
     pub forced: BTreeSet<Vec<u8>>,
-    /// The ignore files that ignore themselves, and those that cannot be read: the lines that mean something, by directory.
+    /// The significant lines of the ignore files that ignore themselves or cannot be read, by directory.
     pub watched: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// Some of the patterns that were too complicated to be decided.
+    /// Some of the patterns that were too complicated to decide.
     pub undecided: Vec<String>,
-    /// When what was read last changed.
+    /// The times of the last change of what was read.
     pub times: Times,
-    /// What was ignored and went lately.
+    /// Ignored files that went recently.
     pub ignored_gone: Vec<IgnoredRemoval>,
 }
 
 impl SnapshotBuilder<'_> {
-    /// The first snapshot takes from the user's repository what it can.
+    /// Returns what the first snapshot can take from the user's repository.
     fn seeds<'s>(&'s self, cache: Option<&Cache>, index: &'s UserIndex<'_>) -> Option<Seeds<'s>> {
         let (None, Some(location), Some(stamp)) = (cache, self.location.as_ref(), index.stamp())
         else {
@@ -73,8 +73,8 @@ impl SnapshotBuilder<'_> {
         .flatten()
     }
 
-    /// Looks at the directories and stores what is new of them. `known` is the cache where what it says of forced files
-    /// still holds.
+    /// Looks at the directories and stores what is new. `known` is the cache if what it says about forced files is
+    /// still valid.
     pub(super) fn scan<'c>(
         &self,
         cache: Option<&'c Cache>,
@@ -134,7 +134,7 @@ impl SnapshotBuilder<'_> {
         })
     }
 
-    /// Returns when what was read last changed.
+    /// Returns the times of the last change of what was read.
     fn times(&self, cache: Option<&Cache>, found: &[ThreadFindings], walk: &Walk<'_>) -> Times {
         let noted = walk.times.lock().unwrap_or_else(PoisonError::into_inner);
         let before = cache.map(|cache| move |path: &[u8]| cache.stamp(path));
@@ -154,7 +154,7 @@ impl SnapshotBuilder<'_> {
             .context(|| "cannot open the workspace twice")
     }
 
-    /// Returns what the cache and the walk know together, and the directories whose trees may have changed.
+    /// Puts together what the cache and the walk know. Returns that, and the directories whose trees may have changed.
     fn put_together<'c>(
         &self,
         cache: Option<&'c Cache>,
@@ -166,7 +166,7 @@ impl SnapshotBuilder<'_> {
             .iter()
             .flat_map(|found| found.fresh.iter().cloned())
             .collect();
-        // With another capture key every directory was listed afresh, so what the cache knows of others is out of date.
+        // With another capture key, every directory was listed again, so whatever else the cache knows is outdated.
         let known = cache.filter(|cache| cache.header.capture_key == self.capture_key());
         let mut overlay = Overlay::over(known);
         let touched = merge(&mut overlay, found, walk)?;
@@ -176,15 +176,16 @@ impl SnapshotBuilder<'_> {
     }
 }
 
-/// Returns the id that the user's repository has for a file that is as its index says, so that it need not be read. A damaged
-/// repository costs speed, never the snapshot: a panic in there counts as "not known".
+/// Returns the id from the user's repository for a file that matches its index, so that it need not be read. A damaged
+/// repository costs speed, never the snapshot: a panic in there counts as "unknown".
 fn seeded(seeds: Option<&Seeds<'_>>, path: &[u8], stamp: &Stamp) -> Option<ObjectId> {
     let seeds = seeds?;
     contained(|| seeds.id(path, stamp)).flatten()
 }
 
-/// Notes which of the files that decide about others a listed directory has. Without this, the matcher would try to open an
-/// ignore file, and the seeds an attributes file, in every directory: a system call each, mostly for a file that is not there.
+/// Notes which of the files that decide about others a listed directory has. Without this, the matcher would try to
+/// open an ignore file, and the seeds an attributes file, in every directory: a system call each, mostly for a file
+/// that does not exist.
 fn note_listed(
     matcher: &rules::Matcher<'_>,
     seeds: Option<&Seeds<'_>>,
@@ -206,17 +207,18 @@ fn undecided(matcher: &rules::Matcher<'_>) -> Vec<String> {
     patterns.iter().map(text).collect()
 }
 
-/// Which paths are captured although they are ignored: those that an edit tool named, and those that the user's repository tracks,
-/// for git itself does not ignore what it tracks.
+/// The paths that are captured even if they are ignored: those that an edit tool named, and those that the user's
+/// repository tracks, because git itself does not ignore what it tracks.
 ///
-/// To know what is tracked, the index has to be read, which takes longer than the rest of a snapshot. Where neither the index nor
-/// the ignore rules changed, a path is forced now if it was, and still is tracked; a directory is looked into if one below it was.
+/// Knowing what is tracked requires reading the index, which takes longer than the rest of a snapshot. So if neither
+/// the index nor the ignore rules changed, a path is forced if it was for the last snapshot, and a directory is entered
+/// if a path below it was.
 struct Forced<'a> {
     /// The files that edit tools named.
     named: BTreeSet<Vec<u8>>,
-    /// The paths that the last snapshot forced, if they still hold.
+    /// The paths that the last snapshot forced, if they are still valid.
     old: Option<BTreeSet<Vec<u8>>>,
-    /// Whether an edit tool named the same for the last snapshot.
+    /// Whether edit tools had named the same files for the last snapshot.
     is_same: bool,
     index: &'a UserIndex<'a>,
     /// The files that the walk met and forced.
@@ -234,7 +236,7 @@ impl<'a> Forced<'a> {
         }
     }
 
-    /// Returns whether a path is forced, or one below a directory is; a file that is, is noted.
+    /// Returns whether a path, or one below a directory, is forced. A forced file is noted.
     fn note(&self, path: &[u8], is_directory: bool) -> bool {
         let is_forced = self.is_named(path, is_directory) || self.is_tracked(path, is_directory);
         if is_forced && !is_directory {
@@ -255,13 +257,13 @@ impl<'a> Forced<'a> {
     fn is_tracked(&self, path: &[u8], is_directory: bool) -> bool {
         match &self.old {
             Some(old) if is_directory => rules::has_below(old, path),
-            // It may have been named for the last snapshot only.
+            // It may have been named only for the last snapshot.
             Some(old) => old.contains(path) && self.index.tracked().holds(path, false),
             None => self.index.tracked().holds(path, is_directory),
         }
     }
 
-    /// Returns what a later snapshot and a patch have to know of as forced: whatever is, and would be ignored otherwise.
+    /// Returns the forced paths that a later snapshot and a patch have to know: those that would be ignored otherwise.
     fn of_snapshot(
         self,
         cache: Option<&Cache>,
@@ -276,7 +278,7 @@ impl<'a> Forced<'a> {
             .met
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        // The walk does not meet what is below directories that are as they were.
+        // The walk does not meet what is below unchanged directories.
         let remembered = cache.iter().flat_map(|cache| cache.header.forced.iter());
         candidates.extend(remembered.cloned());
         candidates.retain(|path| tracked.holds(path, false) || self.named.contains(path));
@@ -287,8 +289,8 @@ impl<'a> Forced<'a> {
     }
 }
 
-/// Returns what was ignored and went lately, the latest last: what the cache knows of, what the walk missed, and what was in
-/// directories that went as a whole.
+/// Returns the ignored files that went recently, latest last: those that the cache knows, those that the walk missed,
+/// and those in directories that went as a whole.
 fn ignored_gone(
     cache: Option<&Cache>,
     overlay: &Overlay<'_>,
@@ -317,8 +319,8 @@ fn ignored_gone(
     gone
 }
 
-/// Returns the ignore files that ignore themselves or cannot be read: of the directories that were looked at as they were `seen`,
-/// or as they are `unread`, of others as they are remembered.
+/// Returns the ignore files that ignore themselves or cannot be read: from `seen` and `unread` for the directories that
+/// were looked at, and from the cache for the others.
 fn watched(
     overlay: &Overlay<'_>,
     seen: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
@@ -336,7 +338,7 @@ fn watched(
         .collect()
 }
 
-/// Notes by which ignore file each directory's contents were decided. Where that is another one than was captured, the next
+/// Notes which ignore file decided about each directory's contents. If that is not the one that was captured, the next
 /// snapshot looks again.
 fn note_rules(
     overlay: &mut Overlay<'_>,
@@ -367,8 +369,8 @@ fn note_rules(
     }
 }
 
-/// Returns the tracked paths that no listing has the content of: they may be ignored without being there, and a later patch
-/// must tell a deleted file from one that merely went out of view.
+/// Returns the tracked paths without content in any listing. A later patch must distinguish a deleted file from one
+/// that merely went out of view, so ignored paths have to be known even if they do not exist.
 fn missing(overlay: &Overlay<'_>, tracked: &Tracked) -> Vec<Vec<u8>> {
     let mut missing = Vec::new();
     for (directory, names) in tracked.by_directory() {
@@ -393,8 +395,8 @@ fn check_root(overlay: &Overlay<'_>, root: &Path) -> Result<()> {
     }
 }
 
-/// Puts together what the threads found, and reads the large files. Returns the directories whose trees may have changed:
-/// those that were looked at, and all that hold them.
+/// Puts together what the threads found, and reads the large files. Returns the directories whose trees may have
+/// changed: those that were looked at, and all directories above them.
 fn merge(
     overlay: &mut Overlay<'_>,
     found: Vec<ThreadFindings>,

@@ -1,4 +1,4 @@
-//! Which directories to look at: all, or those that differ from the cache. This module does IO.
+//! Chooses the directories to look at: all, or those that differ from the cache. This module does IO.
 
 use std::collections::{BTreeSet, HashSet};
 use std::os::fd::AsFd;
@@ -15,8 +15,7 @@ use crate::snapshot::scan::check::{self, CacheCheck, Differences};
 use crate::snapshot::scan::walk::{RememberedNames, Task};
 
 impl SnapshotBuilder<'_> {
-    /// Returns the directories to look at: all, or those that the check found, and those where what is forced into view
-    /// changed.
+    /// Returns the directories to look at: all, or those that the check found and those where the forced paths changed.
     pub(super) fn tasks(
         &self,
         cache: Option<&Cache>,
@@ -60,7 +59,7 @@ impl SnapshotBuilder<'_> {
         }
     }
 
-    /// Returns the directories on the way to files that came or went as tracked or named ones.
+    /// Returns the directories on the way to files that became, or ceased to be, tracked or named.
     fn again(&self, cache: &Cache, index: &UserIndex<'_>) -> HashSet<Vec<u8>> {
         let named = self.named();
         let old: BTreeSet<_> = cache.header.named.iter().cloned().collect();
@@ -102,7 +101,7 @@ fn numbers_around(cache: &Cache, paths: &BTreeSet<WorkspacePath>) -> Vec<usize> 
     numbers.into_iter().collect()
 }
 
-/// Returns the numbers of the directories below one; all for the root.
+/// Returns the numbers of the directories below one, or all for the root.
 pub(super) fn numbers_below(cache: &Cache, path: &[u8]) -> impl Iterator<Item = usize> {
     let start = match path {
         b"" => Vec::new(),
@@ -123,7 +122,7 @@ fn tasks_of(cache: &Cache, differences: &Differences, again: &HashSet<Vec<u8>>) 
         .iter()
         .filter_map(|number| cache.directory(*number))
     {
-        // Paths come in order: what is below a stale directory comes after it.
+        // Paths are in order, so what is below a stale directory comes after it.
         if !is_in_or_below(&stale, directory.path) {
             stale.insert(directory.path);
             let (path, view) = (directory.path.to_vec(), directory.view());
@@ -168,7 +167,7 @@ fn is_in_or_below(directories: &HashSet<&[u8]>, path: &[u8]) -> bool {
     false
 }
 
-/// Returns the tracked paths that a cache has no content of: they are ignored, gaps, or not there.
+/// Returns the tracked paths without content in a cache: they are ignored, gaps, or do not exist.
 fn uncaptured(cache: &Cache, tracked: &Tracked) -> Vec<Vec<u8>> {
     let mut missing = Vec::new();
     for (directory, names) in tracked.by_directory() {
@@ -182,7 +181,7 @@ fn uncaptured(cache: &Cache, tracked: &Tracked) -> Vec<Vec<u8>> {
     missing
 }
 
-/// Returns the names that are not among others. Both are sorted; of those that are not, too many may be returned.
+/// Returns the names that are not among others. Both lists have to be sorted; if they are not, it may return too many.
 pub(super) fn not_among<'a>(
     names: impl Iterator<Item = &'a [u8]>,
     others: impl Iterator<Item = &'a [u8]>,
