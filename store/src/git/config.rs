@@ -15,9 +15,9 @@ use super::{Location, SMALL, read_small, state, try_read_small};
 
 /// How deep files may include each other; git's own limit.
 const DEEPEST: usize = 10;
-/// How many steps one pattern may take; a condition that is not decided by then does not hold.
+/// How many steps one pattern may take. A condition that is not decided by then is false.
 const MOST_STEPS: u64 = 1 << 18;
-/// How many files are read in all.
+/// How many files are read in total.
 const MOST_FILES: usize = 64;
 
 /// What the configuration says.
@@ -29,7 +29,7 @@ pub(crate) struct GitConfig {
     pub attributes_file: Option<PathBuf>,
     /// `core.ignoreCase`.
     pub ignores_case: bool,
-    /// The first of its files that is there and could not be read.
+    /// The first of its files that exists but could not be read.
     pub unread: Option<PathBuf>,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn home(home: Option<&Path>, config_home: Option<&Path>) -> Option<Pa
         .or_else(|| Some(home?.join(".config")))
 }
 
-/// A reading of all files.
+/// The state of reading all files.
 struct Reading<'a> {
     config: GitConfig,
     root: &'a Path,
@@ -81,7 +81,7 @@ struct Reading<'a> {
     home: Option<&'a Path>,
     has_worktree_config: bool,
     left: usize,
-    /// The URLs of the remotes, once somebody asked for them.
+    /// The URLs of the remotes, once they were needed.
     urls: Option<Vec<Vec<u8>>>,
 }
 
@@ -137,7 +137,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Returns a path as git expands it; the empty one is that of no file.
+    /// Returns a path, expanded like git does. The empty path means no file.
     fn path(&self, value: Option<&[u8]>) -> Option<PathBuf> {
         let value = value?;
         Some(match value.strip_prefix(b"~/") {
@@ -147,7 +147,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Returns whether the condition of an `includeIf` holds; one that is not known does not.
+    /// Returns whether the condition of an `includeIf` is true. An unknown condition is not.
     fn holds(&mut self, condition: &[u8], file: &Path) -> bool {
         let parts = condition.iter().position(|byte| *byte == b':');
         let Some((kind, pattern)) = parts.map(|at| (&condition[..at], &condition[at + 1..])) else {
@@ -157,7 +157,7 @@ impl Reading<'_> {
             b"gitdir" => self.is_repository(pattern, file, false),
             b"gitdir/i" => self.is_repository(pattern, file, true),
             b"onbranch" => self.is_branch(pattern),
-            // `hasconfig:remote.*.url:` and then the pattern.
+            // `hasconfig:remote.*.url:`, followed by the pattern.
             b"hasconfig" => pattern
                 .strip_prefix(b"remote.*.url:")
                 .is_some_and(|pattern| self.has_remote(pattern)),
@@ -204,7 +204,7 @@ impl Reading<'_> {
         matches(&pattern, branch.as_bytes())
     }
 
-    /// Returns whether a remote has such a URL. Those that conditions bring in do not count, as with git.
+    /// Returns whether a remote has such a URL. As in git, remotes from conditional includes do not count.
     fn has_remote(&mut self, pattern: &[u8]) -> bool {
         let urls = self.urls.take().unwrap_or_else(|| {
             let file = self.location.map(|location| location.common.join("config"));
@@ -237,7 +237,7 @@ fn below(folder: &Path, rest: &[u8]) -> Vec<u8> {
         .to_vec()
 }
 
-/// A pattern that ends with a slash stands for all that is below.
+/// Extends a pattern that ends with a slash: it stands for everything below.
 fn with_all_below(mut pattern: Vec<u8>) -> Vec<u8> {
     if pattern.last() == Some(&b'/') {
         pattern.extend_from_slice(b"**");
@@ -277,7 +277,7 @@ pub(crate) fn value(configuration: &[u8], section: &str, key: &str) -> Option<Ve
     found
 }
 
-/// Hands on every entry, in order.
+/// Passes on every entry, in order.
 fn entries(bytes: &[u8], mut take: impl FnMut(ConfigLine<'_>)) {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut text = ConfigText { bytes, position: 0 };
@@ -305,7 +305,7 @@ fn entries(bytes: &[u8], mut take: impl FnMut(ConfigLine<'_>)) {
     }
 }
 
-/// A configuration on the way through it.
+/// A configuration that is being parsed.
 struct ConfigText<'a> {
     bytes: &'a [u8],
     position: usize,
@@ -326,7 +326,7 @@ impl ConfigText<'_> {
         while self.next().is_some_and(|byte| byte != b'\n') {}
     }
 
-    /// Reads `[section]`, `[section "subsection"]` or the old `[section.subsection]`, which is in lower case.
+    /// Parses `[section]`, `[section "subsection"]` or the old `[section.subsection]`, which is in lower case.
     fn heading(&mut self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
         self.position += 1;
         let mut section = Vec::new();
@@ -360,7 +360,7 @@ impl ConfigText<'_> {
         }
     }
 
-    /// Reads a key and, after an equals sign, its value to the end of the line. Returns whether there is a value.
+    /// Parses a key and, after an equals sign, its value up to the end of the line. Returns whether there is a value.
     fn assignment(&mut self, key: &mut Vec<u8>, value: &mut Vec<u8>) -> bool {
         while let Some(byte) = self.next() {
             match byte {
@@ -380,8 +380,8 @@ impl ConfigText<'_> {
         false
     }
 
-    /// Takes quotes, escapes and the comment off a value (git's `parse_value` in `config.c`); a backslash at the end of a line
-    /// goes on with the next.
+    /// Parses a value without its quotes, escapes and comment (git's `parse_value` in `config.c`). A backslash at the
+    /// end of a line continues it on the next.
     fn value(&mut self, value: &mut Vec<u8>) {
         let (mut is_quoted, mut kept) = (false, 0);
         while let Some(byte) = self.next() {

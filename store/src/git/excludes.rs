@@ -1,4 +1,4 @@
-//! The rules that are outside the work tree: `info/exclude`, and the user's global excludes and attributes. This module does IO.
+//! The rules outside the work tree: `info/exclude`, and the user's global excludes and attributes. This module does IO.
 //!
 //! The user's own files may be symbolic links (people keep them in a dotfiles folder).
 
@@ -78,7 +78,8 @@ pub(crate) fn has_own_attributes(location: &Location) -> bool {
     })
 }
 
-/// Without a word in the configuration it is a file beside `git/config`; the empty path is that of none.
+/// Returns the path from the configuration or, without one, of a file beside `git/config`. The empty path means no
+/// file.
 fn or_default(
     named: Option<PathBuf>,
     home: Option<&Path>,

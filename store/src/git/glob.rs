@@ -1,7 +1,8 @@
-//! Whether a path matches a pattern, in a bounded number of steps.
+//! Matches paths against patterns, in a bounded number of steps.
 //!
-//! It decides what git's `wildmatch` decides, as an automaton: all that the pattern may be waiting for is followed at once, one
-//! byte of the path after the other. Recursion, as git does it, takes exponential time for a pattern such as `**/a/**/a/**/a/`.
+//! It gives the same answers as git's `wildmatch`, but as an automaton: it follows all possible positions in the
+//! pattern at once, byte by byte. Recursion, which git uses, takes exponential time for a pattern such as
+//! `**/a/**/a/**/a/`.
 //!
 //! ```text
 //! *     any bytes but `/`            **/   nothing, or any bytes and a `/`       at the start and after a `/`
@@ -10,7 +11,7 @@
 
 use gix_glob::wildmatch::Mode;
 
-/// What a place of a pattern waits for.
+/// What a position in a pattern accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum GlobToken {
     /// This byte.
@@ -21,26 +22,26 @@ enum GlobToken {
     Star,
     /// Any bytes.
     Deep,
-    /// The three tokens that follow it (`**` and a `/`), or nothing.
+    /// Either the three tokens after it (`**` and a `/`), or nothing.
     MayBeDeep,
-    /// It matches nothing.
+    /// Nothing.
     Never,
 }
 
-/// A pattern without the marks that say what it applies to.
+/// A pattern, without its leading and trailing marks such as `!` and `/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Glob {
     tokens: Vec<GlobToken>,
-    /// The tokens that wait for nothing before what follows them is waited for, too: a bit for each.
+    /// The tokens that may match nothing, so that the one after them is possible, too: a bit for each.
     passable: Vec<u64>,
 }
 
-/// What to spend on a match.
+/// The number of steps that a match may still take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Steps(pub u64);
 
 impl Glob {
-    /// Reads a pattern.
+    /// Parses a pattern.
     pub fn of(pattern: &[u8]) -> Self {
         let tokens = tokens(pattern);
         let mut passable = vec![0; words(tokens.len())];
@@ -55,7 +56,7 @@ impl Glob {
         Self { tokens, passable }
     }
 
-    /// Returns whether it matches all of a text, and subtracts the cost from `steps`; `None` if these do not suffice.
+    /// Returns whether it matches all of a text, and subtracts the cost from `steps`. `None` if these do not suffice.
     pub fn matches(&self, text: &[u8], steps: &mut Steps) -> Option<bool> {
         let words = words(self.tokens.len());
         let (mut now, mut next) = (vec![0; words], vec![0; words]);
@@ -84,7 +85,7 @@ impl Glob {
         Some(has(&now, self.tokens.len()))
     }
 
-    /// Adds what is waited for beside a token that may stand for nothing. What is added comes after it.
+    /// Adds the positions after tokens that may match nothing.
     fn pass(&self, places: &mut [u64], steps: &mut Steps) -> Option<()> {
         for word in 0..places.len() {
             let mut done = 0;
@@ -107,7 +108,7 @@ impl Glob {
     }
 }
 
-/// The words that hold a bit for each token and one for the end.
+/// Returns the number of words that hold a bit for each token, and one for the end.
 fn words(tokens: usize) -> usize {
     tokens / 64 + 1
 }
@@ -120,7 +121,7 @@ fn has(bits: &[u64], place: usize) -> bool {
     bits[place / 64] & 1 << (place % 64) != 0
 }
 
-/// The places whose bits are set, in order.
+/// The positions whose bits are set, in order.
 struct BitPositions<'a> {
     words: &'a [u64],
     word: usize,
@@ -186,7 +187,7 @@ fn tokens(pattern: &[u8]) -> Vec<GlobToken> {
     tokens
 }
 
-/// Reads the stars at a place, and what belongs to them. Returns the place after that.
+/// Parses the stars at a position, and what belongs to them. Returns the position after that.
 fn stars(pattern: &[u8], at: usize, tokens: &mut Vec<GlobToken>) -> usize {
     let count = pattern[at..]
         .iter()
@@ -245,7 +246,7 @@ fn end_of_class(pattern: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Returns which bytes a pattern for one byte matches, as gix's port of `wildmatch` has it.
+/// Returns the set of bytes that a pattern for one byte matches, according to gix's port of `wildmatch`.
 fn set_of(pattern: &[u8]) -> Box<[u64; 4]> {
     let mut set = Box::new([0; 4]);
     for byte in 0..=u8::MAX {

@@ -1,8 +1,8 @@
 //! A bounded reader of git's index, versions 2 to 4: which files the user's repository tracks, and with which ids.
 //!
-//! The format is git's `Documentation/gitformat-index.txt`. Whatever does not fit it makes the whole index unreadable:
-//! half an index would make tracked files look untracked. A split index is joined with the shared one that it adds to; the order
-//! of the steps is that of `merge_base_index` in git's `split-index.c`.
+//! The format is git's `Documentation/gitformat-index.txt`. If anything does not fit it, the whole index is unreadable:
+//! half an index would make tracked files look untracked. A split index is joined with the shared one that it is based
+//! on, in the order of `merge_base_index` in git's `split-index.c`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use gix_bitmap::ewah;
 
 use crate::model::entry::ObjectId;
 
-/// An entry that a file's id may be taken from.
+/// What git saw of a file when it wrote its id into the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexStat {
     /// Seconds and nanoseconds.
@@ -40,15 +40,15 @@ pub(crate) struct IndexEntry {
 /// The index of the user's repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GitIndex {
-    /// The entries, by path; an unmerged path more than once.
+    /// The entries, by path. An unmerged path comes more than once.
     pub entries: Vec<IndexEntry>,
     /// Whether it is all of the index: neither split nor sparse.
     pub is_whole: bool,
-    /// The id in the name of the shared index that a split index adds to.
+    /// The id in the name of the shared index that a split index is based on.
     pub shared: Option<Vec<u8>>,
 }
 
-/// The least that an entry takes in bytes: its fixed fields with an id of SHA-1, and the end of its path.
+/// The size of the smallest entry, in bytes: its fixed fields with a SHA-1 id, and the end of its path.
 const SMALLEST_ENTRY: usize = 63;
 
 const EXTENDED: u16 = 0x4000;
@@ -83,12 +83,12 @@ pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<GitIndex> {
     Some(index)
 }
 
-/// What an index says, without what git only remembers of the files: two that are equal here stage the same.
+/// The meaning of an index, without what git only remembers about the files: two with equal meanings stage the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Meaning {
     /// The entries, in order.
     pub entries: Vec<Staged>,
-    /// The shared index that it is based on, with what it changes there, until the two are joined.
+    /// The shared index that it is based on, with its changes to that, until the two are joined.
     pub link: Option<Vec<u8>>,
     /// The newest time of a file in it, in seconds and nanoseconds.
     pub newest: (u32, u32),
@@ -143,7 +143,7 @@ pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
     Some(meaning)
 }
 
-/// Whether git gives an entry this mode: of a file, a link, a submodule, or a directory that a sparse index leaves out.
+/// Returns whether git gives an entry this mode: that of a file, a link, a submodule, or a directory of a sparse index.
 fn is_mode(mode: u32) -> bool {
     matches!(
         mode & 0o170_000,
@@ -151,7 +151,7 @@ fn is_mode(mode: u32) -> bool {
     )
 }
 
-/// An entry with what only its meaning needs.
+/// An entry, with what only its meaning needs.
 struct ReadEntry<'a> {
     entry: IndexEntry,
     id: &'a [u8],
@@ -159,7 +159,7 @@ struct ReadEntry<'a> {
     extended: u16,
 }
 
-/// A path is no longer: git itself reaches files by their whole path, and the kernel takes no longer one.
+/// The longest path. Git itself opens files by their whole path, and the kernel accepts no longer one.
 const LONGEST_PATH: usize = 4096;
 /// All paths together may have this many times the length of the index, plus a constant. Version 4 stores only how a
 /// path differs from the one before, so that a small file could expand without bounds.
@@ -169,7 +169,7 @@ const FEW_PATHS: usize = 1 << 20;
 struct IndexCursor<'a> {
     bytes: &'a [u8],
     position: usize,
-    /// How many bytes of paths there may be yet.
+    /// How many more bytes of paths are allowed.
     paths_left: usize,
 }
 
@@ -275,7 +275,7 @@ impl<'a> IndexCursor<'a> {
         Some([&previous[..kept], name].concat())
     }
 
-    /// The number of a pack's offset deltas.
+    /// Reads a number in the encoding of a pack's offset deltas.
     fn variable_length(&mut self) -> Option<usize> {
         let mut byte = self.take(1)?[0];
         let mut value = usize::from(byte & 0x7f);
@@ -289,7 +289,7 @@ impl<'a> IndexCursor<'a> {
         Some(value)
     }
 
-    /// Parses the extensions; that of a split index may add content.
+    /// Parses the extensions. That of a split index may add content.
     fn extensions(&mut self, id_length: usize, index: &mut GitIndex) -> Option<Option<&'a [u8]>> {
         let mut link = None;
         while self.bytes.len().checked_sub(self.position)? > id_length {
@@ -303,7 +303,7 @@ impl<'a> IndexCursor<'a> {
                     link = Some(body);
                 }
                 b"sdir" => index.is_whole = false,
-                // In lower case an extension is needed to understand the rest (git's documentation).
+                // An extension with a lower-case name is needed to understand the rest (git's documentation).
                 _ if name[0].is_ascii_lowercase() => return None,
                 _ => {}
             }
@@ -327,7 +327,7 @@ pub(crate) fn join_split(split: &Meaning, shared: Meaning, id_length: usize) -> 
     let mut entries = shared.entries;
     let mut own = split.entries.iter();
     for number in replaced {
-        // Its name is in the shared index alone.
+        // Only the shared index has its name.
         let entry = own.next().filter(|entry| entry.path.is_empty())?;
         let path = std::mem::take(&mut entries[number].path);
         entries[number] = Staged {

@@ -1,7 +1,7 @@
-//! What is read of the user's repository: where it is, its excludes, its index, its HEAD. This module does IO.
+//! Reads the user's repository: where it is, its excludes, its index, its HEAD. This module does IO.
 //!
-//! All of it is data, never configuration that makes us run, follow or write anything, and libgit2 never sees it. Whatever
-//! is missing or nonsense counts as not there: a broken repository never fails a snapshot.
+//! All of it is data, never configuration that makes us run, follow or write anything, and libgit2 never sees it.
+//! Whatever is missing or nonsense counts as absent: a broken repository never fails a snapshot.
 
 pub(crate) mod config;
 pub(crate) mod excludes;
@@ -67,10 +67,10 @@ fn path_of(text: &[u8]) -> Option<&Path> {
     (!text.is_empty() && !text.contains(&0)).then(|| Path::new(OsStr::from_bytes(text)))
 }
 
-/// From this size on, in bytes, a file is asked whether all of it is on the disk.
+/// From this size on, in bytes, a file is checked for holes.
 const PLAIN: u64 = 4 << 20;
 
-/// Whether a part of a file takes no room: nobody wrote it, and it would take room in memory alone.
+/// Returns whether a part of a file was never written. It takes no room on the disk, but would in memory.
 fn has_holes(file: &std::fs::File, size: u64) -> bool {
     let hole = rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(0));
     let is_back = rustix::fs::seek(file, rustix::fs::SeekFrom::Start(0)).is_ok();
@@ -84,7 +84,7 @@ pub(crate) fn read_small(path: &Path, limit: u64, more_flags: OFlags) -> Option<
     read_small_file(file.into(), limit)
 }
 
-/// The same, where it matters whether nothing is there to be read, or it could not be read.
+/// Like [`read_small`], but distinguishes a file that does not exist from one that cannot be read.
 pub(crate) fn try_read_small(
     path: &Path,
     limit: u64,
@@ -96,18 +96,18 @@ pub(crate) fn try_read_small(
         try_read_small_file(file.into(), limit)
     };
     match beneath::twice(read) {
-        // Nothing, a link that is not followed or leads nowhere, or a socket.
+        // There is nothing, a link that is not followed or is dangling, or a socket.
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO) => Ok(None),
         read => read,
     }
 }
 
-/// The same for a file that is open.
+/// Does this for an open file.
 pub(crate) fn read_small_file(file: std::fs::File, limit: u64) -> Option<Vec<u8>> {
     try_read_small_file(file, limit).ok()?
 }
 
-/// The same, where it matters whether it is nothing to be read, or could not be.
+/// Like [`read_small_file`], but distinguishes what is not a small regular file from one that cannot be read.
 pub(crate) fn try_read_small_file(
     file: std::fs::File,
     limit: u64,
@@ -120,7 +120,7 @@ pub(crate) fn try_read_small_file(
     if size > PLAIN && has_holes(&file, size) {
         return Ok(None);
     }
-    // Room for all of it, so that one call reads it.
+    // There is room for all of it, so one call reads it.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
     file.take(size)
         .read_to_end(&mut bytes)

@@ -1,7 +1,7 @@
-//! Commits of the user's repository: whether one is there, and what it says. This module does IO; it reads.
+//! Reads commits of the user's repository. This module does IO, but only reads.
 //!
-//! Loose objects and packs, those of alternates too, with ids of either length. Whatever is damaged or too large counts as not
-//! there. The packs are read by what reads the store's own ([`crate::objects::pack`]).
+//! It reads loose objects and packs, including those of alternates, with ids of either length. Whatever is damaged or
+//! too large counts as absent. Packs are read by the same code as the store's own ([`crate::objects::pack`]).
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -16,9 +16,9 @@ use crate::objects::hash::{ObjectKind, SHA1, SHA256, is_id_of};
 use crate::objects::pack::data::Data;
 use crate::objects::pack::index::PackIndex;
 
-/// The largest object that is decoded, in bytes: a commit is some hundred.
+/// The largest object that is decoded, in bytes. A commit has some hundred.
 const LARGEST: u64 = 16 << 20;
-/// How many folders of objects are looked into; git follows as many alternates deep.
+/// How many folders of objects are searched.
 const FOLDERS: usize = 16;
 
 /// The objects of the user's repository.
@@ -28,20 +28,20 @@ pub(crate) struct UserObjects {
     packs: OnceCell<GitPacks>,
 }
 
-/// What a commit says of itself.
+/// A parsed commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Commit {
     /// The id of its tree.
     pub tree: String,
-    /// The ids of the commits before it.
+    /// The ids of its parents.
     pub parents: Vec<String>,
-    /// When it was made, in seconds since 1970.
+    /// When it was committed, in seconds since the epoch.
     pub time: i64,
     /// The first line of its message.
     pub subject: String,
 }
 
-/// The packs of all folders. A repository has ids of one length.
+/// The packs of all folders. All ids of a repository have the same length.
 enum GitPacks {
     Sha1(Vec<Pack<SHA1>>),
     Sha256(Vec<Pack<SHA256>>),
@@ -53,7 +53,7 @@ struct Pack<const N: usize> {
 }
 
 impl UserObjects {
-    /// Returns the objects of a repository; its packs are looked for when they are needed.
+    /// Returns the objects of a repository. Its packs are opened when they are needed.
     pub fn open(location: &Location, id_length: usize) -> Self {
         let mut folders = vec![location.common.join("objects")];
         let mut next = 0;
@@ -69,7 +69,7 @@ impl UserObjects {
         }
     }
 
-    /// Returns whether an object is there.
+    /// Returns whether an object exists.
     pub fn contains(&self, id: &str) -> bool {
         let Some(bytes) = self.bytes_of(id) else {
             return false;
@@ -116,7 +116,7 @@ impl UserObjects {
     }
 }
 
-/// Relative paths are relative to the folder that names them.
+/// Returns the alternates of a folder. Relative paths are relative to the folder that names them.
 fn alternates(folder: &Path) -> Vec<PathBuf> {
     let text =
         read_small(&folder.join("info/alternates"), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
@@ -159,7 +159,7 @@ fn packs<const N: usize>(folders: &[PathBuf]) -> Vec<Pack<N>> {
         .collect()
 }
 
-/// Returns where an object stands in the first pack that has it.
+/// Returns the location of an object in the first pack that has it.
 fn find<'p, const N: usize>(packs: &'p [Pack<N>], id: &[u8]) -> Option<PackLocation<'p, N>> {
     let id = id.try_into().ok()?;
     packs.iter().find_map(|pack| {
@@ -190,7 +190,7 @@ impl<const N: usize> Pack<N> {
 }
 
 impl<const N: usize> PackLocation<'_, N> {
-    /// Returns the bytes of the commit that stands there.
+    /// Returns the bytes of the commit at this location.
     fn commit(&self) -> Option<Vec<u8>> {
         let file = open(&self.pack.data)?;
         let length = file.metadata().ok()?.len();
@@ -201,7 +201,7 @@ impl<const N: usize> PackLocation<'_, N> {
     }
 }
 
-/// Lines of a name and a value, an empty line, the message.
+/// Parses a commit: lines with a name and a value, an empty line, the message.
 fn parse(text: &[u8]) -> Option<Commit> {
     let mut commit = Commit::default();
     let mut lines = text.split(|byte| *byte == b'\n');

@@ -9,7 +9,7 @@ use super::{Location, SMALL, read_small};
 
 /// The largest `packed-refs` that is read, in bytes.
 const PACKED_REFS: u64 = 64 << 20;
-/// How many symbolic refs are followed; git stops at as many.
+/// How many symbolic refs are followed. Git has the same limit.
 const LINKS: usize = 5;
 
 /// Returns the commit and the branch that HEAD stands for.
@@ -26,7 +26,8 @@ pub(crate) fn head(location: &Location) -> (Option<String>, Option<String>) {
     }
 }
 
-/// What git leaves in the work tree's own folder while it is in the middle of something (`wt-status.c`); a rebase picks, too.
+/// The files in the work tree's own folder while git is in the middle of something (`wt-status.c`). The rebase comes
+/// first, because it picks, too.
 const UNDER_WAY: [(&str, &str); 7] = [
     ("rebase-merge", "rebase"),
     ("rebase-apply", "rebase"),
@@ -37,7 +38,7 @@ const UNDER_WAY: [(&str, &str); 7] = [
     ("BISECT_LOG", "bisect"),
 ];
 
-/// Returns what git is in the middle of, by its command's name.
+/// Returns the name of the command that git is in the middle of.
 pub(crate) fn doing(location: &Location) -> Option<String> {
     let is_there = |name: &str| rustix::fs::lstat(location.directory.join(name)).is_ok();
     UNDER_WAY
@@ -46,7 +47,7 @@ pub(crate) fn doing(location: &Location) -> Option<String> {
         .map(|(_, what)| (*what).to_owned())
 }
 
-/// Returns the commit that a ref names itself, not through another ref.
+/// Returns the commit that a ref names directly, not through another ref.
 pub(crate) fn value(location: &Location, name: &str) -> Option<String> {
     resolve(location, name, 1)
 }
@@ -93,7 +94,7 @@ pub(crate) fn packed_refs(location: &Location) -> Option<Vec<u8>> {
     )
 }
 
-/// Returns a `packed-refs` without a ref, and without the line on what that ref's tag stands for, if it is one.
+/// Returns a `packed-refs` without a ref, and without the line on its peeled tag, if it is one.
 pub(crate) fn packed_without(refs: &[u8], name: &str) -> Vec<u8> {
     let mut is_left_out = false;
     let is_kept = |line: &&[u8]| {
@@ -111,13 +112,13 @@ pub(crate) fn packed_without(refs: &[u8], name: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Whether a line of `packed-refs` is that of a ref.
+/// Returns whether a line of `packed-refs` is that of a ref.
 fn is_of(line: &[u8], name: &str) -> bool {
     line.strip_suffix(name.as_bytes())
         .is_some_and(|start| start.ends_with(b" ") && start[0] != b'#')
 }
 
-/// A commit's id in hex, of SHA-1 or SHA-256.
+/// Parses a commit's id in hex, of SHA-1 or SHA-256.
 fn commit(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text.trim_ascii()).ok()?;
     let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! Which paths the user's repository tracks. This module does IO.
+//! Reads which paths the user's repository tracks. This module does IO.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::fs::disk::Stamp;
 use crate::model::hex::Hex;
 use crate::model::path::split;
 
-/// The largest index that is read, in bytes: of some five million files.
+/// The largest index that is read, in bytes. It has some five million files.
 pub(crate) const LARGEST: u64 = 512 << 20;
 
 /// Returns the path of the index.
@@ -62,7 +62,7 @@ impl Tracked {
         self.index.entries.iter()
     }
 
-    /// Returns the entry of a path; one of several where it is unmerged.
+    /// Returns the entry of a path, or one of several if it is unmerged.
     pub fn entry(&self, path: &[u8]) -> Option<&IndexEntry> {
         let place = self
             .index
@@ -103,8 +103,8 @@ impl Tracked {
     }
 }
 
-/// A split index names the shared one. Entries that it deletes there count as tracked all the same: one file too many
-/// may be captured, but none too few.
+/// Returns the entries of the shared index that a split index names. Those that the split index deletes count as
+/// tracked all the same: one file too many may be captured, but none too few.
 fn shared_entries(location: &Location, id: &[u8], id_length: usize) -> Vec<IndexEntry> {
     let bytes = read_small(
         &location.directory.join(format!("sharedindex.{}", Hex(id))),

@@ -1,9 +1,8 @@
-//! Packs that are still files of the user's repository: hard links, until what the snapshots need of them stands in a pack of
-//! our own. This module does IO.
+//! Packs that are still files of the user's repository: hard links, until what the snapshots need of them is in a pack
+//! of our own. This module does IO.
 //!
-//! Anybody who can write to the user's repository can empty them. So they have names of their own kind, are checked
-//! before a cache that counts on them is believed, and are held no longer than it takes to copy the needed objects
-//! (settling).
+//! Anybody who can write to the user's repository can empty them. So they have special names, are checked before a
+//! cache that relies on them is trusted, and are held only as long as it takes to copy the needed objects (settling).
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -16,14 +15,14 @@ use crate::fs::disk::Stamp;
 use crate::fs::layout::sync;
 use crate::fs::presence;
 
-/// What the name of a borrowed pack begins with; ours begin with `pack-`.
+/// The prefix of a borrowed pack's name. The names of our own begin with `pack-`.
 const PREFIX: &[u8] = b"borrowed-";
 
-/// A borrowed pack: its file name, and the file as it was when somebody looked.
+/// A borrowed pack: its file name, and the stamp of the file when it was looked at.
 pub(crate) type Borrowed = (Vec<u8>, Stamp);
 
-/// What the name of one begins with that could not be read: it is kept for a while, for it may be readable again, and nobody waits
-/// for it.
+/// The prefix of the name of a borrowed pack that could not be read. It is kept for a while, because it may become
+/// readable again, but nothing waits for it.
 const UNREAD: &[u8] = b"borrowed-unread-";
 
 /// Returns whether a file name is that of a borrowed pack.
@@ -31,14 +30,14 @@ pub(crate) fn is_borrowed(name: &[u8]) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// Returns under which name a pack is borrowed.
+/// Returns the name under which a pack is borrowed.
 pub(crate) fn name(theirs: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from("borrowed-");
     name.push(theirs);
     PathBuf::from(name)
 }
 
-/// Returns the borrowed packs of a directory, by name. Fails where not all can be listed.
+/// Returns the borrowed packs of a directory, by name. Fails if they cannot all be listed.
 pub(crate) fn list(directory: &Path) -> Result<Vec<Borrowed>> {
     let entries = presence::entries(directory)?;
     let names = entries
@@ -57,20 +56,20 @@ pub(crate) fn list(directory: &Path) -> Result<Vec<Borrowed>> {
     Ok(packs)
 }
 
-/// Returns the file of a borrowed pack as it is now.
+/// Returns the present stamp of a borrowed pack's file.
 pub(crate) fn stamp(directory: &Path, name: &[u8]) -> Stamp {
     rustix::fs::lstat(directory.join(std::ffi::OsStr::from_bytes(name)))
         .map(|stat| Stamp::of(&stat))
         .unwrap_or_default()
 }
 
-/// Returns whether a borrowed pack is still what its index was made of: all of it is read.
+/// Returns whether a borrowed pack still is what its index was made from. Reads all of it.
 pub(crate) fn is_sound(directory: &Path, name: &[u8]) -> bool {
     PackFile::new(directory, Path::new(std::ffi::OsStr::from_bytes(name))).is_sound()
 }
 
-/// Gives the borrowed packs of a directory back: the user's repository keeps them, and we hold them no more. The index goes
-/// first: a pack without one is no pack. One that may not be read now may be some day.
+/// Gives back the borrowed packs of a directory: the user's repository keeps them. The index goes first: a pack without
+/// one is not a pack. One that cannot be read now is set aside, because it may be readable later.
 pub(crate) fn give_back(directory: &Path) -> Result<()> {
     let packs = list(directory)?;
     for (name, _) in &packs {
@@ -89,19 +88,19 @@ pub(crate) fn give_back(directory: &Path) -> Result<()> {
     }
 }
 
-/// Removes the packs that could not be read and that were set aside long enough ago: what is needed of them stands elsewhere by
-/// now. `is_old` says that of a time in seconds since the epoch. The user's repository keeps its own name for the file.
+/// Removes the unreadable packs that were set aside long enough ago: what is needed of them is somewhere else by now.
+/// `is_old` decides that for a time in seconds since the epoch. The user's repository keeps its own name for the file.
 pub(crate) fn drop_unread(directory: &Path, is_old: &dyn Fn(i64) -> bool) -> Result<()> {
     let entries = presence::entries(directory)?;
     let unread = entries
         .iter()
         .filter(|entry| entry.file_name().as_bytes().starts_with(UNREAD));
     let mut unread: Vec<PathBuf> = unread.map(fs::DirEntry::path).collect();
-    // An index before its pack: a pack without one is no pack.
+    // An index goes before its pack: a pack without one is not a pack.
     unread.sort();
     let mut is_changed = false;
     for path in unread {
-        // The time of the last change is when it got its name, or later; that of its bytes is the user's.
+        // The time of its last change is when it got this name, or later. The time of its bytes is the user's.
         let is_young = path
             .symlink_metadata()
             .is_ok_and(|metadata| !is_old(metadata.ctime()));
@@ -123,7 +122,7 @@ fn is_closed(pack: &Path) -> bool {
         })
 }
 
-/// The directory is ours, so the pack can be renamed, whatever its permissions.
+/// Renames an unreadable pack. The directory is ours, so this works whatever the pack's permissions.
 fn set_aside(pack: &Path) {
     for path in [pack.with_extension("idx"), pack.to_owned()] {
         let name = path.file_name().unwrap_or_default().as_bytes();

@@ -1,10 +1,10 @@
 //! Ids of objects: SHA-1 of `<kind> <size>\0<bytes>`, as git makes them.
 //!
-//! The hash is plain SHA-1 with the processor's instructions: 1.6 GB/s where the collision-detecting one does 0.36, which
-//! would halve what a first snapshot captures in a second. What detection is for - two files with one id, of which one
-//! would silently stand for the other - is caught exactly instead of probably: an id that is already stored counts as
-//! stored only after its bytes were compared (`Reader::holds`, `PackWriter::add`). Only the second look at a file whose stamp is
-//! the same believes the hash: it is there for stores through a memory map, not for forgeries.
+//! The hash is plain SHA-1 with the processor's instructions: 1.6 GB/s, while the collision-detecting one does 0.36,
+//! which would halve what a first snapshot captures per second. Detection is there to catch two files with one id, of
+//! which one would silently replace the other. Here that is caught exactly, not probably: an id that is already stored
+//! counts as stored only after its bytes were compared (`Reader::holds`, `PackWriter::add`). Only the second look at a
+//! file with the same stamp trusts the hash: it is there to notice writes through a memory map, not forgeries.
 
 use std::io::{self, Read};
 
@@ -25,7 +25,7 @@ pub(crate) enum ObjectKind {
     Blob,
     /// A directory.
     Tree,
-    /// A commit: of the user's repository, or the note on a snapshot that stands beside it in its pack.
+    /// A commit: of the user's repository, or the note on a snapshot, which is in the same pack.
     Commit,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn hash(kind: ObjectKind, bytes: &[u8]) -> ObjectId {
     hasher.finish()
 }
 
-/// Returns whether these are the bytes of the object of this id, of either length.
+/// Returns whether an object with these bytes has this id, of either length.
 pub(crate) fn is_id_of(id: &[u8], kind: ObjectKind, bytes: &[u8]) -> bool {
     let header = format!("{} {}\0", kind.name(), bytes.len());
     match id.len() {
@@ -67,8 +67,8 @@ pub fn blob_id(bytes: &[u8]) -> ObjectId {
     hash(ObjectKind::Blob, bytes)
 }
 
-/// Returns git's id of what a reader gives, or `None` if that is not exactly `size` bytes: the size comes first in what is
-/// hashed, and a file may grow or shrink while it is read.
+/// Returns git's id of what a reader returns, or `None` if that is not exactly `size` bytes: the size is hashed first,
+/// and a file may grow or shrink while it is read.
 pub(crate) fn id_of_reader(
     kind: ObjectKind,
     size: u64,
@@ -94,11 +94,11 @@ pub(crate) fn id_of_reader(
     }
 }
 
-/// Makes the id of an object that arrives in pieces.
+/// Hashes an object that arrives in pieces.
 pub(crate) struct Hasher(Sha1);
 
 impl Hasher {
-    /// Begins with the header: the size has to be known first.
+    /// Begins with the header. The size has to be known first.
     pub(crate) fn new(kind: ObjectKind, size: u64) -> Self {
         Self(Sha1::new().chain_update(format!("{} {size}\0", kind.name())))
     }

@@ -1,7 +1,7 @@
-//! The bare repository of one workspace, and the one reader that all questions share. This module does IO.
+//! The bare repository of one workspace, and the reader that all callers share. This module does IO.
 //!
-//! The repository is laid out by hand: a template would bring hooks, and what git reads of it besides objects holds nothing
-//! and is put right where it is wrong.
+//! The repository is laid out by hand, because a template would bring hooks. What git reads of it besides objects has
+//! no content of ours, and is repaired if it is wrong.
 
 pub(crate) mod borrowed;
 pub(crate) mod hash;
@@ -30,7 +30,8 @@ use reader::{ObjectReader, StoredBytes};
 
 const HEAD: &str = "ref: refs/heads/main\n";
 
-/// `git fsck` also judges what the files of a workspace say to git; that is not ours to say.
+/// The configuration. `git fsck` would also judge files of the workspace that mean something to git, which is not our
+/// concern.
 const CONFIG: &str = "\
 [core]
 \trepositoryformatversion = 0
@@ -56,10 +57,10 @@ const CONFIG: &str = "\
 \tmailmapSymlink = ignore
 ";
 
-/// How many directories stand above the packs: `objects`, the repository, the workspace's, `snapshots` and the store.
+/// How many directories are above the packs: `objects`, the repository, the workspace's, `snapshots` and the store.
 const DEPTH: usize = 5;
 
-/// What git would follow out of the repository; no snapshot makes them.
+/// Files by which git would look outside the repository. No snapshot creates them.
 const STRAYS: [&str; 4] = [
     "objects/info/alternates",
     "objects/info/http-alternates",
@@ -67,7 +68,7 @@ const STRAYS: [&str; 4] = [
     "gitdir",
 ];
 
-/// Makes the bare repository where it is missing, and heals what is missing of it.
+/// Creates the bare repository if it is missing, and whatever is missing in it.
 pub(crate) fn prepare(repository: &Path) -> Result<()> {
     let mut is_any_new = false;
     for directory in [
@@ -95,7 +96,7 @@ pub(crate) fn prepare(repository: &Path) -> Result<()> {
         .try_for_each(|stray| remove(&repository.join(stray)))
 }
 
-/// Returns whether the directory was missing.
+/// Creates a directory, and returns whether it was missing.
 fn make_directory(directory: &Path) -> Result<bool> {
     match fs::symlink_metadata(directory) {
         Ok(metadata) => check_inner_directory(directory, &metadata).map(|()| false),
@@ -106,14 +107,14 @@ fn make_directory(directory: &Path) -> Result<bool> {
     }
 }
 
-/// Else a power cut could take the directories with the packs that are synced into them. A file system with a journal has
-/// them all on the disk after the first of these syncs.
+/// Syncs the directories above the packs. Otherwise a power cut could take the directories together with the packs that
+/// are synced into them. A file system with a journal has all of them on the disk after the first sync.
 fn sync_way_to(packs: &Path) -> Result<()> {
     packs.ancestors().skip(1).take(DEPTH).try_for_each(sync)
 }
 
-/// Writes a file beside, synced, and renames it, unless it has these contents already: without them git takes the directory
-/// for no repository.
+/// Writes a file without which git would not take the directory for a repository, unless it has these contents already:
+/// beside it, synced, and renamed.
 fn prepare_file(packs: &Path, path: &Path, contents: &str) -> Result<()> {
     if is_regular_of(path, contents.len() as u64)
         && fs::read(path).is_ok_and(|bytes| bytes == contents.as_bytes())
@@ -121,7 +122,7 @@ fn prepare_file(packs: &Path, path: &Path, contents: &str) -> Result<()> {
         return Ok(());
     }
     let what = || format!("cannot write `{}`", path.display());
-    // Among the packs, where what a killed process leaves is swept.
+    // The temporary file is among the packs, where leftovers of killed processes are removed.
     let (temporary, mut file) = create_temporary(packs)?;
     file.write_all(contents.as_bytes())
         .and_then(|()| file.sync_all())
@@ -142,7 +143,7 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Returns whether the way to the packs is there, by directories of the user's and no links.
+/// Returns whether all directories above the packs exist, belong to the user, and are not links.
 fn is_whole(repository: &Path) -> Result<bool> {
     for directory in [repository, &repository.join("objects/pack")] {
         match directory.symlink_metadata() {
@@ -161,7 +162,7 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// Opens the objects of a bare repository, and creates it if it does not exist. Writers repair whatever else may be
+    /// Opens the objects of a bare repository, and creates it if it does not exist. Writers repair whatever else is
     /// wrong with it.
     pub(crate) fn open(repository: PathBuf) -> Result<Self> {
         if !is_whole(&repository)? {
@@ -199,7 +200,7 @@ impl Objects {
         self.repository.join("objects/pack")
     }
 
-    /// Returns the reader, which knows at least the packs that were there when it was first asked for.
+    /// Returns the reader. It knows at least the packs that existed when it was first asked for.
     pub(crate) fn reader(&self) -> Result<Arc<ObjectReader>> {
         if let Some(reader) = self.reader.get() {
             return Ok(Arc::clone(reader));
@@ -221,7 +222,7 @@ impl Objects {
         Ok(threads::map(blobs, problem).into_iter().flatten().collect())
     }
 
-    /// Stores blobs as one synced pack and returns their ids in order; what is stored already is left out.
+    /// Stores blobs as one synced pack, and returns their ids in order. What is stored already is left out.
     pub(crate) fn write_blobs(&self, contents: &[&[u8]]) -> Result<Vec<ObjectId>> {
         prepare(&self.repository)?;
         let reader = self.reader()?;

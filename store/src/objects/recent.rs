@@ -23,7 +23,7 @@ fn path(packs: &Path) -> Option<PathBuf> {
     Some(packs.parent()?.join(NAME))
 }
 
-/// To be called before a pack is put among the others.
+/// Removes it. Call this before a pack is put among the others.
 pub(crate) fn forget(packs: &Path) {
     if let Some(path) = path(packs) {
         let _ = std::fs::remove_file(path);
@@ -37,7 +37,7 @@ pub(crate) fn open(packs: &Path) -> Option<MultiPackIndex> {
     index.is_sound().then_some(index)
 }
 
-/// Writes it: what `old` says, and these packs. Not synced: its checksum tells whether it reached the disk.
+/// Writes it: the contents of `old`, and these packs. It is not synced: its checksum shows whether it reached the disk.
 pub(crate) fn write<'p>(
     directory: &Path,
     old: Option<&MultiPackIndex>,
@@ -53,7 +53,7 @@ pub(crate) fn write<'p>(
     std::fs::rename(temporary.path(), path).context(what)
 }
 
-/// Returns the names in order, and the places by id: of an object in several packs, that in the one that was given last.
+/// Returns the names, sorted, and the locations by id. For an object in several packs, the last given one counts.
 fn join<'p>(
     old: Option<&MultiPackIndex>,
     packs: impl IntoIterator<Item = &'p Arc<PackFile>>,
@@ -72,7 +72,7 @@ fn join<'p>(
         let name = pack.name().with_extension("idx");
         let name = name.into_os_string().into_encoded_bytes();
         names.insert(name.clone(), 0);
-        // One of many objects is asked itself.
+        // A pack with many objects is searched by its own index.
         if let Some((index, _)) = pack.short_index(LONGEST)? {
             let entries = index.entries()?.into_iter();
             places.extend(entries.map(|(id, offset)| (id, (name.clone(), offset))));

@@ -1,11 +1,11 @@
-//! Refs to what the rows name, so that git takes it for needed: `git fsck` checks it, and no `git gc` by hand removes it. This
-//! module does IO.
+//! Writes refs to what the rows name, so that git knows it is needed: `git fsck` checks it, and a manual `git gc` does
+//! not remove it. This module does IO.
 //!
 //! They exist only for git. They are in one file, `packed-refs`, which is rewritten when there is time: in the
 //! background, after a command of the user, and by `doctor`. Snapshots since then have no ref yet.
 //!
-//! Beside it stands what else is known of these snapshots, for when the session store is gone: `snapshots`, in the format of
-//! `model::noted`, compressed. Of those since then a commit in their pack says the same.
+//! The file `snapshots` beside it contains what else is known about these snapshots, in case the session store is lost,
+//! in the format of `model::noted`, compressed. For later ones, a commit in their pack says the same.
 
 use std::fs;
 use std::io::{BufReader, Read, Write};
@@ -53,7 +53,7 @@ pub(crate) fn write(
                 .map(|(number, id)| format!("{id} refs/snapshots/{number:019}\n")),
         )
         .collect();
-    // Git looks a ref up by halves.
+    // Git looks up a ref by binary search.
     lines.sort_unstable_by(|left, right| left[41..].cmp(&right[41..]));
     let bytes = [HEADER, lines.concat().as_bytes()].concat();
     replace(repository, NAME, &bytes)
@@ -62,7 +62,7 @@ pub(crate) fn write(
 /// The name of the file beside them that holds what git has no place for.
 const NOTE: &str = "snapshots";
 
-/// How long the note may be, in bytes.
+/// The longest note, in bytes.
 const LONGEST_NOTE: u64 = 256 << 20;
 
 /// Writes the note on the snapshots, with its checksum, compressed.
@@ -76,10 +76,10 @@ pub(crate) fn write_note(repository: &Path, text: &str) -> Result<()> {
     replace(repository, NOTE, &bytes)
 }
 
-/// What the last line of the note begins with.
+/// The beginning of the note's last line.
 const CHECKSUM: &str = "checksum ";
 
-/// Returns the note on the snapshots, if there is one and it is as it was written.
+/// Returns the note on the snapshots, if there is an intact one.
 pub(crate) fn read_note(repository: &Path) -> Option<String> {
     let file = open_regular(&repository.join(NOTE)).ok()?;
     let mut text = String::new();

@@ -27,26 +27,26 @@ use crate::fs::layout::sync;
 use crate::fs::presence;
 use crate::model::entry::ObjectId;
 
-/// Objects up to this size are made deltas of, in bytes; larger ones stay as they stand.
+/// The largest object that becomes a delta, in bytes. Entries of larger ones are copied as they are.
 pub(crate) const LARGEST_DELTA: u64 = 1 << 20;
-/// How many objects of the same path are tried as bases.
+/// How many objects with the same path are tried as bases.
 const WINDOW: usize = 3;
 /// How many objects without a path are tried as bases.
 const WINDOW_OF_RECORDS: usize = 10;
-/// The longest chain of deltas: an object in it takes as many decodings.
+/// The longest chain of deltas. Reading an object at its end takes as many decodings.
 const DEEPEST: u32 = 32;
 
 /// A pack to be replaced.
 #[derive(Clone)]
 pub(crate) struct OldPack {
     pub pack: Arc<PackFile>,
-    /// Bytes, of the pack and its index.
+    /// The size of the pack and its index, in bytes.
     pub bytes: u64,
     /// When it was written, in seconds since the epoch.
     pub written: i64,
 }
 
-/// Returns the packs of a repository's own that are there now.
+/// Returns the present packs of a repository that are its own.
 pub(crate) fn list(objects: &Objects) -> Result<Vec<OldPack>> {
     let reader = objects.reader()?;
     reader.refresh()?;
@@ -56,7 +56,7 @@ pub(crate) fn list(objects: &Objects) -> Result<Vec<OldPack>> {
     own.filter_map(|pack| {
         let path = directory.join(pack.name());
         let metadata = match fs::metadata(&path) {
-            // The process that joined it with others has written them first.
+            // It was joined with others by a process that wrote the new pack first.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             metadata => metadata.context(|| format!("cannot find `{}`", path.display())),
         };
@@ -77,10 +77,10 @@ pub(crate) fn list(objects: &Objects) -> Result<Vec<OldPack>> {
 /// A needed object, and the number of its path, if it has one.
 pub(crate) type NeededObject = (ObjectId, Option<u32>);
 
-/// Writes a pack of these objects, newest first, as far as `packs` have them. Returns its name, or `None` if it would
-/// be empty, and the objects in it.
+/// Writes a pack of those of these objects, newest first, that `packs` hold. Returns its name, or `None` if it would be
+/// empty, and the objects in it.
 ///
-/// Fails if no pack has an intact copy of one of them; no pack may be removed then.
+/// Fails if no pack has an intact copy of one of them. Then no pack may be removed.
 pub(crate) fn write(
     objects: &Objects,
     packs: &[OldPack],
@@ -98,7 +98,7 @@ pub(crate) fn write(
             .copy_settled(&ids, LARGEST_DELTA, &mut to, &mut copied, goes_on)?;
     }
     let mut kept: HashSet<ObjectId> = copied.ids.into_iter().collect();
-    // Paths in the order of their newest objects, so that what a snapshot holds stands together.
+    // Paths are in the order of their newest objects, so that what a snapshot holds is close together.
     let mut paths: Vec<Vec<ObjectId>> = Vec::new();
     let mut records = Vec::new();
     let mut places: HashMap<u32, usize> = HashMap::new();
@@ -141,7 +141,7 @@ struct DeltaBase {
 }
 
 impl RepackWriter<'_> {
-    /// Writes objects that are most likely alike.
+    /// Writes objects that are most likely similar.
     fn write(&mut self, ids: &[ObjectId], window: usize) -> Result<()> {
         let mut bases: Vec<DeltaBase> = Vec::new();
         for id in ids {
@@ -206,14 +206,15 @@ pub(crate) fn join(
     to.finish()
 }
 
-/// The error for giving way to another process.
+/// The error for yielding to another process.
 pub(crate) fn stopped() -> Error {
     Error::busy("somebody is at work in the workspace")
 }
 
 /// Removes packs that others replace. The caller holds the workspace's lock, and the new packs are synced.
 ///
-/// The multi-pack-index goes first, which names them; the index of each before its pack, for a pack without one is no pack.
+/// The multi-pack-index, which names them, goes first. The index of each goes before its pack, because a pack without
+/// one is not a pack.
 pub(crate) fn remove(objects: &Objects, packs: &[OldPack], but: &[PathBuf]) -> Result<u64> {
     let directory = objects.packs();
     recent::forget(&directory);
@@ -235,9 +236,9 @@ pub(crate) fn remove(objects: &Objects, packs: &[OldPack], but: &[PathBuf]) -> R
     Ok(freed)
 }
 
-/// Removes what crashes left: packs without an index, indexes without a pack, temporary files and loose objects, which nobody
-/// reads. To be called under both locks of the workspace: then nobody writes one. `is_old` says of a time, in seconds since the
-/// epoch, whether it is long enough ago.
+/// Removes what crashes left: packs without an index, indexes without a pack, temporary files, and loose objects, which
+/// nobody reads. The caller holds both locks of the workspace, so nobody is writing. `is_old` returns whether a time,
+/// in seconds since the epoch, is long enough ago.
 pub(crate) fn sweep(objects: &Objects, is_old: &dyn Fn(i64) -> bool) -> Result<u64> {
     let directory = objects.packs();
     let mut freed = 0;
@@ -277,7 +278,7 @@ fn names(directory: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(entries.iter().map(name).collect())
 }
 
-/// Removes a file that is old, and returns how many bytes are free now.
+/// Removes an old file, and returns how many bytes that freed.
 fn sweep_file(path: &Path, is_old: &dyn Fn(i64) -> bool) -> Result<u64> {
     let Some(metadata) = presence::metadata(path)? else {
         return Ok(0);

@@ -7,7 +7,7 @@ use crate::error::{Context, Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::path::check_component;
 
-/// What an entry of a tree is.
+/// The kind of a tree's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TreeMode {
     /// A regular file that its owner may not run.
@@ -49,7 +49,7 @@ pub(crate) struct TreeEntry {
 }
 
 impl TreeEntry {
-    /// Compares as git sorts: a directory's name counts as if it ended with `/`.
+    /// Compares in git's order: a directory's name counts as if it ended with `/`.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         compare_names(&self.name, self.mode, &other.name, other.mode)
     }
@@ -141,7 +141,8 @@ fn split_at_byte(bytes: &[u8], byte: u8) -> Result<(&[u8], &[u8])> {
     Ok((&bytes[..at], &bytes[at + 1..]))
 }
 
-/// `a` and `a/` are not neighbours where names such as `a-b` stand between, so that sorting alone does not show them.
+/// Fails if a name is both a file and a directory. `a` and `a/` are not neighbours if a name such as `a-b` is between
+/// them, so sorting alone does not show that.
 fn check_clashes(entries: &[TreeEntry]) -> Result<()> {
     for directory in entries.iter().filter(|entry| entry.mode == TreeMode::Tree) {
         if find(entries, &directory.name, TreeMode::File).is_some() {
@@ -151,7 +152,8 @@ fn check_clashes(entries: &[TreeEntry]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the entry of a name, where it sorts as `mode` does: as a directory, or as anything else.
+/// Returns the entry with a name, at the position where an entry with `mode` sorts: as a directory, or as anything
+/// else.
 fn find<'a>(entries: &'a [TreeEntry], name: &[u8], mode: TreeMode) -> Option<&'a TreeEntry> {
     let at = entries
         .binary_search_by(|entry| compare_names(&entry.name, entry.mode, name, mode))
@@ -159,7 +161,7 @@ fn find<'a>(entries: &'a [TreeEntry], name: &[u8], mode: TreeMode) -> Option<&'a
     entries.get(at)
 }
 
-/// Returns the entry of a name in a decoded tree.
+/// Returns the entry with a name in a decoded tree.
 pub(crate) fn lookup<'a>(entries: &'a [TreeEntry], name: &[u8]) -> Option<&'a TreeEntry> {
     find(entries, name, TreeMode::File).or_else(|| find(entries, name, TreeMode::Tree))
 }

@@ -1,4 +1,4 @@
-//! What stands in a multi-pack-index.
+//! The format of a multi-pack-index.
 
 use sha1::{Digest, Sha1};
 
@@ -6,18 +6,19 @@ use super::{FANOUT, HEADER, IDS, LARGE, LARGE_OFFSETS, LOOK_UP, MAGIC, NAMES, OF
 use crate::model::entry::ObjectId;
 use crate::objects::pack::index::fanout;
 
-/// An object, and where it stands.
+/// The location of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectLocation {
     /// Its id.
     pub id: ObjectId,
-    /// The number of its pack: the place of the pack's name.
+    /// The number of its pack: the position of the pack's name.
     pub pack: u32,
     /// Its offset there.
     pub offset: u64,
 }
 
-/// Returns the bytes of a multi-pack-index: the names of packs' indexes, in order, and places by id, no id twice.
+/// Returns the bytes of a multi-pack-index, given the names of the packs' indexes, sorted, and the locations, by id and
+/// without duplicates.
 ///
 /// ```text
 /// 'MIDX', version 1, SHA-1 (1), number of chunks, 0, number of packs: u32

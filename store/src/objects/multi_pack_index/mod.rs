@@ -1,5 +1,5 @@
-//! One index over many packs, in git's own format (`gitformat-pack`, "multi-pack-index"): a store with thousands of packs is
-//! asked as fast as one with few. This module does IO.
+//! One index over many packs, in git's own format (`gitformat-pack`, "multi-pack-index"), so that a lookup in thousands
+//! of packs is as fast as in a few. This module does IO.
 //!
 //! It is only a hint. It is written to a temporary file and renamed without a sync, because it can be rebuilt. Objects
 //! that it does not name are looked up in the packs' own indexes, a pack that is gone is skipped, and every object that
@@ -27,7 +27,7 @@ pub(crate) const NAME: &str = "multi-pack-index";
 /// Version 1, of SHA-1 ids.
 const MAGIC: &[u8; 6] = b"MIDX\x01\x01";
 const HEADER: u64 = 12;
-/// The length of one line of the chunks' look-up table.
+/// The length of a row of the chunks' lookup table.
 const LOOK_UP: u64 = 12;
 const CHECKSUM: u64 = 20;
 const NAMES: [u8; 4] = *b"PNAM";
@@ -37,13 +37,13 @@ const OFFSETS: [u8; 4] = *b"OOFF";
 const LARGE_OFFSETS: [u8; 4] = *b"LOFF";
 /// An offset with this bit is an index into the table of large ones, if there is one.
 const LARGE: u32 = 1 << 31;
-/// The length up to which it is read whole, in bytes: some 3,000 objects. A longer one is read where it is asked, so that what a
-/// step costs does not grow with those before it.
+/// The length up to which it is read as a whole, in bytes: some 3,000 objects. A longer one is read in parts, so that
+/// the cost of a step does not grow with the steps before it.
 const WHOLE: u64 = 128 << 10;
 /// The length of the name of one of our indexes, `pack-<40 hex digits>.idx`, with the NUL after it.
 const OUR_NAME: u64 = 5 + 40 + 4 + 1;
 
-/// A multi-pack-index that is asked.
+/// An open multi-pack-index.
 pub(crate) struct MultiPackIndex {
     bytes: IndexBytes,
     names: IndexNames,
@@ -79,7 +79,7 @@ impl MultiPackIndex {
         })
     }
 
-    /// Returns how many packs it names.
+    /// Returns the number of packs that it names.
     pub fn packs(&self) -> u32 {
         self.names.count()
     }
@@ -110,12 +110,12 @@ impl MultiPackIndex {
         self.places(self.ids.places(&self.bytes, ids)?)
     }
 
-    /// Returns all that it names, by id.
+    /// Returns all locations, by id.
     pub fn all(&self) -> Result<Vec<ObjectLocation>> {
         self.places(self.ids.all(&self.bytes)?.into_iter().zip(0..).collect())
     }
 
-    /// Returns whether its bytes are those that were written, by their checksum. Reads all of it.
+    /// Returns whether its checksum is right. Reads all of it.
     pub fn is_sound(&self) -> bool {
         let hash = || -> Result<bool> {
             let mut hasher = Sha1::new();
@@ -161,13 +161,13 @@ fn torn() -> Error {
     Error::failed("the multi-pack-index's parts do not fit together")
 }
 
-/// Where each part of the file is.
+/// The range of each chunk in the file.
 struct Chunks(Vec<([u8; 4], Range<u64>)>);
 
 impl Chunks {
     fn read(bytes: &IndexBytes) -> Result<Self> {
         let header = bytes.block(0, HEADER)?;
-        // It may be built upon others: ours never is.
+        // A multi-pack-index may be based on others. Ours never is.
         if header[..6] != *MAGIC || header[7] != 0 {
             return Err(Error::failed("the multi-pack-index is not of version 1"));
         }
@@ -203,9 +203,9 @@ impl Chunks {
 
 /// The names of the packs' indexes, in order.
 enum IndexNames {
-    /// They are as long as ours, all of them: each is found by its number.
+    /// All of them are as long as our own names, so each is found by its number.
     Ours { start: u64, count: u32 },
-    /// Others.
+    /// Names of any length.
     Any { bytes: Vec<u8>, ends: Vec<usize> },
 }
 

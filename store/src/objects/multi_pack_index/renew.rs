@@ -1,8 +1,8 @@
-//! Joining the indexes of packs into one, when many stand alone. This module does IO.
+//! Joins the indexes of packs into one, once there are many outside of it. This module does IO.
 //!
-//! A process that has written a pack does it, at most once for a number of packs. The last index is reused if its
-//! checksum is right and all its packs exist; otherwise all indexes are read. Packs of many objects stay out: they are
-//! few, and rewriting their ids each time would cost more than searching them.
+//! A process that has written a pack does this, at most once for a number of packs. The last index is reused if its
+//! checksum is right and all of its packs exist; otherwise all indexes are read. Packs with many objects stay outside:
+//! there are few of them, and rewriting their ids each time would cost more than searching them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,20 +21,20 @@ use crate::objects::reader::Packs;
 
 /// How many packs may be outside the index.
 const FEW: usize = 16;
-/// For this many joined packs one more may be outside, so that a growing file is written less often.
+/// For this many joined packs, one more may be outside, so that a growing file is written less often.
 const SHARE: usize = 64;
 /// The upper limit, because the note about them is written with every pack.
 const MANY: usize = 128;
 /// The longest index that is joined, in bytes: some 35,000 objects.
 pub(crate) const LONGEST: u64 = 1 << 20;
 
-/// Returns how many packs may stand alone beside a multi-pack-index.
+/// Returns how many packs may be outside a multi-pack-index.
 pub(crate) fn few(joint: Option<&MultiPackIndex>) -> usize {
     let share = joint.map_or(0, |joint| joint.packs() as usize / SHARE);
     share.clamp(FEW, MANY)
 }
 
-/// Writes a new multi-pack-index where many packs are in none, and returns whether it did.
+/// Writes a new multi-pack-index if many packs are in none. Returns whether it did.
 pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
     let few = few(packs.joint());
     if packs.alone().len() <= few {
@@ -58,7 +58,7 @@ pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
     Ok(true)
 }
 
-/// The index of a pack that stands alone.
+/// The index of a pack that is in no multi-pack-index.
 struct LoneIndex {
     name: Vec<u8>,
     written: (i64, i64),
@@ -73,7 +73,7 @@ impl LoneIndex {
         joined
     }
 
-    /// Reads the index of a pack, if it is short and the pack is there to stay.
+    /// Reads the index of a pack, if it is short and the pack is here to stay.
     fn of(pack: &PackFile) -> Option<Self> {
         if pack.is_borrowed() {
             return None;
@@ -88,8 +88,8 @@ impl LoneIndex {
     }
 }
 
-/// Returns the bytes of the last multi-pack-index with the joined ones. Of an object that stands in several packs the last
-/// written counts: it may have been stored again because another copy is damaged.
+/// Returns the bytes of the last multi-pack-index, joined with these. If an object is in several packs, the one written
+/// last counts: it may have been stored again because another copy is damaged.
 fn join(last: Option<&MultiPackIndex>, joined: Vec<LoneIndex>) -> Result<Vec<u8>> {
     let old = last.map_or(0, MultiPackIndex::packs);
     let old_names = (0..old).filter_map(|number| last?.name(number));

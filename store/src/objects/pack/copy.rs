@@ -20,7 +20,7 @@ const LONGEST_HEADER: usize = 32;
 /// The result of copying.
 #[derive(Debug, Default)]
 pub(crate) struct Copied {
-    /// The objects that are in the other pack now, bases of deltas among them.
+    /// The objects that are in the other pack now, including bases of deltas.
     pub ids: BTreeSet<ObjectId>,
     /// The bytes of their entries.
     pub bytes: u64,
@@ -41,8 +41,8 @@ impl PackFile {
         self.copy_chosen(ids, &chosen, to, copied, goes_on)
     }
 
-    /// The same for those that should stay as they stand: deltas whose bases are all among the ids, these bases, and whole
-    /// objects of more than `large` bytes.
+    /// Does this for the entries that should not be encoded again: deltas whose bases are all among the ids, these
+    /// bases, and whole objects of more than `large` bytes.
     pub(crate) fn copy_settled(
         &self,
         ids: &[ObjectId],
@@ -83,13 +83,13 @@ impl PackFile {
         })
     }
 
-    /// Returns the ids of all that is in it.
+    /// Returns the ids of all of its objects.
     pub(crate) fn ids(&self) -> Result<Vec<ObjectId>> {
         let entries = PackIndex::open(self.open_index()?)?.entries()?;
         Ok(entries.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// Returns how many bytes the entry of each object takes.
+    /// Returns the size of each object's entry, in bytes.
     pub(crate) fn entry_sizes(&self) -> Result<Vec<(ObjectId, u64)>> {
         let index = PackIndex::open(self.open_index()?)?;
         let layout = index.layout()?;
@@ -117,7 +117,7 @@ struct SourcePack<'a> {
 }
 
 impl SourcePack<'_> {
-    /// Returns the offsets of the objects and of the bases of those that are deltas, in the order of the pack.
+    /// Returns the offsets of the objects, and of the bases of those that are deltas, in the order of the pack.
     fn with_bases(&self, wanted: Vec<(ObjectId, u64)>) -> BTreeSet<u64> {
         let mut offsets = BTreeSet::new();
         let mut rest: Vec<u64> = wanted.into_iter().map(|(_, offset)| offset).collect();
@@ -131,10 +131,11 @@ impl SourcePack<'_> {
         offsets
     }
 
-    /// Returns the offsets of deltas whose bases are all wanted, of these bases, and of large objects, in the order of the pack.
+    /// Returns the offsets of deltas whose bases are all wanted, of these bases, and of large objects, in the order of
+    /// the pack.
     fn settled(&self, wanted: Vec<(ObjectId, u64)>, large: u64) -> BTreeSet<u64> {
         let wanted: BTreeSet<u64> = wanted.into_iter().map(|(_, offset)| offset).collect();
-        // A base stands before its deltas.
+        // A base comes before its deltas.
         let mut bases: HashMap<u64, Option<u64>> = HashMap::new();
         let mut settled = BTreeSet::new();
         for offset in wanted {

@@ -1,4 +1,4 @@
-//! The entries of an open pack, of the store's own or of the user's repository: reading them, and applying their deltas.
+//! Reads the entries of an open pack, of the store's own or of the user's repository, and applies their deltas.
 //!
 //! `N` is the length of an id in bytes.
 
@@ -15,14 +15,14 @@ use crate::objects::hash::{ObjectKind, SHA1};
 
 /// How much of an entry is read at first, in bytes.
 const FRONT: usize = 8 << 10;
-/// The size in bytes up to which an object is inflated at once.
+/// The size in bytes up to which an object is inflated in one call.
 const SMALL: usize = 1 << 20;
 /// The longest chain of deltas; git makes none longer than 4,095.
 const DEEPEST: usize = 4096;
-/// How many objects of the largest size are held at once: the object itself, and the deltas to it before any is
+/// How many objects of the largest size may be held at once: the object itself, and the deltas to it before any is
 /// applied.
 const MOST_HELD: u64 = 2;
-/// How many times the size of the largest object the deltas of one may have altogether.
+/// How many times the size of the largest object all deltas of one object may have together.
 const MOST_WORK: u64 = 8;
 
 /// An open pack.
@@ -57,8 +57,8 @@ impl<'a, const N: usize> Data<'a, N> {
         }
     }
 
-    /// Returns the bytes of a whole blob of at most `limit` bytes whose entry has the CRC-32 that an index says; `None` for any other
-    /// entry.
+    /// Returns the bytes of an undeltified blob of at most `limit` bytes whose entry has the CRC-32 from an index.
+    /// `None` for any other entry.
     pub(super) fn written_blob(self, written: Indexed, limit: u64) -> Result<Option<Vec<u8>>> {
         let most = limit.min(SMALL as u64);
         let length = usize::try_from(written.length)
@@ -99,7 +99,7 @@ impl<'a, const N: usize> Data<'a, N> {
     }
 }
 
-/// An entry of which the header was read.
+/// An entry whose header was read.
 pub(crate) struct PackEntry<'a, const N: usize = SHA1> {
     data: Data<'a, N>,
     offset: u64,
@@ -107,13 +107,14 @@ pub(crate) struct PackEntry<'a, const N: usize = SHA1> {
     pub header: EntryHeader<N>,
     /// Its first bytes.
     front: Vec<u8>,
-    /// Where in them the compressed bytes begin.
+    /// The position in them at which the compressed bytes begin.
     start: usize,
 }
 
 impl<'a, const N: usize> PackEntry<'a, N> {
-    /// Returns its object: the whole object at the end of its chain of deltas, and the deltas applied to it, innermost first.
-    /// `find` returns the offset of an object of the same pack. Fails where anything of the chain is larger than `largest`.
+    /// Returns its object: the whole object at the end of its chain of deltas, with the deltas applied to it, innermost
+    /// first. `find` returns the offset of an object in the same pack. Fails if anything in the chain is larger than
+    /// `largest`.
     pub(crate) fn resolve(
         mut self,
         largest: u64,
@@ -122,7 +123,7 @@ impl<'a, const N: usize> PackEntry<'a, N> {
         let (mut deltas, mut work) = (Vec::new(), 0_u64);
         loop {
             let header = self.header;
-            // Sizes are claims: what is held at once is bounded as well as each of them.
+            // Sizes are claims, so their sum is limited as well as each of them.
             let held = work.saturating_add(header.size);
             if header.size > largest || held > MOST_HELD * largest || deltas.len() > DEEPEST {
                 return Err(Error::failed(
@@ -143,7 +144,7 @@ impl<'a, const N: usize> PackEntry<'a, N> {
         }
     }
 
-    /// Returns how many bytes stand before its compressed ones.
+    /// Returns the number of bytes before its compressed ones.
     pub(super) fn header_length(&self) -> u64 {
         self.start as u64
     }
@@ -165,7 +166,7 @@ impl<'a, const N: usize> PackEntry<'a, N> {
         }
     }
 
-    /// The same where it is small, and sound, and no longer than it would be if nothing could be compressed.
+    /// Does this in one call, if the entry is small, intact, and no longer than if nothing could be compressed.
     fn inflate_at_once(&self) -> Option<Vec<u8>> {
         let size = usize::try_from(self.header.size)
             .ok()
@@ -180,7 +181,7 @@ impl<'a, const N: usize> PackEntry<'a, N> {
     }
 }
 
-/// Returns how long the compressed bytes of an object of this size are at most, with the front of the entry.
+/// Returns the longest that the entry of an object of this size can be, with its header.
 fn longest_entry(size: usize) -> usize {
     size + size / 1024 + 64
 }

@@ -1,21 +1,21 @@
-//! Making deltas: an object as what to copy from another one, and what to insert (`gitformat-pack`).
+//! Makes deltas, which describe an object by what to copy from another one, and what to insert (`gitformat-pack`).
 //!
 //! libgit2 makes deltas only in its pack builder, which opens the repository, cannot be cancelled while it writes, and
-//! accepts damaged bytes. A common prefix and suffix are found first, which covers nearly all of an edit; the rest is
-//! searched block by block.
+//! accepts damaged bytes. Here a common prefix and suffix are found first, which covers nearly all of an edit; the rest
+//! is searched block by block.
 
 use std::collections::HashMap;
 
 /// The length of a block that is looked up, in bytes.
 const BLOCK: usize = 16;
-/// The most that one instruction copies, in bytes: what every reader of packs understands.
+/// The most that one instruction copies, in bytes. Every reader of packs understands that.
 const MOST_COPIED: usize = 0x1_0000;
 /// The most that one instruction inserts, in bytes.
 const MOST_INSERTED: usize = 0x7f;
 
 /// Returns the delta that makes `target` from `base`, or `None` if it would have `limit` bytes or more.
 pub(crate) fn delta(base: &[u8], target: &[u8], limit: usize) -> Option<Vec<u8>> {
-    // What an instruction copies from has an offset of 32 bits.
+    // A copy instruction has an offset of 32 bits.
     u32::try_from(base.len()).ok()?;
     let mut out = Delta {
         bytes: Vec::with_capacity(limit.min(1 << 10)),
@@ -46,7 +46,7 @@ impl Delta {
         self.bytes.len() < self.limit
     }
 
-    /// Seven bits a byte, lowest first.
+    /// Writes a size: seven bits per byte, lowest first.
     fn size(&mut self, mut size: usize) {
         while size >= 0x80 {
             self.bytes.push(low_byte(size) | 0x80);
@@ -64,7 +64,7 @@ impl Delta {
             for byte in 0..4 {
                 bits |= self.sparse(offset >> (8 * byte), 1 << byte);
             }
-            // A length of 65,536 is encoded by no byte at all.
+            // A length of 65,536 is encoded as no byte at all.
             for byte in 0..2 {
                 bits |= self.sparse((piece % MOST_COPIED) >> (8 * byte), 0x10 << byte);
             }
@@ -74,7 +74,7 @@ impl Delta {
         }
     }
 
-    /// Writes the low byte of a number unless it is zero, and returns the bit that says whether it did.
+    /// Writes the low byte of a number unless it is zero. Returns `bit` if it did.
     fn sparse(&mut self, number: usize, bit: u8) -> u8 {
         match low_byte(number) {
             0 => 0,
@@ -92,13 +92,13 @@ impl Delta {
         }
     }
 
-    /// Writes the instructions for a part of the target, which is most likely after `near` in the base.
+    /// Writes the instructions for a part of the target, which most likely resembles the base after `near`.
     fn middle(&mut self, base: &[u8], near: usize, part: &[u8]) -> Option<()> {
         if part.len() < BLOCK {
             self.insert(part);
             return Some(());
         }
-        // Of equal blocks the one that is nearest to the edit counts: later ones are noted first.
+        // Of equal blocks, the first one after `near` counts, so later ones are noted before it.
         let mut blocks: HashMap<&[u8], usize> = HashMap::with_capacity(base.len() / BLOCK);
         let count = base.len() / BLOCK;
         for number in (0..count).rev() {

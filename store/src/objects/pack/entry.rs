@@ -1,6 +1,7 @@
-//! How an entry of a pack is laid out: its header, its compressed bytes, and deltas. Nothing that a pack says is believed.
+//! The layout of a pack's entry: its header, its compressed bytes, and deltas. Nothing that a pack says is trusted.
 //!
-//! Our own packs hold whole objects; deltas are in packs that were borrowed from the user's repository or joined by `gc`.
+//! Our own packs hold whole objects. Deltas are in packs that were borrowed from the user's repository or written by
+//! `gc`.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -14,18 +15,18 @@ use libdeflater::Decompressor;
 use crate::error::{Context, Error, Result};
 use crate::objects::hash::{ObjectKind, SHA1};
 
-/// What stands in an entry.
+/// The content of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntryContent<const N: usize = SHA1> {
     /// The object.
     Whole(ObjectKind),
-    /// A delta to the object at this offset of the pack.
+    /// A delta against the object at this offset of the pack.
     ToOffset(u64),
-    /// A delta to the object of this id in the same pack.
+    /// A delta against the object with this id in the same pack.
     ToObject([u8; N]),
 }
 
-/// The front of an entry.
+/// The header of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryHeader<const N: usize = SHA1> {
     /// Its content.
@@ -34,14 +35,14 @@ pub(crate) struct EntryHeader<const N: usize = SHA1> {
     pub size: u64,
 }
 
-// The kinds of entries, as `gitformat-pack` numbers them. 4 is a tag: nothing here asks for one.
+// The kinds of entries, as `gitformat-pack` numbers them. 4 is a tag, which nothing here needs.
 const COMMIT: u8 = 1;
 const TREE: u8 = 2;
 const BLOB: u8 = 3;
 const TO_OFFSET: u8 = 6;
 const TO_OBJECT: u8 = 7;
 
-/// Returns the header of an entry with a whole object: the kind and the size's low four bits, then seven bits a byte.
+/// Returns the header of an entry with a whole object: the kind and the size's low four bits, then seven bits per byte.
 pub(crate) fn encode_header(kind: ObjectKind, size: u64) -> Vec<u8> {
     let number = match kind {
         ObjectKind::Commit => COMMIT,
@@ -95,7 +96,7 @@ pub(crate) fn read_header<const N: usize>(
     Ok(EntryHeader { content, size })
 }
 
-/// Returns the header of an entry with a delta of this size to the object that begins `distance` bytes before it.
+/// Returns the header of an entry with a delta of this size against the object that begins `distance` bytes before it.
 pub(crate) fn encode_delta_header(size: u64, distance: u64) -> Vec<u8> {
     let mut bytes = encode_number(TO_OFFSET, size);
     let mut digits = vec![(distance & 0x7f).to_le_bytes()[0]];
@@ -117,7 +118,7 @@ fn read_byte(reader: &mut impl Read) -> Result<u8> {
     Ok(byte[0])
 }
 
-/// A distance backwards, seven bits a byte, highest first, each continuation counting one more.
+/// Reads the distance back to the base: seven bits per byte, highest first, where each continuation adds one.
 fn read_base_offset(reader: &mut impl Read, offset: u64) -> Result<u64> {
     let wrong = || Error::failed("the delta's base lies outside the pack");
     let mut byte = read_byte(reader)?;
@@ -146,11 +147,11 @@ fn read_base_id<const N: usize>(reader: &mut impl Read) -> Result<[u8; N]> {
     Ok(id)
 }
 
-/// Returns exactly `size` bytes of a compressed stream; a stream that holds more or fewer is an error, found in bounded
-/// memory.
+/// Returns exactly `size` bytes of a compressed stream. A stream with more or fewer is an error, which is found in
+/// bounded memory.
 pub(crate) fn inflate(compressed: impl BufRead, size: u64) -> Result<Vec<u8>> {
     let mut decoder = ZlibDecoder::new(compressed);
-    // The size is a claim, so that memory grows with what really comes.
+    // The size is a claim, so memory grows only with what really comes.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(usize::MAX).min(1 << 20));
     (&mut decoder)
         .take(size)
@@ -164,8 +165,8 @@ pub(crate) fn inflate(compressed: impl BufRead, size: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Like [`inflate`], for a stream in memory that other bytes may follow; `None` if [`inflate`] has to find out what is
-/// wrong with it. Libdeflate takes a third of the time, but needs all bytes at once.
+/// Like [`inflate`], for a stream in memory that other bytes may follow. `None` if something is wrong with it, which
+/// [`inflate`] has to find out. Libdeflate takes a third of the time, but needs all bytes at once.
 pub(crate) fn inflate_at_once(compressed: &[u8], size: usize) -> Option<Vec<u8>> {
     thread_local! {
         static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
@@ -176,12 +177,12 @@ pub(crate) fn inflate_at_once(compressed: &[u8], size: usize) -> Option<Vec<u8>>
     length.is_ok_and(|length| length == size).then_some(bytes)
 }
 
-/// Returns whether nothing more comes.
+/// Returns whether a reader is at its end.
 pub(crate) fn at_end(reader: &mut impl Read) -> bool {
     matches!(reader.read(&mut [0]), Ok(0))
 }
 
-/// Returns the object that a delta makes of its base.
+/// Applies a delta to its base, and returns the object.
 ///
 /// `limit` bounds the result's size. The format is that of `gitformat-pack`: the sizes of base and result, then copies
 /// from the base and bytes to insert.
@@ -210,14 +211,14 @@ pub(crate) fn apply_delta(base: &[u8], delta: &[u8], limit: u64) -> Result<Vec<u
 /// Returns the size of a delta's result, from the first of its compressed bytes.
 pub(crate) fn size_from_delta(compressed: &[u8]) -> Result<u64> {
     thread_local! {
-        // It is large, and made once a thread.
+        // It is large, so it is made once per thread.
         static INFLATE: RefCell<Decompress> = RefCell::new(Decompress::new(true));
     }
     // Two sizes of at most nine bytes.
     let mut front = [0; 18];
     let length = INFLATE.with_borrow_mut(|inflate| {
         inflate.reset(true);
-        // What is cut off is no error: the sizes are all that is wanted.
+        // An incomplete stream is not an error: only the sizes are wanted.
         let _ = inflate.decompress(compressed, &mut front, FlushDecompress::None);
         usize::try_from(inflate.total_out()).unwrap_or_default()
     });
@@ -261,7 +262,7 @@ fn next_piece<'a>(base: &'a [u8], delta: &mut &'a [u8]) -> Result<&'a [u8]> {
         .ok_or_else(wrong)
 }
 
-/// A little-endian number of which only the bytes are there whose bits are set.
+/// Reads a little-endian number that consists only of the bytes whose bits are set.
 fn read_sparse(delta: &mut &[u8], bits: u8, bytes: u32) -> Result<usize> {
     let mut number = 0;
     for at in 0..bytes {
@@ -320,7 +321,7 @@ pub(crate) fn same_contents(left: impl Read, right: impl Read) -> Result<bool> {
         .context(|| "the object cannot be decompressed")
 }
 
-/// Returns whether two readers give the same bytes.
+/// Returns whether two readers return the same bytes.
 pub(crate) fn same_bytes(left: &mut dyn Read, right: &mut dyn Read) -> io::Result<bool> {
     let (mut left, mut right) = (
         BufReader::with_capacity(64 << 10, left),

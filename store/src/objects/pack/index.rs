@@ -1,8 +1,8 @@
-//! The index beside a pack (`.idx`, version 2): which object stands where. This module does IO.
+//! The index beside a pack (`.idx`, version 2), which says where each object is. This module does IO.
 //!
-//! It shares with the multi-pack-index a table of sorted ids ([`IdTable`]), and the bytes of an index that is read a
-//! part at a time ([`IndexBytes`]). An index is checked only as far as needed to keep a search inside the file, because
-//! every object that is read is hashed, or else the whole index is.
+//! It shares with the multi-pack-index a table of sorted ids ([`IdTable`]), and the bytes of an index that is read in
+//! parts ([`IndexBytes`]). An index is checked only as far as needed to keep a search inside the file, because every
+//! object that is read is hashed, or else the whole index is checked.
 //!
 //! `N` is the length of an id in bytes: 20, or 32 in a repository of the user's with SHA-256.
 
@@ -21,10 +21,10 @@ use crate::error::{Context, Error, Result};
 use crate::model::entry::ObjectId;
 use crate::objects::hash::SHA1;
 
-/// Where an entry stands in its pack.
+/// The location of an entry in its pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Indexed {
-    /// Its first byte.
+    /// The offset of its first byte.
     pub offset: u64,
     /// Its length.
     pub length: u64,
@@ -33,10 +33,10 @@ pub(crate) struct Indexed {
 }
 
 const MAGIC: &[u8; 8] = b"\xfftOc\0\0\0\x02";
-/// Where the fan-out table stands, and the ids behind it.
+/// The position of the fan-out table. The ids come after it.
 const FANOUT_AT: u64 = 8;
 const IDS_AT: u64 = FANOUT_AT + FANOUT;
-/// An offset with this bit is a place in the table of 64-bit offsets.
+/// An offset with this bit is a position in the table of 64-bit offsets.
 const LARGE: u32 = 1 << 31;
 
 /// Returns the bytes of an index.
@@ -84,10 +84,10 @@ fn encode_offsets(offsets: impl Iterator<Item = u64>, bytes: &mut Vec<u8>) {
         .for_each(|offset| bytes.extend_from_slice(&offset.to_be_bytes()));
 }
 
-/// How many entries' locations are held in memory, which takes 256 MB; a larger pack is read object by object.
+/// How many locations of entries are held in memory, which takes 256 MB. A larger pack is read object by object.
 const MOST_PLACES: u32 = 1 << 24;
 
-/// An index that is asked.
+/// An open index.
 pub(crate) struct PackIndex<const N: usize = SHA1> {
     bytes: IndexBytes,
     ids: IdTable<N>,
@@ -95,11 +95,11 @@ pub(crate) struct PackIndex<const N: usize = SHA1> {
     is_sound: OnceLock<bool>,
 }
 
-/// The length up to which an index is read whole: some 2,000 objects.
+/// The length up to which an index is read as a whole: some 2,000 objects.
 const WHOLE: u64 = 64 << 10;
 
 impl<const N: usize> PackIndex<N> {
-    /// What a row of an object takes: its id, its CRC-32 and its offset.
+    /// The bytes per object: its id, its CRC-32 and its offset.
     const ROW: u64 = N as u64 + 8;
     /// The pack's checksum, and the index's own.
     const TRAILER: u64 = 2 * N as u64;
@@ -109,7 +109,7 @@ impl<const N: usize> PackIndex<N> {
         Self::check(IndexBytes::open(file, WHOLE)?)
     }
 
-    /// The same, of an index that is read whole.
+    /// Like [`open`](Self::open), but reads the index as a whole.
     pub(crate) fn open_whole(file: File) -> Result<Self> {
         Self::check(IndexBytes::open(file, u64::MAX)?)
     }
@@ -168,7 +168,7 @@ impl<const N: usize> PackIndex<N> {
         IDS_AT + u64::from(self.ids.count()) * (N as u64 + 4)
     }
 
-    /// An offset of more than 31 bits is in a separate table.
+    /// Returns the offset that an entry of the table stands for: one of more than 31 bits is in a separate table.
     fn whole_offset(&self, small: u32) -> Result<u64> {
         if small & LARGE == 0 {
             return Ok(u64::from(small));
@@ -188,13 +188,13 @@ impl PackIndex {
         self.with_offsets(self.ids.places(&self.bytes, ids)?)
     }
 
-    /// Returns all that it names, by id, and where each stands.
+    /// Returns all objects, by id, with their offsets.
     pub(crate) fn entries(&self) -> Result<Vec<(ObjectId, u64)>> {
         self.with_offsets(self.ids.all(&self.bytes)?.into_iter().zip(0..).collect())
     }
 
-    /// Returns where every entry of the pack begins, in the order of the pack, and the entry's place in the index. Fails for
-    /// an index that names more than [`MOST_PLACES`].
+    /// Returns the offset of every entry, in the order of the pack, and its position in the index. Fails if there are
+    /// more than [`MOST_PLACES`].
     pub(crate) fn layout(&self) -> Result<Vec<(u64, u32)>> {
         if self.ids.count() > MOST_PLACES {
             return Err(Error::failed("the pack holds too many objects"));
@@ -210,8 +210,8 @@ impl PackIndex {
         Ok(layout)
     }
 
-    /// Returns where an object's entry stands in a pack whose entries stop at `end`, with its CRC-32. `None` if the object is not in
-    /// it, and if the index cannot be relied on: it is a long one, or not as it was written, by its own checksum.
+    /// Returns the location of an object's entry in a pack whose entries end at `end`, with its CRC-32. `None` if the
+    /// object is not in it, or if the index cannot be relied on, because it is long or its own checksum is wrong.
     pub(crate) fn written(&self, id: ObjectId, end: u64) -> Result<Option<Indexed>> {
         let IndexBytes::Whole(bytes) = &self.bytes else {
             return Ok(None);
@@ -238,12 +238,12 @@ impl PackIndex {
         }))
     }
 
-    /// Returns the id of the object at a place.
+    /// Returns the id of the object at a position.
     pub(crate) fn id(&self, place: u32) -> Result<ObjectId> {
         Ok(ObjectId::new(self.ids.id(&self.bytes, place)?))
     }
 
-    /// Returns the CRC-32 of the entry at a place.
+    /// Returns the CRC-32 of the entry at a position.
     pub(crate) fn crc(&self, place: u32) -> Result<u32> {
         let start = IDS_AT + u64::from(self.ids.count()) * SHA1 as u64;
         self.bytes.u32(start + u64::from(place) * 4)
@@ -266,10 +266,10 @@ const FANOUT: u64 = 256 * 4;
 /// If one side has this many times more ids, those of the other are searched for one by one.
 const FEW: usize = 64;
 
-/// How many ids are read at once, because reading one costs as much.
+/// How many ids are read at once: reading a single one costs as much.
 const WINDOW: u32 = 200;
 
-/// Sorted ids behind a fan-out table, as both kinds of git's indexes have them.
+/// Sorted ids after a fan-out table, as in both kinds of git's indexes.
 ///
 /// ```text
 /// 256 x how many ids begin with this byte or a lower one, 4 bytes each
@@ -280,7 +280,7 @@ pub(crate) struct IdTable<const N: usize = SHA1> {
     ids: u64,
 }
 
-/// Returns the numbers of a fan-out table.
+/// Returns the fan-out table of some ids.
 pub(crate) fn fanout(ids: impl Iterator<Item = ObjectId>) -> [u32; 256] {
     let mut counts = [0; 256];
     ids.for_each(|id| counts[usize::from(id.as_bytes()[0])] += 1);
@@ -313,7 +313,7 @@ impl<const N: usize> IdTable<N> {
         self.fanout[255]
     }
 
-    /// Returns the id at a place.
+    /// Returns the id at a position.
     pub fn id(&self, bytes: &IndexBytes, place: u32) -> Result<[u8; N]> {
         let mut id = [0; N];
         bytes.read(self.ids + u64::from(place) * N as u64, &mut id)?;
@@ -349,7 +349,7 @@ impl<const N: usize> IdTable<N> {
 }
 
 impl IdTable {
-    /// Returns the places of those of the sorted ids that are in the table, in time that follows the shorter of both.
+    /// Returns the positions of the sorted ids that are in the table. The time depends on the shorter of the two lists.
     pub fn places(&self, bytes: &IndexBytes, ids: &[ObjectId]) -> Result<Vec<(ObjectId, u32)>> {
         let count = self.count() as usize;
         if ids.len() < count / FEW {
@@ -396,21 +396,21 @@ impl IdTable {
 /// How many rows are read at once.
 const BLOCK: u32 = 4096;
 
-/// A page, in bytes: to read less costs as much.
+/// A page, in bytes: reading less costs as much.
 const PAGE: u64 = 4096;
-/// The length up to which an index that is asked often is read whole, in bytes.
+/// The length up to which an index that is used often is read as a whole, in bytes.
 const OFTEN: u64 = 64 << 20;
 
-/// An index that was opened.
+/// The bytes of an open index.
 pub(crate) enum IndexBytes {
     /// Read as a whole.
     Whole(Vec<u8>),
-    /// Read a part at a time.
+    /// Read in parts.
     File(PartialIndex),
 }
 
-/// An index that is read where it is asked. Once it was asked as often as it has pages, reading on in parts costs more than
-/// reading all of it would have.
+/// An index that is read in parts. Once there were as many reads as it has pages, reading all of it would have cost
+/// less, so it is read as a whole.
 pub(crate) struct PartialIndex {
     file: File,
     length: u64,
@@ -453,7 +453,7 @@ fn copy(bytes: &[u8], at: u64, buffer: &mut [u8]) -> Result<()> {
 }
 
 impl IndexBytes {
-    /// Takes a file, and reads it whole where it is no longer than `whole` bytes.
+    /// Takes a file, and reads it as a whole if it is at most `whole` bytes long.
     pub fn open(file: File, whole: u64) -> Result<Self> {
         let length = file.metadata().context(|| "cannot read the index")?.len();
         if length <= whole {
@@ -467,7 +467,7 @@ impl IndexBytes {
         }))
     }
 
-    /// Returns how many bytes there are.
+    /// Returns the number of bytes.
     pub fn length(&self) -> u64 {
         match self {
             Self::Whole(bytes) => bytes.len() as u64,
@@ -475,7 +475,7 @@ impl IndexBytes {
         }
     }
 
-    /// Returns whether a file stays open for it.
+    /// Returns whether it keeps a file open.
     pub fn is_file(&self) -> bool {
         matches!(self, Self::File(..))
     }
@@ -514,7 +514,7 @@ impl IndexBytes {
     }
 }
 
-/// Rows of `WIDTH` bytes that are asked for in order: a block of them is read at a time.
+/// Rows of `WIDTH` bytes that are needed in order. They are read in blocks.
 pub(crate) struct Rows<'a, const WIDTH: usize> {
     bytes: &'a IndexBytes,
     start: u64,

@@ -1,4 +1,4 @@
-//! One pack of the store with its index: finding, decoding and hashing its objects. This module does IO.
+//! One pack of the store with its index: finds, decodes and hashes its objects. This module does IO.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Write};
@@ -26,10 +26,10 @@ use crate::objects::hash::{Hasher, ObjectKind, SHA1, hash};
 pub(super) const LARGEST: u64 = 512 << 20;
 /// The size in bytes up to which a commit is read.
 const LONGEST_COMMIT: u64 = 16 << 20;
-/// How many packs and indexes stay open once they were read: a store may have more of them than a process may open.
+/// How many packs and indexes stay open after use. A store may have more of them than a process may open.
 const MOST_OPEN: usize = 32;
 
-/// A pack, opened when it is first asked.
+/// A pack, which is opened when it is first used.
 pub(crate) struct PackFile {
     path: PathBuf,
     name: PathBuf,
@@ -38,7 +38,7 @@ pub(crate) struct PackFile {
 }
 
 impl PackFile {
-    /// Returns the pack of this file name.
+    /// Returns the pack with this file name.
     pub(crate) fn new(directory: &Path, name: &Path) -> Self {
         let (path, name) = (directory.join(name), name.to_owned());
         Self {
@@ -85,7 +85,7 @@ impl PackFile {
         PackIndex::open(self.open_index()?)?.offsets(ids)
     }
 
-    /// Returns its whole index and the time that was written, or `None` if it is longer than `limit` bytes.
+    /// Returns its whole index and the time when that was written, or `None` if it is longer than `limit` bytes.
     pub(crate) fn short_index(&self, limit: u64) -> Result<Option<(PackIndex, (i64, i64))>> {
         let file = self.open_index()?;
         let metadata = file.metadata().context(|| "cannot read the index")?;
@@ -97,7 +97,7 @@ impl PackFile {
         }
     }
 
-    /// Returns whether pack and index end as they were written: both with the pack's checksum.
+    /// Returns whether the ends of pack and index are intact: both have the pack's checksum.
     pub(crate) fn has_its_end(&self) -> bool {
         self.ends_as_its_index().unwrap_or(false)
     }
@@ -112,7 +112,7 @@ impl PackFile {
         Ok(end == checksum)
     }
 
-    /// Returns whether all of the pack is what its index was made of, by its checksum. Reads all of it.
+    /// Returns whether the pack is what its index was made from, by its checksum. Reads all of it.
     pub(crate) fn is_sound(&self) -> bool {
         self.sums_up_to_its_index().unwrap_or(false)
     }
@@ -133,8 +133,8 @@ impl PackFile {
         open_regular(&self.path.with_extension("idx"))
     }
 
-    /// Returns the commits that stand in it as a whole, hashed in full. A call may fail by chance: what cannot be read twice is
-    /// left out.
+    /// Returns the undeltified commits in it, hashed in full. Only what cannot be read twice is left out, because a
+    /// call may fail by chance.
     pub(crate) fn commits(&self) -> Vec<Vec<u8>> {
         let places = || PackIndex::open(self.open_index()?)?.entries();
         let places = places().or_else(|_| places()).unwrap_or_default();
@@ -148,7 +148,7 @@ impl PackFile {
             .collect()
     }
 
-    /// Returns whether an object of it is a commit that stands there as a whole.
+    /// Returns whether one of its objects is an undeltified commit.
     pub(crate) fn has_commit(&self, id: ObjectId) -> bool {
         self.find(id)
             .is_some_and(|offset| self.has_commit_at(offset).unwrap_or(false))
@@ -188,8 +188,9 @@ impl PackFile {
         })
     }
 
-    /// The same without hashing where that proves nothing more: the CRC-32 in a sound index of a pack of our own says that the entry
-    /// is the one that was written, and it was hashed then. SHA-1 takes as long as all the rest of reading a version of a file.
+    /// Does this without hashing if that proves nothing more: the CRC-32 in an intact index of our own pack shows that
+    /// the entry is the one that was written, and it was hashed then. SHA-1 takes as long as the rest of reading a
+    /// version of a file.
     pub(crate) fn written_blob(
         &self,
         offset: u64,
@@ -212,7 +213,7 @@ impl PackFile {
         }
     }
 
-    /// Returns a blob's size in bytes, as its entry or the front of its delta says.
+    /// Returns a blob's size in bytes, according to its entry or the front of its delta.
     pub(crate) fn blob_size(&self, offset: u64) -> Result<u64> {
         self.with_data(|data| {
             let mut front = [0; 64];
@@ -232,7 +233,7 @@ impl PackFile {
         self.copy_blob(offset, id, &mut std::io::sink()).map(drop)
     }
 
-    /// Writes a blob and hashes it on the way: the written bytes are good only if this succeeds. Uses bounded memory,
+    /// Writes a blob and hashes it on the way. The written bytes are good only if this succeeds. Memory is bounded,
     /// except for deltas.
     pub(crate) fn copy_blob(&self, offset: u64, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
         self.with_data(|data| match data.entry(offset)? {
@@ -301,7 +302,7 @@ struct PackHandle {
     _permit: Option<Permit>,
 }
 
-/// The permission to keep one more file open; it is given back on drop.
+/// The permission to keep one more file open. It is returned on drop.
 struct Permit;
 
 static OPEN: AtomicUsize = AtomicUsize::new(0);
@@ -351,12 +352,12 @@ fn copy(compressed: BufReader<FileRange<'_>>, size: u64, to: &mut dyn Write) -> 
     }
 }
 
-/// Opens what is a file of the user's, and no link: nothing else belongs among the packs.
+/// Opens a regular file that the user owns, and no link: nothing else belongs among the packs.
 pub(crate) fn open_regular(path: &Path) -> Result<File> {
     open_sized(path).map(|(file, _)| file)
 }
 
-/// The same, with its size in bytes.
+/// Like [`open_regular`], but also returns its size in bytes.
 pub(crate) fn open_sized(path: &Path) -> Result<(File, u64)> {
     let what = || format!("cannot open `{}`", path.display());
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;

@@ -1,4 +1,4 @@
-//! The index of a pack, made again from the pack where it is damaged or missing. This module does IO.
+//! Rebuilds the index of a pack from the pack if it is damaged or missing. This module does IO.
 //!
 //! ```text
 //! pack: header | entries | checksum        index: ids, CRC-32s, offsets | the pack's checksum | its own
@@ -27,14 +27,14 @@ use crate::objects::borrowed;
 use crate::objects::hash::{hash, id_of_reader};
 use crate::objects::recent;
 
-/// What every pack begins with: its signature and version; the number of its objects follows.
+/// The signature and version at the start of every pack. The number of its objects follows.
 const MAGIC: &[u8; 8] = b"PACK\0\0\0\x02";
 /// The length of that header, and of a checksum, in bytes.
 const HEADER: u64 = 12;
 const CHECKSUM: usize = 20;
 
-/// Makes the indexes again that are damaged or missing, as far as their packs are whole. Returns the packs' names. The caller holds
-/// the workspace's lock, so that nobody is putting a pack in its place.
+/// Rebuilds the damaged and missing indexes of intact packs. Returns the packs' names. The caller holds the workspace's
+/// lock, so that nobody is putting a pack into place.
 pub(crate) fn rebuild_indexes(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut rebuilt = Vec::new();
     for entry in presence::entries(directory)? {
@@ -44,7 +44,7 @@ pub(crate) fn rebuild_indexes(directory: &Path) -> Result<Vec<PathBuf>> {
             continue;
         }
         let path = directory.join(&name);
-        // A pack that is damaged itself has no index to be made of it.
+        // No index can be made from a damaged pack.
         if !has_its_index(&path).unwrap_or(false)
             && let Ok(index) = index_of(&path)
         {
@@ -59,7 +59,7 @@ pub(crate) fn rebuild_indexes(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(rebuilt)
 }
 
-/// Returns whether the index beside a pack is as it was written, for this pack.
+/// Returns whether the index beside a pack is intact, and made for this pack.
 fn has_its_index(pack: &Path) -> Result<bool> {
     let mut bytes = Vec::new();
     open_regular(&pack.with_extension("idx"))?
@@ -84,7 +84,7 @@ fn end_of(file: &File) -> Result<[u8; CHECKSUM]> {
     Ok(end)
 }
 
-/// Returns the bytes of the index of a pack. Fails where the pack is not whole.
+/// Returns the bytes of the index of a pack. Fails if the pack is damaged.
 fn index_of(pack: &Path) -> Result<Vec<u8>> {
     let file = open_regular(pack)?;
     let end = end_of(&file)?;
@@ -123,7 +123,7 @@ fn index_of(pack: &Path) -> Result<Vec<u8>> {
     Ok(index::encode(&objects, &end))
 }
 
-/// Returns the id of an entry's object, and the entry's length in bytes. Bases that are named by their ids stand before it.
+/// Returns the id of an entry's object, and the entry's length in bytes. Bases that are named by id come before it.
 fn measure(entry: PackEntry<'_>, before: &HashMap<ObjectId, Indexed>) -> Result<(ObjectId, u64)> {
     let size = entry.header.size;
     let mut decoder = ZlibDecoder::new(entry.compressed());
@@ -167,7 +167,7 @@ fn crc(file: &File, offset: u64, length: u64) -> Result<u32> {
     }
 }
 
-/// Puts an index beside its pack, synced, in the place of the one that is there.
+/// Puts a synced index beside its pack, and replaces an existing one.
 fn put(pack: &Path, index: &[u8]) -> Result<()> {
     let what = || format!("cannot write the index of `{}`", pack.display());
     let directory = pack.parent().unwrap_or(Path::new("."));

@@ -1,8 +1,8 @@
-//! Writing objects: one synced pack a snapshot. This module does IO.
+//! Writes objects: one synced pack per snapshot. This module does IO.
 //!
 //! Objects arrive compressed (worker threads do that, [`pack_object`]) and are appended to a temporary file beside the
-//! packs. [`PackWriter::finish`] makes it a pack: complete, synced, and only then visible. No object is written loose:
-//! each would cost a sync, and libgit2 never returns from reading a torn one.
+//! packs. [`PackWriter::finish`] turns it into a pack: complete, synced, and only then visible. No object is written
+//! loose: each would cost a sync, and libgit2 never returns from reading a torn one.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -29,7 +29,7 @@ use crate::objects::hash::{Hasher, ObjectKind};
 use crate::objects::reader::{ObjectReader, StoredBytes};
 use crate::objects::recent;
 
-/// An object as it stands in a pack.
+/// An object as an entry of a pack.
 pub(crate) struct Packed {
     /// Its id.
     pub id: ObjectId,
@@ -41,9 +41,9 @@ pub(crate) struct Packed {
 pub(crate) enum Effort {
     /// 170 MB/s, to .31 of a source tree.
     Least,
-    /// 100 MB/s, to .29: for the little that each step stores, which adds up to most of a store.
+    /// 100 MB/s, to .29: for the little that each step stores, which makes up most of a store.
     More,
-    /// As small as can be, for what is written seldom and stays for long.
+    /// As small as possible: for what is written rarely and kept for long.
     Most,
 }
 
@@ -58,7 +58,7 @@ impl Effort {
     }
 }
 
-/// Returns an object compressed for a pack; `id` is its id, already known.
+/// Returns an object compressed for a pack, given its id.
 pub(crate) fn pack_object(kind: ObjectKind, id: ObjectId, bytes: &[u8], effort: Effort) -> Packed {
     let mut entry = encode_header(kind, bytes.len() as u64);
     let level = if is_compressible(bytes) {
@@ -70,7 +70,7 @@ pub(crate) fn pack_object(kind: ObjectKind, id: ObjectId, bytes: &[u8], effort: 
     Packed { id, entry }
 }
 
-/// Adds bytes to an entry, compressed.
+/// Appends bytes to an entry, compressed.
 fn compress(bytes: &[u8], level: i32, entry: &mut Vec<u8>) {
     let header = entry.len();
     with_compressor(level, |compressor| {
@@ -83,17 +83,18 @@ fn compress(bytes: &[u8], level: i32, entry: &mut Vec<u8>) {
     entry.shrink_to_fit();
 }
 
-/// Returns a delta compressed for a pack, to the object that stands `distance` bytes before it there.
+/// Returns a delta compressed for a pack, against the object that comes `distance` bytes before it.
 pub(crate) fn pack_delta(id: ObjectId, delta: &[u8], distance: u64) -> Packed {
     let mut entry = encode_delta_header(delta.len() as u64, distance);
     compress(delta, Effort::Most.level(), &mut entry);
     Packed { id, entry }
 }
 
-/// Bytes that are tried before a large object is compressed.
+/// The number of bytes that are tried before a large object is compressed.
 const SAMPLE: usize = 16 << 10;
 
-/// Returns whether a sample from the middle gives at least a twentieth; media and archives do not, and are stored as they are.
+/// Returns whether a sample from the middle shrinks by at least a twentieth. Media and archives do not, and are stored
+/// as they are.
 fn is_compressible(bytes: &[u8]) -> bool {
     if bytes.len() < 4 * SAMPLE {
         return true;
@@ -101,7 +102,7 @@ fn is_compressible(bytes: &[u8]) -> bool {
     let middle = bytes.len() / 2 - SAMPLE / 2;
     let sample = &bytes[middle..middle + SAMPLE];
     let mut out = vec![0; SAMPLE];
-    // A result that does not fit is an error of the compressor, and the answer.
+    // The compressor fails if the result does not fit, which is the answer.
     with_compressor(Effort::Least.level(), |compressor| {
         compressor
             .zlib_compress(sample, &mut out)
@@ -109,7 +110,7 @@ fn is_compressible(bytes: &[u8]) -> bool {
     })
 }
 
-/// Compressors are large and slow to make, so that each thread keeps its own.
+/// Compressors are large and slow to make, so each thread keeps its own.
 fn with_compressor<T>(level: i32, work: impl FnOnce(&mut Compressor) -> T) -> T {
     thread_local! {
         static COMPRESSORS: RefCell<BTreeMap<i32, Compressor>> = const { RefCell::new(BTreeMap::new()) };
@@ -129,7 +130,7 @@ pub(crate) struct PackWriter {
     open: Option<OpenPack>,
 }
 
-/// A pack that is written.
+/// A pack that is being written.
 struct OpenPack {
     temporary: Temporary,
     out: BufWriter<File>,
@@ -137,7 +138,7 @@ struct OpenPack {
     objects: HashMap<ObjectId, Indexed>,
 }
 
-/// A temporary file; it goes when this does, unless it was renamed.
+/// A temporary file. It is removed on drop, unless it was renamed.
 pub(crate) struct Temporary(PathBuf);
 
 impl Temporary {
@@ -163,7 +164,7 @@ impl PackWriter {
         })
     }
 
-    /// Leaves out streams that are stored already: their ids are known only when they were read.
+    /// Leaves out streams that are stored already. Their ids are known only after they were read.
     pub(crate) fn knowing(self, stored: Arc<ObjectReader>) -> Self {
         Self {
             stored: Some(stored),
@@ -171,7 +172,8 @@ impl PackWriter {
         }
     }
 
-    /// Adds an object, once. Returns false where *another* object of the same id was added before: a SHA-1 collision.
+    /// Adds an object, once. Returns false if a *different* object with the same id was added before: a SHA-1
+    /// collision.
     pub(crate) fn add(&mut self, object: Packed) -> Result<bool> {
         let pack = self.pack()?;
         if let Some(earlier) = pack.objects.get(&object.id).copied() {
@@ -188,9 +190,9 @@ impl PackWriter {
         Ok(true)
     }
 
-    /// Adds a blob in bounded memory, and returns its id. None, and the pack as before, where the reader gives fewer bytes
-    /// than `size`, and where other bytes with its id are stored. More bytes than `size` are not read. Where the reader
-    /// fails, this fails, with the pack as before, too.
+    /// Adds a blob in bounded memory, and returns its id. Returns `None`, with the pack unchanged, if the reader
+    /// returns fewer bytes than `size`, or if other bytes with its id are stored. No more bytes than `size` are read.
+    /// If the reader fails, this fails, with the pack unchanged, too.
     pub(crate) fn add_stream(
         &mut self,
         size: u64,
@@ -223,9 +225,9 @@ impl PackWriter {
         }
     }
 
-    /// Adds an entry of another pack: `header` replaces its first bytes, and the reader gives the rest. Returns its
+    /// Adds an entry of another pack: `header` replaces its first bytes, and the reader returns the rest. Returns its
     /// location, or `None`, with the pack unchanged, if the reader fails or the entry's CRC-32 (of `old_header` and
-    /// what the reader gives) is wrong.
+    /// what the reader returns) is wrong.
     pub(crate) fn add_entry(
         &mut self,
         id: ObjectId,
@@ -253,7 +255,7 @@ impl PackWriter {
         Ok(self.pack()?.position)
     }
 
-    /// Syncs the pack and its index and moves them into place. Does nothing if nothing was added.
+    /// Syncs the pack and its index, and moves them into place. Does nothing if nothing was added.
     ///
     /// Returns the pack's file name.
     pub(crate) fn finish(mut self) -> Result<Option<PathBuf>> {
@@ -303,7 +305,7 @@ impl OpenPack {
         self.out.flush().context(|| "cannot write to the pack")
     }
 
-    /// Returns the bytes of an entry that was written and flushed.
+    /// Returns the bytes of a written and flushed entry.
     fn entry(&self, entry: Indexed) -> FileRange<'_> {
         FileRange::new(
             self.out.get_ref(),
@@ -430,7 +432,7 @@ impl OpenPack {
         let (index_temporary, mut index_file) = create_temporary(directory)?;
         index_file.write_all(&index).context(what)?;
         let not_synced = || format!("cannot sync the pack in `{}`", directory.display());
-        // All that changes is on its way when the first sync begins: a file system with a journal writes it once for both.
+        // All changes are made before the first sync, so that a file system with a journal writes them once for both.
         make_read_only(file).context(not_synced)?;
         make_read_only(&index_file).context(not_synced)?;
         system::begin_write_back(&index_file);
@@ -438,7 +440,7 @@ impl OpenPack {
         index_file.sync_all().context(not_synced)?;
         let name = ObjectId::new(checksum);
         recent::forget(directory);
-        // The pack first: an index without its pack would name objects that are not there.
+        // The pack comes first: an index without its pack would name objects that do not exist.
         fs::rename(
             &self.temporary.0,
             directory.join(format!("pack-{name}.pack")),
@@ -460,7 +462,7 @@ pub(crate) fn seal(file: &File) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// Makes a file that only its owner can read, and nobody write.
+/// Makes a file readable for its owner only, and writable for nobody.
 pub(crate) fn make_read_only(file: &File) -> std::io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(0o400))
 }
@@ -471,8 +473,8 @@ fn header(count: u32) -> [u8; HEADER as usize] {
     header
 }
 
-/// Returns the SHA-1 of a pack's first bytes. They are read again, because the number of objects is in the header and
-/// is known only at the end.
+/// Returns the SHA-1 of a pack's first bytes. They are read again, because the header contains the number of objects,
+/// which is known only at the end.
 pub(crate) fn checksum(file: &File, length: u64) -> std::io::Result<[u8; 20]> {
     let mut range = FileRange::new(file, 0, length);
     let mut hasher = Sha1::new();
@@ -485,7 +487,7 @@ pub(crate) fn checksum(file: &File, length: u64) -> std::io::Result<[u8; 20]> {
     }
 }
 
-/// Makes a file that only the user can read, with a name that git's own clean-up knows.
+/// Creates a file that only the user can read, with a name that git's own clean-up knows.
 pub(crate) fn create_temporary(directory: &Path) -> Result<(Temporary, File)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
@@ -499,7 +501,7 @@ pub(crate) fn create_temporary(directory: &Path) -> Result<(Temporary, File)> {
             .open(&path)
         {
             Ok(file) => return Ok((Temporary(path), file)),
-            // Left by a process that was killed and had the same number.
+            // A killed process with the same number left it.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 return Err(error).context(|| format!("cannot make the file `{}`", path.display()));

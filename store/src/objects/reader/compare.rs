@@ -1,10 +1,10 @@
-//! Comparing what a blob's bytes are written to with what another reader gives.
+//! Compares a blob's bytes, as they are written, with those of a reader.
 
 use std::io::{ErrorKind, Read, Write};
 
 use crate::error::{Context, Result};
 
-/// Takes a blob's bytes and compares them with what a reader gives.
+/// A writer that compares a blob's bytes with those of a reader.
 pub(super) struct Comparer<'a> {
     reader: &'a mut dyn Read,
     problem: Option<Mismatch>,
@@ -14,12 +14,12 @@ pub(super) struct Comparer<'a> {
 pub(super) enum Mismatch {
     /// The reader failed.
     Read(std::io::Error),
-    /// They differ, or the reader gave fewer.
+    /// They differ, or the reader returned fewer.
     Differs,
 }
 
 impl<'a> Comparer<'a> {
-    /// Compares with what this reader gives.
+    /// Compares with this reader.
     pub fn new(reader: &'a mut dyn Read) -> Self {
         Self {
             reader,
@@ -27,12 +27,12 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Returns what was wrong until now.
+    /// Returns what was wrong so far.
     pub fn problem(&mut self) -> Option<Mismatch> {
         self.problem.take()
     }
 
-    /// Returns whether the reader has nothing more.
+    /// Returns whether the reader is at its end.
     pub fn at_end(&mut self) -> Result<bool> {
         let mut more = Vec::new();
         Read::take(&mut self.reader, 1)

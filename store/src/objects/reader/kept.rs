@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::model::entry::ObjectId;
 use crate::objects::hash::ObjectKind;
 
-/// The bytes that are kept altogether.
+/// The most bytes that are kept in total.
 const MOST: usize = 32 << 20;
 /// The largest object that is kept, in bytes.
 pub(super) const LARGEST: u64 = 1 << 20;
@@ -15,7 +15,7 @@ pub(super) const LARGEST: u64 = 1 << 20;
 /// An object's bytes.
 pub(super) type ObjectBytes = Arc<Vec<u8>>;
 
-/// Objects by id. When it is full, it keeps what it has: a caller that goes over many objects starts again with the
+/// Objects by id. Once it is full, it keeps what it has: a caller that goes through many objects starts again with the
 /// first.
 #[derive(Default)]
 pub(super) struct ObjectCache(Mutex<CachedObjects>);
@@ -37,7 +37,7 @@ impl ObjectCache {
             .cloned()
     }
 
-    /// Keeps an object that was hashed, if there is room.
+    /// Keeps a hashed object if there is room.
     pub fn keep(&self, kind: ObjectKind, id: ObjectId, bytes: Vec<u8>) -> ObjectBytes {
         let bytes = Arc::new(bytes);
         let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
-//! Reading objects out of packs, without trust. This module does IO.
+//! Reads objects from packs, without trust. This module does IO.
 //!
-//! Why not libgit2's reader: this one reads only packs (libgit2 1.9.7 never returns from a torn loose object), ignores
-//! configuration and alternates, writes large blobs in bounded memory, hashes everything that it returns (but for the versions
-//! that `blame` goes over, which an index vouches for), and falls back to another copy if one is damaged.
+//! It replaces libgit2's reader: it reads only packs (libgit2 1.9.7 never returns from a torn loose object), ignores
+//! configuration and alternates, writes large blobs in bounded memory, hashes everything that it returns (except the
+//! versions that `blame` reads, which an index vouches for), and falls back to another copy if one is damaged.
 
 mod compare;
 mod kept;
@@ -27,15 +27,15 @@ pub(crate) use packs::Packs;
 /// Whether bytes are stored under their id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoredBytes {
-    /// They are, and readable.
+    /// They are stored and readable.
     Yes,
-    /// They are not, or damaged: store them (again).
+    /// They are missing or damaged, and should be stored (again).
     No,
-    /// Other bytes are: a SHA-1 collision. These cannot be stored.
+    /// Other bytes have this id: a SHA-1 collision. These cannot be stored.
     Collision,
 }
 
-/// Reads the objects of one repository; shared by threads.
+/// A reader of one repository's objects, which threads share.
 pub(crate) struct ObjectReader {
     directory: PathBuf,
     packs: RwLock<Arc<Packs>>,
@@ -43,11 +43,11 @@ pub(crate) struct ObjectReader {
     is_crowded: AtomicBool,
 }
 
-/// Up to this size a blob is decoded whole before the first byte is given out; larger ones are decoded twice.
+/// Up to this size, a blob is decoded completely before its first byte is written. A larger one is decoded twice.
 const AT_ONCE: u64 = 8 << 20;
 
 impl ObjectReader {
-    /// Opens the packs that are there now.
+    /// Opens the packs that exist now.
     pub(crate) fn open(repository: &Path) -> Result<Self> {
         let directory = repository.join("objects/pack");
         let packs = match Packs::noted(&directory) {
@@ -70,7 +70,7 @@ impl ObjectReader {
         Ok(())
     }
 
-    /// Call it after writing a pack: notes it, joins the indexes if many packs are outside, and removes what killed
+    /// Notes a pack that was just written, joins the indexes if many packs are outside, and removes what killed
     /// processes left.
     pub(crate) fn note_new_pack(&self, name: &Path) -> Result<()> {
         if let Some(packs) = self.packs().with(&self.directory, name) {
@@ -78,7 +78,7 @@ impl ObjectReader {
             return Ok(());
         }
         self.refresh()?;
-        // Without it all is found as well, and slower.
+        // Without it, everything is found as well, only slower.
         if multi_pack_index::renew(&self.directory, &self.packs()).unwrap_or(false) {
             self.is_crowded.store(true, Ordering::Relaxed);
             self.refresh()?;
@@ -94,16 +94,16 @@ impl ObjectReader {
         self.is_crowded.load(Ordering::Relaxed)
     }
 
-    /// Returns whether each of these objects is in a pack, by the indexes; packs that a power cut may have torn are not
-    /// believed. What to ask before ids are trusted that were seen before a restart.
+    /// Returns whether each of these objects is in a pack, according to the indexes. Packs that a power cut may have
+    /// torn do not count. Ask this before trusting ids that were seen before a restart.
     pub(crate) fn has_all(&self, mut ids: Vec<ObjectId>) -> bool {
         ids.sort_unstable();
         ids.dedup();
         self.packs().have_all(&ids)
     }
 
-    /// Returns whether exactly these bytes are stored under `id`, in a pack of our own: what to ask before leaving an object out
-    /// of a pack.
+    /// Returns whether exactly these bytes are stored under `id`, in a pack of our own. Ask this before leaving an
+    /// object out of a pack.
     pub(crate) fn holds(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> StoredBytes {
         if let Some((stored_kind, stored)) = self.kept.get(id) {
             return if stored_kind == kind && stored[..] == *bytes {
@@ -124,7 +124,7 @@ impl ObjectReader {
         }
     }
 
-    /// The same for a blob that is read in pieces. Fails where the reader does.
+    /// Does this for a blob that is read in pieces. Fails if the reader does.
     pub(crate) fn holds_stream(&self, id: ObjectId, reader: &mut dyn Read) -> Result<StoredBytes> {
         let Ok(Some((pack, offset))) = first(id, self.packs().own_likely(id), sound_copy(id))
         else {
@@ -146,7 +146,7 @@ impl ObjectReader {
         }
     }
 
-    /// Keeps an object that was just hashed and stored, if there is room.
+    /// Keeps a just stored object in memory, if there is room.
     pub(crate) fn keep(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) {
         self.kept.keep(kind, id, bytes.to_vec());
     }
@@ -169,8 +169,8 @@ impl ObjectReader {
         Ok(bytes.filter(|bytes| bytes.len() as u64 <= limit))
     }
 
-    /// The same for a caller that goes over very many versions of a file once: nothing is kept, and in packs of our own a blob is
-    /// checked by the CRC-32 of its index where that is enough.
+    /// Does this for a caller that reads very many versions of a file once: nothing is kept, and in packs of our own a
+    /// blob is checked by the CRC-32 in its index if that is enough.
     pub(crate) fn version_up_to(&self, id: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
         if let Some(bytes) = self.kept_blob(id) {
             let is_small = bytes.len() as u64 <= limit;
@@ -195,8 +195,8 @@ impl ObjectReader {
         self.find_unhashed(id, |pack, offset| pack.blob_size(offset))
     }
 
-    /// Writes a blob's bytes in bounded memory. The blob was hashed in full before the first byte is written, and is
-    /// hashed again on the way where it is large.
+    /// Writes a blob's bytes in bounded memory. The blob is hashed in full before the first byte is written; a large
+    /// one is hashed again on the way.
     pub(crate) fn copy_blob(&self, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
         let small = match self.kept_blob(id) {
             Some(bytes) => Some(bytes),
@@ -209,12 +209,12 @@ impl ObjectReader {
                 .context(|| format!("cannot write the bytes of `{id}`"))?;
             return Ok(bytes.len() as u64);
         }
-        // Two passes: which copy is sound has to be known before anything is written.
+        // Two passes, because it has to be known which copy is intact before anything is written.
         let (pack, offset) = self.find_hashed(id, sound_copy(id))?;
         pack.copy_blob(offset, id, to)
     }
 
-    /// Decodes and hashes a blob in bounded memory. Packs that were added since are unknown.
+    /// Decodes and hashes a blob in bounded memory. It does not look for packs that were added since.
     pub(crate) fn check_blob(&self, id: ObjectId) -> Result<()> {
         if self.kept_blob(id).is_some() {
             return Ok(());
@@ -254,7 +254,8 @@ impl ObjectReader {
         Ok(bytes)
     }
 
-    /// Reads an object, hashing it; where no likely copy is sound, looks once for packs that were added since, and everywhere.
+    /// Reads and hashes an object. If no likely copy is intact, it looks once for packs that were added since, and then
+    /// everywhere.
     fn find_hashed<T>(
         &self,
         id: ObjectId,
@@ -268,7 +269,7 @@ impl ObjectReader {
         first(id, packs.likely(id).chain(packs.unlikely(id)), read)?.ok_or_else(|| missing(id))
     }
 
-    /// Like [`Self::find_hashed`], for what is read without being hashed.
+    /// Like [`Self::find_hashed`], for reads without hashing.
     fn find_unhashed<T>(
         &self,
         id: ObjectId,
@@ -291,7 +292,7 @@ impl ObjectReader {
         Ok((kind, self.kept.keep(kind, id, bytes)))
     }
 
-    /// Like the above, for callers that ask only once.
+    /// Like [`any`](Self::any), for a caller that asks only once, so nothing is kept.
     pub(crate) fn any_once(&self, id: ObjectId) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
         if let Some(kept) = self.kept.get(id) {
             return Ok(kept);
@@ -306,7 +307,7 @@ impl ObjectReader {
     }
 }
 
-/// Returns the result of the first intact copy; the last copy's error if none is intact, and `None` if there is no
+/// Returns the result from the first intact copy, the last copy's error if none is intact, or `None` if there is no
 /// copy.
 fn first<'p, T>(
     id: ObjectId,
@@ -329,7 +330,7 @@ fn first<'p, T>(
     }
 }
 
-/// Returns what finds a copy of a blob that decodes to its id.
+/// Returns a check that finds a copy of a blob which decodes to its id.
 fn sound_copy(id: ObjectId) -> impl Fn(&Arc<PackFile>, u64) -> Result<(Arc<PackFile>, u64)> {
     move |pack, offset| {
         pack.check_blob(offset, id)?;

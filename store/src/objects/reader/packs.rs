@@ -1,4 +1,4 @@
-//! The packs of a directory at one moment, and in which order they are asked. This module does IO.
+//! The packs of a directory at one moment, and the order in which they are searched. This module does IO.
 //!
 //! ```text
 //!   joint   those that the multi-pack-index names and that are there: one look-up for all
@@ -24,7 +24,7 @@ use crate::objects::multi_pack_index::{self, MultiPackIndex};
 use crate::objects::pack::read::{PackFile, open_regular};
 use crate::objects::recent;
 
-/// How many answers of a multi-pack-index are compared one by one, before all of it is checked.
+/// How many answers of a multi-pack-index are checked one by one before all of it is.
 const FEW_ANSWERS: u32 = 64;
 
 const PACK: &[u8] = b".pack";
@@ -33,10 +33,10 @@ const INDEX: &[u8] = b".idx";
 /// The packs of a directory.
 #[derive(Default)]
 pub(crate) struct Packs {
-    /// The directory, where every later change of it must show in its times.
+    /// The directory's stamp, if any later change shows in its times.
     settled: Option<Stamp>,
     joint: Option<Joint>,
-    /// What is noted of those that were written last, where the directory was not listed.
+    /// The note on the packs that were written last, if the directory was not listed.
     recent: Option<Joint>,
     alone: Vec<Arc<PackFile>>,
     temporary: Vec<Vec<u8>>,
@@ -59,7 +59,7 @@ struct Opened {
 }
 
 impl Packs {
-    /// Lists the packs, and reuses those that are known already. `None` if nothing changed since.
+    /// Lists the packs, and reuses known ones. `None` if nothing changed since.
     pub fn list(directory: &Path, known: &Self) -> Result<Option<Self>> {
         let what = || format!("cannot read the directory `{}`", directory.display());
         let now = disk::now();
@@ -94,7 +94,7 @@ impl Packs {
             )),
         };
         let mut alone: Vec<Arc<PackFile>> = alone.into_iter().map(pack).collect();
-        // Ours are asked first.
+        // Our own are searched first.
         alone.sort_by_key(|pack| pack.is_borrowed());
         Ok(Some(Self {
             settled: stamp.is_settled(now, 0).then_some(stamp),
@@ -118,7 +118,7 @@ impl Packs {
             .filter_map(|number| recent.pack(number).cloned())
             .collect();
         let mut joint = Joint::open(directory, &Self::default());
-        // One that is gone fails when it is asked, and then the directory is listed.
+        // Reading one that is gone fails, and then the directory is listed.
         joint.iter_mut().for_each(|joint| joint.is_there.fill(true));
         Some(Self {
             settled: None,
@@ -144,15 +144,16 @@ impl Packs {
         Self::noted(directory)
     }
 
-    /// Notes the packs that stand alone, so that the next process need not list the directory. One that is borrowed comes and goes.
+    /// Notes the packs that are in no multi-pack-index, so that the next process need not list the directory. Borrowed
+    /// ones come and go, and are left out.
     pub fn note(&self, directory: &Path) {
         if self.recent.is_none() && self.borrowed().next().is_none() {
-            // Without it all is found as well, and slower.
+            // Without it, everything is found as well, only slower.
             let _ = recent::write(directory, None, &self.alone);
         }
     }
 
-    /// Returns possible locations of an object. Enough for a caller who hashes what is there.
+    /// Returns possible locations of an object. That is enough for a caller that hashes what it reads.
     pub fn likely(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
         let in_one = [&self.recent, &self.joint].map(|joint| joint.as_ref()?.find(id));
         in_one.into_iter().flatten().chain(
@@ -162,12 +163,12 @@ impl Packs {
         )
     }
 
-    /// The same in packs of our own: others may be gone or emptied at any time.
+    /// Returns those in packs of our own: others may be gone or emptied at any time.
     pub fn own_likely(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
         self.likely(id).filter(|(pack, _)| !pack.is_borrowed())
     }
 
-    /// Like the above, for a caller who relies on the answer.
+    /// Like [`own_likely`](Self::own_likely), for a caller that relies on the answer.
     pub fn certain(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
         let is_sound = self
             .joint
@@ -177,24 +178,24 @@ impl Packs {
         likely.filter(move |(pack, offset)| is_sound || pack.find(id) == Some(*offset))
     }
 
-    /// Returns where an object stands by the own indexes of the packs that the multi-pack-index names, should that be wrong.
+    /// Returns locations of an object according to the packs' own indexes, in case the multi-pack-index is wrong.
     pub fn unlikely(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
         self.each_joint()
             .filter_map(move |pack| Some((pack, pack.find(id)?)))
     }
 
-    /// Returns whether each of the sorted ids is in a pack. The packs that stand alone are the last that were written, and have
-    /// to be whole.
+    /// Returns whether each of the sorted ids is in a pack. The packs outside the multi-pack-index are the newest, and
+    /// have to be complete.
     pub fn have_all(&self, ids: &[ObjectId]) -> bool {
         self.found(ids).iter().all(|is_found| *is_found)
     }
 
-    /// Returns the same of each of them.
+    /// Returns that for each of them.
     pub fn found(&self, ids: &[ObjectId]) -> Vec<bool> {
         self.have(ids, |_| true)
     }
 
-    /// Returns of each of the sorted ids whether it is in a pack of our own.
+    /// Returns for each of the sorted ids whether it is in a pack of our own.
     pub fn own(&self, ids: &[ObjectId]) -> Vec<bool> {
         self.have(ids, |pack| !pack.is_borrowed())
     }
@@ -250,7 +251,7 @@ impl Packs {
         &self.alone
     }
 
-    /// Returns the names of the temporary files beside the packs: of processes that write one, or were killed.
+    /// Returns the names of the temporary files beside the packs, of processes that are writing or were killed.
     pub fn temporary(&self) -> impl Iterator<Item = &[u8]> {
         self.temporary.iter().map(|name| &name[..])
     }
@@ -260,14 +261,14 @@ impl Packs {
         self.joint.as_ref().map(|joint| &joint.opened.index)
     }
 
-    /// Returns whether all packs are there that the multi-pack-index names.
+    /// Returns whether all packs that the multi-pack-index names exist.
     pub fn has_all_joint(&self) -> bool {
         self.joint
             .iter()
             .all(|joint| joint.is_there.iter().all(|is_there| *is_there))
     }
 
-    /// Returns the packs that the multi-pack-index names and that are there.
+    /// Returns the existing packs that the multi-pack-index names.
     pub fn each_joint(&self) -> impl Iterator<Item = &Arc<PackFile>> {
         self.joint.iter().flat_map(|joint| {
             (0..joint.opened.index.packs()).filter_map(|number| joint.pack(number))
@@ -292,7 +293,7 @@ impl Joint {
         Some(Self { opened, is_there })
     }
 
-    /// Notes a file of the directory. Returns false where it belongs to no pack that is named.
+    /// Notes a file of the directory. Returns false if it belongs to no named pack.
     fn note(&mut self, name: &[u8]) -> bool {
         let Some(stem) = name.strip_suffix(PACK) else {
             return self.opened.index.number(name).is_some();
@@ -346,7 +347,8 @@ impl Opened {
         Some(slot.get_or_init(|| make(stem)))
     }
 
-    /// To compare a few answers with the packs' own indexes costs less than to read all of it, which grows with every step.
+    /// Returns whether a full check pays. Comparing a few answers with the packs' own indexes costs less than reading
+    /// all of it, which grows with every step.
     fn is_worth_it(&self) -> bool {
         self.asked.fetch_add(1, Ordering::Relaxed) >= FEW_ANSWERS
     }
@@ -358,12 +360,12 @@ impl Opened {
 
 /// The names in a directory of packs.
 struct DirectoryNames {
-    /// Of the packs that stand alone.
+    /// Those of the packs outside the multi-pack-index.
     packs: Vec<Vec<u8>>,
     temporary: Vec<Vec<u8>>,
 }
 
-/// Returns the names of the packs that stand alone; of those that the multi-pack-index names, notes that they are there.
+/// Returns the names of the packs outside the multi-pack-index, and notes that the others exist.
 fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<DirectoryNames> {
     let (mut packs, mut indexes, mut temporary) = (Vec::new(), HashSet::new(), Vec::new());
     system::list(directory.as_fd(), |name, _| {
@@ -377,7 +379,7 @@ fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<Dir
             None => {}
         }
     })?;
-    // An index without its pack is what a crash leaves; it names objects that are not there.
+    // A crash may leave an index without its pack, which names objects that do not exist.
     packs.retain(|name| {
         name.strip_suffix(PACK)
             .is_some_and(|stem| indexes.contains(stem))
