@@ -325,6 +325,14 @@ impl Store {
         query::sessions(self, cwd)
     }
 
+    /// Returns the id of the session that an agent's process is in, as [`agent_process`] names that process.
+    pub fn session_of_process(&mut self, cwd: &Path, process: &str) -> Result<Option<String>> {
+        let place = timeline::Place::known(self, cwd)?;
+        let connection = self.database.connection();
+        let session = sessions::session_of_process(connection, place.row.id, process)?;
+        Ok(session.map(|session| session.id))
+    }
+
     /// Returns whatever an id is of.
     pub fn show(&mut self, cwd: &Path, id: &str) -> Result<report::ShowReport> {
         query::show(self, cwd, id)

@@ -1,6 +1,7 @@
 //! What our commands inside agents run: it says what is, and never fails.
 
-use testing::binary::{Run, Sandbox};
+use testing::binary::{Run, Sandbox, binary};
+use testing::executable;
 
 /// Plays three messages of the session `s`.
 fn three_messages() -> Sandbox {
@@ -114,5 +115,47 @@ fn a_conversation_without_messages_names_the_session_that_could_be_meant() {
         "This conversation has no message to take back.\n\
          The session 12345678 (generic, 3 messages) ends with “make three”: \
          `/ckpt-revert --message last --session 12345678`\n"
+    );
+}
+
+#[test]
+fn a_command_without_a_session_is_for_the_conversation_of_the_agent_that_runs_it() {
+    let world = Sandbox::new();
+    // Programs of their own name, as agents are: what has a shell's is passed over.
+    let agents = ["mine", "other"].map(|name| world.path(name));
+    for agent in &agents {
+        executable::copy("/bin/sh".as_ref(), agent);
+    }
+    let hook = binary();
+    let turn = |name: &str| {
+        format!(
+            "'{hook}' message --session {name} --message {name} --prompt 'make {name}'; \
+             '{hook}' step-start --session {name}; echo x >{name}; '{hook}' step-finish --session {name};"
+        )
+    };
+    let other = agents[1].display();
+    let script = format!(
+        "{} '{other}' -c \"{} true\"; '{hook}' inside revert; ls; '{hook}' inside redo; ls; true",
+        turn("mine"),
+        turn("other"),
+    );
+    let world_of = world.command::<&str>(&[]);
+    let variables = world_of.get_envs();
+    let mut agent = std::process::Command::new(&agents[0]);
+    agent
+        .env_clear()
+        .envs(variables.filter_map(|(name, value)| Some((name, value?))))
+        .args(["-c", &script])
+        .current_dir(world.workspace());
+    let run = Run::of(&mut agent).exits(0);
+    let lists: Vec<&str> = run
+        .stdout
+        .lines()
+        .filter(|line| ["mine", "other"].contains(line))
+        .collect();
+    assert_eq!(
+        lists,
+        ["other", "mine", "other"],
+        "the newest is the other's: {run}"
     );
 }

@@ -62,7 +62,8 @@ pub(crate) use rows::{
     discard_hidden_messages, find_message_by_agent_id, find_session, insert_message, message,
     message_at_or_after, message_time, messages_from, messages_of_turn, newest_message,
     newest_reverted_session, next_hidden_message, other_reverted_sessions, root_of, session,
-    set_hidden_from, set_revert_point, stepless_messages, touch_session, upsert_session,
+    session_of_process, set_hidden_from, set_revert_point, stepless_messages, touch_session,
+    upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{remove_unfinished, salvage, unfinished};

@@ -135,6 +135,19 @@ pub(crate) fn find_session(
     )
 }
 
+/// Returns the session of a workspace that was heard of last from a process, leaving out those of sub-agents.
+pub(crate) fn session_of_process(
+    connection: &Connection,
+    workspace_id: i64,
+    process: &str,
+) -> Result<Option<SessionRow>> {
+    one_session(
+        connection,
+        "WHERE workspace_id = ?1 AND process = ?2 AND parent_id IS NULL ORDER BY last_event_at DESC, seq DESC LIMIT 1",
+        params![workspace_id, process],
+    )
+}
+
 /// Returns the session of a workspace that was reverted last and can be redone.
 pub(crate) fn newest_reverted_session(
     connection: &Connection,

@@ -36,6 +36,7 @@ pub fn run(invocation: &Invocation, arguments: &InsideArguments) -> Result<u8, F
 fn redo(invocation: &Invocation, arguments: &RedoArguments) -> Result<u8, Failure> {
     let forward = UnrevertArguments {
         is_inside: true,
+        session: conversation(invocation, arguments.forward.session.as_deref()),
         ..arguments.forward.clone()
     };
     operation::redo(invocation, &forward, arguments.all)
@@ -43,8 +44,10 @@ fn redo(invocation: &Invocation, arguments: &RedoArguments) -> Result<u8, Failur
 
 /// See [`redo`] for what stays.
 fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<u8, Failure> {
+    let session = conversation(invocation, arguments.revert.session.as_deref());
     let asked = RevertArguments {
         is_inside: true,
+        session: session.clone(),
         ..arguments.revert.clone()
     };
     let named = |message: String| RevertArguments {
@@ -54,7 +57,7 @@ fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<
     if asked.message.is_some() || asked.step.is_some() {
         return operation::revert(invocation, &asked);
     }
-    let session = arguments.revert.session.as_deref();
+    let session = session.as_deref();
     let messages = messages(invocation, session);
     if let (Some(session), true) = (session, messages.is_empty()) {
         return other_sessions(invocation, session);
@@ -66,6 +69,21 @@ fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<
             Ok(DONE)
         }
     }
+}
+
+/// Returns the conversation that a command is typed in. An agent that does not name it to its commands, as Gemini CLI does not, is
+/// known by its process: that of the hooks. `None` where neither says anything: then it is the newest of the workspace.
+fn conversation(invocation: &Invocation, named: Option<&str>) -> Option<String> {
+    if let Some(session) = named {
+        return Some(session.to_owned());
+    }
+    let process = ckpt_store::agent_process()?;
+    let directory = invocation.directory().ok()?;
+    let session = |mut store: ckpt_store::Store| store.session_of_process(&directory, &process);
+    invocation
+        .open()
+        .ok()
+        .and_then(|store| session(store).ok())?
 }
 
 /// The interpretation of an argument.
@@ -138,9 +156,11 @@ fn other_sessions(invocation: &Invocation, session: &str) -> Result<u8, Failure>
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;
     let sessions = store.sessions(Some(&directory))?.sessions;
-    let others = sessions
-        .iter()
-        .filter(|other| other.messages > 0 && other.parent.is_none() && other.agent_id != session);
+    let others = sessions.iter().filter(|other| {
+        other.messages > 0
+            && other.parent.is_none()
+            && ![&*other.agent_id, &*other.id].contains(&session)
+    });
     let mut text = "This conversation has no message to take back.\n".to_owned();
     for other in others.take(3) {
         let filter = LogFilter {
