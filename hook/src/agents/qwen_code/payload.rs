@@ -40,11 +40,12 @@ impl Agent for QwenCode {
         if kind == EventKind::SessionStart && shape::is_compaction(payload) {
             return Ok(Vec::new());
         }
-        Ok(vec![shape::event(
-            payload,
-            kind,
-            &["write_file", "edit", "notebook_edit"],
-        )?])
+        let mut event = shape::event(payload, kind, &["write_file", "edit", "notebook_edit"])?;
+        // Its list of what goes on in the background is empty while a shell does.
+        if event.event == EventKind::TurnEnd {
+            event.background = event.background.filter(|goes_on| *goes_on);
+        }
+        Ok(vec![event])
     }
 }
 

@@ -2,7 +2,10 @@
 
 use expect_test::expect;
 
+use ckpt_schema::event::EventKind;
+
 use super::check;
+use crate::agents::tests::parse_alone;
 
 #[test]
 fn qwen_code_with_a_background_sub_agent() {
@@ -85,4 +88,25 @@ fn qwen_code_at_a_terminal_with_an_interrupted_turn() {
         23 session_end   s1
     "#]],
     );
+}
+
+/// As 0.24.4 sends them while the shell goes on.
+#[test]
+fn qwen_codes_list_of_background_tasks_does_not_end_a_shell_that_goes_on() {
+    let background = |event: &str, more: &str| {
+        let payload =
+            format!(r#"{{"session_id":"s","cwd":"/w","hook_event_name":"{event}",{more}}}"#);
+        let parsed = parse_alone("qwen-code", None, payload.as_bytes());
+        let [event] = parsed.events.as_slice() else {
+            panic!("one event, not {parsed:?}")
+        };
+        (event.event, event.background)
+    };
+    let shell = r#""tool_name":"run_shell_command","tool_use_id":"t","tool_input":{"command":"make","is_background":true}"#;
+    assert_eq!(
+        background("PostToolUse", shell),
+        (EventKind::ToolFinish, Some(true))
+    );
+    let nothing_told = (EventKind::TurnEnd, None);
+    assert_eq!(background("Stop", r#""background_tasks":[]"#), nothing_told);
 }
