@@ -91,6 +91,43 @@ fn settings_that_cannot_be_edited_do_not_keep_the_other_agents_from_theirs() {
 }
 
 #[test]
+fn a_program_of_another_name_is_refused_for_its_hooks_would_not_be_found_again() {
+    let world = Sandbox::new();
+    let program = world.path("ckpt-hook-linux");
+    testing::executable::copy(testing::binary::binary().as_ref(), &program);
+    let mut command = std::process::Command::new(&program);
+    command
+        .args(["install", "claude-code"])
+        .env_clear()
+        .env("HOME", world.home())
+        .env("CKPT_HOOK_HOME", world.store())
+        .current_dir(world.workspace());
+    let run = testing::binary::finish(&mut command, b"").exits(1);
+    assert!(
+        run.stderr.contains("hint: rename it to `ckpt-hook`"),
+        "it says what to do: {run}"
+    );
+    assert!(!world.home().join(".claude").exists(), "nothing was done");
+}
+
+#[test]
+fn uninstall_of_all_says_where_else_the_hook_is() {
+    let world = Sandbox::new();
+    world
+        .run(&["install", "claude-code", "--project"], b"")
+        .exits(0);
+    let run = world.run(&["uninstall", "--all"], b"").exits(0);
+    let told = "claude-code: left out: the hook is in this project's settings alone: `ckpt-hook uninstall claude-code --project`";
+    assert!(run.stdout.contains(told), "{run}");
+    world.run(&["install", "gemini-cli"], b"").exits(0);
+    let run = world
+        .run(&["uninstall", "--all", "--project"], b"")
+        .exits(0);
+    let told = "gemini-cli: left out: the hook is not in this project's settings, but in your own: `ckpt-hook uninstall gemini-cli`";
+    assert!(run.stdout.contains(told), "{run}");
+}
+
+#[test]
 fn the_list_shows_every_agent_in_one_table() {
     let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");

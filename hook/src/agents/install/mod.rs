@@ -13,6 +13,7 @@ use ckpt_schema::report::SettingsChange;
 use ckpt_store::error::{Error, Result};
 
 use super::settings::change::change;
+use super::settings::command;
 use super::settings::edit::EditKind;
 use super::settings::file;
 use super::settings::memory::Memory;
@@ -40,7 +41,9 @@ pub fn install(
     place: &SettingsPlace<'_>,
     dry_run: bool,
 ) -> Result<Vec<SettingsChange>> {
-    change(target(agent)?, scope, place, dry_run, EditKind::Insert)
+    let target = target(agent)?;
+    command::check_name(place.binary)?;
+    change(target, scope, place, dry_run, EditKind::Insert)
 }
 
 /// Takes our hook out of an agent's settings, and returns what was done, file by file.

@@ -43,6 +43,23 @@ pub fn text(path: &Path) -> Result<&str> {
     })
 }
 
+/// Checks that entries which call a program can be found again: they are known by its name.
+///
+/// # Errors
+///
+/// A program of another name. It would be put in a second time beside itself, and never be taken out.
+pub fn check_name(binary: &Path) -> Result<()> {
+    let name = binary.file_stem().unwrap_or_default();
+    if name == BINARY {
+        return Ok(());
+    }
+    Err(Error::failed(format!(
+        "this program is called `{}`, and hooks are found again by the name `{BINARY}`",
+        name.display()
+    ))
+    .hint(format!("rename it to `{BINARY}`, and try again")))
+}
+
 /// Returns whether a line calls us.
 pub fn is_ours(line: &str) -> bool {
     binary(line).is_some()

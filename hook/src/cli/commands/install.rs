@@ -10,7 +10,9 @@ use ckpt_store::error::{Context, Result};
 use ckpt_store::{Error, Forget};
 
 use super::ask;
-use crate::agents::install::{self, Advice, AgentState, Installed, SettingsPlace, SettingsScope};
+use crate::agents::install::{
+    self, Advice, AgentState, Installation, Installed, SettingsPlace, SettingsScope,
+};
 use crate::cli::arguments::{InstallArguments, UninstallArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, FAILED, Failure, PARTIAL};
@@ -158,7 +160,9 @@ fn change_all(
         report.changes.extend(of_it.changes);
         report.skipped.extend(of_it.skipped);
     }
-    leave_out_unchanged(verb, &mut report);
+    if verb == Verb::Uninstall {
+        leave_out_unchanged(scope, place, &mut report);
+    }
     report
 }
 
@@ -223,10 +227,11 @@ fn change(
 }
 
 /// Where the hook was never installed there is nothing to take out, and one line says so.
-fn leave_out_unchanged(verb: Verb, report: &mut InstallReport) {
-    if verb == Verb::Install {
-        return;
-    }
+fn leave_out_unchanged(
+    scope: SettingsScope,
+    place: &SettingsPlace<'_>,
+    report: &mut InstallReport,
+) {
     let changed: BTreeSet<String> = report
         .changes
         .iter()
@@ -239,10 +244,29 @@ fn leave_out_unchanged(verb: Verb, report: &mut InstallReport) {
         .extract_if(.., |change| !changed.contains(&change.agent))
     {
         if untouched.insert(change.agent.clone()) {
-            report.skipped.push(skipped(
-                &change.agent,
-                "the hook is not in its settings".to_owned(),
-            ));
+            let reason = reason_to_leave_out(&change.agent, scope, place);
+            report.skipped.push(skipped(&change.agent, reason));
+        }
+    }
+}
+
+/// What was looked at are the settings of one kind; the hook may be in those of the other.
+fn reason_to_leave_out(agent: &str, scope: SettingsScope, place: &SettingsPlace<'_>) -> String {
+    let rows = install::list(place);
+    let of_agent = rows.iter().find(|row| row.agent == agent);
+    let is_elsewhere = of_agent.is_some_and(|row| {
+        let mut settings = row.installed.iter();
+        settings.any(|settings| settings.scope != scope && settings.state != Installation::Absent)
+    });
+    match scope {
+        SettingsScope::User if is_elsewhere => format!(
+            "the hook is in this project's settings alone: `ckpt-hook uninstall {agent} --project`"
+        ),
+        SettingsScope::Project if is_elsewhere => format!(
+            "the hook is not in this project's settings, but in your own: `ckpt-hook uninstall {agent}`"
+        ),
+        SettingsScope::User | SettingsScope::Project => {
+            "the hook is not in its settings".to_owned()
         }
     }
 }
