@@ -238,3 +238,52 @@ fn git_does_not_go_with_one_alone() {
         .expect_err("HEAD is of no message");
     assert!(error.to_string().contains("`--git`"), "{error}");
 }
+
+/// `m1` makes a file, `m2` moves it elsewhere: undone alone after `m1`, `m2` has a path at which there is nothing to do.
+fn moved_file() -> World {
+    let mut world = World::git(&[("f", LINES)]);
+    world.turn("m1", |world| {
+        world.write("old", "1\n2\n3\n");
+        world.write("one", "1\n");
+    });
+    world.turn("m2", |world| {
+        world.write("new", world.read("old"));
+        world.remove("old");
+    });
+    world
+}
+
+#[test]
+fn one_of_which_every_file_was_put_back_is_not_undone_any_more() {
+    let mut world = moved_file();
+    alone(&mut world, "m1");
+    let second = alone(&mut world, "m2");
+    assert_eq!(undone(&mut world), ["m1", "m2"]);
+    assert!(!world.exists("new"), "{second:?}");
+    world.restore(second.operation.as_deref().expect("it did something"), &[]);
+    assert!(world.exists("new"), "back");
+    assert_eq!(
+        undone(&mut world),
+        ["m1"],
+        "a path at which there was nothing to do keeps nothing in force"
+    );
+    let files = world.status().files;
+    assert!(
+        files.iter().all(|file| file.path.path != "new"),
+        "status lists no file that is back: {files:?}"
+    );
+}
+
+#[test]
+fn one_that_was_put_back_and_undone_once_more_comes_back_with_unrevert() {
+    let mut world = moved_file();
+    let before = world.tree();
+    let part = alone(&mut world, "m2");
+    let back = world.restore(part.operation.as_deref().expect("it did something"), &[]);
+    assert_eq!(undone(&mut world), [""; 0], "it is in effect");
+    world.restore(back.operation.as_deref().expect("it did something"), &[]);
+    assert_eq!(undone(&mut world), ["m2"], "undone as before");
+    assert!(!world.exists("new"), "it went again");
+    world.unrevert();
+    assert_eq!(world.tree(), before, "nothing is reverted any more");
+}

@@ -36,6 +36,15 @@ impl Item {
         matches!(self.result, FileResult::Planned | FileResult::Done)
             && code == Some(ReasonCode::Database)
     }
+
+    /// Returns whether its file was written or removed.
+    pub fn has_moved(&self) -> bool {
+        let moves = match self.action {
+            FileAction::Write | FileAction::Delete | FileAction::Merge => true,
+            FileAction::Keep | FileAction::None => false,
+        };
+        moves && self.result == FileResult::Done
+    }
 }
 
 /// How it went with one item.

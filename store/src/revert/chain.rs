@@ -154,6 +154,7 @@ type Stored = (Option<String>, Option<String>);
 
 /// A path of one operation of the chain, oldest first.
 struct ChainFile {
+    path: WorkspacePath,
     report: FileReport,
     expected: Stored,
     goal: Stored,
@@ -175,8 +176,13 @@ pub(crate) fn reverted_files(
 ) -> Result<Vec<FileReport>> {
     let files = "SELECT * FROM operation_files WHERE operation_id = ?1 ORDER BY position";
     let mut rows = Vec::new();
-    for operation in holding(sessions::moves_since(connection, session_id, base_id)?) {
-        rows.extend(all(connection, files, [operation.row.id], read_chain_file)?);
+    for operation in chain(connection, session_id, base_id)? {
+        if operation.is_taken_back() {
+            continue;
+        }
+        let of_operation = all(connection, files, [&operation.row.id], read_chain_file)?;
+        let is_in_force = |row: &ChainFile| !operation.taken_back.contains(&row.path);
+        rows.extend(of_operation.into_iter().filter(is_in_force));
     }
     let mut paths: BTreeMap<PathText, Reverted> = BTreeMap::new();
     for row in rows {
@@ -205,6 +211,7 @@ impl Reverted {
 
 fn read_chain_file(row: &Row<'_>) -> rusqlite::Result<ChainFile> {
     Ok(ChainFile {
+        path: sessions::path(row)?,
         report: operation_file(row)?,
         expected: (row.get("expected_mode")?, row.get("expected_blob")?),
         goal: (row.get("goal_mode")?, row.get("goal_blob")?),
@@ -221,11 +228,9 @@ pub(crate) fn undone_alone(
     let chain = chain(connection, session_id, base_id)?;
     let mut alone = Vec::new();
     for operation in reverts_that_hold(&chain) {
-        // If a restore put all of its files back, it is no longer in force.
-        let is_in_force = !operation.items.is_empty() || operation.taken_back.is_empty();
         if let Some(message) = operation.row.part_message_id.as_ref()
             && operation.row.is_alone
-            && is_in_force
+            && !operation.is_taken_back()
             && !alone.contains(message)
         {
             alone.push(message.clone());

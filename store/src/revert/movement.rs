@@ -432,11 +432,15 @@ pub(crate) fn parts_of_chain(
     Ok(scopes)
 }
 
-/// Returns the part of the history that a revert of a part is about; `None` for any other revert.
+/// Returns the part of the history that a revert of a part is about. `None` for any other revert, and for one of which
+/// restores put every file back.
 pub(super) fn scope_of_part(
     connection: &Connection,
     operation: &ChainOperation,
 ) -> Result<Option<RevertScope>> {
+    if operation.is_taken_back() {
+        return Ok(None);
+    }
     let only = super::chain::from_json(&operation.row.only_paths);
     let paths = ScopePaths {
         only,

@@ -129,7 +129,7 @@ fn state(row: &rusqlite::Row<'_>, mode: &str, blob: &str) -> rusqlite::Result<St
 }
 
 /// Reads the columns `path` and `path_raw`. Anything that is not a path in a workspace was not written by us.
-fn path(row: &rusqlite::Row<'_>) -> rusqlite::Result<WorkspacePath> {
+pub(crate) fn path(row: &rusqlite::Row<'_>) -> rusqlite::Result<WorkspacePath> {
     let raw: Option<Vec<u8>> = row.get("path_raw")?;
     let bytes = match raw {
         Some(raw) => raw,

@@ -404,12 +404,14 @@ impl ChainOperation {
     }
 
     /// Takes out the files of a part that a restore has put back to their state before it. Nothing else undoes such a
-    /// part.
+    /// part. If a later restore did again what the part had done, as the undo of an undo does, they stay in force.
     fn take_back(&mut self, restored: &BTreeMap<WorkspacePath, Vec<State>>) {
         let is_put_back = |item: &Item| {
-            let states = restored.get(&item.path);
-            item.result == FileResult::Done
-                && states.is_some_and(|states| states.contains(&item.expected))
+            let states = restored.get(&item.path).into_iter().flatten();
+            let newest = states
+                .rev()
+                .find(|state| **state == item.expected || **state == item.target);
+            item.has_moved() && newest.is_some_and(|state| *state == item.expected)
         };
         self.taken_back = self
             .items
@@ -418,6 +420,12 @@ impl ChainOperation {
             .map(|item| item.path.clone())
             .collect();
         self.items.retain(|item| !is_put_back(item));
+    }
+
+    /// Returns whether restores put back every file that it wrote or removed. The files that it did not touch do not
+    /// count.
+    pub fn is_taken_back(&self) -> bool {
+        !self.taken_back.is_empty() && !self.items.iter().any(Item::has_moved)
     }
 }
 
@@ -449,7 +457,7 @@ pub(crate) fn moved_since(
     Ok(paths.into_iter().collect())
 }
 
-/// Returns what restores wrote to which paths after an operation of a session.
+/// Returns what restores wrote to which paths after an operation of a session, oldest first.
 fn restored_since(
     connection: &Connection,
     session: &str,
@@ -460,7 +468,8 @@ fn restored_since(
             "SELECT path, path_raw, target_mode, target_blob
                FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
               WHERE operations.workspace_id = (SELECT workspace_id FROM sessions WHERE id = ?1) AND operations.seq > ?2
-                AND operations.kind = 'restore' AND operations.state = 'done' AND operation_files.result = 'done'",
+                AND operations.kind = 'restore' AND operations.state = 'done' AND operation_files.result = 'done'
+              ORDER BY operations.seq",
         )
         .context(|| "cannot read what was restored")?;
     let rows = statement
