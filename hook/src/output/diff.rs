@@ -1,6 +1,8 @@
 //! What differs, file by file: as names, as git's letters, or a line a file with the sum below.
 
-use ckpt_schema::report::{ChangeKind, ChangeReport, DiffReport};
+use std::collections::BTreeSet;
+
+use ckpt_schema::report::{ChangeKind, ChangeReport, DiffReport, PathText};
 
 use super::View;
 use super::fold::{self, ListedFile};
@@ -158,19 +160,31 @@ fn whose(change: &ChangeReport, paint: Paint) -> String {
     }
 }
 
-/// Returns how many files and lines it is in all.
+/// Returns how many files and lines it is in all. What is unclear is counted apart, as `log` does.
 pub fn total(files: &[ChangeReport], view: &View) -> String {
-    let mut sum = (0, 0, 0);
-    for change in shown(files) {
+    let (unclear, sure): (Vec<&ChangeReport>, Vec<&ChangeReport>) =
+        shown(files).partition(|change| change.attribution.as_deref() == Some("unclear"));
+    let unclear = paths(&unclear);
+    let and_unclear = match unclear {
+        0 => String::new(),
+        _ => view.paint.warning(&format!(", {unclear} unclear")),
+    };
+    let mut sum = (paths(&sure), 0, 0);
+    for change in sure {
         let (additions, deletions) = match &change.renamed_from {
             Some(rename) => (rename.additions, rename.deletions),
             None => (change.additions, change.deletions),
         };
-        sum.0 += 1;
         sum.1 += additions.unwrap_or(0);
         sum.2 += deletions.unwrap_or(0);
     }
-    format!("{}\n", sum_of(sum.0, sum.1, sum.2, view.paint))
+    format!("{}{and_unclear}\n", sum_of(sum.0, sum.1, sum.2, view.paint))
+}
+
+/// Returns how many different paths there are: one that somebody else changed in between has two rows.
+fn paths(changes: &[&ChangeReport]) -> u64 {
+    let paths: BTreeSet<&PathText> = changes.iter().map(|change| &change.path).collect();
+    paths.len() as u64
 }
 
 /// Returns "151 files, +4,150 -0".

@@ -39,6 +39,15 @@ pub(super) fn report_row(snapshots: &Snapshots, row: &ChangeRow) -> ChangeReport
     }
 }
 
+/// Returns a recorded change as the row alone tells it.
+pub(super) fn without_bytes(row: &ChangeRow) -> ChangeReport {
+    ChangeReport {
+        attribution: Some(row.attribution.name().to_owned()),
+        reason: row.reason.clone(),
+        ..with_lines(&row.change, &[None, None], row.lines)
+    }
+}
+
 fn with_lines(
     change: &Change,
     sides: &[Option<Vec<u8>>; 2],

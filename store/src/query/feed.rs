@@ -93,7 +93,7 @@ pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed
     };
     let mut notifications = Vec::new();
     for entry in entries {
-        notifications.extend(notification(connection, entry)?);
+        notifications.extend(notification(store, entry)?);
     }
     Ok(Feed {
         seq,
@@ -103,7 +103,8 @@ pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed
 }
 
 /// Returns the notification for a row of the feed, or `None` if its subject was removed since.
-fn notification(connection: &Connection, entry: FeedRow) -> Result<Option<Notification>> {
+fn notification(store: &Store, entry: FeedRow) -> Result<Option<Notification>> {
+    let connection = store.database.connection();
     let FeedRow {
         seq,
         kind,
@@ -116,7 +117,7 @@ fn notification(connection: &Connection, entry: FeedRow) -> Result<Option<Notifi
                 message_id: Some(&subject),
                 ..history::Messages::default()
             };
-            let message = history::messages(connection, chosen)?.pop();
+            let message = history::messages(store, chosen)?.pop();
             message.map(|message| Notification::Message {
                 seq,
                 workspace,

@@ -9,13 +9,15 @@ use ckpt_schema::report::{
 };
 use rusqlite::{Connection, Row, ToSql, params};
 
-use super::{LogFilter, choose, totals};
+use super::totals::Totals;
+use super::{LogFilter, choose, files, totals};
 use crate::error::Result;
 use crate::ids;
 use crate::model::Milliseconds;
 use crate::revert::chain::undone_alone;
 use crate::sessions;
 use crate::sessions::read::{OperationState, WordTable, all, count, optional_word, word};
+use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -122,7 +124,7 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
     let ids = choose::by_content(connection, place.as_ref(), chosen, filter)?;
     chosen.ids = ids.as_deref();
     Ok(LogReport {
-        messages: messages(connection, chosen)?,
+        messages: messages(store, chosen)?,
         ..nothing
     })
 }
@@ -187,15 +189,13 @@ pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsRepo
 ///
 /// The messages are chosen first, so that a limit saves the work for all others. A sub-agent's step names the message
 /// of its root, and counts there.
-pub(super) fn messages(
-    connection: &Connection,
-    chosen: Messages<'_>,
-) -> Result<Vec<MessageReport>> {
+pub(super) fn messages(store: &Store, chosen: Messages<'_>) -> Result<Vec<MessageReport>> {
+    let connection = store.database.connection();
     let (conditions, values) = chosen.conditions();
     let sql = format!(
         "SELECT messages.state, messages.seq, messages.id, messages.agent_id, messages.session_id, messages.prompt,
                 messages.created_at, messages.unprotected, sessions.agent, sessions.agent_id, workspaces.path,
-                snapshots.pruned_at IS NOT NULL
+                snapshots.pruned_at IS NOT NULL, workspaces.key
            FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id
            CROSS JOIN workspaces ON workspaces.id = sessions.workspace_id
            LEFT JOIN snapshots ON snapshots.id = messages.snapshot_id
@@ -205,10 +205,14 @@ pub(super) fn messages(
     let mut rows = all(connection, &sql, &values[..], read_message)?;
     let ids: Vec<&str> = rows.iter().map(|row| row.report.id.as_str()).collect();
     let mut totals = totals::totals(connection, &ids)?;
+    count_files(store, &rows, &mut totals)?;
     let mut labels = labels(connection)?;
     let undone = undone_alone_for_good(connection)?;
     let pending = pending_alone(connection)?;
-    for ReadMessage { report, is_pruned } in &mut rows {
+    for ReadMessage {
+        report, is_pruned, ..
+    } in &mut rows
+    {
         let totals = totals.remove(&report.id).unwrap_or_default();
         let reason = why_not_revertable(report.state, totals.has_live_changes, *is_pruned);
         report.revertable = reason.is_none();
@@ -231,6 +235,34 @@ pub(super) fn messages(
 struct ReadMessage {
     report: MessageReport,
     is_pruned: bool,
+    workspace_key: String,
+}
+
+/// Counts the files of those messages again of which rows alone do not tell how many there are.
+fn count_files(
+    store: &Store,
+    rows: &[ReadMessage],
+    totals: &mut HashMap<String, Totals>,
+) -> Result<()> {
+    let connection = store.database.connection();
+    let folder = store.surroundings.directory.join("snapshots");
+    let mut opened: HashMap<&str, Option<Snapshots>> = HashMap::new();
+    for row in rows {
+        let Some(totals) = totals.get_mut(&row.report.id) else {
+            continue;
+        };
+        if !totals.needs_contents {
+            continue;
+        }
+        let key = row.workspace_key.as_str();
+        let snapshots = opened
+            .entry(key)
+            .or_insert_with(|| files::snapshots(&folder.join(key)));
+        if let Some(snapshots) = snapshots {
+            totals.take(files::count(connection, snapshots, &row.report.id)?);
+        }
+    }
+    Ok(())
 }
 
 /// Returns the labels of messages, oldest first. There are few: people write them by hand.
@@ -271,6 +303,7 @@ fn pending_alone(connection: &Connection) -> Result<BTreeSet<String>> {
 fn read_message(row: &Row<'_>) -> rusqlite::Result<ReadMessage> {
     Ok(ReadMessage {
         is_pruned: row.get(11)?,
+        workspace_key: row.get(12)?,
         report: MessageReport {
             seq: row.get(1)?,
             id: row.get(2)?,

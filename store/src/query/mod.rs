@@ -10,6 +10,7 @@ mod choose;
 mod compare;
 mod diff;
 mod feed;
+mod files;
 mod gone;
 mod graph;
 mod history;

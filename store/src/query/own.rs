@@ -6,6 +6,14 @@ use crate::model::attribution::Attribution;
 use crate::model::path::WorkspacePath;
 use crate::sessions::ChangeRow;
 
+/// Returns the total changes of a message from those of each of its steps.
+pub(super) fn of_steps(mut steps: Vec<Vec<ChangeRow>>) -> Vec<ChangeRow> {
+    match steps.len() {
+        1 => steps.remove(0),
+        _ => in_all(steps.into_iter().flatten().collect()),
+    }
+}
+
 /// Returns the total changes of some steps, by path.
 ///
 /// If somebody else changed a path between two of the steps, the rows before and after stay separate: what came in

@@ -26,7 +26,7 @@ pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
     let place = Place::known(store, cwd)?;
     let connection = store.database.connection();
     match ids::any(connection, place.row.id, id)? {
-        Any::Message(message) => show_message(connection, &place, &message.id, message.snapshot_id),
+        Any::Message(message) => show_message(store, &place, &message.id, message.snapshot_id),
         Any::Step(step) => {
             let step = read_steps(connection, "id", &step.id)?
                 .pop()
@@ -40,7 +40,7 @@ pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
                 changes,
             })
         }
-        Any::Session(session) => show_session(connection, &session.id),
+        Any::Session(session) => show_session(store, &session.id),
         Any::Operation(operation) => show_operation(connection, &place, &operation.id),
         Any::Snapshot(snapshot) => show_snapshot(connection, &place, &snapshot),
     }
@@ -58,16 +58,17 @@ fn gone(id: &str) -> Error {
 }
 
 fn show_message(
-    connection: &Connection,
+    store: &Store,
     place: &Place,
     id: &str,
     snapshot_id: Option<i64>,
 ) -> Result<ShowReport> {
+    let connection = store.database.connection();
     let chosen = history::Messages {
         message_id: Some(id),
         ..history::Messages::default()
     };
-    let message: MessageReport = history::messages(connection, chosen)?
+    let message: MessageReport = history::messages(store, chosen)?
         .pop()
         .ok_or_else(|| gone(id))?;
     let snapshot = snapshot_id
@@ -75,17 +76,14 @@ fn show_message(
         .transpose()?;
     let steps = read_steps(connection, "message_id", id)?;
     let snapshots = place.snapshots()?;
-    let rows: Vec<ChangeRow> = steps
-        .iter()
-        .flat_map(|step| step.changes.iter().cloned())
-        .collect();
+    let rows: Vec<Vec<ChangeRow>> = steps.iter().map(|step| step.changes.clone()).collect();
     let steps: Vec<StepReport> = steps
         .into_iter()
         .map(|step| step.report(&snapshots))
         .collect();
     let changes = match &steps[..] {
         [step] => with_renames(&snapshots, step.files.clone()),
-        _ => changes_in_all(&snapshots, rows),
+        _ => changes_in_all(&snapshots, own::of_steps(rows)),
     };
     Ok(ShowReport::Message {
         version: VERSION,
@@ -98,7 +96,6 @@ fn show_message(
 
 /// Returns the total changes of steps, by path, with renames.
 fn changes_in_all(snapshots: &Snapshots, rows: Vec<ChangeRow>) -> Vec<ChangeReport> {
-    let rows = own::in_all(rows);
     let files = threads::map(&rows, |row| compare::report_row(snapshots, row));
     with_renames(snapshots, files)
 }
@@ -108,7 +105,8 @@ fn with_renames(snapshots: &Snapshots, mut files: Vec<ChangeReport>) -> Vec<Chan
     files
 }
 
-fn show_session(connection: &Connection, id: &str) -> Result<ShowReport> {
+fn show_session(store: &Store, id: &str) -> Result<ShowReport> {
+    let connection = store.database.connection();
     let session: SessionReport = history::read_sessions(connection, None, Some(id))?
         .pop()
         .ok_or_else(|| gone(id))?;
@@ -119,7 +117,7 @@ fn show_session(connection: &Connection, id: &str) -> Result<ShowReport> {
     Ok(ShowReport::Session {
         version: VERSION,
         session,
-        messages: history::messages(connection, chosen)?,
+        messages: history::messages(store, chosen)?,
     })
 }
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Row, params};
 
+use super::files::FileCount;
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 
@@ -19,7 +20,8 @@ const STEPS: &str = "SELECT id, message_id, state = 'open', finished_at FROM ste
 /// The changes of steps. With so many rows, each column counts: bit 0 means unclear, bit 1 live; a path that is not
 /// UTF-8 is a blob.
 const CHANGES: &str = "
-    SELECT step_id, (attribution = 'unclear') + 2 * (undone_by IS NULL), ifnull(path_raw, path), additions, deletions
+    SELECT step_id, (attribution = 'unclear') + 2 * (undone_by IS NULL), ifnull(path_raw, path), additions, deletions,
+           old_blob, new_blob
       FROM changes";
 
 /// What the steps of one message did. Unclear changes are not in the sums.
@@ -34,6 +36,19 @@ pub(super) struct Totals {
     pub finished: Option<Milliseconds>,
     /// Whether anything that it did is not undone for good.
     pub has_live_changes: bool,
+    /// Whether there may be fewer files than paths: something went and something came, or a path is as it was before.
+    pub needs_contents: bool,
+}
+
+impl Totals {
+    /// Takes in how many files there are by their contents.
+    pub fn take(&mut self, count: FileCount) {
+        (self.files, self.unclear) = (count.files, count.unclear);
+        let exchange = |lines: u64, two: u64, one: u64| lines.saturating_sub(two) + one;
+        let (two, one) = (count.as_two, count.as_one);
+        self.additions = exchange(self.additions, two.additions, one.additions);
+        self.deletions = exchange(self.deletions, two.deletions, one.deletions);
+    }
 }
 
 /// A message while its rows are read.
@@ -41,9 +56,18 @@ pub(super) struct Totals {
 struct MessageTotals {
     totals: Totals,
     is_open: bool,
-    /// The numbers of the changed paths, with repetitions.
-    files: Vec<u32>,
-    unclear: Vec<u32>,
+    changes: Vec<PathChange>,
+}
+
+/// One change of a path, as much of it as tells whether rows are enough to count files.
+#[derive(Clone, Copy)]
+struct PathChange {
+    /// The number of the path.
+    path: u32,
+    is_unclear: bool,
+    /// The beginnings of the blobs: 0 for none.
+    old: u64,
+    new: u64,
 }
 
 /// Numbers the paths that were read. The same few thousand recur in every message.
@@ -148,11 +172,16 @@ impl MessageTotals {
         let flags: i64 = row.get(1)?;
         self.totals.has_live_changes |= flags & 2 != 0;
         let path = names.number(row.get_ref(2)?.as_bytes()?);
-        if flags & 1 != 0 {
-            self.unclear.push(path);
+        let is_unclear = flags & 1 != 0;
+        self.changes.push(PathChange {
+            path,
+            is_unclear,
+            old: beginning(row.get_ref(5)?.as_bytes_or_null()?),
+            new: beginning(row.get_ref(6)?.as_bytes_or_null()?),
+        });
+        if is_unclear {
             return Ok(());
         }
-        self.files.push(path);
         let number = |column| {
             let number: Option<i64> = row.get(column)?;
             Ok::<_, rusqlite::Error>(number.map_or(0, i64::unsigned_abs))
@@ -162,18 +191,35 @@ impl MessageTotals {
         Ok(())
     }
 
-    fn end(self) -> Totals {
-        Totals {
-            files: different(self.files),
-            unclear: different(self.unclear),
+    fn end(mut self) -> Totals {
+        // Stable: those of one path stay in their order.
+        self.changes.sort_by_key(|change| change.path);
+        let mut totals = Totals {
             finished: self.totals.finished.filter(|_| !self.is_open),
             ..self.totals
+        };
+        let (mut has_gone, mut has_come, mut is_back) = (false, false, false);
+        for path in self.changes.chunk_by(|one, next| one.path == next.path) {
+            totals.files += u64::from(path.iter().any(|change| !change.is_unclear));
+            totals.unclear += u64::from(path.iter().any(|change| change.is_unclear));
+            let ([first, ..], [.., last]) = (path, path) else {
+                continue;
+            };
+            has_gone |= first.old != 0 && last.new == 0;
+            has_come |= first.old == 0 && last.new != 0;
+            is_back |= path.len() > 1
+                && (first.old == last.new
+                    || path
+                        .iter()
+                        .any(|change| change.is_unclear != first.is_unclear));
         }
+        totals.needs_contents = (has_gone && has_come) || is_back;
+        totals
     }
 }
 
-fn different(mut numbers: Vec<u32>) -> u64 {
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers.len() as u64
+/// Returns the first bytes of a blob's id as a number, 0 for none.
+fn beginning(blob: Option<&[u8]>) -> u64 {
+    let bytes = blob.and_then(|blob| blob.first_chunk::<8>());
+    bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }

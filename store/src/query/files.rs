@@ -1,0 +1,107 @@
+//! How many files a message changed, where its rows alone do not tell: a renamed file is one file, and what a message made and took
+//! away again is none. `show` lists the same.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use ckpt_schema::report::ChangeReport;
+use rusqlite::Connection;
+
+use super::{compare, own, renames};
+use crate::error::Result;
+use crate::fs::layout;
+use crate::model::attribution::Attribution;
+use crate::sessions::{self, ChangeRow, read};
+use crate::snapshot::Snapshots;
+
+/// How many files a message changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FileCount {
+    /// Those that are not unclear.
+    pub files: u64,
+    pub unclear: u64,
+    /// The lines that renamed files have added and lost as two files each, and as one.
+    pub as_two: LineCount,
+    pub as_one: LineCount,
+}
+
+/// Lines added and removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LineCount {
+    pub additions: u64,
+    pub deletions: u64,
+}
+
+/// Counts the files of a message, a renamed one once.
+pub(super) fn count(
+    connection: &Connection,
+    snapshots: &Snapshots,
+    message: &str,
+) -> Result<FileCount> {
+    let sql = "SELECT id FROM steps WHERE message_id = ?1 ORDER BY seq";
+    let steps: Vec<String> = read::all(connection, sql, [message], |row| row.get(0))?;
+    let rows = steps
+        .iter()
+        .map(|step| sessions::changes_of_step(connection, step))
+        .collect::<Result<Vec<Vec<ChangeRow>>>>()?;
+    let mut files: Vec<ChangeReport> = own::of_steps(rows)
+        .iter()
+        .map(compare::without_bytes)
+        .collect();
+    renames::find(snapshots, &mut files);
+    Ok(different(&files))
+}
+
+fn different(files: &[ChangeReport]) -> FileCount {
+    let unclear = Attribution::Unclear.name();
+    let is_unclear = |file: &&ChangeReport| file.attribution.as_deref() == Some(unclear);
+    let listed = || files.iter().filter(|file| file.renamed_to.is_none());
+    let paths = |files: Vec<&ChangeReport>| {
+        let paths: BTreeSet<_> = files.into_iter().map(|file| &file.path).collect();
+        paths.len() as u64
+    };
+    let sure: Vec<&ChangeReport> = files.iter().filter(|file| !is_unclear(file)).collect();
+    let (as_two, as_one) = lines_of_renames(&sure);
+    FileCount {
+        files: paths(listed().filter(|file| !is_unclear(file)).collect()),
+        unclear: paths(listed().filter(is_unclear).collect()),
+        as_two,
+        as_one,
+    }
+}
+
+/// Returns the lines of renamed files, as two files each and as one.
+fn lines_of_renames(files: &[&ChangeReport]) -> (LineCount, LineCount) {
+    let (mut as_two, mut as_one) = (LineCount::default(), LineCount::default());
+    for new in files {
+        let Some(rename) = &new.renamed_from else {
+            continue;
+        };
+        let is_old = |file: &&&ChangeReport| {
+            file.path == rename.path && file.renamed_to.as_ref() == Some(&new.path)
+        };
+        let Some(old) = files.iter().find(is_old) else {
+            continue;
+        };
+        let counts = [
+            old.deletions,
+            new.additions,
+            rename.additions,
+            rename.deletions,
+        ];
+        // What several steps did to a path has no count of its own.
+        if let [Some(gone), Some(come), Some(additions), Some(deletions)] = counts {
+            as_two.deletions += gone;
+            as_two.additions += come;
+            as_one.additions += additions;
+            as_one.deletions += deletions;
+        }
+    }
+    (as_two, as_one)
+}
+
+/// Opens the snapshots of a workspace, if there are any. Who only counts makes nothing, and counts without what cannot be read.
+pub(super) fn snapshots(folder: &Path) -> Option<Snapshots> {
+    let is_there = layout::holds_objects(folder).unwrap_or(false);
+    is_there.then(|| Snapshots::open(folder).ok()).flatten()
+}

@@ -1,0 +1,106 @@
+//! How many files a message changed: `log` and `show` say the same.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use ckpt_schema::report::ShowReport;
+
+use testing::scenario::World;
+
+const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+
+/// Returns how many files `log` and `show` count, and the lines that `log` counts.
+#[track_caller]
+fn counted(world: &mut World, message: &str) -> (u64, u64, u64) {
+    let log = world.log();
+    let is_it = |id: &Option<String>| id.as_deref() == Some(message);
+    let listed = log.messages.iter().find(|listed| is_it(&listed.agent_id));
+    let listed = listed.expect("it is listed").clone();
+    let report = world.store.show(&world.cwd, message).expect("it is shown");
+    let ShowReport::Message {
+        message: head,
+        changes,
+        ..
+    } = report
+    else {
+        panic!("a message");
+    };
+    assert_eq!(head, listed, "both describe it alike");
+    let files: BTreeSet<_> = changes
+        .iter()
+        .filter(|change| change.renamed_to.is_none())
+        .map(|change| &change.path)
+        .collect();
+    assert_eq!(
+        listed.files + listed.unclear,
+        files.len() as u64,
+        "log counts what show lists: {changes:?}"
+    );
+    (listed.files, listed.additions, listed.deletions)
+}
+
+/// Moves a file.
+fn rename(world: &World, from: &str, to: &str) {
+    world.write(to, world.read(from));
+    world.remove(from);
+}
+
+#[test]
+fn log_and_show_count_a_renamed_file_once_edited_or_not() {
+    let mut world = World::git(&[("a", TEN), ("b", &TEN.replace('\n', "!\n"))]);
+    world.turn("moved", |world| rename(world, "a", "new/a"));
+    assert_eq!(counted(&mut world, "moved"), (1, 0, 0), "the same bytes");
+    world.turn("edited", |world| {
+        rename(world, "b", "new/b");
+        world.write("new/b", world.read("new/b") + "more\n");
+        world.write("c", "c\n");
+    });
+    assert_eq!(counted(&mut world, "edited"), (2, 2, 0), "and another file");
+}
+
+#[test]
+fn log_and_show_count_no_file_that_a_message_made_and_took_away_again() {
+    let mut world = World::git(&[("a", TEN)]);
+    world.message("m");
+    world.step(|world| {
+        world.write("scratch", "1\n");
+        world.write("a", "edited\n");
+    });
+    world.step(|world| {
+        world.remove("scratch");
+        world.write("a", TEN);
+        world.write("b", "b\n");
+    });
+    assert_eq!(counted(&mut world, "m").0, 1, "one is left");
+}
+
+#[test]
+fn log_and_show_count_a_file_once_that_went_in_one_step_and_came_elsewhere_in_the_next() {
+    let mut world = World::git(&[("a", TEN)]);
+    world.message("m");
+    world.step(|world| world.write("b", TEN.to_owned() + "11\n"));
+    world.step(|world| world.remove("a"));
+    assert_eq!(counted(&mut world, "m"), (1, 1, 0), "a became b");
+}
+
+#[test]
+fn log_counts_what_differs_where_the_contents_are_gone() {
+    let mut world = World::git(&[("a", TEN)]);
+    world.turn("m", |world| {
+        rename(world, "a", "b");
+        world.write("b", world.read("b") + "more\n");
+    });
+    let folders = fs::read_dir(world.base().join("store/snapshots")).expect("there");
+    for folder in folders {
+        let objects = folder
+            .expect("readable")
+            .path()
+            .join("repository.git/objects");
+        fs::rename(&objects, objects.with_extension("away")).expect("ours");
+    }
+    let log = world.log();
+    assert_eq!(
+        log.messages[0].files, 2,
+        "nobody can tell that they are one"
+    );
+}
