@@ -5,24 +5,25 @@ use std::fmt;
 
 use ckpt_schema::report::CandidateReport;
 
-/// What an error means for the caller; each is an exit code of the command line.
+/// What an error means for the caller. Each kind has an exit code on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// It failed, and nothing was changed (exit code 1).
     Failed,
-    /// What was asked for is not there any more, or cannot be put back (exit code 4).
+    /// What was asked for no longer exists, or cannot be put back (exit code 4).
     Unavailable,
-    /// An id is of nothing here (exit code 4).
+    /// An id means nothing here (exit code 4).
     Unknown,
-    /// An id may be of several things, which the candidates list (exit code 4).
+    /// An id may mean several things, which the candidates list (exit code 4).
     Ambiguous,
     /// An agent works in the session (exit code 5).
     Busy,
-    /// The workspace or the history is not what a plan was made for, and nothing was changed (exit code 1).
+    /// The workspace or its history is not the one that a plan was made for, and nothing was changed (exit code 1).
     Stale,
-    /// It failed, and something was changed before: the notes say what (exit code 3).
+    /// It failed after something was changed: the notes say what (exit code 3).
     Unfinished,
-    /// The first snapshot of a workspace takes longer than a hook may (exit code 1): it has to go on without the hook.
+    /// The first snapshot of a workspace takes longer than a hook may (exit code 1). It has to be finished without the
+    /// hook.
     Late,
 }
 
@@ -38,7 +39,7 @@ pub struct Error {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// What most functions of the store return.
+/// The result of most functions of the store.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -54,7 +55,7 @@ impl Error {
         }
     }
 
-    /// Returns an error that says what is not there any more, or cannot be put back.
+    /// Returns an error that says what no longer exists, or cannot be put back.
     pub fn unavailable(what: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Unavailable,
@@ -62,7 +63,7 @@ impl Error {
         }
     }
 
-    /// Returns an error for an id that is of nothing here.
+    /// Returns an error for an id that means nothing here.
     pub(crate) fn unknown(what: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Unknown,
@@ -70,7 +71,7 @@ impl Error {
         }
     }
 
-    /// Returns an error for an id that may be of several things.
+    /// Returns an error for an id that may mean several things.
     pub(crate) fn ambiguous(what: impl Into<String>, candidates: Vec<CandidateReport>) -> Self {
         Self {
             kind: ErrorKind::Ambiguous,
@@ -79,13 +80,13 @@ impl Error {
         }
     }
 
-    /// Returns an error that says what a plan was not made for.
+    /// Returns an error that says what has changed since a plan was made.
     pub(crate) fn stale(what: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Stale,
             ..Self::failed(what)
         }
-        .hint("plan again, and look at what it would do now")
+        .hint("make the plan again, and check what it would do now")
     }
 
     /// Returns an error that says who is busy.
@@ -96,7 +97,7 @@ impl Error {
         }
     }
 
-    /// Makes it one of a first snapshot that was not done in time.
+    /// Turns it into the error of a first snapshot that was not done in time.
     pub(crate) fn late(self) -> Self {
         Self {
             kind: ErrorKind::Late,
@@ -104,7 +105,7 @@ impl Error {
         }
     }
 
-    /// Adds what was done before the failure, if anything was. The error then no longer means that nothing changed.
+    /// Adds what was done before the failure, if anything. Then the error no longer means that nothing changed.
     pub fn after(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         let before = self.notes.len();
         self.notes.extend(notes);
@@ -114,7 +115,7 @@ impl Error {
         self
     }
 
-    /// Says what else stands in the way.
+    /// Adds another reason why it cannot be done.
     pub(crate) fn and(mut self, what: &str) -> Self {
         self.what = format!("{}; besides, {what}", self.what);
         self
@@ -146,7 +147,7 @@ impl Error {
         &self.notes
     }
 
-    /// Returns what an ambiguous id may be of.
+    /// Returns what an ambiguous id may mean.
     pub fn candidates(&self) -> &[CandidateReport] {
         &self.candidates
     }
@@ -162,7 +163,7 @@ impl Error {
         causes
     }
 
-    /// Returns what failed and why in one line: the text, then each cause, with colons in between.
+    /// Returns what failed and why, in one line: the text and each cause, separated by colons.
     pub fn with_causes(&self) -> String {
         let mut texts = vec![self.to_string()];
         texts.extend(self.causes());
@@ -184,9 +185,9 @@ impl StdError for Error {
     }
 }
 
-/// Turns a foreign error into ours, naming what was tried.
+/// Turns a foreign error into ours, and names what was tried.
 pub trait Context<T> {
-    /// Says what failed, with the foreign error as its cause.
+    /// Names what failed, with the foreign error as its cause.
     fn context<S: Into<String>>(self, what: impl FnOnce() -> S) -> Result<T>;
 }
 
@@ -196,8 +197,8 @@ impl<T, E: Into<Box<dyn StdError + Send + Sync>>> Context<T> for std::result::Re
     }
 }
 
-/// Returns the result of `work`, or `None` if it panics. Use it for input from others and for hints: a panic then costs
-/// the file or the hint, but not the step. The process's panic hook logs the panic itself.
+/// Returns the result of `work`, or `None` if it panics. This is for input from others and for hints: a panic then
+/// costs the file or the hint, not the step. The process's panic hook logs the panic itself.
 pub(crate) fn contained<T>(work: impl FnOnce() -> T) -> Option<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok()
 }

@@ -2,10 +2,10 @@
 //!
 //! [`Store`] is the front door; this file only lists what a caller can ask for, and no room imports it. From the top
 //! down: `query` answers questions, `record` turns an event into a snapshot, a patch and rows, `revert` turns a request
-//! into a plan and carries it out. They build on `ids` (what an id means), `timeline` (which workspace it is, and who
-//! made each change), `store` (the handle), `sessions` (the database; knows no trees) and `snapshot` (a workspace as a
-//! git tree; knows no sessions), and these on `git` (reads the user's repository), `objects` (the store's own objects),
-//! `fs` and `model`.
+//! into a plan and carries it out. They build on `ids` (what an id means), `upkeep` (keeps objects present, intact and
+//! few), `timeline` (which workspace it is, and who made each change), `store` (the handle), `sessions` (the database;
+//! knows no trees) and `snapshot` (a workspace as a git tree; knows no sessions), and these on `git` (reads the user's
+//! repository), `objects` (the store's own objects), `fs` and `model`.
 
 pub mod error;
 pub mod lines;
@@ -49,12 +49,12 @@ pub use upkeep::forget::What as Forget;
 
 use model::progress::SnapshotProgress;
 
-/// Returns the time of a file by the clock of the rows: they are the same.
+/// Returns the time of a file by the clock of rows, which is the same.
 pub fn same_time(time: Milliseconds) -> Milliseconds {
     time
 }
 
-/// The versions of the C libraries that are inside.
+/// The versions of the C libraries in the binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryVersions {
     /// libgit2's.
@@ -72,20 +72,22 @@ pub fn versions() -> LibraryVersions {
     }
 }
 
-/// Returns the canonical path of the store's directory, and creates it if nothing is there: for what writes beside the
-/// session store.
+/// Returns the canonical path of the store's directory, and creates it if it does not exist, for callers that write
+/// beside the session store.
 ///
 /// Fails, with nothing changed, if the directory is neither the user's own store nor suitable for a new one.
 pub fn prepare_directory(directory: &Path) -> Result<PathBuf> {
     fs::ownership::prepare(directory)
 }
 
-/// Returns whether this process has begun to change a workspace. After a panic, nobody can say then that nothing was changed.
+/// Returns whether this process has begun to change a workspace. If it has, nobody can say after a panic that nothing
+/// was changed.
 pub fn has_begun_to_change() -> bool {
     revert::has_begun()
 }
 
-/// Fails where the store in a directory is not the user's own, or holds what no store has: [`purge`] would refuse it.
+/// Fails if the store in a directory is not the user's own, or holds something that no store has: [`purge`] would
+/// refuse it.
 pub fn check_purge(directory: &Path) -> Result<()> {
     upkeep::forget::check_purge(directory)
 }
@@ -95,8 +97,8 @@ pub fn purge(directory: &Path) -> Result<bool> {
     upkeep::forget::purge(directory)
 }
 
-/// Notes an event that the store in a directory could not take because its disk is full, where the error says so. It is for when
-/// the store cannot even be opened; [`Store::record`] does it by itself.
+/// Notes an event that could not be recorded because the disk is full, if the error says so. This is for a store that
+/// cannot even be opened; [`Store::record`] does it by itself.
 pub fn note_lost_event(directory: &Path, event: &Event, error: &Error, now: Milliseconds) {
     if record::lost::is_loss(error) {
         record::lost::note(directory, event, error, now);
@@ -141,29 +143,30 @@ impl Store {
         query::label(self, report::LabelAction::Deleted, &row)
     }
 
-    /// Returns the labels of the workspace that holds `cwd`, newest first; with a pattern those of which the text, or the prompt,
-    /// has it in it.
+    /// Returns the labels of the workspace that holds `cwd`, newest first; with a pattern, those whose text or prompt
+    /// contains it.
     pub fn labels(&mut self, cwd: &Path, pattern: Option<&str>) -> Result<report::LabelsReport> {
         query::labels(self, cwd, pattern)
     }
 
-    /// Returns whether the last event's snapshot still depends on files of the user's repository, or its packs became many:
-    /// [`Store::settle`] ends that, and can take as long as it takes to copy them.
+    /// Returns whether the last event's snapshot still depends on files of the user's repository, or there are too many
+    /// packs. [`Store::settle`] ends that; it may take as long as copying them takes.
     pub fn is_unsettled(&self) -> bool {
         self.is_unsettled
     }
 
-    /// Makes what the snapshots of the workspace that holds `cwd` need of the user's repository the store's own.
+    /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository.
     pub fn settle(&mut self, cwd: &Path) -> Result<()> {
         upkeep::settle::settle(self, cwd)
     }
 
-    /// Removes what was not used for long, and repacks the rest; a `dry_run` only reports what it would remove.
+    /// Prunes what was not used for long, and repacks the rest. A `dry_run` only reports what it would prune.
     pub fn gc(&mut self, dry_run: bool) -> Result<report::GcReport> {
         upkeep::gc::by_hand(self, dry_run)
     }
 
-    /// Removes every trace of a path, a session, a message, a workspace, or of all; only says what would go where it is a `dry_run`.
+    /// Removes every trace of a path, a session, a message, a workspace, or of everything. A `dry_run` only reports
+    /// what would go.
     ///
     /// Fails as busy while a step or an operation is open in one of the workspaces.
     pub fn forget(
@@ -184,7 +187,7 @@ impl Store {
         upkeep::forget::forget(self, cwd, &ours, dry_run)
     }
 
-    /// Returns what the store takes of the disk, and notes the sizes of its snapshots.
+    /// Measures how much of the disk the store takes, and notes the sizes of its snapshots.
     pub fn du(&mut self, by: Grouping) -> Result<report::DuReport> {
         upkeep::du::du(self, by)
     }
@@ -215,8 +218,8 @@ impl Store {
         Ok(revert::restore(self, cwd, request, None)?.report)
     }
 
-    /// Carries out the plan of a dry run, by its token, and no other: where the workspace, its rules or its history are not what
-    /// the plan was made for, the error is of the kind `Stale` and nothing is changed.
+    /// Carries out the plan of a dry run, by its token. If the workspace, its rules or its history are not the ones
+    /// that the plan was made for, the error is `Stale`, and nothing is changed.
     pub fn apply(&mut self, token: &str, force: Force) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
         revert::apply(self, token, force)
@@ -227,8 +230,8 @@ impl Store {
         query::proposal(self, token)
     }
 
-    /// Does to each file what was chosen of a proposal. Where one of them is not what the proposal was made for any more, the error
-    /// is of the kind `Stale` and nothing is changed.
+    /// Does to each file what the user chose of a proposal. If one of them is no longer what the proposal was made for,
+    /// the error is `Stale`, and nothing is changed.
     pub fn apply_parts(
         &mut self,
         cwd: &Path,
@@ -240,7 +243,7 @@ impl Store {
         revert::apply_parts(self, cwd, chosen, dry_run, force)
     }
 
-    /// Returns what was so just before an operation, by its id.
+    /// Returns the state just before an operation, by its id.
     pub fn before(&mut self, operation: &str) -> Result<revert::PriorState> {
         revert::before(self, operation)
     }
@@ -256,7 +259,7 @@ impl Store {
         Ok(report)
     }
 
-    /// Returns all workspaces of which there is a history, those used last first.
+    /// Returns all workspaces that have a history, the most recently used first.
     pub fn workspaces(&mut self) -> Result<report::WorkspacesReport> {
         timeline::list_workspaces(self)
     }
@@ -277,12 +280,13 @@ impl Store {
         query::log(self, cwd, filter)
     }
 
-    /// Returns how much of each id tells it from every other one.
+    /// Returns how much of each id distinguishes it from every other.
     pub fn prefixes(&self) -> Result<Prefixes> {
         self.database.read(Prefixes::read)
     }
 
-    /// Searches what messages of the workspace that holds `cwd` changed, `count` of them, from the newest or from `before` on.
+    /// Searches what messages of the workspace that holds `cwd` changed: `count` of them, from the newest on or before
+    /// a `seq`.
     pub fn search(
         &mut self,
         cwd: &Path,
@@ -320,7 +324,7 @@ impl Store {
         query::snapshots(self, cwd, filter)
     }
 
-    /// Returns the sessions of the workspace that holds `cwd`, newest first; of every workspace without one.
+    /// Returns the sessions of the workspace that holds `cwd`, or of all workspaces without one, newest first.
     pub fn sessions(&mut self, cwd: Option<&Path>) -> Result<report::SessionsReport> {
         query::sessions(self, cwd)
     }
@@ -333,18 +337,18 @@ impl Store {
         Ok(session.map(|session| session.id))
     }
 
-    /// Returns whatever an id is of.
+    /// Returns what an id means.
     pub fn show(&mut self, cwd: &Path, id: &str) -> Result<report::ShowReport> {
         query::show(self, cwd, id)
     }
 
-    /// Fails where text is not an id, ours or an agent's, in full: a prefix, a label or `last` is none.
+    /// Fails if text is not a full id, ours or an agent's. A prefix, a label or `last` is not.
     pub fn check_exact(&mut self, cwd: &Path, id: &str) -> Result<()> {
         let place = timeline::Place::known(self, cwd)?;
         ids::check_exact(self.database.connection(), place.row.id, id)
     }
 
-    /// Returns what the user wrote in a message, where that was recorded.
+    /// Returns what the user wrote in a message, if that was recorded.
     pub fn prompt(&mut self, cwd: &Path, message: &str) -> Result<Option<String>> {
         query::prompt(self, cwd, message)
     }
@@ -354,13 +358,13 @@ impl Store {
         query::diff(self, cwd, request)
     }
 
-    /// Returns what happened after a place in the order of everything, in the workspace that holds `cwd` or everywhere, and from
-    /// where to go on. A place after the newest one is of another store: the answer is a reset.
+    /// Returns what happened after a place in the feed, in the workspace that holds `cwd` or everywhere, and where to
+    /// go on from. A place after the newest one belongs to another store: the answer is a reset.
     pub fn feed(&mut self, cwd: Option<&Path>, since: i64) -> Result<query::Feed> {
         query::feed(self, cwd, since)
     }
 
-    /// Returns the newest place in the order of everything that happened; 0 in an empty store.
+    /// Returns the newest place in the feed; 0 in an empty store.
     pub fn newest_in_feed(&mut self) -> Result<i64> {
         query::newest(self)
     }
@@ -370,19 +374,19 @@ impl Store {
         query::agents_at_work(self)
     }
 
-    /// Returns a number that changes when another process has written to the session store: SQLite's `data_version`. Asking costs
-    /// no access to the disk.
+    /// Returns a number that changes when another process has written to the session store: SQLite's `data_version`. It
+    /// does not access the disk.
     pub fn data_version(&mut self) -> Result<i64> {
         self.database.data_version()
     }
 
-    /// Builds a new session store from what can be read of a damaged one, which is set aside. Returns what was done;
-    /// empty if there was nothing to do.
+    /// Builds a new session store from what can be read of a damaged one, which is set aside. Returns what was done,
+    /// which is empty if there was nothing to do.
     pub fn repair(&mut self) -> Vec<report::Finding> {
         upkeep::repair::repair(self)
     }
 
-    /// Returns how many rows each table has: numbers alone, for a report of a bug.
+    /// Returns the number of rows of each table, for a bug report.
     pub fn row_counts(&self) -> Result<std::collections::BTreeMap<String, u64>> {
         query::row_counts(self)
     }
@@ -403,13 +407,13 @@ impl Store {
         findings
     }
 
-    /// Returns a file as it is in the state that an id means to [`Store::restore`].
+    /// Returns a file as it is in the state that [`Store::restore`] takes an id for.
     pub fn cat(&mut self, cwd: &Path, id: &str, path: &Path) -> Result<query::CapturedFile> {
         query::cat(self, cwd, id, path)
     }
 
-    /// Returns the files that are gone, those that went last first: at or below the paths, or of that name wherever they were; all
-    /// where no path is given. Nothing is put back.
+    /// Returns the files that are gone, latest first: those at or below the paths, or with that name anywhere; all if
+    /// no path is given. Nothing is put back.
     pub fn gone(&mut self, cwd: &Path, paths: &[PathBuf]) -> Result<report::RecoverReport> {
         let place = timeline::Place::known(self, cwd)?;
         let files = query::gone(self, &place, paths)?;
@@ -420,7 +424,8 @@ impl Store {
         })
     }
 
-    /// Puts the files back that are gone at or below the paths, or of that name; all where no path is given.
+    /// Puts back the files that are gone: those at or below the paths, or with that name anywhere; all if no path is
+    /// given.
     pub fn recover(
         &mut self,
         cwd: &Path,

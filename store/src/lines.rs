@@ -1,11 +1,12 @@
-//! Bytes as lines: how many a change adds and removes, and what has no lines. Pure; nothing here merges.
+//! Treats bytes as lines: counts those that a change adds and removes, and recognises what has none. Pure; nothing here
+//! merges.
 
 use std::collections::HashMap;
 
 use ckpt_schema::report::Hunk;
 use imara_diff::{Algorithm, Diff, Hunk as Lines, InternedInput, Token};
 
-/// The size in bytes over which nothing is compared or merged by line.
+/// The size in bytes above which nothing is compared or merged by line.
 pub const MAX_SIZE: usize = 16 << 20;
 
 /// How many lines of both sides together are compared in order. If all of them changed and most repeat, Myers'
@@ -15,16 +16,16 @@ const MAX_COMPARED: usize = 20_000;
 /// How far git looks for a NUL byte: `FIRST_FEW_BYTES` in its `xdiff-interface.c`.
 const BINARY_PROBE: usize = 8_000;
 
-/// Returns whether bytes are binary, as git tells: a NUL byte in the first 8,000.
+/// Returns whether bytes are binary by git's rule: a NUL byte in the first 8,000.
 pub fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(BINARY_PROBE)].contains(&0)
 }
 
 /// Returns how many lines a change adds and removes, or `None` if a side is binary or larger than [`MAX_SIZE`].
 ///
-/// A line ends with a line feed, which is part of it: a changed line ending or a new final one is a changed line, as
-/// `git diff --numstat` counts it. Where more than 20,000 lines lie between the first difference and the last, their order is
-/// not looked at: a line that only moved is not counted.
+/// A line feed is part of its line, so a changed or added line ending is a changed line, as in `git diff --numstat`. If
+/// there are more than 20,000 lines between the first difference and the last, their order is ignored: a line that only
+/// moved is not counted.
 pub fn count(old: &[u8], new: &[u8]) -> Option<(u64, u64)> {
     if !has_lines(old) || !has_lines(new) {
         return None;
@@ -43,8 +44,8 @@ pub fn count(old: &[u8], new: &[u8]) -> Option<(u64, u64)> {
     ))
 }
 
-/// Returns the lines that differ, in order, each with `context` lines around it, as a unified diff has them; `None` if a side is
-/// binary, too large, or has too many lines to be compared in order.
+/// Returns the lines that differ, with `context` lines around them, as in a unified diff. `None` if a side is binary,
+/// too large, or has too many lines to be compared in order.
 pub fn hunks(old: &str, new: &str, context: u32) -> Option<Vec<Hunk>> {
     if !has_lines(old.as_bytes()) || !has_lines(new.as_bytes()) {
         return None;
@@ -77,7 +78,7 @@ fn is_near(group: &[Lines], next: &Lines, context: u32) -> bool {
         .is_some_and(|last| next.before.start - last.before.end <= 2 * context)
 }
 
-/// Returns the hunk of differences that are near each other.
+/// Returns one hunk for differences that are close together.
 fn hunk(input: &InternedInput<&str>, group: &[Lines], context: u32) -> Hunk {
     let (first, last) = (&group[0], &group[group.len() - 1]);
     let all = u32::try_from(input.before.len()).unwrap_or(u32::MAX);
@@ -105,7 +106,7 @@ fn hunk(input: &InternedInput<&str>, group: &[Lines], context: u32) -> Hunk {
     }
     add(' ', &input.before[range(at, to)]);
     let (new_from, new_to) = (first.after.start - ahead, last.after.end + behind);
-    // A side without lines begins after the line in front of it, as `diff -u` counts.
+    // As in `diff -u`, an empty side begins at the line before it.
     let start = |from: u32, to: u32| if from == to { from } else { from + 1 };
     Hunk {
         old_start: start(from, to).into(),
@@ -116,7 +117,7 @@ fn hunk(input: &InternedInput<&str>, group: &[Lines], context: u32) -> Hunk {
     }
 }
 
-/// Returns whether two texts differ, and in nothing but blanks, tabs and line ends.
+/// Returns whether two texts differ only in blanks, tabs and line ends.
 pub fn differs_in_whitespace_only(old: &[u8], new: &[u8]) -> bool {
     old != new && !is_binary(old) && !is_binary(new) && visible(old).eq(visible(new))
 }
@@ -126,7 +127,7 @@ pub fn has_lines(bytes: &[u8]) -> bool {
     bytes.len() <= MAX_SIZE && !is_binary(bytes)
 }
 
-/// Cuts off the whole lines with which both sides begin and end.
+/// Removes the whole lines that both sides have in common at the start and at the end.
 fn without_common_ends<'a>(old: &'a [u8], new: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let is_end = |byte: &u8| *byte == b'\n';
     let head = old
@@ -152,7 +153,7 @@ fn without_common_ends<'a>(old: &'a [u8], new: &'a [u8]) -> (&'a [u8], &'a [u8])
     (&old[..old.len() - tail], &new[..new.len() - tail])
 }
 
-/// Counts the lines that one side has more often than the other.
+/// Counts the lines that one side has more often than the other, whatever their order.
 fn count_unordered(old: &[u8], new: &[u8]) -> (u64, u64) {
     let mut surplus: HashMap<&[u8], i64> = HashMap::new();
     for line in lines(new) {

@@ -1,24 +1,24 @@
-//! The settings as values: what each means is in the design's section 9. Reading `config.toml` is the binary's work.
+//! The settings as values. `docs/settings.md` says what each means; the binary reads `config.toml`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::request::Unclear;
 
-/// What part of the work tree is captured.
+/// Which part of the work tree is captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// The top of the git work tree that holds the agent's directory.
     #[default]
     Worktree,
-    /// The agent's directory alone.
+    /// Only the agent's directory.
     Cwd,
 }
 
 /// How much of a step is synced to the disk before the hook returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The objects: a power cut may cost the last steps, never consistency.
+    /// The objects. A power cut may cost the last steps, but never consistency.
     #[default]
     Objects,
     /// The rows, too.
@@ -31,7 +31,7 @@ pub enum RecordPrompts {
     /// The whole text.
     #[default]
     Full,
-    /// The first line, 80 characters at most.
+    /// The first line, up to 80 characters.
     Title,
     /// No text, only that there was a message.
     None,
@@ -56,24 +56,24 @@ pub const KEEP_IGNORED: [&str; 14] = [
     "**/.vscode/*.json",
 ];
 
-/// Every setting that the library heeds.
+/// Every setting that the library uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Whether anything is recorded at all.
     pub enabled: bool,
-    /// What part of the work tree is captured.
+    /// Which part of the work tree is captured.
     pub scope: Scope,
-    /// Ignore-file patterns of files that are captured although ignored.
+    /// Ignore-file patterns of files that are captured even if ignored.
     pub include: Vec<String>,
     /// Ignore-file patterns of files that are not captured.
     pub exclude: Vec<String>,
-    /// Ignore-file patterns of small files that are captured although ignored; directories are never meant.
+    /// Ignore-file patterns of small files that are captured even if ignored. They never match directories.
     pub keep_ignored: Vec<String>,
     /// The size in bytes over which an untracked file is a gap.
     pub max_file_size: u64,
     /// The time after which a hook gives up.
     pub hook_deadline: Duration,
-    /// What is synced at every step.
+    /// What is synced in every step.
     pub durability: Durability,
     /// Whether object ids and packs are taken from the user's repository.
     pub seed: bool,
@@ -83,15 +83,15 @@ pub struct Settings {
     pub tell_agent: bool,
     /// How much of a prompt is kept.
     pub record_prompts: RecordPrompts,
-    /// The time after which an unused session goes at the next `gc`.
+    /// The time after which the next `gc` prunes an unused session.
     pub keep: Duration,
-    /// The size in bytes over which the longest unused closed sessions go at the next `gc`.
+    /// The size in bytes above which the next `gc` prunes the longest unused closed sessions.
     pub max_store_size: u64,
-    /// What a revert does with a change of which nobody knows whose it is.
+    /// What a revert does with an unclear change.
     pub unclear: Unclear,
     /// Whether a workspace that is refused by rule (`/`, the home directory) is allowed.
     pub allow: bool,
-    /// Settings of single directories; the longest path that holds the workspace wins.
+    /// Settings for single directories. The longest path that contains the workspace wins.
     pub workspaces: Vec<(PathBuf, Box<Settings>)>,
 }
 

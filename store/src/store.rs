@@ -1,5 +1,5 @@
-//! The handle of the store: its database, the settings, the clock and who watches. The rooms that record, revert and answer
-//! take it from here; what it can do for a caller is in `lib.rs`.
+//! The handle of the store: its database, the settings, the clock and the progress callback. The rooms that record,
+//! revert and answer use it from here; `lib.rs` lists what it can do for a caller.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::model::{FileTime, Milliseconds};
 use crate::sessions::{self, Database};
 use crate::settings::Settings;
 
-/// What the library needs of the outside world, given once.
+/// What the library needs from the outside world, passed in once.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// The store's directory, absolute.
@@ -19,33 +19,33 @@ pub struct Surroundings {
     pub settings: Settings,
     /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// `$XDG_CONFIG_HOME`, where it is set and absolute.
+    /// `$XDG_CONFIG_HOME`, if it is set and absolute.
     pub config_home: Option<PathBuf>,
     /// The clock of the rows.
     pub clock: fn() -> Milliseconds,
-    /// The clock that tells how old the times of files are: [`crate::file_clock`].
+    /// The clock that file times are compared with: [`crate::file_clock`].
     pub file_clock: fn() -> FileTime,
-    /// What the time of a file is by the clock of the rows: the same ([`crate::same_time`]), but where a test plays a day whose files
-    /// are all written within seconds.
+    /// Turns the time of a file into one of the clock of rows. They are the same ([`crate::same_time`]), except in a
+    /// test that plays a whole day while it writes its files within seconds.
     pub file_times: fn(Milliseconds) -> Milliseconds,
 }
 
 impl Surroundings {
-    /// Returns the moment by the clock of files, in seconds since the epoch.
+    /// Returns the present time by the clock of files, in seconds since the epoch.
     pub(crate) fn now_in_seconds(&self) -> i64 {
         (self.file_clock)() / 1_000_000_000
     }
 }
 
-/// What is so of the records where another session store stands in the place of theirs.
+/// The detail of the diagnostic for a session store that was replaced by a new one.
 const OUT_OF_SIGHT: &str =
-    "what was recorded before is not to be seen here; the snapshots are still there";
+    "what was recorded before does not show here; the snapshots are still there";
 
 /// The session store and the snapshots beside it.
 pub struct Store {
     pub(crate) surroundings: Surroundings,
     pub(crate) database: Database,
-    /// Whether there is no store on disk; queries then answer as for an empty one.
+    /// Whether there is no store on disk. Then queries answer as if it were empty.
     pub(crate) is_missing: bool,
     pub(crate) watcher: Option<ProgressCallback>,
     pub(crate) is_unsettled: bool,
@@ -56,14 +56,14 @@ impl Store {
         (self.surroundings.clock)()
     }
 
-    /// Opens the store, and makes what is missing: for what records. Refuses what others own or can write to, and a directory
-    /// that is no store.
+    /// Opens the store for recording, and creates what is missing. Refuses a directory that is not a store, or that
+    /// others own or can write to.
     pub fn open(surroundings: Surroundings) -> Result<Self> {
         let directory = ownership::prepare(&surroundings.directory)?;
         Self::open_in(directory, surroundings)
     }
 
-    /// Opens the store for reading. A missing store is not created, and counts as an empty one.
+    /// Opens the store for reading. A missing store is not created, but counts as an empty one.
     pub fn open_existing(surroundings: Surroundings) -> Result<Self> {
         match ownership::find(&surroundings.directory)? {
             Some(directory) => Self::open_in(directory, surroundings),
@@ -118,7 +118,7 @@ impl Store {
         })
     }
 
-    /// Reports the same where the session store itself was gone.
+    /// Reports the same if the session store itself was gone.
     fn tell_of_loss(&mut self) -> Result<()> {
         if !self.database.is_new || !self.holds_unknown_snapshots()? {
             return Ok(());
@@ -131,7 +131,7 @@ impl Store {
         })
     }
 
-    /// Returns whether there are snapshots of a workspace of which there is no row.
+    /// Returns whether there are snapshots of a workspace that has no row.
     fn holds_unknown_snapshots(&self) -> Result<bool> {
         let snapshots = self.surroundings.directory.join("snapshots");
         let mut folders = Vec::new();
@@ -141,7 +141,7 @@ impl Store {
                 folders.push(folder);
             }
         }
-        // A row is written before its folder is made: so the folders were listed first.
+        // A row is written before its folder is made, so the folders have to be listed before the rows.
         let known = sessions::workspace_keys(self.database.connection())?;
         let is_known = |folder: &PathBuf| {
             let name = folder.file_name().and_then(|name| name.to_str());
@@ -156,7 +156,7 @@ impl Store {
             .diagnose(diagnostic, (self.surroundings.clock)())
     }
 
-    /// The same, unless it was noted before.
+    /// Like [`diagnose`](Self::diagnose), unless the same was noted before.
     pub(crate) fn diagnose_once(&mut self, diagnostic: &sessions::Diagnostic<'_>) -> Result<()> {
         if sessions::is_noted(self.database.connection(), diagnostic)? {
             return Ok(());

@@ -1,12 +1,13 @@
-//! Opening what is beneath a root without following a link, waiting for a pipe or crossing a mount. This module does IO.
+//! Opens what is beneath a root, without following a link, waiting for a pipe or crossing a mount. This module does IO.
 //!
-//! Every open starts at a descriptor (`openat2` with `BENEATH`, `NO_SYMLINKS`, `NO_XDEV`), so that no more than one directory
-//! and one file are open per thread, however deep the tree. Where `openat2` is missing, as in old kernels and some containers,
-//! the path is opened component by component.
+//! Every open starts at a descriptor (`openat2` with `BENEATH`, `NO_SYMLINKS`, `NO_XDEV`), so that at most one
+//! directory and one file are open per thread, however deep the tree. Without `openat2`, as in old kernels and some
+//! containers, the path is opened component by component.
 //!
-//! What looks at a workspace follows one rule about retries: after a signal, or a rename elsewhere that makes the kernel unsure, at
-//! once and up to a limit; after any other error once, unless the error says what is there ([`twice`]). What changes a directory
-//! ([`lstat`], [`open_name`], [`create`]) tries again only after a signal: it has to know what its one call did.
+//! Looks at a workspace share one rule about retries: after a signal, or a rename elsewhere that makes the kernel
+//! unsure, they try again up to a limit; after any other error once, unless the error says what is there ([`twice`]).
+//! Callers that change a directory ([`lstat`], [`open_name`], [`create`]) try again only after a signal: they have to
+//! know what their one call did.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -18,7 +19,7 @@ use rustix::io::{Errno, retry_on_intr};
 use super::disk::Stamp;
 use super::system;
 
-/// Longer paths are opened in pieces: the kernel takes 4096 bytes with the final NUL.
+/// Longer paths are opened in pieces: the kernel accepts 4096 bytes with the final NUL.
 const LONGEST_PATH: usize = 4000;
 
 static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
@@ -33,7 +34,7 @@ pub(crate) fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
     twice(|| rustix::fs::open(path, COMMON | OFlags::DIRECTORY, Mode::empty()))
 }
 
-/// Opens a directory by its path below the root; the root's own is empty.
+/// Opens a directory by its path below the root. The root's own path is empty.
 pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
     if path.is_empty() {
         return open_beneath(root, b".", OFlags::DIRECTORY);
@@ -62,8 +63,8 @@ pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedF
 /// How many levels below its anchor a directory is opened in one call.
 const REACH: usize = 256;
 
-/// Opens directories one after the other. Of those that are very deep, the kernel walks the upper part of the way only where
-/// it is another one than that of the last: else a chain of directories would cost the square of its depth.
+/// Opens directories one after the other. For very deep ones, the kernel walks the upper part of the path only if it
+/// differs from the last one's: otherwise a chain of directories would cost the square of its depth.
 #[derive(Default)]
 pub(crate) struct Anchor(Option<(Vec<u8>, OwnedFd)>);
 
@@ -84,7 +85,7 @@ impl Anchor {
     }
 }
 
-/// Returns where a deep path is cut: behind its first `REACH` names, or twice as many, and so on.
+/// Returns where a deep path is cut: after its first `REACH` names, or twice as many, and so on.
 fn cut(path: &[u8]) -> Option<usize> {
     if path.len() <= 2 * REACH {
         return None;
@@ -146,7 +147,7 @@ pub(crate) fn create(
     retry_on_intr(|| rustix::fs::openat(directory, name, flags, permissions))
 }
 
-/// Where nothing is followed, a link is no reason to fail.
+/// Replaces `ELOOP`: if no link is followed, a link cannot be why a call fails.
 fn without_link(error: Errno) -> Errno {
     if error == Errno::LOOP {
         Errno::IO
@@ -155,8 +156,8 @@ fn without_link(error: Errno) -> Errno {
     }
 }
 
-/// `ELOOP` is not among them: it says that a link came in between, and that can be seen. Neither is `EXDEV`: where something is
-/// mounted, the second answer is the same.
+/// The errors that say what is there. `ELOOP` is not among them: it says that a link came in between, which can be
+/// checked. Neither is `EXDEV`: if something is mounted, the second answer is the same.
 pub(crate) const SAYS_WHAT_IS_THERE: [Errno; 4] = [
     Errno::NOENT,
     Errno::NOTDIR,
@@ -164,7 +165,7 @@ pub(crate) const SAYS_WHAT_IS_THERE: [Errno; 4] = [
     Errno::INVAL,
 ];
 
-/// Tries again what failed, unless the answer says what is there: a call that fails by chance need not make a gap.
+/// Tries a failed call again, unless the error says what is there: a chance failure should not make a gap.
 pub(crate) fn twice<T>(act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
     match act() {
         Err(error) if !SAYS_WHAT_IS_THERE.contains(&error) => act(),
@@ -181,7 +182,7 @@ fn open_beneath(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result
     open_in_way(directory, path, COMMON | flags, way)
 }
 
-/// How the kernel is asked for what is below a directory.
+/// How to look up what is below a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
     /// `openat2` takes the whole path.
@@ -190,8 +191,8 @@ pub(crate) enum Lookup {
     Components,
 }
 
-/// Opens a directory to be passed through or worked in, which needs no permission to list it: an entry of an open directory,
-/// or that directory itself (`.`).
+/// Opens a directory to pass through it or to work in it, which needs no permission to list it. It is an entry of an
+/// open directory, or that directory itself (`.`).
 pub(crate) fn enter(directory: BorrowedFd<'_>, name: &[u8], way: Lookup) -> Result<OwnedFd, Errno> {
     open_in_way(directory, name, system::pass_through(), way)
 }
@@ -215,8 +216,8 @@ fn open_in_way(
                 NO_OPENAT2.store(true, Ordering::Relaxed);
                 open_by_component(directory, path, flags)
             }
-            // A filter for system calls answers with `EPERM`; so may an object that is really forbidden, and then the other
-            // way says the same.
+            // A filter for system calls answers `EPERM`. So may an object that really is forbidden, and then the other
+            // way fails as well.
             Err(Errno::PERM) => open_by_component(directory, path, flags),
             opened => opened,
         },
@@ -227,7 +228,7 @@ fn open_in_way(
     }
 }
 
-/// Returns whether a symbolic link is at a path, or on the way to it; what cannot be looked at may be one.
+/// Returns whether a symbolic link is at a path, or on the way to it. What cannot be looked at may be one.
 fn has_link(directory: BorrowedFd<'_>, path: &[u8]) -> bool {
     let ends = (0..=path.len()).filter(|end| path.get(*end).is_none_or(|byte| *byte == b'/'));
     ends.into_iter().any(|end| {
@@ -235,7 +236,8 @@ fn has_link(directory: BorrowedFd<'_>, path: &[u8]) -> bool {
     })
 }
 
-/// How often the kernel is asked where it is unsure: a rename or a mount elsewhere came in between (openat2(2)).
+/// How often to ask the kernel again while it is unsure, because a rename or a mount elsewhere came in between
+/// (openat2(2)).
 const UNSURE: usize = 128;
 
 fn openat2(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {

@@ -1,4 +1,4 @@
-//! What stands in an open directory: stamps, names, the clock that file times are taken from. This module does IO.
+//! What is in an open directory: stamps and names; and the clock that file times are taken from. This module does IO.
 
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{beneath, system};
 use crate::error::{Context, Result as Outcome};
 use crate::model::FileTime;
 
-/// What is compared to tell whether a file changed.
+/// What is compared to find out whether a file changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Nanoseconds since the epoch.
@@ -19,7 +19,7 @@ pub(crate) struct Stamp {
     pub ctime: FileTime,
     /// The inode's number.
     pub inode: u64,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
     /// `st_mode`: type and permissions.
     pub mode: u32,
@@ -37,16 +37,18 @@ impl Stamp {
         }
     }
 
-    /// Returns whether any later change must show in the stamp, seen at `now` with this `margin` (nanoseconds).
+    /// Returns whether any later change shows in the stamp, which was seen at `now`, with this `margin` (in
+    /// nanoseconds).
     ///
-    /// Times are compared with the moment before the scan began; where a file system keeps whole seconds only, two of them
+    /// Times are compared with the moment before the scan began. On a file system that keeps whole seconds, two of them
     /// have to have passed.
     pub fn is_settled(&self, now: FileTime, margin: i64) -> bool {
         is_settled(self.mtime, now, margin) && is_settled(self.ctime, now, margin)
     }
 
-    /// Returns whether a file was changed, compared with an earlier stamp of it, and its time does not say so yet. The kernel
-    /// cuts a file off first and notes the time then, and a process that looks in between sees the old time with the new size.
+    /// Returns whether a file changed, compared with an earlier stamp, and its time does not show that yet. The kernel
+    /// first truncates a file and then sets its time, and a process that looks in between sees the old time with the
+    /// new size.
     pub fn is_between_change_and_time(&self, before: &Self) -> bool {
         let is_same = self.inode == before.inode && self.ctime == before.ctime;
         is_same && (self.size < before.size || self.mode != before.mode)
@@ -58,7 +60,7 @@ impl Stamp {
     }
 }
 
-/// The time of a file that is older than 64 bits of nanoseconds can say (the year 1677). Two such times look alike, so a stamp
+/// Stands for a time before 1677, which 64 bits of nanoseconds cannot express. All such times look alike, so a stamp
 /// with one is never settled.
 const FARTHEST_PAST: FileTime = FileTime::MIN;
 
@@ -80,14 +82,14 @@ fn nanoseconds(seconds: i128, nanoseconds: i128) -> FileTime {
     })
 }
 
-/// Returns the moment, by the clock that file times are taken from.
+/// Returns the present time by the clock that file times are taken from.
 pub fn now() -> FileTime {
     let time = system::coarse_clock();
     nanoseconds(i128::from(time.tv_sec), i128::from(time.tv_nsec))
 }
 
-/// Returns the moment, finer than the clock that file times are taken from, and in the same unit: what is compared with the times of
-/// rows, which tell milliseconds.
+/// Returns the present time by a finer clock than file times are taken from, in the same unit, to be compared with the
+/// times of rows, which are in milliseconds.
 pub fn fine_now() -> FileTime {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     nanoseconds(i128::from(time.tv_sec), i128::from(time.tv_nsec))
@@ -101,11 +103,11 @@ pub(crate) fn free(directory: &Path) -> Outcome<u64> {
     Ok(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
-/// A name, and whether it is a directory, where the file system tells.
+/// A name, and whether it is a directory, if the file system says so.
 pub(crate) type Name = (Vec<u8>, Option<bool>);
 
-/// Returns the names of an open directory and whether each is a directory, where the file system tells. What fails is tried
-/// again from the beginning: a directory of which only some names were read would seem to have lost the others.
+/// Returns the names in an open directory, and whether each is a directory, if the file system says so. After a
+/// failure, it starts again: if only some names were read, the others would look deleted.
 pub(crate) fn names(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
     names_from_here(directory).or_else(|error| {
         if beneath::SAYS_WHAT_IS_THERE.contains(&error) {

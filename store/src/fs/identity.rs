@@ -1,20 +1,21 @@
-//! Who a directory is, wherever it is moved: its inode, and when it was made, where the file system knows.
+//! The identity of a directory, which stays when it is moved: its inode, and the time of its creation if the file
+//! system knows it.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// A directory's identity. An inode is given to another directory when this one is removed; its time of birth is not.
+/// A directory's identity. The inode of a removed directory is used again for another one; its time of birth is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The device that it is on; another number after a restart, perhaps.
+    /// The device that it is on. The number may change with a restart.
     pub device: u64,
     /// Its inode there.
     pub inode: u64,
-    /// When it was made, in nanoseconds since 1970.
+    /// When it was created, in nanoseconds since the epoch.
     pub born: Option<i64>,
-    /// Whether that time is believed: a file system that has none may tell that of the last change, which is another with each.
+    /// Whether that time is credible. A file system without it may report the time of the last change instead.
     is_believed: bool,
 }
 
@@ -42,12 +43,12 @@ impl Identity {
         path.symlink_metadata().ok().as_ref().map(Self::of)
     }
 
-    /// Returns the time of birth that may be remembered.
+    /// Returns the time of birth if it is credible.
     pub fn believed_birth(&self) -> Option<i64> {
         self.born.filter(|_| self.is_believed)
     }
 
-    /// Returns whether it is the directory with this inode and trusted birth time, if there was one.
+    /// Returns whether it is the directory with this inode and this credible time of birth, if there was one.
     pub fn is(&self, inode: u64, born: Option<i64>) -> bool {
         let is_born_then = born.zip(self.born).is_none_or(|(then, now)| then == now);
         self.inode == inode && is_born_then

@@ -32,16 +32,16 @@ use crate::error::{Context, Error, Result};
 use crate::fs::ownership::{check_inner_directory, check_owner};
 use crate::fs::presence;
 
-/// The name of the file that says of a workspace's folder that it is being removed: nobody may take it up again.
+/// The name of the file that says that a workspace's folder is being removed, so that nobody uses it again.
 pub(crate) const GOING: &str = "going";
 
-/// Returns whether a workspace's folder has a repository and nobody began to remove it.
+/// Returns whether a workspace's folder has a repository and is not being removed.
 pub(crate) fn holds_objects(folder: &Path) -> Result<bool> {
     let is_going = presence::metadata(&folder.join(GOING))?.is_some();
     Ok(!is_going && presence::is_directory(&folder.join("repository.git/objects"))?)
 }
 
-/// Makes a directory, and its parents, that only the user can enter.
+/// Creates a directory that only the user can enter, and its parents.
 pub(crate) fn make_private(directory: &Path) -> Result<()> {
     DirBuilder::new()
         .recursive(true)
@@ -50,14 +50,15 @@ pub(crate) fn make_private(directory: &Path) -> Result<()> {
         .context(|| format!("cannot make the directory `{}`", directory.display()))
 }
 
-/// Waits until a file, or what is named in a directory, is on the disk.
+/// Waits until a file, or the names in a directory, are on the disk.
 pub(crate) fn sync(path: &Path) -> Result<()> {
     File::open(path)
         .and_then(|file| file.sync_all())
         .context(|| format!("cannot sync `{}`", path.display()))
 }
 
-/// Opens, and makes where missing, a file that only the user can read. Another user who owns it could hold its lock for ever.
+/// Opens a file that only the user can read, and creates it if it is missing. Fails if another user owns it: they could
+/// hold its lock for ever.
 pub(crate) fn open_private(path: &Path) -> Result<File> {
     let what = || format!("cannot open `{}`", path.display());
     let file = OpenOptions::new()
@@ -73,11 +74,11 @@ pub(crate) fn open_private(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// A kernel lock; it goes with the process that holds it, however that ends.
+/// A kernel lock. It ends with the process that holds it, however that ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
-    /// How long its note is, in bytes, once it was read.
+    /// The length of its note in bytes, once that was read.
     noted: Cell<Option<u64>>,
 }
 
@@ -90,13 +91,13 @@ impl Lock {
         let mut bytes = vec![0; LONGEST_NOTE];
         let read = self.file.read_at(&mut bytes, 0).ok()?;
         bytes.truncate(read);
-        // A longer one may have been read in part.
+        // A longer note may have been read only in part.
         self.noted
             .set(Some(read as u64).filter(|_| read < LONGEST_NOTE));
         String::from_utf8(bytes).ok()
     }
 
-    /// Removes the note. Fails where it may still be there.
+    /// Removes the note. Fails if it may still be there.
     pub(crate) fn clear_note(&self) -> Result<()> {
         self.noted.set(None);
         self.file
@@ -104,7 +105,7 @@ impl Lock {
             .context(|| "cannot remove the note in a workspace's lock")
     }
 
-    /// Replaces the note. A note that cannot be written completely counts as none.
+    /// Replaces the note. A note that cannot be written completely is removed.
     pub(crate) fn set_note(&self, text: &str) {
         let is_written = self.file.write_all_at(text.as_bytes(), 0).is_ok();
         let length = if is_written { text.len() as u64 } else { 0 };
@@ -128,7 +129,7 @@ pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> 
     )
 }
 
-/// Takes the lock under which what a workspace's store borrowed is made its own.
+/// Takes the lock for settling, which makes borrowed packs the store's own.
 pub(crate) fn lock_settling(folder: &Path, patience: Duration) -> Result<Lock> {
     prepare_folder(folder)?;
     lock(
@@ -147,12 +148,12 @@ pub(crate) fn lock_upkeep(directory: &Path, patience: Duration) -> Result<Lock> 
     )
 }
 
-/// For so long a watcher that has ended may seem to hold its lock: a program that it was just starting, or that another thread of
-/// its process was, has the descriptor until it runs.
+/// How long a watcher that has ended may seem to hold its lock: a program that its process was just starting has the
+/// descriptor until it runs.
 #[cfg(target_os = "linux")]
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-/// Takes the lock of the watcher: one a store.
+/// Takes the lock of the watcher: there is one per store.
 #[cfg(target_os = "linux")]
 pub(crate) fn lock_watcher(directory: &Path) -> Result<Lock> {
     lock(
@@ -162,7 +163,7 @@ pub(crate) fn lock_watcher(directory: &Path) -> Result<Lock> {
     )
 }
 
-/// Makes a workspace's folder where it is missing. Fails where something of another user's, or a link, stands there.
+/// Creates a workspace's folder if it is missing. Fails if something of another user's, or a link, is there.
 fn prepare_folder(folder: &Path) -> Result<()> {
     match folder.symlink_metadata() {
         Ok(metadata) => check_inner_directory(folder, &metadata),
@@ -170,7 +171,7 @@ fn prepare_folder(folder: &Path) -> Result<()> {
     }
 }
 
-/// Returns whether somebody takes a snapshot or carries out an operation in a workspace's folder.
+/// Returns whether somebody is taking a snapshot or carrying out an operation in a workspace's folder.
 pub(crate) fn is_locked(folder: &Path) -> bool {
     let locked = |file: File| {
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)

@@ -1,7 +1,7 @@
-//! Temporary files that killed processes left in the store. This module does IO.
+//! Removes temporary files that killed processes left in the store. This module does IO.
 //!
-//! Whoever writes a file beside its place works on it all the time, so that one that nobody wrote to for a while belongs to
-//! nobody any more. Process numbers do not tell: containers that share a store each have their own.
+//! A process that writes a temporary file writes to it all the time, so one that nobody wrote to for a while is
+//! abandoned. Process numbers do not help: containers that share a store each have their own.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,14 +11,13 @@ use rustix::fs::{AtFlags, CWD};
 
 use super::disk::{self, Stamp};
 
-/// What temporary files among the packs begin with: git's own clean-up knows them by it, too.
+/// The prefix of temporary files among the packs, by which git's own clean-up recognises them, too.
 pub(crate) const TEMPORARY_PACK: &str = "tmp_pack_";
 
-/// For how long nobody must have written to a file, in nanoseconds.
+/// How long nobody must have written to a file, in nanoseconds.
 const ABANDONED: i64 = 600_000_000_000;
 
-/// Removes those of these files of a directory that were abandoned. One that cannot be removed is tried again by the next that
-/// comes by.
+/// Removes the abandoned ones of these files in a directory. If one cannot be removed, a later process tries again.
 pub(crate) fn sweep<'n>(directory: &Path, names: impl IntoIterator<Item = &'n [u8]>) {
     let now = disk::now();
     for name in names {

@@ -1,4 +1,4 @@
-//! Files, locks and threads, beneath everything that reads or writes: no room's own rules.
+//! Files, locks and threads, which everything that reads or writes uses. It knows no rules of other rooms.
 
 pub(crate) mod beneath;
 pub(crate) mod disk;

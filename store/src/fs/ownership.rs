@@ -1,8 +1,8 @@
 //! Checks that the store's directory and its contents are the user's own. This module does IO.
 //!
-//! A store holds prompts and the contents of files, and reverts write what it says into the workspace. So what another user
-//! could have prepared, or can still change, is never taken for ours, and a directory that is no store is left as it is: its
-//! permissions are not ours to change.
+//! A store holds prompts and the contents of files, and reverts write its contents into the workspace. So nothing
+//! counts as ours that another user could have prepared or can still change. A directory that is not a store is left as
+//! it is: its permissions are not ours to change.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -32,10 +32,10 @@ const OURS: [&str; 9] = [
     "watch.sock",
 ];
 
-/// Write permission for others than the owner.
+/// Write permission for anybody but the owner.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Any permission for others than the owner.
+/// Any permission for anybody but the owner.
 const OPEN_TO_OTHERS: u32 = 0o077;
 
 /// Returns the user that this process acts for.
@@ -44,9 +44,9 @@ pub(crate) fn user() -> u32 {
     *USER.get_or_init(|| rustix::process::geteuid().as_raw())
 }
 
-/// Returns the canonical path of the store's directory, and creates it if nothing is there. For writers.
+/// Returns the canonical path of the store's directory, and creates it if it does not exist. For writers.
 ///
-/// Fails where what is there is not a store of the user's own, nor a directory in which one can be begun.
+/// Fails if what exists is neither the user's own store, nor a directory in which one can be created.
 pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
     check_absolute(directory)?;
     let found = match directory.canonicalize() {
@@ -68,9 +68,9 @@ pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
     Ok(found)
 }
 
-/// Returns the canonical path of the store's directory, or `None` if there is no store. Creates and changes nothing.
+/// Returns the canonical path of the store's directory, or `None` if there is no store. It changes nothing.
 ///
-/// Fails where [`prepare`] would.
+/// Fails if [`prepare`] would.
 pub(crate) fn find(directory: &Path) -> Result<Option<PathBuf>> {
     check_absolute(directory)?;
     let found = match directory.canonicalize() {
@@ -85,7 +85,7 @@ pub(crate) fn find(directory: &Path) -> Result<Option<PathBuf>> {
     Ok(holds_snapshots(&found)?.then_some(found))
 }
 
-/// Returns whether there are snapshots: a store whose database is gone is a store all the same.
+/// Returns whether there are snapshots: a store without its database is still a store.
 fn holds_snapshots(directory: &Path) -> Result<bool> {
     let snapshots = directory.join("snapshots");
     match snapshots.symlink_metadata() {
@@ -109,7 +109,7 @@ pub(crate) fn check_inner_directory(path: &Path, metadata: &Metadata) -> Result<
     check_owner(path, metadata)
 }
 
-/// Fails where a file or directory inside the store belongs to another user.
+/// Fails if a file or directory inside the store belongs to another user.
 pub(crate) fn check_owner(path: &Path, metadata: &Metadata) -> Result<()> {
     if metadata.uid() == user() {
         Ok(())
@@ -133,8 +133,8 @@ fn check_absolute(directory: &Path) -> Result<()> {
     )))
 }
 
-/// Root must not begin a store in a directory of somebody else's, who could then not write to it: what `sudo` with the user's
-/// `$HOME` would do.
+/// Fails if root would create a store in another user's directory, who could then not write to it. `sudo` with the
+/// user's `$HOME` would do that.
 fn check_place(directory: &Path) -> Result<()> {
     if user() != 0 {
         return Ok(());
@@ -182,7 +182,8 @@ fn check_directory(directory: &Path) -> Result<Metadata> {
     Ok(metadata)
 }
 
-/// Returns whether there is a database that can be ours. Its log is a part of it: SQLite would apply one that somebody put there.
+/// Returns whether there is a database, and checks that it is ours. Its log is a part of it: SQLite would apply one
+/// that somebody put there.
 fn holds_a_store(directory: &Path) -> Result<bool> {
     let is_there = check_file(&directory.join(DATABASE))?;
     if is_there {
@@ -201,7 +202,7 @@ fn holds_a_store(directory: &Path) -> Result<bool> {
     Ok(is_there)
 }
 
-/// Returns whether a file is there. Fails where it is no regular file of the user's.
+/// Returns whether a file exists. Fails if it is not a regular file of the user's.
 fn check_file(path: &Path) -> Result<bool> {
     let metadata = match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -214,11 +215,11 @@ fn check_file(path: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Fails unless a store may be begun in a directory that is there already.
+/// Fails unless a store may be created in an existing directory.
 fn check_beginning(directory: &Path, metadata: &Metadata) -> Result<()> {
     let what = || format!("cannot list the directory `{}`", directory.display());
     let refused = |why: String| {
-        Error::failed(format!("`{}` is no store: {why}", directory.display())).hint(
+        Error::failed(format!("`{}` is not a store: {why}", directory.display())).hint(
             "set --store or $CKPT_HOOK_HOME to a directory that does not exist yet: the first event creates it",
         )
     };
@@ -233,7 +234,7 @@ fn check_beginning(directory: &Path, metadata: &Metadata) -> Result<()> {
         }
         let metadata = entry.metadata().context(what)?;
         check_owner(&entry.path(), &metadata)?;
-        // What is written to it would be written to a file elsewhere.
+        // Whatever is written to a link ends up in a file somewhere else.
         if metadata.is_symlink() || metadata.is_file() && metadata.nlink() > 1 {
             return Err(not_ours(&entry.path(), "is a link"));
         }
@@ -244,7 +245,7 @@ fn check_beginning(directory: &Path, metadata: &Metadata) -> Result<()> {
     }
 }
 
-/// Fails where a store's directory holds what no store has: it is not ours to remove.
+/// Fails if a store's directory holds something that no store has: that is not ours to remove.
 pub(crate) fn check_all_ours(directory: &Path) -> Result<()> {
     let what = || format!("cannot list the directory `{}`", directory.display());
     for entry in directory.read_dir().context(what)? {
@@ -264,6 +265,6 @@ pub(crate) fn check_all_ours(directory: &Path) -> Result<()> {
 
 fn may_be_ours(name: &OsStr) -> bool {
     let begins = |start: &str| name.as_bytes().starts_with(start.as_bytes());
-    // What a killed `install` leaves is a temporary file.
+    // A killed `install` leaves such a temporary file.
     OURS.iter().any(|ours| name == *ours) || begins(DATABASE) || begins(".ckpt-hook-")
 }

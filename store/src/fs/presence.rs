@@ -1,5 +1,5 @@
-//! What is there. An error is not an absence: who takes it for one removes, or passes over, what could not be seen for a moment.
-//! This module reads the disk.
+//! Finds out what exists. An error is not an absence: a caller that takes it for one would remove, or skip, what could
+//! not be seen for a moment. This module reads the disk.
 
 use std::fs::{DirEntry, Metadata};
 use std::io::ErrorKind;
@@ -7,7 +7,8 @@ use std::path::Path;
 
 use crate::error::{Context, Result};
 
-/// Returns what stands at a path, a symbolic link as a link, or `None` if nothing does. Fails where that cannot be told.
+/// Returns the metadata of a path, without following a link, or `None` if it does not exist. Fails if that cannot be
+/// found out.
 pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(metadata) => Ok(Some(metadata)),
@@ -16,12 +17,12 @@ pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>> {
     }
 }
 
-/// Returns whether a directory stands at a path. Fails where that cannot be told.
+/// Returns whether a directory is at a path. Fails if that cannot be found out.
 pub(crate) fn is_directory(path: &Path) -> Result<bool> {
     Ok(metadata(path)?.is_some_and(|metadata| metadata.is_dir()))
 }
 
-/// Returns all entries of a directory, none if there is no such directory. Fails where any of them cannot be read.
+/// Returns all entries of a directory, or none if it does not exist. Fails if any of them cannot be read.
 pub(crate) fn entries(directory: &Path) -> Result<Vec<DirEntry>> {
     let what = || format!("cannot list `{}`", directory.display());
     match directory.read_dir() {
@@ -31,7 +32,7 @@ pub(crate) fn entries(directory: &Path) -> Result<Vec<DirEntry>> {
     }
 }
 
-/// Removes a file, if it is there. Fails where it may still be.
+/// Removes a file if it exists. Fails if it may still exist.
 pub(crate) fn remove_file(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if !is_absence(error.kind()) => {

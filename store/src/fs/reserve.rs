@@ -16,7 +16,7 @@ const FILE: &str = "reserve";
 /// How much room is kept, in bytes.
 const SIZE: usize = 16 << 10;
 
-/// Returns what is noted; `None` if there is no reserve. Of a file without a note one byte is read.
+/// Returns the note, or `None` if there is no reserve. If there is no note, only one byte is read.
 pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
     let path = directory.join(FILE);
     let mut first = [0; 1];
@@ -38,7 +38,7 @@ pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
     text(&mut file).map(Some).context(what)
 }
 
-/// Changes what is noted, one process at a time. Where the file was never made, there may be no room for it.
+/// Changes the note, one process at a time. If the file was never created, there may be no room for it.
 pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> Result<()> {
     let path = directory.join(FILE);
     let mut file = layout::open_private(&path)?;
@@ -53,7 +53,7 @@ pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> R
     file.sync_data().context(what)
 }
 
-/// Makes the file, which was found missing.
+/// Creates the file, which was found missing.
 pub(crate) fn make(directory: &Path) -> Result<()> {
     let path = directory.join(FILE);
     let mut file = layout::open_private(&path)?;

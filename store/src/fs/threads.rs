@@ -1,4 +1,4 @@
-//! Worker threads that really run side by side.
+//! Worker threads that really run in parallel.
 //!
 //! Threads of a short-lived process tend to start on one processor and stay there for 10 to 20 ms, which is longer than
 //! a whole snapshot. So each is moved to another processor as it starts, and then released.
@@ -8,20 +8,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::system::Processors;
 
-/// Returns how many threads to use: one for each processor that the process may run on, up to eight. A control group's share
-/// of time is not asked for; that takes twenty system calls, and threads that wait for their turn cost nothing.
+/// Returns how many threads to use: one for each processor that the process may run on, up to eight. It does not look
+/// up a control group's share of time: that takes twenty system calls, and threads that wait for their turn cost
+/// nothing.
 pub(crate) fn count() -> usize {
     allowed().map_or(1, Processors::count).clamp(1, 8)
 }
 
-/// Returns the processors that the process might run on when this was asked first.
+/// Returns the processors that the process was allowed to run on at the first call.
 fn allowed() -> Option<&'static Processors> {
     static ALLOWED: OnceLock<Option<Processors>> = OnceLock::new();
     ALLOWED.get_or_init(Processors::allowed).as_ref()
 }
 
-/// Runs `work` on `threads` threads, of which the caller's is one, and returns what each gave. Where no thread can be made,
-/// the caller's does the work alone.
+/// Runs `work` on `threads` threads, including the caller's, and returns the result of each. If no thread can be
+/// started, the caller's does the work alone.
 pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> Vec<G> {
     let allowed = allowed().filter(|_| threads > 1);
     std::thread::scope(|scope| {
@@ -53,7 +54,7 @@ pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> 
 /// How many items a thread takes at a time.
 const BATCH: usize = 16;
 
-/// Returns the result of `work` for each item, in their order; in parallel if there are many.
+/// Returns the result of `work` for each item, in order. Works in parallel if there are many.
 pub(crate) fn map<'i, T: Sync, R: Send>(
     items: &'i [T],
     work: impl Fn(&'i T) -> R + Sync,
@@ -62,7 +63,8 @@ pub(crate) fn map<'i, T: Sync, R: Send>(
     map_on(threads, BATCH, items, work)
 }
 
-/// Like [`map`], on so many threads, each of which takes so many items at a time: one, where each item is much work.
+/// Like [`map`], with a given number of threads, each of which takes `batch` items at a time. A batch of one is for
+/// items that are much work.
 pub(crate) fn map_on<'i, T: Sync, R: Send>(
     threads: usize,
     batch: usize,

@@ -1,4 +1,4 @@
-//! Asking the watcher. This module does IO; it reads, and never waits for long.
+//! Asks the watcher. This module does IO: it only reads, and never waits for long.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -14,13 +14,13 @@ use super::SOCKET;
 use super::protocol::{Answer, Question};
 use crate::fs::ownership::user;
 
-/// How long an answer is waited for: a look at everything is what comes instead.
+/// How long to wait for an answer. Without one, everything is looked at.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A longer answer is none, in bytes.
+/// A longer answer is ignored, in bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// Somebody who can be asked one question.
+/// A connection to a watcher, for one question.
 pub(crate) struct WatcherClient(UnixStream);
 
 impl WatcherClient {
@@ -56,7 +56,8 @@ impl WatcherClient {
     }
 }
 
-/// Connects without waiting: a watcher that is stopping accepts no connections. Another user's process is not asked.
+/// Connects without waiting, because a watcher that is stopping accepts no connections. Another user's process is
+/// refused.
 fn connected(socket: &Path) -> Option<UnixStream> {
     let address = SocketAddrUnix::new(socket).ok()?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

@@ -1,20 +1,20 @@
-//! What may have changed since a moment, in bounded memory: what is forgotten counts as anything.
+//! Remembers what may have changed since a moment, in bounded memory. What is forgotten counts as a change anywhere.
 
 use std::collections::HashMap;
 
 use super::protocol::ChangedPlaces;
 
-/// So many places are remembered.
+/// How many places are remembered.
 const MOST_REMEMBERED: usize = 16_384;
 
-/// More places than this are anything: to look at each would cost as much.
+/// More places than this count as anywhere: looking at each would cost as much.
 const MOST_TOLD: usize = 4_096;
 
-/// The places where something may have changed, each with when it did last.
+/// The places where something may have changed, each with the moment of the last change.
 #[derive(Debug, Default)]
 pub(super) struct ChangeTimes {
     now: u64,
-    /// What came until then is forgotten.
+    /// Changes up to this moment are forgotten.
     forgotten: u64,
     directories: HashMap<Vec<u8>, u64>,
     trees: HashMap<Vec<u8>, u64>,
@@ -26,7 +26,7 @@ impl ChangeTimes {
         self.now
     }
 
-    /// Something may have changed in a directory: its names, its permissions, its files.
+    /// Notes that something may have changed in a directory: its names, its permissions, its files.
     pub fn in_directory(&mut self, path: &[u8]) {
         self.now += 1;
         if self.directories.insert(path.to_vec(), self.now).is_none() {
@@ -34,7 +34,7 @@ impl ChangeTimes {
         }
     }
 
-    /// A directory came or went: anything may have changed in it, and below it.
+    /// Notes that a directory came or went, so that anything in it and below it may have changed.
     pub fn in_tree(&mut self, path: &[u8]) {
         self.now += 1;
         if self.trees.insert(path.to_vec(), self.now).is_none() {
@@ -50,7 +50,7 @@ impl ChangeTimes {
         }
     }
 
-    /// Returns where something may have changed after a moment; `None` if that can be anywhere.
+    /// Returns where something may have changed after a moment. `None` means anywhere.
     pub fn since(&self, moment: u64) -> Option<ChangedPlaces> {
         if moment < self.forgotten || moment > self.now {
             return None;

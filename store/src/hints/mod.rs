@@ -1,8 +1,10 @@
-//! Which directories of a workspace may have changed since a look at it: a hint, which makes a look cheap, and never a truth.
+//! Hints on which directories of a workspace may have changed since a look at it. A hint makes a look cheap, and is
+//! never the truth.
 //!
-//! A watcher (`ckpt-hook watch`, [`serve()`]) listens to what the kernel tells of changes, and answers that question on a socket in
-//! the store's directory, which only the user can enter. It only ever widens: where it is in doubt, anything may have changed. A
-//! hook asks ([`ask`]) where there is a watcher, waits for it a moment at most, and looks at everything where it gets no answer.
+//! A watcher (`ckpt-hook watch`, [`serve()`]) listens to the kernel's notifications, and answers that question on a
+//! socket in the store's directory, which only the user can enter. If it is in doubt, it says that anything may have
+//! changed. A hook asks ([`ask`]) if there is a watcher, waits for it a moment at most, and looks at everything if it
+//! gets no answer.
 //!
 //! ```text
 //! question   `ckpt-hook 1` device inode token root             each ends with a zero byte; an empty token is none
@@ -34,18 +36,18 @@ pub use serve::{WatchLimits, serve};
 /// The watcher's socket, in the store's directory.
 pub(crate) const SOCKET: &str = "watch.sock";
 
-/// There is a watcher on Linux alone.
+/// There is a watcher only on Linux.
 #[cfg(not(target_os = "linux"))]
 pub(crate) enum WatcherClient {}
 
 #[cfg(not(target_os = "linux"))]
 impl WatcherClient {
-    /// Finds none.
+    /// Returns `None`.
     pub fn find(_store: &std::path::Path) -> Option<Self> {
         None
     }
 
-    /// Nobody is asked.
+    /// Never called.
     pub fn ask(self, _question: &Question<'_>) -> Option<Answer> {
         match self {}
     }

@@ -1,19 +1,19 @@
-//! What is asked and answered, as bytes. Whatever does not make sense is no question and no answer.
+//! Questions and answers as bytes. Anything invalid is neither.
 
 use std::collections::BTreeSet;
 
-/// What both begin with: the name, and a number that changes with the format.
+/// The beginning of both: the name, and the version of the format.
 const MAGIC: &[u8] = b"ckpt-hook 1";
 
-/// How many digits name a watch.
+/// The number of digits in a watch's name.
 const DIGITS: usize = 32;
 
 /// A moment of one watch of one directory: all events until then are in the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WatchToken {
-    /// Names the watch, which ends with its process, and where it is in doubt.
+    /// The name of the watch. A watch ends with its process, or when it is in doubt.
     pub watch: String,
-    /// Grows with what happens.
+    /// Grows with every event.
     pub sequence: u64,
 }
 
@@ -32,21 +32,21 @@ impl WatchToken {
     }
 }
 
-/// Where something may have changed, by paths from the workspace's root.
+/// Where something may have changed, as paths relative to the workspace's root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChangedPlaces {
-    /// Directories: their names, permissions and files.
+    /// Directories whose names, permissions or files may have changed.
     pub directories: BTreeSet<Vec<u8>>,
-    /// Directories, and all that is below them.
+    /// Directories that may have changed with everything below them.
     pub trees: BTreeSet<Vec<u8>>,
 }
 
-/// What may have changed in a directory since a token?
+/// A question: what may have changed in a directory since a token?
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Question<'a> {
-    /// The device and the inode of the directory: a path may be another one by now.
+    /// The device and the inode of the directory: another one may be at its path by now.
     pub identity: (u64, u64),
-    /// None where there was no answer before.
+    /// `None` if there was no answer before.
     pub token: Option<WatchToken>,
     /// The directory's path.
     pub root: &'a [u8],
@@ -79,12 +79,12 @@ impl<'a> Question<'a> {
     }
 }
 
-/// What may have changed, and the token for the next question.
+/// An answer: what may have changed, and the token for the next question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// None where the directory is not watched yet, or cannot be.
+    /// `None` if the directory is not watched yet, or cannot be.
     pub token: Option<WatchToken>,
-    /// None where anything may have changed.
+    /// `None` if anything may have changed.
     pub places: Option<ChangedPlaces>,
 }
 
@@ -112,7 +112,7 @@ impl Answer {
         bytes
     }
 
-    /// One that is cut off is none.
+    /// Parses an answer. `None` for one that is incomplete.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut fields = fields(bytes)?;
         let token = token(fields.next()?)?;
@@ -133,7 +133,7 @@ impl Answer {
     }
 }
 
-/// Returns what stands between the zero bytes behind the magic.
+/// Returns the fields after the magic, which end with zero bytes.
 fn fields(bytes: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     let mut fields = bytes.strip_suffix(b"\0")?.split(|byte| *byte == 0);
     (fields.next()? == MAGIC).then_some(fields)
@@ -143,7 +143,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
 
-/// `None` if it is not valid; `Some(None)` if it is empty.
+/// Parses a token. `None` if it is not valid; `Some(None)` if it is empty.
 fn token(bytes: &[u8]) -> Option<Option<WatchToken>> {
     match text(bytes)? {
         "" => Some(None),

@@ -1,4 +1,5 @@
-//! The watcher: one process a store, which ends when nobody asks any more. This module does IO; of a workspace it only reads.
+//! The watcher: one process per store, which ends when nobody asks any more. This module does IO; it only reads
+//! workspaces.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -18,23 +19,23 @@ use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::ownership::{prepare, user};
 
-/// How long somebody who asks is listened to, and waited for.
+/// How long to wait for a question, and for its sender to take the answer.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// A longer question is none, in bytes: a path has at most 4,096.
+/// A longer question is ignored, in bytes. A path has at most 4,096.
 const LONGEST_QUESTION: u64 = 8 << 10;
 
-/// So many workspaces that cannot be watched are remembered.
+/// How many workspaces that cannot be watched are remembered.
 const MOST_REFUSED: usize = 64;
 
-/// What a watcher may take.
+/// The limits of a watcher.
 #[derive(Clone, Copy, Debug)]
 pub struct WatchLimits {
-    /// After so long without a question about it, a workspace is watched no more; where there is none any more, the watcher ends.
+    /// How long a workspace stays watched without a question about it. The watcher ends when none is left.
     pub idle: Duration,
-    /// How many workspaces are watched.
+    /// The most workspaces that are watched.
     pub workspaces: usize,
-    /// How many directories of a workspace are watched, at most: one with more has no hints.
+    /// The most directories of a workspace that are watched. A workspace with more gets no hints.
     pub directories: usize,
 }
 
@@ -48,9 +49,9 @@ impl Default for WatchLimits {
     }
 }
 
-/// Watches the workspaces of a store that are asked about, until nobody asks any more or `end` can be read.
+/// Watches the workspaces of a store that it is asked about, until nobody asks any more or `end` becomes readable.
 ///
-/// Fails where another process does it already.
+/// Fails if another process does this already.
 pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> Result<()> {
     let store = prepare(store)?;
     let _lock = layout::lock_watcher(&store).map_err(|_| {
@@ -61,7 +62,7 @@ pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> 
     })?;
     let socket = store.join(SOCKET);
     let what = || format!("cannot listen at `{}`", socket.display());
-    // Of a watcher that was killed: nobody else has the lock.
+    // A killed watcher left it: nobody else has the lock.
     match std::fs::remove_file(&socket) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).context(what),
         _ => {}
@@ -85,11 +86,11 @@ struct WatcherServer {
     listener: UnixListener,
     limits: WatchLimits,
     trees: Vec<(WatchTree, Instant)>,
-    /// What was asked about and is not watched yet: nobody waits for that.
+    /// What was asked about and is not watched yet. It is added later, so that nobody waits for it.
     wanted: Vec<(PathBuf, (u64, u64))>,
-    /// What cannot be watched: to try it at each question would cost as much as a look.
+    /// What cannot be watched. Trying again at each question would cost as much as a look.
     refused: Vec<(PathBuf, (u64, u64))>,
-    /// When somebody asked last.
+    /// The time of the last question.
     asked: Instant,
 }
 
@@ -137,7 +138,7 @@ impl WatcherServer {
         Ok(end.is_some() && !polled[0].revents().is_empty())
     }
 
-    /// Answers one question; a client that asks something else, or too slowly, or is another user's, gets no answer.
+    /// Answers one question. A client that asks anything else, is too slow, or belongs to another user gets no answer.
     fn answer(&mut self, stream: &UnixStream) {
         let is_own = socket_peercred(stream).is_ok_and(|peer| peer.uid.as_raw() == user());
         let is_ready = stream.set_nonblocking(false).is_ok()
@@ -179,9 +180,9 @@ impl WatcherServer {
         })
     }
 
-    /// Begins to watch a workspace, in the place of the one that was asked about longest ago where there are many.
+    /// Begins to watch a workspace. If there are too many, it replaces the one whose last question is the oldest.
     fn watch(&mut self, root: &Path, identity: (u64, u64)) {
-        // What stood at this path before.
+        // Drop the watch of what was at this path before.
         self.trees.retain(|(tree, _)| !tree.is_at(root));
         if self.trees.len() >= self.limits.workspaces {
             let oldest = (0..self.trees.len()).min_by_key(|place| self.trees[*place].1);
@@ -197,7 +198,7 @@ impl WatcherServer {
     }
 }
 
-/// Returns what somebody asks, to its end.
+/// Reads a whole question.
 fn listen(stream: &UnixStream) -> Option<Vec<u8>> {
     let end = Instant::now() + PATIENCE;
     let (mut bytes, mut piece) = (Vec::new(), [0; 1 << 10]);

@@ -1,7 +1,8 @@
-//! One directory with all that is below it, as the kernel tells of changes there (`inotify(7)`). This module does IO; it reads.
+//! Watches one directory with everything below it, by the kernel's notifications (`inotify(7)`). This module does IO,
+//! but only reads.
 //!
-//! A directory is watched first and read then, so that nothing comes between. Where something cannot be watched, or is reported only
-//! in part, the watch ends: the answer is then that anything may have changed.
+//! A directory is watched before it is read, so that nothing is missed in between. If something cannot be watched, or
+//! is reported only in part, the watch ends: then anything may have changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -19,7 +20,7 @@ use super::changes::ChangeTimes;
 use super::protocol::{Answer, ChangedPlaces, WatchToken};
 use crate::model::path::join;
 
-/// The events that are asked for of a directory and its entries.
+/// The events of a directory and its entries that are of interest.
 const OF_INTEREST: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::CREATE)
@@ -31,21 +32,22 @@ const OF_INTEREST: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::ONLYDIR)
     .union(WatchFlags::DONT_FOLLOW);
 
-/// Directories with files of several names are always told, for another name may be outside. More of them are too many.
+/// The most directories with files that have several names. They are in every answer, because another name may be
+/// outside.
 const MOST_LINKED: usize = 1_000;
 
-/// `OVERLAYFS_SUPER_MAGIC`: what changes below it is not told of.
+/// `OVERLAYFS_SUPER_MAGIC`: changes in its lower layers are not reported.
 const OVERLAY: i64 = 0x794c_7630;
 
-/// Why a watch ends: something is not told of.
+/// A watch ends, because something would not be reported.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WatchEnd;
 
-/// The watch of a directory with all that is below it.
+/// The watch of a directory with everything below it.
 pub(super) struct WatchTree {
     root: PathBuf,
     identity: (u64, u64),
-    /// Names it: another watch of the same directory has another name.
+    /// Its name. Another watch of the same directory has another name.
     name: String,
     queue: OwnedFd,
     paths: HashMap<i32, Vec<u8>>,
@@ -57,7 +59,7 @@ pub(super) struct WatchTree {
 }
 
 impl WatchTree {
-    /// Watches a directory of this identity and all that is below it, at most so many directories.
+    /// Watches a directory with this identity and everything below it, up to `most` directories.
     pub fn watch(root: &Path, identity: (u64, u64), most: usize) -> Result<Self, WatchEnd> {
         if identity_of(root) != Some(identity) || is_told_in_part(root) {
             return Err(WatchEnd);
@@ -91,12 +93,12 @@ impl WatchTree {
         self.root == root && self.identity == identity
     }
 
-    /// Returns whether it watches what stands, or stood, at this path.
+    /// Returns whether it watches what is, or was, at this path.
     pub fn is_at(&self, root: &Path) -> bool {
         self.root == root
     }
 
-    /// Returns what may have changed since a token. It takes in all events until now first.
+    /// Returns what may have changed since a token. It takes in all pending events first.
     pub fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
         self.take_in()?;
         if identity_of(&self.root) != Some(self.identity) {
@@ -117,7 +119,7 @@ impl WatchTree {
         })
     }
 
-    /// Takes in what the kernel has told, to the end of its queue.
+    /// Takes in all events in the kernel's queue.
     pub fn take_in(&mut self) -> Result<(), WatchEnd> {
         loop {
             let told = self.told()?;
@@ -157,7 +159,8 @@ impl WatchTree {
         if what.intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT) {
             return Err(WatchEnd);
         }
-        // Of a directory that is watched no more: it came, went or moved, which is told of the one above.
+        // An event of a directory that is no longer watched. It came, went or moved, which is an event of the one
+        // above, too.
         let Some(path) = self.paths.get(&event.number).cloned() else {
             return Ok(());
         };
@@ -188,7 +191,7 @@ impl WatchTree {
     fn consider_directory(&mut self, what: ReadFlags, path: &[u8]) -> Result<(), WatchEnd> {
         let comes = what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
         let goes = what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM);
-        // One that could not be entered may be open now.
+        // A directory that could not be entered may be open now.
         let opens = what.contains(ReadFlags::ATTRIB) && !self.numbers.contains_key(path);
         if comes || goes {
             self.drop_tree(path);
@@ -204,8 +207,8 @@ impl WatchTree {
         Ok(())
     }
 
-    /// Watches a directory, reads it, and goes on with those in it. What is gone again, or cannot be entered, is left out: the one
-    /// above is told when that changes.
+    /// Watches a directory, reads it, and goes on with its subdirectories. One that is gone again, or cannot be
+    /// entered, is left out: the one above gets an event when that changes.
     fn add(&mut self, path: &[u8]) -> Result<(), WatchEnd> {
         let mut open = vec![path.to_vec()];
         while let Some(path) = open.pop() {
@@ -213,11 +216,12 @@ impl WatchTree {
             let number = match inotify::add_watch(&self.queue, &at, OF_INTEREST) {
                 Ok(number) => number,
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => continue,
-                // The limit, most often.
+                // Most often this is the limit.
                 Err(_) => return Err(WatchEnd),
             };
             if let Some(other) = self.paths.insert(number, path.clone()) {
-                // One directory has two names: it was moved, of which the end is still to be told, or is mounted twice.
+                // The directory has two names: it was moved, and the event for that is still to come, or it is mounted
+                // twice.
                 self.numbers.remove(&other);
                 self.changes.in_tree(&other);
             }
@@ -236,13 +240,13 @@ impl WatchTree {
         };
         let mut is_linked = false;
         for entry in entries {
-            // What is not read may be a directory.
+            // An entry that cannot be read may be a directory.
             let entry = entry.map_err(|_| WatchEnd)?;
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
             if metadata.is_dir() {
-                // Another file system: what is mounted, or what stood in its place.
+                // A mounted file system, or what is under it.
                 if metadata.dev() != self.identity.0 || metadata.ino() != entry.ino() {
                     return Err(WatchEnd);
                 }
@@ -266,7 +270,7 @@ impl WatchTree {
             .ok_or(WatchEnd)
     }
 
-    /// Ends the watch of a directory and of all that was below it.
+    /// Ends the watch of a directory and of everything that was below it.
     fn drop_tree(&mut self, path: &[u8]) {
         let start = [path, b"/"].concat();
         let below = self
@@ -301,7 +305,7 @@ impl WatchTree {
     }
 }
 
-/// What the kernel told.
+/// An event from the kernel.
 struct KernelEvent {
     number: i32,
     what: ReadFlags,
@@ -313,7 +317,8 @@ fn identity_of(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino())).filter(|_| metadata.is_dir())
 }
 
-/// Whether the kernel does not tell of all changes on a file system: others write there too, or below.
+/// Returns whether the kernel does not report all changes on a file system: others write there, too, or to a lower
+/// layer.
 fn is_told_in_part(root: &Path) -> bool {
     let Ok(opened) = std::fs::File::open(root) else {
         return true;

@@ -129,7 +129,7 @@ pub(super) fn unknown(
 /// Returns the error for text that means something here but is not a full id.
 pub(super) fn inexact(id: &str) -> Error {
     Error::unknown(format!("{} is not a full id", quoted(id)))
-        .hint("`--exact` accepts no prefix of an id, no label and no `last`")
+        .hint("`--exact` accepts no prefix, no label and no `last`")
 }
 
 /// Returns the error for `last~N` if the session of the newest message has N messages or fewer.

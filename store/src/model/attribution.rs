@@ -5,11 +5,11 @@
 pub(crate) enum Attribution {
     /// The step's.
     Agent,
-    /// The step's, or that of a step of another session which was open at the same time.
+    /// The step's, or that of a step in another session that was open at the same time.
     Shared,
-    /// Nobody's who sends events.
+    /// Of nobody who sends events.
     Outside,
-    /// The step's, or as well somebody else's: there is no evidence for either.
+    /// The step's or somebody else's: there is no evidence for either.
     Unclear,
 }
 
@@ -24,10 +24,10 @@ impl Attribution {
     }
 }
 
-/// How the reason begins for which a file stays where nobody knows whose change it is, in an operation's rows as well.
+/// How the reason begins for a file that stays because its change is unclear, also in an operation's rows.
 pub(crate) const UNCLEAR: &str = "unclear whose: ";
 
-/// Returns whether a reason is that nobody knows whose change it is.
+/// Returns whether a reason is an unclear change.
 pub(crate) fn is_unclear(reason: Option<&str>) -> bool {
     reason.is_some_and(|reason| reason.contains(UNCLEAR))
 }

@@ -54,18 +54,18 @@ impl fmt::Debug for ObjectId {
     }
 }
 
-/// What kind of thing an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntryKind {
     /// A regular file.
     File,
-    /// A symbolic link; its blob is the text of its target.
+    /// A symbolic link. Its blob is the text of its target.
     Symlink,
-    /// A directory without captured entries; its id is [`ObjectId::EMPTY_TREE`].
+    /// A directory without captured entries. Its id is [`ObjectId::EMPTY_TREE`].
     Directory,
 }
 
-/// The type and permission bits of an entry, as `st_mode` has them; set-id and sticky bits are never kept.
+/// The type and permission bits of an entry, as in `st_mode`. Set-id and sticky bits are never kept.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mode(u32);
 
@@ -112,7 +112,7 @@ impl Mode {
         self.0 & 0o777
     }
 
-    /// Returns whether its owner may run it: what git keeps of a file's permissions.
+    /// Returns whether its owner may run it, which is all that git keeps of a file's permissions.
     pub const fn is_executable(self) -> bool {
         matches!(self.kind(), EntryKind::File) && self.0 & 0o100 != 0
     }
@@ -153,7 +153,7 @@ impl Entry {
         Self::stored(Mode::directory(permissions), ObjectId::EMPTY_TREE)
     }
 
-    /// Returns whether it is a directory in which nothing is.
+    /// Returns whether it is an empty directory.
     pub fn is_empty_directory(&self) -> bool {
         self.mode.kind() == EntryKind::Directory && self.blob == Some(ObjectId::EMPTY_TREE)
     }
@@ -174,7 +174,7 @@ pub struct Change {
     pub path: WorkspacePath,
     /// The state before.
     pub old: State,
-    /// What stands there after.
+    /// The state after.
     pub new: State,
 }
 
@@ -191,10 +191,10 @@ impl Change {
     }
 }
 
-/// What has to stay: trees with all that they reach, and blobs of which no tree is known.
+/// The objects that have to stay: trees with all that they reach, and blobs that may be in no tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Roots {
-    /// The trees, the newest first.
+    /// The trees, newest first.
     pub trees: Vec<ObjectId>,
     /// The blobs.
     pub blobs: Vec<ObjectId>,

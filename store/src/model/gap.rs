@@ -1,4 +1,5 @@
-//! Gaps: the paths that a snapshot could not hold, and why; and what of them is known although it was never meant to be held.
+//! Gaps: the paths that a snapshot could not hold, and why; and ignored files that went, of which only the name is
+//! known.
 
 use std::fmt;
 
@@ -10,42 +11,42 @@ use super::path::WorkspacePath;
 pub enum GapReason {
     /// Larger than `max_file_size`, and not tracked by the user's repository.
     TooLarge,
-    /// Ignored, one of the small files that are captured all the same, and over the limits of these.
+    /// One of the ignored files that `keep_ignored` names, but over its limits.
     KeptTooLarge,
     /// Permission denied, or an I/O error (its text).
     Unreadable(String),
-    /// It changed while it was being read, every time.
+    /// It changed each time it was read.
     Changing,
     /// Its name is `.git` on some file systems.
     ReservedName,
     /// Too many directories deep.
     TooDeep,
-    /// A pipe, socket or device: never captured; for a patch it is as if nothing were there.
+    /// A pipe, socket or device. They are never captured, and for a patch, nothing is there.
     Special(SpecialFile),
     /// Another file system is mounted there.
     Mount,
-    /// The user had the store forget a file.
+    /// A file that the user told the store to forget.
     Forgotten,
-    /// The same, of a directory with all below it.
+    /// A directory that the user told the store to forget, with everything below it.
     ForgottenDirectory,
 }
 
-/// Something ignored that went. No snapshot holds it.
+/// An ignored file that went. No snapshot holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoredRemoval {
-    /// Where it was.
+    /// Its path.
     pub path: WorkspacePath,
-    /// When a look first saw it there.
+    /// When a look first saw it.
     pub known_at: FileTime,
     /// When a look missed it.
     pub gone_at: FileTime,
 }
 
-/// Several of them.
+/// Several ignored files that went.
 #[derive(Clone, Debug, Default)]
 pub struct IgnoredRemovals(pub Vec<IgnoredRemoval>);
 
-/// What was captured is the same, whatever else was there before.
+/// All values are equal: what was captured is the same, whatever else was there before.
 impl PartialEq for IgnoredRemovals {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -54,7 +55,7 @@ impl PartialEq for IgnoredRemovals {
 
 impl Eq for IgnoredRemovals {}
 
-/// What is neither a file, a link nor a directory.
+/// Neither a file, a link nor a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpecialFile {
     /// A named pipe.
@@ -63,7 +64,7 @@ pub enum SpecialFile {
     Socket,
     /// A disk, for example.
     BlockDevice,
-    /// A terminal, for example; an overlay file system marks what is deleted with one.
+    /// A terminal, for example. An overlay file system marks deleted files with one.
     CharacterDevice,
 }
 
@@ -81,12 +82,12 @@ impl SpecialFile {
 
 impl GapReason {
     /// Returns whether a path with this gap may exist with bytes that nobody stored, so that its absence from the tree
-    /// says nothing.
+    /// means nothing.
     pub fn hides_content(&self) -> bool {
         !matches!(self, Self::Special(_))
     }
 
-    /// Every reason that has no detail. A new one goes in here, too.
+    /// Every reason without a detail. A new one has to be added here, too.
     pub(crate) const PLAIN: [Self; 12] = [
         Self::TooLarge,
         Self::KeptTooLarge,
@@ -102,13 +103,13 @@ impl GapReason {
         Self::Special(SpecialFile::CharacterDevice),
     ];
 
-    /// What stands before the cause where a path could not be read.
+    /// Comes before the cause why a path could not be read.
     pub(crate) const UNREADABLE: &str = "unreadable: ";
 
-    /// What the reason of everything that was forgotten begins with.
+    /// The beginning of the reasons of everything forgotten.
     pub(crate) const FORGOTTEN: &str = "forgotten";
 
-    /// Returns the reason with a text, as [`Display`](fmt::Display) writes it, or `None` if it is not a reason's text.
+    /// Parses the text of a reason, as [`Display`](fmt::Display) writes it. `None` for any other text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Some(cause) = text.strip_prefix(Self::UNREADABLE) {
             return Some(Self::Unreadable(cause.to_owned()));
@@ -119,7 +120,7 @@ impl GapReason {
     }
 }
 
-/// The text is for people, and it is what the session store holds: a text that is changed needs a migration.
+/// The text is shown to people, and stored in the session store: changing it needs a migration.
 impl fmt::Display for GapReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -139,19 +140,19 @@ impl fmt::Display for GapReason {
     }
 }
 
-/// A path that a snapshot could not hold; a directory's gap covers all below it.
+/// A path that a snapshot could not hold. A directory's gap covers everything below it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gap {
-    /// Which path. Raw bytes, since the name itself may be why.
+    /// The path, as raw bytes, because the name itself may be the reason.
     pub path: Vec<u8>,
     /// Why the snapshot does not hold it.
     pub reason: GapReason,
-    /// Its size in bytes, where known.
+    /// Its size in bytes, if known.
     pub size: Option<u64>,
 }
 
 impl Gap {
-    /// Returns whether a path is the gap's, or below it. The gap of the workspace itself covers everything.
+    /// Returns whether a path is the gap's own or below it. The gap of the workspace itself covers everything.
     pub fn covers(&self, path: &WorkspacePath) -> bool {
         let below = path.as_bytes().strip_prefix(&self.path[..]);
         below.is_some_and(|below| self.path.is_empty() || matches!(below, [] | [b'/', ..]))

@@ -27,7 +27,7 @@ pub(crate) struct GitItem {
     pub expected: Option<String>,
     /// Its new value.
     pub target: Option<String>,
-    /// `Planned` if there is something to do, else why not.
+    /// `Planned` if there is something to do, or else why not.
     pub result: FileResult,
     /// The reason, unless it is obvious.
     pub reason: Option<String>,
@@ -51,7 +51,7 @@ impl GitItem {
         }
     }
 
-    /// The same, left as it is.
+    /// Returns the part, left as it is for a reason.
     pub fn left(self, result: FileResult, reason: impl Into<String>) -> Self {
         Self {
             result,
@@ -60,12 +60,12 @@ impl GitItem {
         }
     }
 
-    /// Returns whether it is still to be done.
+    /// Returns whether it is planned.
     pub fn is_planned(&self) -> bool {
         self.result == FileResult::Planned
     }
 
-    /// Returns it as reports give it.
+    /// Returns its report.
     pub fn report(&self) -> GitReport {
         GitReport {
             part: self.part,
@@ -79,7 +79,7 @@ impl GitItem {
     }
 }
 
-/// Where HEAD stands, and what git is in the middle of there.
+/// Where HEAD is, and what git is in the middle of there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Heads {
     /// The branch, or `None` while HEAD is detached.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Shows bytes as hex digits, two a byte.
+/// Shows bytes as hex digits, two per byte.
 #[derive(Clone, Copy, Debug)]
 pub struct Hex<'a>(pub &'a [u8]);
 

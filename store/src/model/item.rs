@@ -17,20 +17,20 @@ pub struct Item {
     pub expected: State,
     /// The new state.
     pub target: State,
-    /// What the revert point asks for, without edits that were made while reverted: where the next move starts from.
+    /// What the revert point asks for, without edits that were made while reverted. The next move starts from here.
     pub goal: State,
     /// The action.
     pub action: FileAction,
-    /// `Planned` if there is something to do, else why not.
+    /// `Planned` if there is something to do, or else why not.
     pub result: FileResult,
-    /// The reason, where it is not plain.
+    /// The reason, unless it is obvious.
     pub reason: Option<ItemReason>,
-    /// Lines that it adds to what is expected, and lines that it takes away; none for what has no lines.
+    /// The numbers of lines that it adds and removes, or `None` for content without lines.
     pub lines: Option<(u64, u64)>,
 }
 
 impl Item {
-    /// Returns whether it is taken from a program that has it open to write: its reason says what is lost by that.
+    /// Returns whether it is replaced although a program has it open for writing. Its reason says what is lost by that.
     pub fn is_taken(&self) -> bool {
         let code = self.reason.as_ref().and_then(|reason| reason.code);
         matches!(self.result, FileResult::Planned | FileResult::Done)
@@ -47,21 +47,21 @@ impl Item {
     }
 }
 
-/// How it went with one item.
+/// The outcome of one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemOutcome {
-    /// `Done`, `Conflict` (it was not in the expected state any more, and was left alone) or `Failed` (left as it was).
+    /// `Done`, `Conflict` (it was no longer in the expected state, and was left alone) or `Failed` (left as it was).
     pub result: FileResult,
     /// The reason, unless it is `Done`.
     pub reason: Option<ItemReason>,
 }
 
-/// Why a path stays as it is, all or in part.
+/// Why a path stays as it is, completely or in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemReason {
     /// The sentence.
     pub text: String,
-    /// The same for programs; none in rows of older binaries.
+    /// The same for programs; `None` in rows of older versions.
     pub code: Option<ReasonCode>,
     /// Whose changes it names.
     pub by: Vec<AuthorReport>,
@@ -78,7 +78,7 @@ impl ItemReason {
     }
 }
 
-/// Most who look at a reason want its sentence.
+/// Most callers want the sentence of a reason.
 impl Deref for ItemReason {
     type Target = str;
 

@@ -1,17 +1,18 @@
 //! A label: a name that a person gives to a message or a snapshot.
 //!
-//! A label stands wherever an id does, so it must not look like one: what a label means may not depend on which ids there are.
+//! A label can be used wherever an id can, so it must not look like one: its meaning must not depend on which ids
+//! exist.
 
 use std::fmt;
 
-/// The most characters that a label has.
+/// The most characters of a label.
 pub const LONGEST: usize = 100;
 
-/// Text that can be a label.
+/// Text that is valid as a label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(String);
 
-/// Why text cannot be a label.
+/// Why text is not valid as a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelProblem {
     /// It is empty.
@@ -24,7 +25,7 @@ pub enum LabelProblem {
     Control,
     /// It begins with `-`, as an option does.
     Option,
-    /// It is a word that means a state: `last`, `last~2`, `current`.
+    /// It is a word with a meaning: `last`, `last~2`, `current`.
     Word,
     /// It looks like an id, or a part of one: hexadecimal digits, with or without dashes, or a number.
     Id,
@@ -80,8 +81,8 @@ fn is_word(text: &str) -> bool {
     text == "current" || text == "last" || text.starts_with("last~")
 }
 
-/// Agents number their messages, our ids and git's are hexadecimal, and many agents' ids are UUIDs. A prefix of one of
-/// our ids has at least four digits.
+/// Returns whether text looks like an id. Agents number their messages, our ids and git's are hexadecimal, and many
+/// agents' ids are UUIDs. A prefix of one of our ids has at least four digits.
 fn looks_like_id(text: &str) -> bool {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     let is_of_digits = text

@@ -1,4 +1,4 @@
-//! What an operation says beyond its files: a sentence for people, and the same for programs.
+//! The notes of an operation, besides its files: a sentence for people, and the same for programs.
 
 use std::fmt;
 use std::ops::Deref;
@@ -14,12 +14,12 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    /// Returns a note about nothing that has a name.
+    /// Returns a note that names nothing.
     pub fn new(code: NoteCode, text: impl Into<String>) -> Self {
         Self::about(code, text, Vec::new())
     }
 
-    /// Returns a note about things by their names, all of them; the sentence may name only the first.
+    /// Returns a note with the names of all things that it is about. The sentence may name only the first ones.
     pub fn about(code: NoteCode, text: impl Into<String>, about: Vec<String>) -> Self {
         let text = text.into();
         Self { code, text, about }
@@ -30,7 +30,7 @@ impl Note {
         self.text.clone()
     }
 
-    /// Returns it as reports give it.
+    /// Returns its report.
     pub fn report(&self) -> NoteReport {
         NoteReport {
             code: self.code,
@@ -40,7 +40,7 @@ impl Note {
     }
 }
 
-/// Most who look at a note want its sentence.
+/// Most callers want the sentence of a note.
 impl Deref for Note {
     type Target = str;
 
@@ -60,12 +60,12 @@ pub(crate) fn texts(notes: &[Note]) -> Vec<String> {
     notes.iter().map(Note::text).collect()
 }
 
-/// Returns notes as reports give them.
+/// Returns the reports of notes.
 pub(crate) fn reports(notes: &[Note]) -> Vec<NoteReport> {
     notes.iter().map(Note::report).collect()
 }
 
-/// Returns notes as an operation's row has them: their sentences, and the same for programs.
+/// Returns notes for an operation's row: their sentences, and the same for programs.
 pub(crate) fn to_json(notes: &[Note]) -> (String, String) {
     (
         written(serde_json::to_string(&texts(notes))),
@@ -73,7 +73,7 @@ pub(crate) fn to_json(notes: &[Note]) -> (String, String) {
     )
 }
 
-/// Returns what a row has and one more note. A row of an older version has nothing for programs.
+/// Adds a note to those of a row. A row of an older version has no notes for programs.
 pub(crate) fn add(notes: &str, remarks: Option<&str>, note: &Note) -> (String, Option<String>) {
     let mut texts: Vec<String> = serde_json::from_str(notes).unwrap_or_default();
     texts.push(note.text());

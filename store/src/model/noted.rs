@@ -1,5 +1,6 @@
-//! What the repository of a workspace notes of its snapshots, for when the session store is gone: which directory they are of, when
-//! they were taken, which records belong to them and what they could not hold. No prompt, and nothing of whose a change was.
+//! What the repository of a workspace notes about its snapshots, in case the session store is lost: which directory
+//! they belong to, when they were taken, which records belong to them, and what they could not hold. It contains no
+//! prompt, and no attribution.
 //!
 //! ```text
 //! key 0198…                       the workspace's own; nobody else knows it
@@ -20,22 +21,22 @@ use super::Milliseconds;
 use super::entry::ObjectId;
 use super::gap::{Gap, GapReason};
 
-/// Which directory snapshots are of.
+/// The directory that snapshots belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkspaceOrigin<'a> {
     /// The name of the workspace's folder in the store.
     pub key: &'a str,
-    /// Where it was last.
+    /// Its last path.
     pub path: &'a Path,
     /// The device that it is on.
     pub device: u64,
     /// Its inode there.
     pub inode: u64,
-    /// When it was made, in nanoseconds since 1970, if that could be believed.
+    /// When it was created, in nanoseconds since the epoch, if that is credible.
     pub born: Option<i64>,
 }
 
-/// The same, as it was read.
+/// The same, as parsed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NotedWorkspace {
     pub key: String,
@@ -45,7 +46,7 @@ pub(crate) struct NotedWorkspace {
     pub born: Option<i64>,
 }
 
-/// What is noted of a snapshot.
+/// The note on a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NotedSnapshot {
     pub tree: ObjectId,
@@ -56,7 +57,7 @@ pub(crate) struct NotedSnapshot {
 }
 
 impl NotedSnapshot {
-    /// Returns whether another one says the same of the workspace, whenever it was taken.
+    /// Returns whether another note is the same, apart from the time.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.tree, self.attributes, self.rules) == (other.tree, other.attributes, other.rules)
             && self.gaps == other.gaps
@@ -108,7 +109,7 @@ fn gap_words(gap: &Gap) -> String {
     )
 }
 
-/// Reads a note; `None` where a word of it is not understood.
+/// Parses a note. `None` if it contains an unknown word.
 pub(crate) fn decode(text: &str) -> Option<(NotedWorkspace, Vec<NotedSnapshot>)> {
     let mut workspace = NotedWorkspace::default();
     let mut lists: BTreeMap<usize, Vec<Gap>> = BTreeMap::new();
@@ -152,7 +153,7 @@ fn optional(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
-/// Reads a value that may be missing; `None` where it is neither missing nor understood.
+/// Parses a value that may be missing. `None` if it is neither missing nor valid.
 fn value<T>(word: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
     match word {
         "-" => Some(None),

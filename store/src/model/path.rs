@@ -8,8 +8,8 @@ use std::fmt;
 
 use super::hex::Hex;
 
-/// A relative path of one or more components, `/` between them; any bytes but NUL, no `.`, `..`, empty component, or
-/// look-alike of `.git`.
+/// A relative path of one or more components, separated by `/`: any bytes but NUL, and no `.`, `..`, empty component,
+/// or look-alike of `.git`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkspacePath(Vec<u8>);
 
@@ -100,12 +100,12 @@ impl WorkspacePath {
             .any(|named| self == named || self.is_below(named))
     }
 
-    /// Returns whether a list of paths covers it: one of them, or a path below one; an empty list covers everything.
+    /// Returns whether a list of paths covers it: it is one of them, or below one. An empty list covers everything.
     pub fn is_asked_for(&self, only: &[Self]) -> bool {
         only.is_empty() || self.is_at_or_below(only)
     }
 
-    /// Returns the text for people, lossy where the bytes are not UTF-8.
+    /// Returns the text for people. Bytes that are not UTF-8 are replaced.
     pub fn to_text(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }
@@ -125,7 +125,7 @@ impl WorkspacePath {
         found
     }
 
-    /// Returns the path as reports give it.
+    /// Returns the path for a report.
     pub fn to_report(&self) -> ckpt_schema::report::PathText {
         ckpt_schema::report::PathText {
             path: self.to_text(),
@@ -152,20 +152,20 @@ pub fn check_component(name: &[u8]) -> Result<(), PathProblem> {
     }
 }
 
-/// Returns whether a name is `.git` itself, to be passed over in silence.
+/// Returns whether a name is `.git` itself, which is skipped silently.
 pub fn is_plain_dot_git(name: &[u8]) -> bool {
     name == b".git"
 }
 
-/// Returns whether a name is that of the metadata of a version control system other than git: like `.git`, a repository's
-/// own, and passed over in silence.
+/// Returns whether a name is that of another version control system's metadata. Like `.git`, it belongs to the
+/// repository, and is skipped silently.
 pub fn is_version_control(name: &[u8], is_directory: bool) -> bool {
     match name.first() {
         Some(b'.' | b'_' | b'C') if is_directory => matches!(
             name,
             b".hg" | b".jj" | b".svn" | b".bzr" | b"_darcs" | b".pijul" | b"CVS"
         ),
-        // A database, with what SQLite writes beside it.
+        // It is a database, or what SQLite writes beside it.
         Some(b'.' | b'_') => {
             let rest = name.strip_prefix(b".fslckout");
             let rest = rest.or_else(|| name.strip_prefix(b"_FOSSIL_"));
@@ -194,7 +194,7 @@ fn is_ntfs_dot_git(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1")
 }
 
-/// HFS+ leaves out code points that it ignores, and folds case.
+/// HFS+ drops the code points that it ignores, and folds case.
 fn is_hfs_dot_git(name: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(name) else {
         return false;
@@ -205,12 +205,12 @@ fn is_hfs_dot_git(name: &[u8]) -> bool {
     kept.flat_map(char::to_lowercase).eq(".git".chars())
 }
 
-/// The list is that of `next_hfs_char` in git's `utf8.c`.
+/// Returns whether HFS+ ignores a character, by the list of `next_hfs_char` in git's `utf8.c`.
 fn is_ignored_by_hfs(character: char) -> bool {
     matches!(character, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Returns the path of an entry; the root's path is empty.
+/// Returns the path of an entry. The root's path is empty.
 pub(crate) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
     let mut path = Vec::with_capacity(directory.len() + 1 + name.len());
     if !directory.is_empty() {

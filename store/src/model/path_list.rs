@@ -1,15 +1,15 @@
-//! Paths as the JSON array that a column of the session store keeps.
+//! Paths as a JSON array, for columns of the session store.
 
 use serde_json::Value;
 
 use super::path::WorkspacePath;
 
-/// Returns a JSON array of paths; one whose bytes are not UTF-8 is an array of its bytes.
+/// Returns a JSON array of paths. A path that is not UTF-8 is an array of its bytes.
 pub(crate) fn to_json(paths: &[WorkspacePath]) -> String {
     Value::from_iter(paths.iter().map(value)).to_string()
 }
 
-/// Reads what [`to_json`] wrote; what is not a path is left out.
+/// Parses what [`to_json`] wrote. Anything that is not a path is left out.
 pub(crate) fn from_json(text: &str) -> Vec<WorkspacePath> {
     let values: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
     values.into_iter().filter_map(path).collect()
@@ -23,7 +23,7 @@ pub(crate) fn value(path: &WorkspacePath) -> Value {
     }
 }
 
-/// Reads one path of JSON.
+/// Parses one path.
 pub(crate) fn path(value: Value) -> Option<WorkspacePath> {
     let bytes = match value {
         Value::String(text) => text.into_bytes(),

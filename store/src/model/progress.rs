@@ -9,7 +9,7 @@ pub struct SnapshotProgress {
     pub bytes: u64,
 }
 
-/// How far an operation is.
+/// The progress of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationProgress {
     /// It looks at the workspace.
@@ -18,10 +18,10 @@ pub enum OperationProgress {
     Applying {
         /// How many paths are done.
         done: usize,
-        /// How many there are in all.
+        /// The total number of paths.
         of: usize,
     },
 }
 
-/// Is told, now and then and from any thread, how far an operation is.
+/// Called now and then, from any thread, with the progress of an operation.
 pub type ProgressCallback = Box<dyn Fn(OperationProgress) + Send + Sync>;

@@ -1,19 +1,19 @@
-//! What a person asks for: a revert, a redo or a restore, or what they chose of a plan.
+//! The requests of a person: a revert, a redo or a restore, or the chosen parts of a plan.
 
 use std::path::PathBuf;
 
 use super::entry::{Mode, State};
 use super::path::WorkspacePath;
 
-/// What to do with a file that is not what the agent left.
+/// What to do with a file that differs from what the agent left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {
-    /// Merge where the edits do not overlap, else keep.
+    /// Merge if the edits do not overlap, otherwise keep.
     #[default]
     Merge,
     /// Keep it and report it.
     Keep,
-    /// Put the old side there; the user's bytes stay in the operation's snapshot.
+    /// Write the old side. The user's bytes stay in the operation's snapshot.
     Overwrite,
 }
 
@@ -35,13 +35,13 @@ impl OnConflict {
     }
 }
 
-/// What to do with a change of which nobody knows whose it is.
+/// What to do with an unclear change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unclear {
-    /// It stays, and is named.
+    /// Keep it and report it.
     #[default]
     Keep,
-    /// It is undone like the agent's own.
+    /// Undo it like the agent's own.
     Take,
 }
 
@@ -65,39 +65,39 @@ impl Unclear {
 /// What to revert, and how.
 #[derive(Clone, Debug, Default)]
 pub struct RevertRequest {
-    /// The message (or, for one step alone, the step) to go back to: any id that `ids` resolves.
+    /// The message (or, for a single step, the step) to go back to: any id that `ids` resolves.
     pub message: String,
-    /// The message alone, and nothing that came after it.
+    /// Only this message, and nothing that came after it.
     pub alone: bool,
-    /// One step alone instead of a message and all after it.
+    /// Only this step, instead of a message and everything after it.
     pub step: Option<String>,
-    /// The session, by any id.
+    /// The session, by any of its ids.
     pub session: Option<String>,
     /// The paths to which it is limited, relative to `cwd`.
     pub only: Vec<PathBuf>,
-    /// What to do with files that are not what the agent left.
+    /// What to do with files that differ from what the agent left.
     pub on_conflict: OnConflict,
     /// The policy for unclear changes; by default that of the settings.
     pub unclear: Option<Unclear>,
     /// Whether to plan only.
     pub dry_run: bool,
-    /// Whether a plan reports what the files hold before and after.
+    /// Whether a plan reports the contents of the files before and after.
     pub contents: bool,
-    /// What to go on in spite of.
+    /// What `--force` overrides.
     pub force: Force,
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
 }
 
-/// What an operation goes on in spite of.
+/// What an operation does not refuse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Force {
-    /// Of nothing: it refuses while an agent is at work, and keeps databases that programs have open.
+    /// Nothing: it refuses while an agent is at work, and keeps databases that programs have open.
     #[default]
     No,
-    /// Of an agent at work. What runs inside an agent asks for this, because that agent is at work itself.
+    /// An agent at work. A command that runs inside an agent uses this, because that agent itself is at work.
     Busy,
-    /// Of both.
+    /// Both.
     All,
 }
 
@@ -120,17 +120,17 @@ impl Force {
 /// A redo or unrevert.
 #[derive(Clone, Debug, Default)]
 pub struct RedoRequest {
-    /// The session, by any id.
+    /// The session, by any of its ids.
     pub session: Option<String>,
-    /// All the way (`unrevert`), not one message.
+    /// Whether to go all the way (`unrevert`), not one message.
     pub all: bool,
     /// What to do with files that were changed while reverted; merge by default.
     pub on_conflict: Option<OnConflict>,
     /// Whether to plan only.
     pub dry_run: bool,
-    /// Whether a plan reports what the files hold before and after.
+    /// Whether a plan reports the contents of the files before and after.
     pub contents: bool,
-    /// What to go on in spite of.
+    /// What `--force` overrides.
     pub force: Force,
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
@@ -141,33 +141,33 @@ pub struct RedoRequest {
 pub struct RestoreRequest {
     /// A snapshot, message, step or operation.
     pub id: String,
-    /// The paths to which it is limited, relative to `cwd`; all where empty.
+    /// The paths to which it is limited, relative to `cwd`; all if empty.
     pub paths: Vec<PathBuf>,
     /// Whether to plan only.
     pub dry_run: bool,
-    /// Whether a plan reports what the files hold before and after.
+    /// Whether a plan reports the contents of the files before and after.
     pub contents: bool,
-    /// What to go on in spite of.
+    /// What `--force` overrides.
     pub force: Force,
     /// Whether HEAD, branches and the index of the user's repository move along.
     pub git: bool,
 }
 
-/// What is to become of one file.
+/// The choice for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// Where in the workspace.
+    /// Its path in the workspace.
     pub path: WorkspacePath,
-    /// What was there when it was shown; nothing else is replaced or removed.
+    /// Its state when it was shown. Nothing else is replaced or removed.
     pub seen: State,
-    /// What is to be there.
+    /// The content that it gets.
     pub content: ChosenContent,
 }
 
-/// What a file is to be.
+/// The new content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChosenContent {
-    /// Something that the store holds, or nothing.
+    /// A state that the store holds, or nothing.
     State(State),
     /// A file with these bytes.
     Text {

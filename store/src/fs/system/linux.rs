@@ -8,11 +8,11 @@ use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Bytes of names that are asked for at a time.
+/// How many bytes of names are read at a time.
 const NAMES: usize = 64 << 10;
 
-/// Opens what is beneath a directory, by one call: no link is followed, and no mount is crossed (openat2(2)). `NOSYS` where the
-/// kernel cannot.
+/// Opens what is beneath a directory with one call, which follows no link and crosses no mount (openat2(2)). `NOSYS` if
+/// the kernel does not have it.
 pub(crate) fn open_beneath(
     directory: BorrowedFd<'_>,
     path: &[u8],
@@ -22,12 +22,13 @@ pub(crate) fn open_beneath(
     rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve)
 }
 
-/// Returns the flags that open a directory which is only passed through: that needs no permission to list it.
+/// Returns the flags that open a directory to pass through it, which needs no permission to list it.
 pub(crate) fn pass_through() -> OFlags {
     OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// Gives every name of an open directory, with its type where the file system tells, from where the directory was read to.
+/// Passes on every name in an open directory, with its type if the file system says so, from the directory's read
+/// position on.
 pub(crate) fn list(
     directory: BorrowedFd<'_>,
     mut each: impl FnMut(&[u8], FileType),
@@ -44,7 +45,7 @@ pub(crate) fn list(
     Ok(())
 }
 
-/// Makes an empty file share the other's blocks until one of them is written to (ioctl_ficlone(2)).
+/// Makes an empty file share the blocks of another until one of them is written (ioctl_ficlone(2)).
 pub(crate) fn clone_blocks(file: &File, source: &File) -> Result<(), Errno> {
     rustix::fs::ioctl_ficlone(file, source)
 }
@@ -54,15 +55,15 @@ pub(crate) fn full_sync(file: impl AsFd) -> Result<(), Errno> {
     rustix::fs::fsync(file)
 }
 
-/// Has what was written to a file put on its way to the disk, without waiting (sync_file_range(2)). This makes the sync that has to
-/// follow cheaper, and promises nothing: where it fails, nothing is lost.
+/// Starts writing a file's data to the disk, without waiting (sync_file_range(2)). This makes the sync that has to
+/// follow cheaper, and promises nothing: if it fails, nothing is lost.
 #[expect(unsafe_code, reason = "rustix has no call for it")]
 pub(crate) fn begin_write_back(file: &File) {
     // SAFETY: the descriptor is open, and the call takes numbers only. A length of 0 means up to the end.
     unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
-/// Returns the moment by the clock that file times are taken from.
+/// Returns the present time by the clock that file times are taken from.
 pub(crate) fn coarse_clock() -> Timespec {
     clock_gettime(ClockId::RealtimeCoarse)
 }
@@ -77,8 +78,8 @@ pub(crate) fn device(stat: &Stat) -> u64 {
     stat.st_dev
 }
 
-/// Returns whether the directory times of a file system cannot be trusted: those that other machines or other processes
-/// serve. The numbers are those of the kernel's `magic.h`.
+/// Returns whether the directory times of a file system cannot be trusted, because another machine or process serves
+/// it. The numbers are those of the kernel's `magic.h`.
 pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
     const REMOTE: [i64; 10] = [
         0x6969,
@@ -100,17 +101,17 @@ pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
 pub(crate) struct Processors(CpuSet);
 
 impl Processors {
-    /// Asks for them.
+    /// Returns these processors.
     pub fn allowed() -> Option<Self> {
         sched_getaffinity(None).ok().map(Self)
     }
 
-    /// Returns how many they are.
+    /// Returns their number.
     pub fn count(&self) -> usize {
         usize::try_from(self.0.count()).unwrap_or(1).max(1)
     }
 
-    /// Moves this thread to the processor of its number, without tying it there. A failure costs time only.
+    /// Moves this thread to the processor of its number, without tying it to that. A failure costs only time.
     pub fn move_to(&self, number: usize) {
         let processor = (0..CpuSet::MAX_CPU)
             .filter(|processor| self.0.is_set(*processor))

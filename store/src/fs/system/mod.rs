@@ -1,8 +1,8 @@
-//! What one system gives and another does not, behind the same few functions. This module does IO.
+//! What differs between systems, behind the same few functions. This module does IO.
 //!
-//! `linux` uses what Linux has. `portable` is the way of every other system, of which macOS is the one that is meant. It is run on
-//! Linux, too: `just portable` builds the tests with `--cfg ckpt_portable`, so that no line of it is unread code. What is macOS's own is
-//! in `portable` behind `target_os`, and was only type-checked: `just check-macos`.
+//! `linux` uses what Linux has. `portable` is for every other system, in particular macOS. It runs on Linux, too: `just
+//! portable` builds the tests with `--cfg ckpt_portable`, so that all of it is tested. What only macOS has is in
+//! `portable` behind `target_os`, and was only type-checked: `just check-macos`.
 
 #[cfg(all(target_os = "linux", not(ckpt_portable)))]
 mod linux;

@@ -1,4 +1,4 @@
-//! Systems without what `linux` uses. Everything works as there, in more calls.
+//! Systems without what `linux` uses. Everything works as there, with more calls.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,7 +7,7 @@ use rustix::fs::{Dir, FileType, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// There is no such call: the path is opened component by component.
+/// Returns `NOSYS`: there is no such call, so paths are opened component by component.
 pub(crate) fn open_beneath(
     _directory: BorrowedFd<'_>,
     _path: &[u8],
@@ -16,17 +16,17 @@ pub(crate) fn open_beneath(
     Err(Errno::NOSYS)
 }
 
-/// Returns the flags that open a directory which is only passed through. It has to be one that may be listed.
+/// Returns the flags that open a directory to pass through it. Here that needs permission to list it.
 pub(crate) fn pass_through() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// Gives every name of an open directory, with its type where the file system tells.
+/// Passes on every name in an open directory, with its type if the file system says so.
 pub(crate) fn list(
     directory: BorrowedFd<'_>,
     mut each: impl FnMut(&[u8], FileType),
 ) -> Result<(), Errno> {
-    // It opens the directory again, and so reads from the beginning.
+    // This opens the directory again, so it reads from the beginning.
     for entry in Dir::read_from(directory)? {
         match entry {
             Err(Errno::INTR) => {}
@@ -37,13 +37,13 @@ pub(crate) fn list(
     Ok(())
 }
 
-/// Blocks cannot be shared with a file that is there already (`clonefile(2)` of macOS makes a new one): the file is copied.
+/// Fails: an existing file cannot share blocks (macOS's `clonefile(2)` creates a new one), so the file is copied.
 pub(crate) fn clone_blocks(_file: &File, _source: &File) -> Result<(), Errno> {
     Err(Errno::OPNOTSUPP)
 }
 
-/// Writes a file or a directory through to the disk. On macOS, `fsync` reaches only the drive: see `F_FULLFSYNC` in fcntl(2), which some
-/// file systems do not have.
+/// Writes a file or a directory through to the disk. On macOS, `fsync` reaches only the drive, hence `F_FULLFSYNC`
+/// (fcntl(2)), which some file systems do not have.
 pub(crate) fn full_sync(file: impl AsFd) -> Result<(), Errno> {
     #[cfg(target_os = "macos")]
     if rustix::fs::fcntl_fullfsync(&file).is_ok() {
@@ -52,10 +52,10 @@ pub(crate) fn full_sync(file: impl AsFd) -> Result<(), Errno> {
     rustix::fs::fsync(file)
 }
 
-/// Other systems have no call that puts a file's bytes on their way: the sync that follows does it.
+/// Does nothing: other systems have no such call. The sync that follows does the work.
 pub(crate) fn begin_write_back(_file: &File) {}
 
-/// Returns the moment by the clock that file times are taken from: here, one as fine as they are.
+/// Returns the present time by the clock that file times are taken from. Here, that is as fine as they are.
 pub(crate) fn coarse_clock() -> Timespec {
     clock_gettime(ClockId::Realtime)
 }
@@ -71,7 +71,7 @@ pub(crate) fn mode(stat: &Stat) -> u32 {
 
 /// Returns the device that something is on.
 pub(crate) fn device(stat: &Stat) -> u64 {
-    // 32 bits with a sign on macOS; what it is matters less than that it is the same each time.
+    // It is a signed 32-bit number on macOS. Its value does not matter, as long as it is the same each time.
     #[cfg(target_os = "macos")]
     return u64::from(stat.st_dev.cast_unsigned());
     #[cfg(not(target_os = "macos"))]
@@ -82,8 +82,8 @@ pub(crate) fn device(stat: &Stat) -> u64 {
 #[cfg(target_os = "macos")]
 const MNT_LOCAL: u32 = 0x1000;
 
-/// Returns whether the directory times of a file system cannot be trusted, since other machines or processes serve it. Only those
-/// that say that they are local are believed.
+/// Returns whether the directory times of a file system cannot be trusted, because another machine or process serves
+/// it. Only those of file systems that say that they are local are.
 pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
     #[cfg(target_os = "macos")]
     return rustix::fs::fstatfs(root).map_or(true, |stat| stat.f_flags & MNT_LOCAL == 0);
@@ -91,21 +91,21 @@ pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
     rustix::fs::fstatfs(root).is_err()
 }
 
-/// The processors that the process may run on. Nothing moves a thread to one of them.
+/// The number of processors that the process may run on. No thread is moved to one of them.
 pub(crate) struct ProcessorCount(usize);
 
 impl ProcessorCount {
-    /// Asks for them.
+    /// Returns these processors.
     pub fn allowed() -> Option<Self> {
         let count = std::thread::available_parallelism().ok()?;
         Some(Self(count.get()))
     }
 
-    /// Returns how many they are.
+    /// Returns their number.
     pub fn count(&self) -> usize {
         self.0
     }
 
-    /// The system does that by itself.
+    /// Does nothing: the system distributes threads by itself.
     pub fn move_to(&self, _number: usize) {}
 }
