@@ -36,6 +36,7 @@ pub struct Error {
     hint: Option<String>,
     notes: Vec<String>,
     candidates: Vec<CandidateReport>,
+    is_damage: bool,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -51,8 +52,18 @@ impl Error {
             hint: None,
             notes: Vec::new(),
             candidates: Vec::new(),
+            is_damage: false,
             source: None,
         }
+    }
+
+    /// Returns an error that says which object of the store is missing or damaged.
+    pub(crate) fn damaged(what: impl Into<String>) -> Self {
+        Self {
+            is_damage: true,
+            ..Self::unavailable(what)
+        }
+        .hint("`ckpt-hook doctor` says what is lost, and heals what it can")
     }
 
     /// Returns an error that says what no longer exists, or cannot be put back.
@@ -135,6 +146,13 @@ impl Error {
             hint: Some(hint.into()),
             ..self
         }
+    }
+
+    /// Returns whether an object of the store is missing or damaged, so that healing it may help.
+    pub(crate) fn is_damage(&self) -> bool {
+        let source = self.source.as_deref();
+        let inner = source.and_then(|source| source.downcast_ref::<Self>());
+        self.is_damage || inner.is_some_and(Self::is_damage)
     }
 
     /// Returns what the user can do.

@@ -2,7 +2,7 @@
 
 use testing::skip::has_strace;
 
-use super::forward::{CASES, Case};
+use super::forward::{Case, cases};
 use super::{Sandbox, assert_whole};
 use testing::strace::{Point, at_each, kill_at, points, sample};
 
@@ -28,7 +28,7 @@ fn a_recovery_that_is_killed_twice_is_ended_by_the_next_command() {
     if !has_strace() {
         return;
     }
-    for case in &CASES {
+    for case in cases() {
         let (before, after) = case.trees();
         let first = in_the_middle(case);
         let all = points(&killed_once(case, &first), case.again, b"");

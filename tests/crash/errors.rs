@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use testing::skip::has_strace;
 
-use super::forward::{CASES, Case};
+use super::forward::{CASES, Case, cases};
 use super::{REVERT, Sandbox, Tree, assert_sound, assert_whole, leftovers, played};
 use testing::binary::Run;
 use testing::strace::{Point, at_each, fail_all, fail_at, points, sample};
@@ -142,7 +142,7 @@ fn an_error_in_any_system_call_of_an_operation_is_told_and_the_next_try_ends_it(
     if !has_strace() {
         return;
     }
-    for case in &CASES {
+    for case in cases() {
         each_error(case, 24);
     }
 }

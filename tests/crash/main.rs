@@ -1,7 +1,7 @@
 //! Whole commands killed at their system calls: the next command that acts ends what was begun, or it never began.
 //!
 //! `strace` injects the signal, or an error, into the k-th call of a name; the pairs are read from a trace of a run in peace. A
-//! quick run takes a sample of them, `CKPT_FULL=1` all (`just crash`).
+//! quick run takes a sample of them, `CKPT_FULL=1` all (`just crash`); `CKPT_CASE=undo` takes those of one operation alone.
 
 #![expect(
     clippy::disallowed_methods,

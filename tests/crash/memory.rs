@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::json;
 
 use super::errors::assert_honest;
-use super::forward::CASES;
+use super::forward::cases;
 use super::{Sandbox, assert_sound, assert_whole, played};
 use testing::binary::{Run, finish};
 
@@ -59,7 +59,7 @@ fn between(ready: impl Fn() -> Sandbox, arguments: &[&str], stdin: &[u8]) -> Vec
 
 #[test]
 fn an_operation_that_runs_out_of_memory_is_ended_by_the_next_command() {
-    for case in &CASES {
+    for case in cases() {
         let (before, after) = case.trees();
         for kilobytes in between(case.ready, case.command, b"") {
             let world = (case.ready)();

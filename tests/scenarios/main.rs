@@ -28,6 +28,7 @@ mod left;
 mod lifecycle;
 mod looks;
 mod losses;
+mod mended;
 mod moved;
 mod names;
 mod nested;

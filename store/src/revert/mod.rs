@@ -57,6 +57,7 @@ use crate::model::request::{
 use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
+use crate::upkeep::check;
 use movement::Movement;
 use operate::Executed;
 use operation::Options;
@@ -85,7 +86,19 @@ pub(crate) fn revert(
         ));
     }
     let place = Place::known(store, cwd)?;
-    let (_lock, recovered) = enter(store, &place, request.dry_run)?;
+    or_mended(store, &place, |store| {
+        revert_in(store, &place, cwd, request, expected)
+    })
+}
+
+fn revert_in(
+    store: &mut Store,
+    place: &Place,
+    cwd: &Path,
+    request: &RevertRequest,
+    expected: Option<ObjectId>,
+) -> Result<Executed> {
+    let (_lock, recovered) = enter(store, place, request.dry_run)?;
     let done = recovered.done.clone();
     let options = Options {
         dry_run: request.dry_run,
@@ -97,9 +110,9 @@ pub(crate) fn revert(
     let reading: &Store = store;
     let movement = reading
         .database
-        .read(|_| Movement::of_revert(reading, &place, request))
+        .read(|_| Movement::of_revert(reading, place, request))
         .map_err(|error| error.after(done.clone()))?;
-    let executed = operate::carry_out(store, &place, &movement, options, recovered)
+    let executed = operate::carry_out(store, place, &movement, options, recovered)
         .map_err(|error| error.after(done))?;
     let asked = RevertRequest {
         message: movement.asked_for.clone().unwrap_or_default(),
@@ -108,7 +121,7 @@ pub(crate) fn revert(
         only: absolute(cwd, &request.only),
         ..request.clone()
     };
-    Ok(with_token(executed, &place, PlanRequest::Revert(asked)))
+    Ok(with_token(executed, place, PlanRequest::Revert(asked)))
 }
 
 /// Goes forward again. With an expected fingerprint, only the plan that has it is carried out.
@@ -119,10 +132,21 @@ pub(crate) fn redo(
     expected: Option<ObjectId>,
 ) -> Result<Executed> {
     let place = Place::known(store, cwd)?;
-    let (_lock, recovered) = enter(store, &place, request.dry_run)?;
+    or_mended(store, &place, |store| {
+        redo_in(store, &place, request, expected)
+    })
+}
+
+fn redo_in(
+    store: &mut Store,
+    place: &Place,
+    request: &RedoRequest,
+    expected: Option<ObjectId>,
+) -> Result<Executed> {
+    let (_lock, recovered) = enter(store, place, request.dry_run)?;
     let done = recovered.done.clone();
     let movement =
-        Movement::of_redo(store, &place, request).map_err(|error| error.after(done.clone()))?;
+        Movement::of_redo(store, place, request).map_err(|error| error.after(done.clone()))?;
     let Some(movement) = movement else {
         if expected.is_some() {
             return Err(Error::stale("nothing is reverted any more").after(done));
@@ -146,13 +170,34 @@ pub(crate) fn redo(
         expected,
         contents: request.contents,
     };
-    let executed = operate::carry_out(store, &place, &movement, options, recovered)
+    let executed = operate::carry_out(store, place, &movement, options, recovered)
         .map_err(|error| error.after(done))?;
     let asked = RedoRequest {
         session: Some(movement.session.id.clone()),
         ..request.clone()
     };
-    Ok(with_token(executed, &place, PlanRequest::Redo(asked)))
+    Ok(with_token(executed, place, PlanRequest::Redo(asked)))
+}
+
+/// Carries out an operation. If an object that it needs is damaged, heals the store and tries once more. A damaged index
+/// of an intact pack, or a tree that can be made again from other snapshots, is no reason to refuse.
+fn or_mended(
+    store: &mut Store,
+    place: &Place,
+    mut carry_out: impl FnMut(&mut Store) -> Result<Executed>,
+) -> Result<Executed> {
+    let error = match carry_out(store) {
+        Err(error) if error.is_damage() => error,
+        done => return done,
+    };
+    // What cannot be healed, for whatever reason, is told as it was found.
+    if !check::mend_for_operation(store, place).unwrap_or(false) {
+        return Err(error);
+    }
+    let before = error.notes().to_vec();
+    let mut executed = carry_out(store).map_err(|error| error.after(before.clone()))?;
+    executed.report.notes.splice(0..0, before);
+    Ok(executed)
 }
 
 /// Carries out the plan of a dry run. If anything that it is based on has changed, the workspace is left alone.
@@ -262,7 +307,9 @@ pub(crate) fn restore(
     expected: Option<ObjectId>,
 ) -> Result<Executed> {
     let place = Place::known(store, cwd)?;
-    let executed = restore::restore(store, &place, request, expected)?;
+    let executed = or_mended(store, &place, |store| {
+        restore::restore(store, &place, request, expected)
+    })?;
     let asked = RestoreRequest {
         paths: absolute(cwd, &request.paths),
         ..request.clone()

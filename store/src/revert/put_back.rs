@@ -34,9 +34,12 @@ pub(crate) fn put_back(
     options: Options,
 ) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
-    let (_lock, recovered) = super::enter(store, &place, options.dry_run)?;
-    let done = recovered.done.clone();
-    under_lock(store, &place, wanted, options, recovered).map_err(|error| error.after(done))
+    let executed = super::or_mended(store, &place, |store| {
+        let (_lock, recovered) = super::enter(store, &place, options.dry_run)?;
+        let done = recovered.done.clone();
+        under_lock(store, &place, wanted, options, recovered).map_err(|error| error.after(done))
+    })?;
+    Ok(executed.report)
 }
 
 fn refuse_stale(wanted: Wanted<'_>, current: &PathStates) -> Result<()> {
@@ -60,7 +63,7 @@ fn under_lock(
     wanted: Wanted<'_>,
     options: Options,
     recovered: Recovered,
-) -> Result<OperationReport> {
+) -> Result<operate::Executed> {
     let (open, before) = operate::known(store, place)?;
     let who = "an agent is at work in this workspace";
     let busy = refuse::while_busy(who, &open, store.now(), options)?;
@@ -90,5 +93,5 @@ fn under_lock(
         is_incomplete: false,
     };
     let executed = operate::execute(store, place, &snapshots, operation, &seen, &[], options)?;
-    Ok(executed.while_busy(busy).report)
+    Ok(executed.while_busy(busy))
 }

@@ -156,7 +156,7 @@ fn damaged(items: &[&Item]) -> Error {
     let names = items
         .iter()
         .map(|item| format!("`{}`", item.path.to_text()));
-    Error::unavailable(format!(
+    Error::damaged(format!(
         "nothing was changed: what is at {} is damaged in the store, and could not be brought back",
         first_of(names, NAMED)
     ))
@@ -212,7 +212,7 @@ pub(super) fn damaged_objects(snapshots: &Snapshots, plan: &Plan) -> Result<()> 
         })
         .map(|item| format!("`{}`", item.path.to_text()))
         .collect();
-    Err(Error::unavailable(format!(
+    Err(Error::damaged(format!(
         "nothing was changed: the stored content of {} is damaged",
         paths.join(", ")
     ))

@@ -84,6 +84,35 @@ pub(crate) fn outside_paths(
     Ok(paths.into_iter().collect())
 }
 
+/// Returns what is known to have changed in a workspace between two snapshots, oldest first: by anybody, and by operations.
+pub(crate) fn changes_between(
+    connection: &Connection,
+    workspace_id: i64,
+    first_snapshot_id: i64,
+    last_snapshot_id: i64,
+) -> Result<Vec<Change>> {
+    let sql = "
+        SELECT path, path_raw, old_mode, old_blob, new_mode, new_blob, to_snapshot_id AS at, id AS number
+          FROM changes WHERE +workspace_id = ?1 AND from_snapshot_id >= ?2 AND to_snapshot_id <= ?3
+        UNION ALL
+        SELECT path, path_raw, expected_mode, expected_blob, target_mode, target_blob, after_snapshot_id, position
+          FROM operations JOIN operation_files ON operation_id = operations.id
+         WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND after_snapshot_id <= ?3 AND result = 'done'
+         ORDER BY at, number";
+    super::read::all(
+        connection,
+        sql,
+        params![workspace_id, first_snapshot_id, last_snapshot_id],
+        |row| {
+            Ok(Change {
+                path: super::path(row)?,
+                old: super::state(row, "old_mode", "old_blob")?,
+                new: super::state(row, "new_mode", "new_blob")?,
+            })
+        },
+    )
+}
+
 /// Adds a change at the end of the history.
 pub(crate) fn insert_change(
     connection: &Connection,

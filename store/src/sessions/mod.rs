@@ -31,9 +31,9 @@ pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 pub(crate) use database::{is_noted, is_read_only};
 
 pub(crate) use changes::{
-    ChangeRow, ChangeSince, LiveChange, changes_of_others, changes_of_step, changes_since,
-    delete_changes, insert_change, live_changes, mark_undone, outside_paths, owners_of,
-    release_to_outside, reverted_changes, sharers,
+    ChangeRow, ChangeSince, LiveChange, changes_between, changes_of_others, changes_of_step,
+    changes_since, delete_changes, insert_change, live_changes, mark_undone, outside_paths,
+    owners_of, release_to_outside, reverted_changes, sharers,
 };
 pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans,
@@ -69,7 +69,8 @@ pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{remove_unfinished, salvage, unfinished};
 pub(crate) use snapshots::{
     MessageSpan, NewSnapshot, SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state,
-    put_git_state, put_snapshot, snapshot, snapshot_row, snapshots_since,
+    put_git_state, put_snapshot, snapshot, snapshot_row, snapshots_beside, snapshots_of_tree,
+    snapshots_since,
 };
 pub(crate) use steps::{
     Life, OpenStep, StepRow, StepSides, WorkTimes, close_open_steps, close_step,

@@ -123,6 +123,48 @@ pub(crate) fn snapshots_since(
     )
 }
 
+/// How many snapshots with the same tree are returned.
+const ALIKE: u32 = 4;
+
+/// Returns the newest snapshots of a workspace that have a tree, newest first.
+pub(crate) fn snapshots_of_tree(
+    connection: &Connection,
+    workspace_id: i64,
+    tree: ObjectId,
+) -> Result<Vec<i64>> {
+    super::read::all(
+        connection,
+        "SELECT id FROM snapshots WHERE workspace_id = ?1 AND tree = ?2 AND pruned_at IS NULL ORDER BY id DESC LIMIT ?3",
+        params![workspace_id, tree, ALIKE],
+        |row| row.get(0),
+    )
+}
+
+/// Returns at most this many snapshots of a workspace just after one of them, and as many just before it, the nearest first.
+pub(crate) fn snapshots_beside(
+    connection: &Connection,
+    workspace_id: i64,
+    snapshot_id: i64,
+    most: u32,
+) -> Result<Vec<SnapshotRow>> {
+    let mut rows = Vec::new();
+    for which in [
+        "id > ?2 AND pruned_at IS NULL ORDER BY id",
+        "id < ?2 AND pruned_at IS NULL ORDER BY id DESC",
+    ] {
+        let sql =
+            format!("SELECT {COLUMNS} FROM snapshots WHERE workspace_id = ?1 AND {which} LIMIT ?3");
+        let parameters = params![workspace_id, snapshot_id, most];
+        rows.extend(super::read::all(
+            connection,
+            &sql,
+            parameters,
+            SnapshotRow::read,
+        )?);
+    }
+    Ok(rows)
+}
+
 /// Adds a snapshot and its gaps, and returns its row's id. If the snapshot `last` has the same values, that row is used
 /// again.
 pub(crate) fn put_snapshot(

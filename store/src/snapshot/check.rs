@@ -29,6 +29,8 @@ pub(crate) struct Broken {
     pub id: ObjectId,
     /// Its path in a snapshot, if known; the root's is empty.
     pub path: Option<Vec<u8>>,
+    /// The tree of that snapshot, if it is a tree.
+    pub root: Option<ObjectId>,
     /// The error.
     pub what: String,
 }
@@ -47,6 +49,17 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
+    /// Adds the trees that the walk from the tree of a snapshot could not read.
+    fn add_torn(&mut self, root: ObjectId, reached: &mut Reached) {
+        let torn = reached.torn.drain(..).map(|(id, path, error)| Broken {
+            id,
+            path: Some(path),
+            root: Some(root),
+            what: error.with_causes(),
+        });
+        self.broken.extend(torn);
+    }
+
     /// Reads blobs, each with a path if one is known, and returns whether there was time for all.
     fn read(
         &mut self,
@@ -64,6 +77,7 @@ impl Checked {
                     Some(Broken {
                         id: *id,
                         path: path.clone(),
+                        root: None,
                         what: error?.with_causes(),
                     })
                 });
@@ -92,6 +106,7 @@ pub(super) fn check(
             blobs: Vec::new(),
         };
         let is_walked = reached.walk(&reader, &one, goes_on);
+        checked.add_torn(*tree, &mut reached);
         let found = std::mem::take(&mut reached.objects);
         checked.objects += found.keys().filter(|id| reached.is_tree(**id)).count() as u64;
         let blobs: Vec<_> = found
@@ -99,7 +114,6 @@ pub(super) fn check(
             .filter(|(id, _)| !reached.is_tree(*id) && reached.is_new(*id))
             .collect();
         if !checked.read(&reader, &blobs, goes_on) || !is_walked {
-            add_torn(&mut checked, reached);
             return Ok(checked);
         }
         checked.trees += 1;
@@ -110,17 +124,7 @@ pub(super) fn check(
         .map(|id| (*id, None))
         .collect();
     checked.is_whole = checked.read(&reader, &blobs, goes_on);
-    add_torn(&mut checked, reached);
     Ok(checked)
-}
-
-fn add_torn(checked: &mut Checked, reached: Reached) {
-    let torn = reached.torn.into_iter().map(|(id, path, error)| Broken {
-        id,
-        path: Some(path),
-        what: error.with_causes(),
-    });
-    checked.broken.extend(torn);
 }
 
 /// Stores damaged objects again, from files of the workspace that still have the bytes, and from the user's repository.

@@ -14,6 +14,7 @@ mod moves;
 mod noted;
 mod patch;
 mod repack;
+mod retrace;
 mod rules;
 mod scan;
 mod seed;
@@ -213,10 +214,14 @@ impl Snapshots {
         check::check(&self.objects, roots, goes_on)
     }
 
-    /// Rebuilds damaged and missing indexes of packs, and returns the packs' names. The caller holds the workspace's
-    /// lock.
-    pub(crate) fn rebuild_indexes(&self) -> Result<Vec<PathBuf>> {
-        rebuild_indexes(&self.objects.packs())
+    /// Rebuilds damaged and missing indexes of packs of at most `largest` bytes, and returns the packs' names. The caller
+    /// holds the workspace's lock.
+    pub(crate) fn rebuild_indexes(&self, largest: u64) -> Result<Vec<PathBuf>> {
+        let rebuilt = rebuild_indexes(&self.objects.packs(), largest)?;
+        if !rebuilt.is_empty() {
+            self.objects.reader()?.reopen()?;
+        }
+        Ok(rebuilt)
     }
 
     /// Returns what is wrong with the packs themselves, by name. `all` reads each pack completely.
@@ -228,6 +233,11 @@ impl Snapshots {
     /// damaged.
     pub(crate) fn heal(&self, root: &Path, broken: Vec<Broken>) -> Result<Vec<Broken>> {
         check::heal(&self.objects, root, Location::of(root).as_ref(), broken)
+    }
+
+    /// Looks at which packs are there, instead of counting on what is noted of them.
+    pub(crate) fn list_packs(&self) -> Result<()> {
+        self.objects.reader()?.refresh()
     }
 
     /// Returns whether an object cannot be read.

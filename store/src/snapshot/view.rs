@@ -35,7 +35,7 @@ impl<'a> SnapshotView<'a> {
             Some(id) => {
                 let decoded = Attributes::decode(&reader.blob(id)?);
                 decoded.map_err(|error| {
-                    Error::unavailable(format!("the blob `{id}` cannot be used")).because(error)
+                    Error::damaged(format!("the blob `{id}` cannot be used")).because(error)
                 })?
             }
             None => Attributes::default(),

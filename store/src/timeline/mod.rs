@@ -11,6 +11,7 @@ pub(crate) mod evidence;
 pub(crate) mod life;
 mod losses;
 mod observe;
+mod retrace;
 pub(crate) mod root;
 mod transcript;
 mod workspace;
@@ -19,6 +20,7 @@ pub(crate) use adopt::{adopt, list as list_workspaces, offered};
 pub(crate) use afterwards::step_afterwards;
 pub(crate) use losses::{has_lost_rows, note, notice};
 pub(crate) use observe::{Baseline, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
+pub(crate) use retrace::retrace;
 pub(crate) use workspace::{CaptureOptions, PATIENCE, Place, normal, parent_of, path_below};
 
 use crate::error::Result;

@@ -9,8 +9,9 @@ use super::around::Around;
 use super::attribute::{Acting, Patch, attribute, consolidate};
 use super::evidence::{Dated, StepStanding, TICK};
 use super::life;
+use super::retrace::retrace;
 use super::workspace::{CaptureOptions, Place};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fs::threads;
 use crate::lines;
 use crate::model::Milliseconds;
@@ -195,28 +196,65 @@ fn capture(
 ) -> Result<(Taken, Vec<Change>, Option<String>)> {
     let Baseline { named, last } = before;
     let taken = place.take_with(store, snapshots, named, how)?;
-    match patch_since(last.as_ref(), place, snapshots, &taken) {
+    match patch_or_new_index(last.as_ref(), place, snapshots, &taken) {
         Err(error) if error.kind == ErrorKind::Unavailable => {
             // If one object is lost, others that this snapshot relies on may be, too. Everything is read again and
             // stored whole, which heals what is still in the workspace.
             let anew = CaptureOptions { anew: true, ..how };
             let taken = place.take_with(store, snapshots, named, anew)?;
-            let (patch, lost) = patch_or_loss(last.as_ref(), place, snapshots, &taken)?;
+            let (patch, lost) = patch_or_loss(store, last.as_ref(), place, snapshots, &taken)?;
             Ok((taken, patch, lost))
         }
         patch => Ok((taken, patch?, None)),
     }
 }
 
+/// The largest pack whose index is rebuilt while an agent waits, in bytes.
+const SOON_READ: u64 = 64 << 20;
+
+/// Returns what changed since the last snapshot. If an object is missing only because the index of its pack is damaged,
+/// rebuilds that index.
+fn patch_or_new_index(
+    last: Option<&Last>,
+    place: &Place,
+    snapshots: &Snapshots,
+    taken: &Taken,
+) -> Result<Vec<Change>> {
+    match patch_since(last, place, snapshots, taken) {
+        Err(error) if error.is_damage() => match snapshots.rebuild_indexes(SOON_READ) {
+            Ok(rebuilt) if !rebuilt.is_empty() => patch_since(last, place, snapshots, taken),
+            _ => Err(error),
+        },
+        patch => patch,
+    }
+}
+
 /// Returns what changed since the last snapshot; or nothing, and why that snapshot is lost. What only it knew is gone,
-/// but the next snapshot must not fail because of that.
+/// but the next snapshot must not fail because of that. First its trees are made again from what rows know.
 fn patch_or_loss(
+    store: &Store,
     last: Option<&Last>,
     place: &Place,
     snapshots: &Snapshots,
     taken: &Taken,
 ) -> Result<(Vec<Change>, Option<String>)> {
-    match patch_since(last, place, snapshots, taken) {
+    let patch = patch_since(last, place, snapshots, taken);
+    let is_damaged = patch.as_ref().is_err_and(Error::is_damage);
+    let Some(last_tree) = last.map(|last| last.snapshot.tree).filter(|_| is_damaged) else {
+        return or_loss(patch);
+    };
+    // What cannot be made again is lost, whatever the reason.
+    let _ = retrace(
+        store.database.connection(),
+        place.row.id,
+        snapshots,
+        last_tree,
+    );
+    or_loss(patch_since(last, place, snapshots, taken))
+}
+
+fn or_loss(patch: Result<Vec<Change>>) -> Result<(Vec<Change>, Option<String>)> {
+    match patch {
         Err(error) if error.kind == ErrorKind::Unavailable => {
             Ok((Vec::new(), Some(error.with_causes())))
         }

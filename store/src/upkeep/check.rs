@@ -3,6 +3,8 @@
 //! It checks the newest snapshots first, for a limited time, or all of them on request. Damaged objects are restored
 //! from a file in the workspace that still has the same bytes, or from the user's repository.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ckpt_schema::report::Finding;
@@ -10,10 +12,11 @@ use ckpt_schema::report::Finding;
 use super::gc::sizes;
 use super::settle;
 use crate::error::Result;
-use crate::sessions;
+use crate::model::entry::ObjectId;
+use crate::sessions::{self, Diagnostic};
 use crate::snapshot::{Broken, Checked, Snapshots};
 use crate::store::Store;
-use crate::timeline::{CaptureOptions, Place};
+use crate::timeline::{CaptureOptions, Place, retrace};
 
 /// How long objects are read, unless all of them are asked for.
 const A_WHILE: Duration = Duration::from_secs(10);
@@ -90,7 +93,9 @@ fn workspace(
 ) -> Result<Vec<Finding>> {
     let row = sessions::workspace(store.database.connection(), id)?;
     let place = Place::of_row(store, row);
-    if !place.has_objects()? {
+    let is_gone = !place.has_objects()?;
+    let roots = sessions::roots(store.database.connection(), id)?;
+    if is_gone && roots.trees.is_empty() {
         return Ok(Vec::new());
     }
     let name = place.root.display().to_string();
@@ -101,10 +106,7 @@ fn workspace(
         let lost = settle::under_lock(store, &place)?;
         let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
         findings.extend(lost.map(|text| Finding::new("error", SUBJECT, text)));
-    }
-    let roots = sessions::roots(store.database.connection(), id)?;
-    if lock.is_ok() {
-        let rebuilt = place.snapshots()?.rebuild_indexes()?;
+        let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?;
         findings.extend(rebuilt.iter().map(|pack| {
             let pack = pack.display();
             repaired(format!(
@@ -114,18 +116,16 @@ fn workspace(
     }
     let snapshots = place.snapshots()?;
     let packs = snapshots.check_packs(all)?;
-    let mut checked = snapshots.check(&roots, goes_on)?;
-    let mut broken = std::mem::take(&mut checked.broken);
-    find_paths(store, id, &mut broken)?;
+    let Mended {
+        checked,
+        lost,
+        healed,
+    } = mend(store, &place, lock.is_ok(), goes_on)?;
     sum.add(&checked, roots.trees.len());
-    let before = broken.len();
-    let lost = if lock.is_ok() && before > 0 {
-        heal(store, &place, broken)?
-    } else {
-        broken
-    };
-    if before > lost.len() {
-        let healed = before - lost.len();
+    if is_gone {
+        findings.push(repository_gone(&name, &place.folder, lost.is_empty()));
+    }
+    if healed > 0 {
         findings.push(repaired(format!(
             "`{name}`: {healed} damaged objects were stored again"
         )));
@@ -140,6 +140,84 @@ fn workspace(
         name_to_git(store, &place)?;
     }
     Ok(findings)
+}
+
+fn repository_gone(name: &str, folder: &Path, is_healed: bool) -> Finding {
+    let text = format!(
+        "`{name}`: the repository in `{}` was gone",
+        folder.display()
+    );
+    match is_healed {
+        true => repaired(text),
+        false => Finding::new("error", SUBJECT, text),
+    }
+}
+
+/// The result of reading the objects of a workspace.
+struct Mended {
+    /// What was read at last.
+    checked: Checked,
+    /// What is damaged for good.
+    lost: Vec<Broken>,
+    /// How many damaged objects were stored again.
+    healed: usize,
+}
+
+/// Reads what the rows of a workspace name, heals what it can if `may_heal` (the caller holds the workspace's lock), and
+/// reads again: only an intact tree shows what it leads to.
+fn mend(
+    store: &Store,
+    place: &Place,
+    may_heal: bool,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<Mended> {
+    let mut healed = 0;
+    let mut known = BTreeSet::new();
+    loop {
+        let roots = sessions::roots(store.database.connection(), place.row.id)?;
+        let mut checked = place.snapshots()?.check(&roots, goes_on)?;
+        let mut broken = std::mem::take(&mut checked.broken);
+        find_paths(store, place.row.id, &mut broken)?;
+        let before = broken.len();
+        // What was not whole after all would be healed again and again.
+        let ids: BTreeSet<ObjectId> = broken.iter().map(|broken| broken.id).collect();
+        let is_new = std::mem::replace(&mut known, ids) != known;
+        let lost = match may_heal && is_new && before > 0 {
+            true => heal(store, place, broken)?,
+            false => broken,
+        };
+        healed += before - lost.len();
+        if lost.len() == before {
+            return Ok(Mended {
+                checked,
+                lost,
+                healed,
+            });
+        }
+    }
+}
+
+/// Heals the damaged objects of a workspace for an operation that needs them, in the time that `doctor` takes at most.
+/// Returns whether anything was healed.
+pub(crate) fn mend_for_operation(store: &mut Store, place: &Place) -> Result<bool> {
+    let begin = Instant::now();
+    let _lock = place.lock(PATIENCE)?;
+    let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?.len();
+    let healed = mend(store, place, true, &|| begin.elapsed() < A_WHILE)?.healed;
+    if rebuilt + healed == 0 {
+        return Ok(false);
+    }
+    let workspace = place.root.to_string_lossy();
+    store.diagnose(&Diagnostic {
+        level: "warning",
+        workspace: Some(&workspace),
+        message: "the store was damaged and was healed",
+        detail: Some(&format!(
+            "{rebuilt} indexes of packs were made again, and {healed} objects were stored anew"
+        )),
+        ..Diagnostic::default()
+    })?;
+    Ok(true)
 }
 
 /// Fills in the paths of damaged files that no tree names any more, from the changes that do.
@@ -185,7 +263,7 @@ impl Sum {
 }
 
 /// Captures the workspace, which stores the damaged objects that its files still have, and looks for the rest
-/// elsewhere.
+/// elsewhere: in files, in the user's repository, and for trees in what rows know.
 fn heal(store: &Store, place: &Place, broken: Vec<Broken>) -> Result<Vec<Broken>> {
     if place.is_there() {
         let how = CaptureOptions {
@@ -196,9 +274,21 @@ fn heal(store: &Store, place: &Place, broken: Vec<Broken>) -> Result<Vec<Broken>
         let _ = place.take(store, &place.snapshots()?, how);
     }
     let snapshots = place.snapshots()?;
+    // A note of the packs may still know an object of one that has no index.
+    snapshots.list_packs()?;
     let still = |broken: &Broken| snapshots.is_broken(broken.id);
     let rest = broken.into_iter().filter(still).collect();
-    snapshots.heal(&place.root, rest)
+    let mut lost = snapshots.heal(&place.root, rest)?;
+    let roots: BTreeSet<ObjectId> = lost.iter().filter_map(|broken| broken.root).collect();
+    let mut is_retraced = false;
+    for root in roots {
+        let connection = store.database.connection();
+        is_retraced |= retrace(connection, place.row.id, &snapshots, root)? > 0;
+    }
+    if is_retraced {
+        lost.retain(still);
+    }
+    Ok(lost)
 }
 
 /// Returns what is damaged for good, in one sentence per workspace.

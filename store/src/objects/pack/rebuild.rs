@@ -33,9 +33,9 @@ const MAGIC: &[u8; 8] = b"PACK\0\0\0\x02";
 const HEADER: u64 = 12;
 const CHECKSUM: usize = 20;
 
-/// Rebuilds the damaged and missing indexes of intact packs. Returns the packs' names. The caller holds the workspace's
-/// lock, so that nobody is putting a pack into place.
-pub(crate) fn rebuild_indexes(directory: &Path) -> Result<Vec<PathBuf>> {
+/// Rebuilds the damaged and missing indexes of intact packs of at most `largest` bytes. Returns the packs' names. The
+/// caller holds the workspace's lock, so that nobody is putting a pack into place.
+pub(crate) fn rebuild_indexes(directory: &Path, largest: u64) -> Result<Vec<PathBuf>> {
     let mut rebuilt = Vec::new();
     for entry in presence::entries(directory)? {
         let name = PathBuf::from(entry.file_name());
@@ -46,6 +46,7 @@ pub(crate) fn rebuild_indexes(directory: &Path) -> Result<Vec<PathBuf>> {
         let path = directory.join(&name);
         // No index can be made from a damaged pack.
         if !has_its_index(&path).unwrap_or(false)
+            && presence::metadata(&path)?.is_some_and(|metadata| metadata.len() <= largest)
             && let Ok(index) = index_of(&path)
         {
             put(&path, &index)?;

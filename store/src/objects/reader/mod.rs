@@ -70,6 +70,13 @@ impl ObjectReader {
         Ok(())
     }
 
+    /// Forgets what is known about the packs and lists them again. An index that is open may have been replaced since.
+    pub(crate) fn reopen(&self) -> Result<()> {
+        let packs = Packs::list(&self.directory, &Packs::default())?.unwrap_or_default();
+        *self.packs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(packs);
+        Ok(())
+    }
+
     /// Notes a pack that was just written, joins the indexes if many packs are outside, and removes what killed
     /// processes left.
     pub(crate) fn note_new_pack(&self, name: &Path) -> Result<()> {
@@ -238,14 +245,14 @@ impl ObjectReader {
         }
         let bytes = self.object(ObjectKind::Tree, id)?;
         tree::decode(&bytes).map_err(|error| {
-            Error::unavailable(format!("the tree `{id}` cannot be used")).because(error)
+            Error::damaged(format!("the tree `{id}` cannot be used")).because(error)
         })
     }
 
     fn object(&self, kind: ObjectKind, id: ObjectId) -> Result<Arc<Vec<u8>>> {
         let (stored, bytes) = self.any(id)?;
         if stored != kind {
-            return Err(Error::unavailable(format!(
+            return Err(Error::damaged(format!(
                 "the object `{id}` is a {}, not a {}",
                 stored.name(),
                 kind.name()
@@ -323,9 +330,7 @@ fn first<'p, T>(
         }
     }
     match failure {
-        Some(error) => {
-            Err(Error::unavailable(format!("the object `{id}` is damaged")).because(error))
-        }
+        Some(error) => Err(Error::damaged(format!("the object `{id}` is damaged")).because(error)),
         None => Ok(None),
     }
 }
@@ -339,5 +344,5 @@ fn sound_copy(id: ObjectId) -> impl Fn(&Arc<PackFile>, u64) -> Result<(Arc<PackF
 }
 
 fn missing(id: ObjectId) -> Error {
-    Error::unavailable(format!("the object `{id}` is not in the store"))
+    Error::damaged(format!("the object `{id}` is not in the store"))
 }

@@ -121,17 +121,24 @@ fn named(files: &[PathBuf]) -> Option<String> {
     Some(names.collect::<Vec<_>>().join(", ")).filter(|names| !names.is_empty())
 }
 
-/// Checks that every workspace with a snapshot has its folder.
+/// Checks that the folders of workspaces have their repositories. A killed first event leaves a folder without one. If
+/// rows name snapshots of it, the check of the objects reports the loss; otherwise nothing else would.
 fn repositories(store: &Store) -> Result<Vec<Finding>> {
     let folder = store.surroundings.directory.join("snapshots");
     let mut lacking = Vec::new();
     let mut sound = 0_u32;
-    for entry in presence::entries(&folder)? {
+    let entries = presence::entries(&folder)?;
+    let known = crate::sessions::workspace_keys(store.database.connection())?;
+    for entry in entries {
         let path = entry.path();
+        let is_known = entry
+            .file_name()
+            .to_str()
+            .is_some_and(|key| known.contains(key));
         if presence::is_directory(&path.join("repository.git/objects"))? {
-            sound += 1
-        } else {
-            lacking.push(path)
+            sound += 1;
+        } else if !is_known && presence::metadata(&path.join("cache"))?.is_some() {
+            lacking.push(path);
         }
     }
     let mut findings = vec![Finding::new(

@@ -1,0 +1,349 @@
+//! What an event or an operation needs of a damaged store is made again of what is whole: an index of its pack, a tree of the snapshots
+//! beside it and of the rows.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use ckpt_schema::report::Finding;
+use ckpt_store::Settings;
+
+use testing::git;
+use testing::scenario::{World, to};
+
+/// The folder of the only workspace.
+fn folder(world: &World) -> PathBuf {
+    let mut folders = fs::read_dir(world.base().join("store/snapshots")).expect("there");
+    let folder = folders.next().expect("one workspace").expect("readable");
+    folder.path()
+}
+
+fn repository(world: &World) -> PathBuf {
+    folder(world).join("repository.git")
+}
+
+/// The files beside the packs with an ending, the oldest first.
+fn files(world: &World, ending: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(repository(world).join("objects/pack")).expect("there");
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("readable").path())
+        .collect();
+    files.retain(|path| path.extension().is_some_and(|other| other == ending));
+    files.sort_by_key(|path| {
+        path.metadata()
+            .and_then(|file| file.modified())
+            .expect("there")
+    });
+    files
+}
+
+fn reopen(world: &mut World) {
+    world.reopen(Settings::default());
+}
+
+/// A workspace, and the trees of the snapshots of its messages.
+struct Story {
+    world: World,
+    trees: Vec<(&'static str, String)>,
+}
+
+impl Story {
+    fn turn(&mut self, message: &'static str, work: impl FnOnce(&World)) {
+        let snapshot = self.world.message(message).snapshot;
+        self.trees.push((message, snapshot.expect("it is taken")));
+        self.world.step(work);
+    }
+
+    /// The trees of the snapshot of a message that no other one has, the root last.
+    fn own_trees(&self, message: &str) -> Vec<String> {
+        let trees = |tree: &str| -> Vec<String> {
+            let git_dir = format!("--git-dir={}", repository(&self.world).display());
+            let below = self.world.run_git(&[&git_dir, "ls-tree", "-r", "-t", tree]);
+            let below = below.lines().filter(|line| line.contains(" tree "));
+            let ids = below.map(|line| line[12..52].to_owned());
+            ids.chain([tree.to_owned()]).collect()
+        };
+        let (own, others): (Vec<_>, Vec<_>) =
+            self.trees.iter().partition(|(other, _)| *other == message);
+        let others: Vec<String> = others.iter().flat_map(|(_, tree)| trees(tree)).collect();
+        let mut own: Vec<String> = own.iter().flat_map(|(_, tree)| trees(tree)).collect();
+        own.retain(|tree| !others.contains(tree));
+        own
+    }
+}
+
+/// Three messages that change files at several depths; no two files are alike.
+fn story() -> Story {
+    let world = World::new();
+    for name in [
+        "edited",
+        "d/removed",
+        "d/e/edited",
+        "d/e/same",
+        "other/same",
+    ] {
+        world.write(name, format!("{name} as it was\n"));
+    }
+    let mut story = Story {
+        world,
+        trees: Vec::new(),
+    };
+    story.turn("m1", |world| {
+        world.write("edited", "edited by m1\n");
+        world.write("d/e/edited", "deep, edited by m1\n");
+        world.write("made/by", "made by m1\n");
+        world.chmod("d/e/same", 0o755);
+    });
+    story.turn("m2", |world| {
+        world.write("edited", "edited by m2\n");
+        world.remove("d/removed");
+        world.write("made/too", "made by m2\n");
+    });
+    story.turn("m3", |world| {
+        world.write("edited", "edited by m3\n");
+        world.write("d/e/edited", "deep, edited by m3\n");
+    });
+    story
+}
+
+/// Packs all objects but these anew, so that these are lost and nothing else.
+fn lose(world: &World, lost: &[String]) {
+    let git_dir = format!("--git-dir={}", repository(world).display());
+    let all = [
+        "cat-file",
+        "--batch-all-objects",
+        "--batch-check=%(objectname)",
+    ];
+    let all = world.run_git(&[&[&*git_dir][..], &all].concat());
+    let (packs, indexes) = (files(world, "pack"), files(world, "idx"));
+    let base = repository(world).join("objects/pack/pack");
+    let mut command = world.git_command(&[&git_dir, "pack-objects", "-q"]);
+    let mut child = command
+        .arg(&base)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("git starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    for id in all.lines().filter(|id| !lost.iter().any(|lost| lost == id)) {
+        writeln!(input, "{id}").expect("git reads");
+    }
+    drop(input);
+    assert!(child.wait().expect("git ends").success());
+    for old in indexes.into_iter().chain(packs) {
+        fs::remove_file(old).expect("ours");
+    }
+    for derived in ["objects/info/recent-packs", "objects/pack/multi-pack-index"] {
+        let _ = fs::remove_file(repository(world).join(derived));
+    }
+}
+
+fn errors(findings: &[Finding]) -> Vec<&str> {
+    let errors = findings.iter().filter(|finding| finding.level == "error");
+    errors.map(|finding| &*finding.message).collect()
+}
+
+fn assert_before_m2(world: &World, what: &str) {
+    let read = |name| world.read(name);
+    assert_eq!(read("edited"), "edited by m1\n", "{what}");
+    assert_eq!(read("d/removed"), "d/removed as it was\n", "{what}");
+    assert_eq!(read("d/e/edited"), "deep, edited by m1\n", "{what}");
+    assert!(!world.exists("made/too"), "{what}");
+}
+
+#[test]
+fn a_lost_tree_is_made_again_of_what_rows_know_before_a_revert_is_refused() {
+    for message in ["m1", "m2", "m3"] {
+        let story = story();
+        let lost = story.own_trees(message);
+        let mut world = story.world;
+        assert!(lost.len() > 1, "{message}: a root, and one below: {lost:?}");
+        lose(&world, &lost);
+        reopen(&mut world);
+        world.revert("m2");
+        assert_before_m2(&world, message);
+        world.unrevert();
+        assert_eq!(world.read("edited"), "edited by m3\n", "{message}");
+        let told = world.status().latest_diagnostics;
+        assert!(
+            message != "m2" || told.iter().any(|told| told.message.contains("was healed")),
+            "it is told: {told:?}"
+        );
+        reopen(&mut world);
+        let findings = world.store.check(true);
+        assert_eq!(
+            errors(&findings),
+            [] as [&str; 0],
+            "{message}: all is whole"
+        );
+        world.revert("m1");
+        assert_eq!(world.read("edited"), "edited as it was\n", "{message}");
+        assert_eq!(
+            world.mode("d/e/same"),
+            0o644,
+            "{message}: with its permissions"
+        );
+    }
+}
+
+#[test]
+fn doctor_makes_a_lost_tree_again_and_names_what_is_lost_below_it() {
+    for is_blob_lost in [false, true] {
+        let story = story();
+        let mut lost = story.own_trees("m2");
+        let mut world = story.world;
+        if is_blob_lost {
+            let git_dir = format!("--git-dir={}", repository(&world).display());
+            let root = lost.last().expect("the root").clone();
+            let blob = format!("{root}:d/removed");
+            lost.push(world.run_git(&[&git_dir, "rev-parse", &blob]));
+        }
+        lose(&world, &lost);
+        reopen(&mut world);
+        let findings = world.store.check(false);
+        assert!(findings.iter().any(|found| found.repaired), "{findings:?}");
+        let errors = errors(&findings).join("\n");
+        assert_eq!(errors.contains("`d/removed`"), is_blob_lost, "{errors}");
+        assert_eq!(errors.is_empty(), !is_blob_lost, "in one run: {errors}");
+    }
+}
+
+#[test]
+fn a_tree_that_rows_do_not_lead_to_is_lost_and_named() {
+    let story = story();
+    let lost = story.own_trees("m2");
+    let mut world = story.world;
+    lose(&world, &lost);
+    testing::rows::execute(
+        &world.base().join("store/sessions.db"),
+        "UPDATE changes SET path = 'another' WHERE path = 'edited'",
+    );
+    reopen(&mut world);
+    let findings = world.store.check(true);
+    assert!(
+        !errors(&findings).is_empty(),
+        "nothing is made up: {findings:?}"
+    );
+}
+
+/// A name, and what does the harm to a file.
+type Harm = (&'static str, fn(&Path));
+
+/// What becomes of the index of a whole pack.
+const HARMS: [Harm; 3] = [
+    ("removed", |index| fs::remove_file(index).expect("ours")),
+    ("emptied", |index| put(index, &[])),
+    ("ids flipped", |index| {
+        let mut bytes = fs::read(index).expect("ours");
+        let objects = (bytes.len() - 8 - 1024 - 40) / 28;
+        let ids = 8 + 1024..8 + 1024 + 20 * objects;
+        bytes[ids].iter_mut().for_each(|byte| *byte ^= 0x55);
+        put(index, &bytes);
+    }),
+];
+
+fn put(path: &Path, bytes: &[u8]) {
+    fs::remove_file(path).expect("ours");
+    fs::write(path, bytes).expect("ours");
+}
+
+/// Harms the indexes of all packs, so that nothing else tells where an object is.
+fn harm(world: &World, act: fn(&Path)) {
+    files(world, "idx").iter().for_each(|index| act(index));
+    for derived in ["objects/info/recent-packs", "objects/pack/multi-pack-index"] {
+        let _ = fs::remove_file(repository(world).join(derived));
+    }
+}
+
+#[test]
+fn a_revert_makes_a_damaged_index_of_a_whole_pack_again() {
+    for (what, act) in HARMS {
+        let mut world = story().world;
+        harm(&world, act);
+        reopen(&mut world);
+        let plan = to("m2");
+        world
+            .try_revert(&plan)
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_before_m2(&world, what);
+        harm(&world, act);
+        reopen(&mut world);
+        world.unrevert();
+        assert_eq!(
+            world.read("edited"),
+            "edited by m3\n",
+            "{what}: and forward"
+        );
+    }
+}
+
+#[test]
+fn an_event_that_meets_a_damaged_index_makes_it_again_and_knows_what_changed() {
+    for (what, act) in HARMS {
+        let mut world = story().world;
+        world.message("m4");
+        world.start();
+        world.write("edited", "edited by m4\n");
+        harm(&world, act);
+        reopen(&mut world);
+        world.finish();
+        let told = world.status().latest_diagnostics;
+        assert!(
+            !told.iter().any(|told| told.message.contains("is lost")),
+            "{what}: {told:?}"
+        );
+        world.revert("m4");
+        assert_eq!(world.read("edited"), "edited by m3\n", "{what}");
+    }
+}
+
+#[test]
+fn an_event_whose_last_tree_is_lost_makes_it_again_and_knows_what_changed() {
+    let mut world = story().world;
+    let newest = world.message("m4").snapshot.expect("it is taken");
+    world.start();
+    let git_dir = format!("--git-dir={}", repository(&world).display());
+    let below = git::text(&mut world.git_command(&[&git_dir, "rev-parse", &format!("{newest}:d")]));
+    lose(&world, &[newest, below]);
+    world.write("edited", "edited by m4\n");
+    world.write("d/e/same", "edited by m4, too\n");
+    reopen(&mut world);
+    world.finish();
+    let told = world.status().latest_diagnostics;
+    assert!(
+        !told.iter().any(|told| told.message.contains("is lost")),
+        "{told:?}"
+    );
+    world.revert("m4");
+    assert_eq!(world.read("edited"), "edited by m3\n");
+    assert_eq!(world.read("d/e/same"), "d/e/same as it was\n");
+}
+
+#[test]
+fn doctor_says_that_a_repository_is_gone_and_stores_what_is_still_there() {
+    for what in ["", "repository.git", "repository.git/objects"] {
+        let mut world = story().world;
+        fs::rename(folder(&world).join(what), world.base().join("away")).expect("ours");
+        reopen(&mut world);
+        let findings = world.store.check(false);
+        let errors = errors(&findings).join("\n");
+        assert!(
+            errors.contains("`edited`"),
+            "`{what}`: the files are named: {errors}"
+        );
+        assert_eq!(
+            errors.contains("was gone"),
+            what != "repository.git/objects",
+            "`{what}`: {errors}"
+        );
+        assert!(
+            !errors.contains("`other/same`"),
+            "it is still there: {errors}"
+        );
+        // What is there now is protected again.
+        world.turn("m4", |world| world.write("edited", "edited by m4\n"));
+        world.revert("m4");
+        assert_eq!(world.read("edited"), "edited by m3\n", "`{what}`");
+    }
+}
