@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::multi_pack_index::{LONGEST, MultiPackIndex, ObjectLocation, encode};
+use super::multi_pack_index::{MultiPackIndex, ObjectLocation, encode};
 use super::pack::read::{PackFile, open_regular};
 use super::pack::write::create_temporary;
 use crate::error::{Context, Result, contained};
@@ -18,6 +18,10 @@ use crate::model::entry::ObjectId;
 
 /// Its name beside the directory of packs, in the folder for such files of git.
 const NAME: &str = "info/recent-packs";
+
+/// The longest index whose contents are noted, in bytes: some 1,000 objects. The note is read and written with every pack, so it
+/// must not grow with a first snapshot, whose pack holds the whole workspace.
+const LONGEST: u64 = 32 << 10;
 
 fn path(packs: &Path) -> Option<PathBuf> {
     Some(packs.parent()?.join(NAME))

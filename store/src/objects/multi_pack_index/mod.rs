@@ -19,7 +19,7 @@ use super::pack::index::{IdTable, IndexBytes, Rows};
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 pub(crate) use encode::{ObjectLocation, encode};
-pub(crate) use renew::{LONGEST, few, renew};
+pub(crate) use renew::{few, renew};
 
 /// Its name beside the packs.
 pub(crate) const NAME: &str = "multi-pack-index";

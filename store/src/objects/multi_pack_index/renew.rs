@@ -26,7 +26,7 @@ const SHARE: usize = 64;
 /// The upper limit, because the note about them is written with every pack.
 const MANY: usize = 128;
 /// The longest index that is joined, in bytes: some 35,000 objects.
-pub(crate) const LONGEST: u64 = 1 << 20;
+const LONGEST: u64 = 1 << 20;
 
 /// Returns how many packs may be outside a multi-pack-index.
 pub(crate) fn few(joint: Option<&MultiPackIndex>) -> usize {

@@ -383,6 +383,33 @@ fn what_it_takes_to_ask_a_store_does_not_grow_with_its_packs() {
 }
 
 #[test]
+fn the_note_of_new_packs_does_not_hold_what_a_large_one_does() {
+    let repository = repository();
+    let store = |numbers: std::ops::Range<u32>| {
+        let mut writer = PackWriter::begin(repository.path()).expect("begun");
+        let add = |number: u32| add(&mut writer, &number.to_be_bytes());
+        let ids: Vec<ObjectId> = numbers.map(add).collect();
+        let name = writer.finish().expect("finished").expect("it has one");
+        let reader = ObjectReader::open(repository.path()).expect("opened");
+        reader.note_new_pack(&name).expect("noted");
+        ids
+    };
+    let ids = [store(0..3000), store(3000..3010)].concat();
+    let note = repository.path().join("objects/info/recent-packs");
+    let length = fs::metadata(note).expect("it is noted").len();
+    assert!(length < 4096, "{length} bytes are read with every look");
+    let noted = Packs::noted(&repository.path().join("objects/pack")).expect("it is noted");
+    assert_eq!(
+        noted.alone().len(),
+        1,
+        "the large one is asked by its own index"
+    );
+    for id in ids {
+        assert_eq!(noted.likely(id).count(), 1, "each is found, once");
+    }
+}
+
+#[test]
 fn a_pack_of_which_no_note_was_taken_is_found_all_the_same() {
     let repository = repository();
     let store = |bytes: &[u8], is_noted: bool| {
