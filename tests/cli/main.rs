@@ -52,5 +52,6 @@ mod ui;
 mod untouched;
 mod usage;
 mod watch;
+mod watcher;
 mod widths;
 mod workspace;

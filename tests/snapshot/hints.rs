@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 use ckpt_store::WatchLimits;
 use ckpt_store::snapshot::{Request, Taken};
 use proptest::prelude::*;
+use testing::namespace::{in_namespace, in_user_namespace};
+use testing::skip::skip;
 use testing::snapshot::CapturedWorkspace;
 
 use crate::random::{act, cases, play};
@@ -26,14 +29,9 @@ struct Watcher {
 impl Watcher {
     /// Starts one and waits until it watches the workspace.
     fn of(world: &CapturedWorkspace) -> Self {
+        let before = token(world);
         let watcher = Self::limited(world, WatchLimits::default());
-        let token = token_file(world);
-        let before = fs::read(&token).unwrap_or_default();
-        let end = Instant::now() + Duration::from_secs(60);
-        while fs::read(&token).unwrap_or_default() == before {
-            look(world, true);
-            assert!(Instant::now() < end, "the workspace is watched");
-        }
+        wait_until_watched(world, &before);
         watcher
     }
 
@@ -67,6 +65,20 @@ impl Drop for Watcher {
         drop(self.end.take());
         let ended = self.thread.take().unwrap().join();
         assert!(ended.is_ok() || thread::panicking(), "it ended well");
+    }
+}
+
+/// Returns what is noted of the watch.
+fn token(world: &CapturedWorkspace) -> Vec<u8> {
+    fs::read(token_file(world)).unwrap_or_default()
+}
+
+/// Looks until there is another watch than the one that was noted before.
+fn wait_until_watched(world: &CapturedWorkspace, before: &[u8]) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while token(world) == before {
+        look(world, true);
+        assert!(Instant::now() < end, "the workspace is watched");
     }
 }
 
@@ -197,6 +209,164 @@ fn a_watcher_ends_when_nobody_asks_and_a_second_one_is_refused() {
         ..WatchLimits::default()
     };
     ckpt_store::watch(&world.store, limits, None).unwrap();
+}
+
+#[test]
+fn what_is_mounted_over_a_watched_directory_is_not_missed() {
+    in_namespace(
+        "hints::what_is_mounted_over_a_watched_directory_is_not_missed",
+        |mount| {
+            let world = old_workspace();
+            let _watcher = Watcher::of(&world);
+            let place = world.root.join("d");
+            let is_seen = |what: &str| {
+                let hinted = look(&world, true);
+                let all = look(&world, false);
+                assert_eq!(
+                    (all.snapshot, all.gaps),
+                    (hinted.snapshot, hinted.gaps),
+                    "{what}"
+                );
+                assert!(!all.missed, "{what}: the watcher is still believed");
+            };
+            mount(&["-t", "tmpfs"], Path::new("none"), &place);
+            is_seen("a file system of its own");
+            fs::write(place.join("three"), "another").unwrap();
+            is_seen("a file in it");
+            let before = token(&world);
+            let unmounted = Command::new("umount").arg(&place).status().unwrap();
+            assert!(unmounted.success(), "nothing keeps it");
+            is_seen("what was there before");
+            wait_until_watched(&world, &before);
+            mount(&["--bind"], &world.root.join("a"), &place);
+            is_seen("a directory of the same file system");
+        },
+    );
+}
+
+#[test]
+fn where_the_kernel_grants_ten_watches_there_are_no_hints() {
+    in_user_namespace(
+        "hints::where_the_kernel_grants_ten_watches_there_are_no_hints",
+        || {
+            let limit = "/proc/sys/user/max_inotify_watches";
+            if fs::write(limit, "10").is_err() {
+                return skip("the limits of this user namespace cannot be set");
+            }
+            let world = old_workspace();
+            for number in 0..20 {
+                world.write(&format!("many/{number}/file"), "before");
+            }
+            let _watcher = Watcher::limited(&world, WatchLimits::default());
+            for round in 0..3 {
+                world.write("many/7/file", format!("{round}"));
+                let hinted = look(&world, true);
+                assert_eq!(hinted.snapshot.tree.to_string(), world.git_tree());
+            }
+            assert!(!token_file(&world).exists(), "it is not watched");
+        },
+    );
+}
+
+#[test]
+fn a_hostile_client_keeps_nobody_from_an_answer() {
+    let world = old_workspace();
+    let _watcher = Watcher::of(&world);
+    let socket = world.store.join("watch.sock");
+    let mut silent = Vec::new();
+    for round in 0..3 {
+        // Some say nothing, one talks without an end, one asks for something else, and one goes away.
+        silent.extend((0..4).map(|_| UnixStream::connect(&socket).unwrap()));
+        let mut endless = UnixStream::connect(&socket).unwrap();
+        let _ = endless.write_all(&b"ckpt-hook 1\0".repeat(1 << 10));
+        let mut other = UnixStream::connect(&socket).unwrap();
+        other.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        other.shutdown(std::net::Shutdown::Write).unwrap();
+        drop(UnixStream::connect(&socket).unwrap());
+        world.write("d/three", format!("{round}"));
+        assert_eq!(
+            look(&world, true).snapshot.tree.to_string(),
+            world.git_tree()
+        );
+        let mut answer = Vec::new();
+        let _ = other.read_to_end(&mut answer);
+        assert!(answer.is_empty(), "what is no question has no answer");
+    }
+    drop(silent);
+    let all = look(&world, false);
+    assert!(!all.missed, "it is still believed");
+}
+
+/// Runs something in a thread that is another user, or returns `None` where there is nobody to become somebody else.
+fn as_another_user<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
+    if !rustix::process::geteuid().is_root() {
+        skip("only root can become another user");
+        return None;
+    }
+    let nobody = rustix::process::Uid::from_raw(65_534);
+    let as_nobody = || {
+        rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        work()
+    };
+    thread::scope(|scope| Some(scope.spawn(as_nobody).join().unwrap()))
+}
+
+#[test]
+fn a_watcher_answers_nobody_but_its_own_user() {
+    let world = old_workspace();
+    let _watcher = Watcher::of(&world);
+    let socket = world.store.join("watch.sock");
+    let metadata = world.root.metadata().unwrap();
+    let root = world.root.to_str().unwrap();
+    let ask = || {
+        let mut stream = UnixStream::connect(&socket)?;
+        let question = format!(
+            "ckpt-hook 1\0{}\0{}\0\0{root}\0",
+            metadata.dev(),
+            metadata.ino()
+        );
+        // It may have hung up already.
+        let _ = stream.write_all(question.as_bytes());
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        std::io::Result::Ok(answer)
+    };
+    let Some(refused) = as_another_user(ask) else {
+        return;
+    };
+    assert_eq!(
+        refused.unwrap_err().kind(),
+        std::io::ErrorKind::PermissionDenied,
+        "nobody else enters the store"
+    );
+    // Even if somebody opened the way.
+    let home = world.store.parent().unwrap();
+    for (path, mode) in [(home, 0o755), (&*world.store, 0o755), (&*socket, 0o777)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let answer = as_another_user(ask).unwrap().unwrap();
+    assert!(answer.is_empty(), "{}", answer.escape_ascii());
+    assert!(!ask().unwrap().is_empty(), "its own user has an answer");
+}
+
+#[test]
+fn a_watcher_of_another_user_is_not_asked() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root can give a socket away");
+    }
+    let world = old_workspace();
+    let nothing = b"ckpt-hook 1\x000123456789abcdef0123456789abcdef 7\0some\0end\0";
+    answering(&world, nothing, &ASKED);
+    std::os::unix::fs::chown(world.store.join("watch.sock"), Some(65_534), None).unwrap();
+    look(&world, false);
+    fs::write(world.root.join("a/two"), "edited").unwrap();
+    assert_eq!(
+        look(&world, true).snapshot.tree.to_string(),
+        world.git_tree()
+    );
+    assert_eq!(ASKED.load(Ordering::SeqCst), 0, "it was not asked");
 }
 
 /// Stands in for a watcher: answers every question with these bytes, and counts them.

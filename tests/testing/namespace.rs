@@ -34,8 +34,26 @@ pub fn in_namespace(test: &str, body: impl FnOnce(MountCall)) {
     if !works.is_ok_and(|output| output.status.success()) {
         return skip("nothing can be mounted here");
     }
+    again(test, &["--mount"]);
+}
+
+/// Runs the body of the test of this name as the root of a user namespace, whose limits are its own. Where there is none to be
+/// had, it is skipped.
+pub fn in_user_namespace(test: &str, body: impl FnOnce()) {
+    const OPTIONS: [&str; 2] = ["--user", "--map-root-user"];
+    if std::env::var_os("CKPT_TEST_NAMESPACE").is_some() {
+        return body();
+    }
+    let works = Command::new("unshare").args(OPTIONS).arg("true").output();
+    if !works.is_ok_and(|output| output.status.success()) {
+        return skip("there is no user namespace here");
+    }
+    again(test, &OPTIONS);
+}
+
+fn again(test: &str, options: &[&str]) {
     let status = Command::new("unshare")
-        .arg("--mount")
+        .args(options)
         .arg(std::env::current_exe().expect("this test"))
         .args(["--exact", test, "--include-ignored", "--nocapture"])
         .env("CKPT_TEST_NAMESPACE", "1")

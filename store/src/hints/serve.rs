@@ -1,6 +1,7 @@
 //! The watcher: one process per store, which ends when nobody asks any more. This module does IO; it only reads
 //! workspaces.
 
+use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -72,6 +73,7 @@ pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> 
     let mut watcher = WatcherServer {
         listener,
         limits,
+        mounts: Mounts::open()?,
         trees: Vec::new(),
         wanted: Vec::new(),
         refused: Vec::new(),
@@ -85,6 +87,7 @@ pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> 
 struct WatcherServer {
     listener: UnixListener,
     limits: WatchLimits,
+    mounts: Mounts,
     trees: Vec<(WatchTree, Instant)>,
     /// What was asked about and is not watched yet. It is added later, so that nobody waits for it.
     wanted: Vec<(PathBuf, (u64, u64))>,
@@ -160,6 +163,11 @@ impl WatcherServer {
     }
 
     fn answer_to(&mut self, question: &Question<'_>) -> Answer {
+        if self.mounts.have_changed() {
+            // All watches begin anew. A directory may be another one now, and one that was mounted may be gone.
+            self.trees.clear();
+            self.refused.clear();
+        }
         let root = PathBuf::from(std::ffi::OsStr::from_bytes(question.root));
         let known = self
             .trees
@@ -195,6 +203,26 @@ impl WatcherServer {
                 self.refused.insert(0, (root.to_owned(), identity));
             }
         }
+    }
+}
+
+/// The list of mounts. A mount that hides a watched directory, or an unmount that uncovers it, is no event of that
+/// directory.
+struct Mounts(File);
+
+impl Mounts {
+    fn open() -> Result<Self> {
+        const LIST: &str = "/proc/self/mountinfo";
+        let list = File::open(LIST).context(|| format!("cannot open `{LIST}`"))?;
+        Ok(Self(list))
+    }
+
+    /// Returns whether anything was mounted, moved or unmounted since the last call (see `proc_pid_mounts(5)`).
+    fn have_changed(&self) -> bool {
+        let mut polled = [PollFd::new(&self.0, PollFlags::PRI)];
+        let at_once = Timespec::default();
+        // What cannot be told may have changed.
+        poll(&mut polled, Some(&at_once)) != Ok(0)
     }
 }
 

@@ -1,0 +1,178 @@
+//! The watcher as a process of its own, beside hooks: stopped, behind, killed, and idle.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use testing::binary::{Sandbox, finish};
+
+/// A watcher at work, and the world that it watches.
+struct Watched {
+    world: Sandbox,
+    watcher: Child,
+}
+
+impl Watched {
+    /// Starts a session in a workspace, and a watcher, and waits until the workspace is watched.
+    fn new() -> Self {
+        let world = Sandbox::new();
+        for number in 0..30 {
+            world.write(&format!("d{number}/file"), "before\n");
+        }
+        world.grow_old();
+        world
+            .event(json!({"event": "user_message", "session_id": "s"}))
+            .ends_silently();
+        let watched = Self {
+            watcher: start(&world),
+            world,
+        };
+        watched.wait_until_watched(None);
+        watched
+    }
+
+    /// Waits until there is another watch of the workspace than before.
+    fn wait_until_watched(&self, before: Option<String>) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while self.token() == before {
+            self.step(|_| {});
+            assert!(Instant::now() < end, "the workspace is watched");
+        }
+    }
+
+    /// Returns what is noted of the watch.
+    fn token(&self) -> Option<String> {
+        let folders = fs::read_dir(self.world.store().join("snapshots")).expect("the store");
+        let note = |folder: fs::DirEntry| fs::read_to_string(folder.path().join("watched")).ok();
+        let token = folders.flatten().find_map(note)?;
+        token.split(' ').next().map(str::to_owned)
+    }
+
+    /// Plays a step, and returns how many changes it has.
+    fn step(&self, work: impl FnOnce(&Sandbox)) -> u64 {
+        let event = |name| {
+            let cwd = self.world.workspace();
+            let payload = json!({"event": name, "session_id": "s", "cwd": cwd}).to_string();
+            let mut command = self.world.command(&["event", "--json", "--strict"]);
+            let run = finish(&mut command, payload.as_bytes()).exits(0);
+            serde_json::from_str::<serde_json::Value>(&run.stdout).expect("a report")
+        };
+        event("step_start");
+        work(&self.world);
+        event("step_finish")["changes"].as_u64().expect("a number")
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.watcher)
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("it runs");
+    }
+
+    /// Stops it, and waits until it stands.
+    fn stop(&self) {
+        self.signal(Signal::STOP);
+        let status = self.proc("status");
+        let end = Instant::now() + Duration::from_secs(60);
+        while !fs::read_to_string(&status)
+            .expect("it is there")
+            .contains("(stopped)")
+        {
+            assert!(Instant::now() < end, "it stops");
+        }
+    }
+
+    fn proc(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/{name}", self.watcher.id()))
+    }
+
+    /// Returns how often it went to sleep.
+    fn sleeps(&self) -> String {
+        let status = fs::read_to_string(self.proc("status")).expect("it is there");
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("voluntary_ctxt_switches"));
+        line.expect("the kernel counts").to_owned()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let _ = self.watcher.kill();
+        let _ = self.watcher.wait();
+    }
+}
+
+fn start(world: &Sandbox) -> Child {
+    let mut command = world.command(&["watch"]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.spawn().expect("it starts")
+}
+
+#[test]
+fn a_watcher_that_is_stopped_behind_or_killed_hides_no_change() {
+    let mut watched = Watched::new();
+    let edit = |text: &'static str| move |world: &Sandbox| world.write("d7/file", text);
+    assert_eq!(watched.step(edit("watched\n")), 1, "while it works");
+    watched.stop();
+    assert_eq!(watched.step(edit("stopped\n")), 1, "while it stands");
+
+    // More happens than the kernel keeps for it.
+    let most = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap_or_default();
+    let most: usize = most.trim().parse().unwrap_or(16_384);
+    if most <= 1 << 16 {
+        let files = ["d1/file", "d2/file"].map(|path| watched.world.workspace().join(path));
+        let mut files = files.map(|path| fs::File::options().append(true).open(path).unwrap());
+        for number in 0..most + 100 {
+            files[number % 2].write_all(b"x").unwrap();
+        }
+        drop(files);
+    }
+    let lost = edit("told by no event\n");
+    assert_eq!(watched.step(lost), 1, "what the step changed, and no more");
+    let before = watched.token();
+    watched.signal(Signal::CONT);
+    assert_eq!(watched.step(edit("behind\n")), 1, "once it goes on");
+    watched.wait_until_watched(before);
+    assert_eq!(watched.step(edit("again\n")), 1, "once it watches again");
+
+    watched.signal(Signal::KILL);
+    watched.watcher.wait().expect("it ended");
+    assert_eq!(watched.step(edit("killed\n")), 1, "without it");
+    let before = watched.token();
+    watched.watcher = start(&watched.world);
+    watched.wait_until_watched(before);
+    assert_eq!(watched.step(edit("new\n")), 1, "with another one");
+    let doctor = watched.world.json(&["doctor"]).to_string();
+    assert!(!doctor.contains("did not report"), "it missed nothing");
+}
+
+#[test]
+fn a_watcher_does_nothing_while_nothing_happens() {
+    let watched = Watched::new();
+    // What came with the last question is taken in when it sleeps again.
+    watched.step(|_| {});
+    let end = Instant::now() + Duration::from_secs(60);
+    let mut before = watched.sleeps();
+    loop {
+        // None of these asks it, or changes a file of the workspace.
+        for _ in 0..5 {
+            watched.world.run(&["log"], b"").exits(0);
+        }
+        let now = watched.sleeps();
+        if now == before {
+            return;
+        }
+        assert!(Instant::now() < end, "it comes to rest: {now}");
+        before = now;
+    }
+}
