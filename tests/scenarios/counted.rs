@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use ckpt_schema::report::ShowReport;
+use ckpt_schema::report::{Notification, ShowReport};
 
 use testing::scenario::World;
 
@@ -56,6 +56,19 @@ fn log_and_show_count_a_renamed_file_once_edited_or_not() {
         world.write("c", "c\n");
     });
     assert_eq!(counted(&mut world, "edited"), (2, 2, 0), "and another file");
+    let feed = world.store.feed(Some(&world.cwd), 0).expect("a feed");
+    let steps = feed
+        .notifications
+        .into_iter()
+        .filter_map(|told| match told {
+            Notification::Step { step, .. } => Some(step.files),
+            _ => None,
+        });
+    assert_eq!(
+        steps.last(),
+        Some(2),
+        "whoever is told of the step is told the same"
+    );
 }
 
 #[test]

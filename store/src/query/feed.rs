@@ -6,7 +6,7 @@ use std::path::Path;
 use ckpt_schema::report::{GapReport, Notification, StepSummary};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{history, status};
+use super::{files, history, status};
 use crate::error::{Context, Result};
 use crate::sessions;
 use crate::sessions::read::{FeedKind, StepState, WordTable, all, count, gaps, word};
@@ -124,7 +124,7 @@ fn notification(store: &Store, entry: FeedRow) -> Result<Option<Notification>> {
                 message,
             })
         }
-        FeedKind::Step => step(connection, &subject)?.map(|step| Notification::Step {
+        FeedKind::Step => step(store, &subject)?.map(|step| Notification::Step {
             seq,
             workspace,
             step,
@@ -152,14 +152,29 @@ fn notification(store: &Store, entry: FeedRow) -> Result<Option<Notification>> {
     })
 }
 
-fn step(connection: &Connection, id: &str) -> Result<Option<StepSummary>> {
-    let sql = "SELECT steps.*, (SELECT count(DISTINCT ifnull(path_raw, path)) FROM changes
-                                 WHERE step_id = steps.id AND attribution <> 'unclear') AS files
-                 FROM steps WHERE id = ?1";
-    connection
-        .query_row(sql, [id], read_step)
+fn step(store: &Store, id: &str) -> Result<Option<StepSummary>> {
+    let connection = store.database.connection();
+    let sql = "SELECT steps.*, workspaces.key AS key,
+                      (SELECT count(DISTINCT ifnull(path_raw, path)) FROM changes
+                        WHERE step_id = steps.id AND attribution <> 'unclear') AS files
+                 FROM steps JOIN sessions ON sessions.id = steps.session_id
+                 JOIN workspaces ON workspaces.id = sessions.workspace_id
+                WHERE steps.id = ?1";
+    let read = connection
+        .query_row(sql, [id], |row| Ok((row.get("key")?, read_step(row)?)))
         .optional()
-        .context(|| "cannot read a step")
+        .context(|| "cannot read a step")?;
+    let Some((key, mut step)): Option<(String, _)> = read else {
+        return Ok(None);
+    };
+    let folder = store.surroundings.directory.join("snapshots").join(key);
+    // One file alone can be no renamed one.
+    if step.files > 1
+        && let Some(snapshots) = files::snapshots(&folder)
+    {
+        step.files = files::of_step(connection, &snapshots, id)?.files;
+    }
+    Ok(Some(step))
 }
 
 fn read_step(row: &Row<'_>) -> rusqlite::Result<StepSummary> {

@@ -44,12 +44,23 @@ pub(super) fn count(
         .iter()
         .map(|step| sessions::changes_of_step(connection, step))
         .collect::<Result<Vec<Vec<ChangeRow>>>>()?;
-    let mut files: Vec<ChangeReport> = own::of_steps(rows)
-        .iter()
-        .map(compare::without_bytes)
-        .collect();
+    Ok(counted(snapshots, &own::of_steps(rows)))
+}
+
+/// Counts the files of one step, a renamed one once.
+pub(super) fn of_step(
+    connection: &Connection,
+    snapshots: &Snapshots,
+    step: &str,
+) -> Result<FileCount> {
+    let rows = sessions::changes_of_step(connection, step)?;
+    Ok(counted(snapshots, &rows))
+}
+
+fn counted(snapshots: &Snapshots, rows: &[ChangeRow]) -> FileCount {
+    let mut files: Vec<ChangeReport> = rows.iter().map(compare::without_bytes).collect();
     renames::find(snapshots, &mut files);
-    Ok(different(&files))
+    different(&files)
 }
 
 fn different(files: &[ChangeReport]) -> FileCount {
