@@ -391,6 +391,29 @@ fn an_undo_is_taken_back_by_another_and_leaves_what_was_changed_since() {
     );
 }
 
+#[test]
+fn an_undo_says_which_operation_it_took_back() {
+    let world = two_messages();
+    world.run(&["restore", "m1"], b"").exits(0);
+    let plan = world.run(&["undo", "--dry-run"], b"").exits(0);
+    assert!(
+        plan.stdout.starts_with("✓ Would undo the restore "),
+        "{plan}"
+    );
+    let run = world.run(&["undo"], b"").exits(0);
+    assert!(run.stdout.starts_with("✓ Undid the restore "), "{run}");
+    world.run(&["revert", "m1"], b"").exits(0);
+    world.run(&["unrevert"], b"").exits(0);
+    world.run(&["revert", "m1", "--alone"], b"").exits(0);
+    world.run(&["revert", "m2", "--alone"], b"").exits(0);
+    let run = world.run(&["undo"], b"").exits(0);
+    let first = run.stdout.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("✓ Undid the revert of “") && first.ends_with(" alone"),
+        "{run}"
+    );
+}
+
 fn newest_operation(world: &Sandbox) -> String {
     let operations = world.json(&["history", "--operations"]);
     operations["operations"][0]["id"]

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{
-    DifferenceReason, FileReport, FileResult, OperationKind, OperationReport, Outcome, PathText,
-    ReasonCode, RevertedSession,
+    DifferenceReason, FileReport, FileResult, OperationEntry, OperationKind, OperationReport,
+    Outcome, PathText, ReasonCode, RevertedSession,
 };
 
 use ckpt_store::revert::PriorState;
@@ -21,6 +21,8 @@ pub struct Around {
     pub prompt: Option<String>,
     /// The state just before it; the default if nothing was done.
     pub before: PriorState,
+    /// What it takes back, if it is the undo of an operation.
+    pub undoes: Option<OperationEntry>,
 }
 
 /// Returns the outcome as lines.
@@ -84,6 +86,16 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
             };
             format!("{would} all the way forward; nothing{of} is reverted any more")
         }
+        (OperationKind::Restore, _) if around.undoes.is_some() => {
+            let done = if report.dry_run {
+                "Would undo"
+            } else {
+                "Undid"
+            };
+            let operation = around.undoes.as_ref();
+            let name = |operation| operation_name(operation, around.prompt.as_deref(), paint);
+            format!("{done} {}", operation.map(name).unwrap_or_default())
+        }
         (OperationKind::Restore, _) if report.dry_run => "Would restore".to_owned(),
         (OperationKind::Restore, _) => "Restored".to_owned(),
     }
@@ -94,6 +106,15 @@ pub fn message(id: &str, prompt: Option<&str>, paint: Paint) -> String {
     match title(prompt) {
         prompt if prompt.is_empty() => format!("message {}", paint.id(&short(id))),
         prompt => format!("“{}” ({})", fit(&prompt, TITLE), paint.id(&short(id))),
+    }
+}
+
+/// Returns how an operation is called in a sentence: one that undid a single message by that, others by their id.
+fn operation_name(operation: &OperationEntry, prompt: Option<&str>, paint: Paint) -> String {
+    let kind = operation.kind.name();
+    match operation.alone.as_deref() {
+        Some(alone) => format!("the {kind} of {} alone", message(alone, prompt, paint)),
+        None => format!("the {kind} {}", paint.id(&short(&operation.id))),
     }
 }
 
@@ -335,6 +356,7 @@ mod tests {
         let around = Around {
             prompt: Some("tidy up\nplease".to_owned()),
             before,
+            undoes: None,
         };
         render(
             report,

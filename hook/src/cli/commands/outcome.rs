@@ -1,9 +1,10 @@
 //! What an operation shows: how far it is while it goes on, and what became of it.
 
-use ckpt_schema::report::{OperationReport, Outcome};
+use ckpt_schema::report::{OperationEntry, OperationReport, Outcome};
 use ckpt_store::Store;
 use ckpt_store::revert::PriorState;
 
+use super::undo::Undone;
 use crate::cli::invocation::Invocation;
 use crate::failure::{BUSY, DONE, Failure, PARTIAL, UNAVAILABLE};
 use crate::output::operation::{self, Around};
@@ -44,6 +45,30 @@ pub fn finish(
     report: &OperationReport,
     is_part: bool,
 ) -> Result<u8, Failure> {
+    show(invocation, store, report, is_part, None)
+}
+
+/// Shows what an undo did.
+pub fn finish_undo(
+    invocation: &Invocation,
+    store: &mut Store,
+    undone: &Undone,
+) -> Result<u8, Failure> {
+    let Undone {
+        report,
+        is_part,
+        of,
+    } = undone;
+    show(invocation, store, report, *is_part, Some(of))
+}
+
+fn show(
+    invocation: &Invocation,
+    store: &mut Store,
+    report: &OperationReport,
+    is_part: bool,
+    undoes: Option<&OperationEntry>,
+) -> Result<u8, Failure> {
     #[cfg(debug_assertions)]
     crate::process::fault::strike();
     let is_well = matches!(report.outcome, Outcome::Restored | Outcome::Nothing) && !report.dry_run;
@@ -58,8 +83,9 @@ pub fn finish(
             ..PriorState::default()
         });
         let around = Around {
-            prompt: prompt(invocation, store, report),
+            prompt: prompt(invocation, store, report, undoes),
             before,
+            undoes: undoes.cloned(),
         };
         invocation
             .output
@@ -91,12 +117,24 @@ fn carried_out(report: &OperationReport) -> Option<String> {
     ))
 }
 
-/// Returns what the user wrote in the message that is undone alone, else in the revert point; a title is nothing to fail for.
-fn prompt(invocation: &Invocation, store: &mut Store, report: &OperationReport) -> Option<String> {
-    let id = report
-        .alone
-        .as_deref()
+/// Returns the message that an outcome names: the one that is undone alone, or whose undoing is taken back, else the revert point.
+pub fn titled<'a>(
+    report: &'a OperationReport,
+    undoes: Option<&'a OperationEntry>,
+) -> Option<&'a str> {
+    let alone = report.alone.as_deref();
+    alone
         .or(report.message.as_deref())
-        .filter(|_| !invocation.output.is_json())?;
+        .or(undoes.and_then(|operation| operation.alone.as_deref()))
+}
+
+/// Returns what the user wrote in the message that the outcome names; a title is nothing to fail for.
+fn prompt(
+    invocation: &Invocation,
+    store: &mut Store,
+    report: &OperationReport,
+    undoes: Option<&OperationEntry>,
+) -> Option<String> {
+    let id = titled(report, undoes).filter(|_| !invocation.output.is_json())?;
     store.prompt(&invocation.directory().ok()?, id).ok()?
 }

@@ -55,6 +55,7 @@ pub fn revert(
             is_part,
             ..PriorState::default()
         },
+        undoes: None,
     };
     invocation
         .output

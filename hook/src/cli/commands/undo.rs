@@ -15,7 +15,7 @@ use ckpt_store::revert::PriorState;
 use ckpt_store::{Error, Force, RedoRequest, RestoreRequest, RevertRequest, Store};
 
 use super::operation;
-use super::outcome::{finish, watched};
+use super::outcome::{finish_undo, watched};
 use super::parts::{self, How};
 use crate::cli::arguments::UndoArguments;
 use crate::cli::invocation::Invocation;
@@ -61,7 +61,7 @@ pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Fai
         dry_run: asked.dry_run || arguments.patch,
         ..asked
     };
-    let (report, is_part) = watched(invocation, &mut store, |store| {
+    let undone = watched(invocation, &mut store, |store| {
         undo(store, &directory, planned)
     })?;
     if arguments.patch {
@@ -69,17 +69,23 @@ pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Fai
             dry_run: asked.dry_run,
             force: asked.force,
         };
-        return parts::choose(invocation, &mut store, &report, how);
+        return parts::choose(invocation, &mut store, &undone.report, how);
     }
-    finish(invocation, &mut store, &report, is_part)
+    finish_undo(invocation, &mut store, &undone)
 }
 
-/// Takes back the last operation of a workspace. Returns what was done, and whether the operation was a part of one.
-pub fn undo(
-    store: &mut Store,
-    directory: &Path,
-    asked: Undo,
-) -> Result<(OperationReport, bool), Failure> {
+/// What an undo did.
+pub struct Undone {
+    /// The outcome.
+    pub report: OperationReport,
+    /// Whether the operation that it took back was a part of one.
+    pub is_part: bool,
+    /// The operation that it took back.
+    pub of: OperationEntry,
+}
+
+/// Takes back the last operation of a workspace.
+pub fn undo(store: &mut Store, directory: &Path, asked: Undo) -> Result<Undone, Failure> {
     let last = last(store, directory)?;
     let before = store.before(&last.id)?;
     let report = match way(&last, &before) {
@@ -114,7 +120,11 @@ pub fn undo(
         }
         Reversal::Files => files(store, directory, asked, &last)?,
     };
-    Ok((report, before.is_part))
+    Ok(Undone {
+        report,
+        is_part: before.is_part,
+        of: last,
+    })
 }
 
 /// Returns the newest operation of a workspace that was carried out.

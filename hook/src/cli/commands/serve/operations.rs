@@ -39,7 +39,10 @@ fn refuse_useless(asked: &OperationParameters, dry_run: bool) -> Result<(), Requ
         Some((name, _)) => Err(RequestError::parameters(&format!(
             "`{name}` is not a parameter of this operation"
         ))),
-        None if is_revert && asked.message.is_none() == asked.step.is_none() => Err(
+        None if is_revert && asked.message.is_some() && asked.step.is_some() => Err(
+            RequestError::parameters("a revert takes a `message` or a `step`, not both"),
+        ),
+        None if is_revert && asked.message.is_none() && asked.step.is_none() => Err(
             RequestError::parameters("a revert needs a `message` or a `step`"),
         ),
         None if is_restore && asked.id.is_none() => {

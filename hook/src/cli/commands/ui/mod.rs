@@ -302,12 +302,12 @@ impl Browser {
                             .apply_parts(workspace, chosen, false, Force::No)?
                     }
                 };
-                browser.done(&report, chosen.is_some())
+                browser.done(&report, chosen.is_some(), None)
             }),
             UiAction::Undo => self.tell(|browser| {
                 let asked = undo::Undo::default();
-                let (report, is_part) = undo::undo(&mut browser.store, &browser.directory, asked)?;
-                browser.done(&report, is_part)
+                let undone = undo::undo(&mut browser.store, &browser.directory, asked)?;
+                browser.done(&undone.report, undone.is_part, Some(undone.of))
             }),
         }
         Ok(())

@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use ckpt_schema::report::{OperationReport, Outcome, TimelineEntry};
+use ckpt_schema::report::{OperationEntry, OperationReport, Outcome, TimelineEntry};
 use ckpt_store::revert::PriorState;
 use ckpt_store::{Chosen, ChosenContent, Force, RevertRequest, Unclear};
 
+use super::super::outcome::titled;
 use super::model::{Pane, Popup};
 use super::{Browser, parts};
 use crate::failure::Failure;
@@ -55,6 +56,7 @@ impl Browser {
                 is_part,
                 ..PriorState::default()
             },
+            undoes: None,
         };
         self.model.lay(Popup::Plan {
             text: operation::render(&report, &around, &self.fitting()),
@@ -113,7 +115,12 @@ impl Browser {
     }
 
     /// Shows what was done: in a line where all went well, else with every file.
-    pub(super) fn done(&mut self, report: &OperationReport, is_part: bool) -> Result<(), Failure> {
+    pub(super) fn done(
+        &mut self,
+        report: &OperationReport,
+        is_part: bool,
+        undoes: Option<OperationEntry>,
+    ) -> Result<(), Failure> {
         self.due.list = true;
         self.model.pane = Pane::List;
         self.model.unmark();
@@ -122,7 +129,7 @@ impl Browser {
             .as_deref()
             // It is done by now: not to know the way back is nothing to fail for.
             .and_then(|operation| self.store.before(operation).ok());
-        let prompt = match report.message.as_deref() {
+        let prompt = match titled(report, undoes.as_ref()) {
             Some(id) => self.store.prompt(&self.directory, id).ok().flatten(),
             None => None,
         };
@@ -132,6 +139,7 @@ impl Browser {
                 is_part,
                 ..PriorState::default()
             }),
+            undoes,
         };
         let is_well = report.outcome == Outcome::Restored && report.notes.is_empty();
         if is_well && !report.busy {
