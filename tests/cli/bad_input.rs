@@ -226,3 +226,71 @@ fn an_ambiguous_id_is_answered_with_its_candidates() {
         world.run(&["show", &id], b"").exits(0);
     }
 }
+
+#[test]
+fn a_number_below_zero_is_told_apart_from_an_option() {
+    let world = world();
+    for (command, message) in [
+        (
+            &["diff", "-U", "-1"][..],
+            "invalid value '-1' for '--unified <COUNT>'",
+        ),
+        (
+            &["show", "last", "-U", "-1"],
+            "invalid value '-1' for '--unified <COUNT>'",
+        ),
+        (
+            &["log", "-n", "-1"],
+            "invalid value '-1' for '--limit <COUNT>'",
+        ),
+        (
+            &["blame", "a", "-L", "-3,-1"],
+            "`-3,-1` is not a range of lines",
+        ),
+    ] {
+        let error = fails(&world, command, "ID", "", USAGE);
+        assert!(error.contains(message), "{command:?}: {error}");
+    }
+}
+
+#[test]
+fn a_search_for_nothing_is_a_wrong_argument() {
+    let world = world();
+    for command in [&["log", "-S", ""][..], &["log", "--grep", ""]] {
+        let error = fails(&world, command, "ID", "", USAGE);
+        assert!(
+            error.contains("a value is required"),
+            "{command:?}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_list_that_a_filter_left_empty_is_not_called_a_history_without_entries() {
+    let world = world();
+    world.run(&["revert", "last"], b"").exits(0);
+    for (command, what) in [
+        (
+            &["log", "-n", "0"][..],
+            "No message matches. `ckpt-hook log` lists",
+        ),
+        (&["log", "--graph", "-n", "0"], "No message matches."),
+        (&["log", "--agent", "nobody"], "No message matches."),
+        (&["log", "--operations", "-n", "0"], "No operation matches."),
+        (
+            &["log", "--operations", "--agent", "nobody"],
+            "No operation matches. `ckpt-hook log --operations` lists",
+        ),
+        (
+            &["log", "--operations", "--stat", "--agent", "nobody"],
+            "No operation matches.",
+        ),
+        (
+            &["log", "--snapshots", "--until", "2001-01-01"],
+            "No snapshot matches. `ckpt-hook log --snapshots` lists",
+        ),
+    ] {
+        let run = world.run(command, b"").exits(0);
+        assert!(run.stdout.starts_with(what), "{command:?}: {run}");
+    }
+}

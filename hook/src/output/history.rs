@@ -216,9 +216,6 @@ pub fn choice(message: &MessageReport, view: &View) -> String {
 
 /// Returns a row an operation. `everywhere` says that they may be of several workspaces.
 pub fn operations(report: &OperationsReport, everywhere: bool, view: &View) -> String {
-    if report.operations.is_empty() {
-        return "Nothing was reverted or restored here.\n".to_owned();
-    }
     let number = report.operations.len() as u64;
     let mut names = vec![
         "operation",

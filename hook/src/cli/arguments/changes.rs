@@ -27,6 +27,7 @@ pub struct ChangesArguments {
         short = 'U',
         long = "unified",
         value_name = "COUNT",
+        allow_negative_numbers = true,
         default_value_t = 3
     )]
     pub context: usize,

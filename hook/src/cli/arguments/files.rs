@@ -13,7 +13,7 @@ pub struct BlameArguments {
     #[arg(value_name = "PATH")]
     pub file: PathBuf,
     /// Only these lines: `10,20`, `10,+5`, `10,` or `,20`
-    #[arg(short = 'L', long, value_name = "RANGE")]
+    #[arg(short = 'L', long, value_name = "RANGE", allow_hyphen_values = true)]
     pub lines: Option<String>,
 }
 

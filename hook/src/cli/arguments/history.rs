@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::ChangesArguments;
@@ -25,7 +26,7 @@ pub struct LogArguments {
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
     /// Show at most this many
-    #[arg(short = 'n', long, value_name = "COUNT")]
+    #[arg(short = 'n', long, value_name = "COUNT", allow_negative_numbers = true)]
     pub limit: Option<usize>,
     /// Only what happened since this time: `2 days ago`, `yesterday`, `2026-03-01 12:00`; a plain number is the `seq` of a message, and
     /// lists the messages after it
@@ -41,10 +42,10 @@ pub struct LogArguments {
     #[arg(long, value_name = "STATE", value_enum)]
     pub state: Option<StateArgument>,
     /// Only messages whose prompt contains this text, ignoring case
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub grep: Option<String>,
     /// Only messages that added or removed this text in a file
-    #[arg(short = 'S', value_name = "TEXT", conflicts_with = "everywhere")]
+    #[arg(short = 'S', value_name = "TEXT", conflicts_with = "everywhere", value_parser = NonEmptyStringValueParser::new())]
     pub text: Option<String>,
     /// List entries of every workspace, not only this one
     #[arg(long)]

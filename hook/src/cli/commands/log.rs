@@ -37,6 +37,11 @@ pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
             return Ok(DONE);
         }
         if report.snapshots.is_empty() && !invocation.output.is_json() {
+            if is_filtered(arguments) {
+                let text = "No snapshot matches. `ckpt-hook log --snapshots` lists all of them.\n";
+                invocation.output.text(text)?;
+                return Ok(DONE);
+            }
             return empty::say(invocation, "No snapshots were taken here.");
         }
         return paged(invocation, &report, |view| {
@@ -46,6 +51,10 @@ pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
     if arguments.operations {
         let report = store.operations(&directory, &filter)?;
         if lines(invocation, arguments, &report.operations)? {
+            return Ok(DONE);
+        }
+        if report.operations.is_empty() && !invocation.output.is_json() {
+            invocation.output.text(no_operation(arguments))?;
             return Ok(DONE);
         }
         if shows_files(arguments) && !invocation.output.is_json() {
@@ -155,21 +164,37 @@ fn lines<T: Serialize>(
 
 /// A filter may be why there is nothing.
 fn nothing(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
-    let is_everything = arguments.session.is_none()
-        && arguments.since.is_none()
-        && arguments.until.is_none()
-        && arguments.agent.is_none()
-        && arguments.state.is_none()
-        && arguments.grep.is_none()
-        && arguments.text.is_none()
-        && arguments.paths.is_empty();
-    if is_everything {
+    if !is_filtered(arguments) {
         return empty::say(invocation, "No messages were recorded here.");
     }
     invocation
         .output
         .text("No message matches. `ckpt-hook log` lists all of them.\n")?;
     Ok(DONE)
+}
+
+/// Returns what to say where no operation is listed.
+fn no_operation(arguments: &LogArguments) -> &'static str {
+    if is_filtered(arguments) {
+        "No operation matches. `ckpt-hook log --operations` lists all of them.\n"
+    } else if arguments.everywhere {
+        "Nothing was reverted or restored yet.\n"
+    } else {
+        "Nothing was reverted or restored here.\n"
+    }
+}
+
+/// Returns whether only some entries are asked for.
+fn is_filtered(arguments: &LogArguments) -> bool {
+    arguments.session.is_some()
+        || arguments.limit == Some(0)
+        || arguments.since.is_some()
+        || arguments.until.is_some()
+        || arguments.agent.is_some()
+        || arguments.state.is_some()
+        || arguments.grep.is_some()
+        || arguments.text.is_some()
+        || !arguments.paths.is_empty()
 }
 
 fn shows_files(arguments: &LogArguments) -> bool {
