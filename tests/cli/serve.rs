@@ -362,6 +362,8 @@ fn what_is_no_request_is_answered_and_ends_nothing() {
         ("plan", json!({"operation": "redo", "message": "m1"})),
         ("plan", json!({"message": "m1", "on_conflict": "perhaps"})),
         ("restore", json!({"only": ["changed"]})),
+        ("patch", json!({"id": "m1", "from": "m1"})),
+        ("patch", json!({"id": "m1", "paths": ["changed"]})),
     ] {
         let error = client.refused(method, params.clone());
         assert_eq!(error["code"], -32602, "{method} {params}: {error}");

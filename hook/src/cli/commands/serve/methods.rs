@@ -278,6 +278,11 @@ fn blame(context: &RequestContext<'_>, asked: &BlameParameters) -> Result<Value,
 
 /// Returns a patch as `git apply` takes it; in base64 where it is not UTF-8.
 fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, RequestError> {
+    let compares = asked.from.is_some() || asked.to.is_some() || !asked.paths.is_empty();
+    if asked.id.is_some() && compares {
+        let why = "`from`, `to` and `paths` compare two states; with an `id`, give none of them";
+        return Err(RequestError::parameters(why));
+    }
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     let files = match &asked.id {

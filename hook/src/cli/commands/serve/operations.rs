@@ -169,7 +169,7 @@ fn run(
                 force,
                 contents: asked.contents,
             };
-            context.watched(|store| Ok::<_, Failure>(undo(store, &directory, undone)?.0))
+            context.watched(|store| Ok::<_, Failure>(undo(store, &directory, undone)?.report))
         }
     }
 }
