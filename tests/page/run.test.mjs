@@ -52,29 +52,31 @@ async function accessible(tab) {
 }
 
 const row = (tab, text) => tab.getByRole("treeitem").filter({ hasText: text }).first();
+/** The row of a message: an operation names the prompt that it went back to as well. */
+const message = (tab, text) => tab.locator(".row.message").filter({ hasText: text }).first();
 
 test("the history is there, with messages, operations, what changed outside and what was discarded", async (t) => {
   const { tab } = await page(t, bakery());
-  assert.equal(await row(tab, "Round the tip").getAttribute("aria-selected"), "true", "the newest is shown");
-  await row(tab, "Reverted").waitFor();
+  assert.equal(await message(tab, "Round the tip").getAttribute("aria-selected"), "true", "the newest is shown");
+  await row(tab, "Reverted to before: Draw a new logo").waitFor();
   await row(tab, "Changed outside").waitFor();
-  assert.match(await row(tab, "Draw a new logo").innerText(), /discarded/);
+  assert.match(await message(tab, "Draw a new logo").innerText(), /discarded/);
   assert.equal(new URL(tab.url()).hash, "", "the secret is not in the address any more");
-  await row(tab, "Charge VAT").click();
+  await message(tab, "Charge VAT").click();
   await tab.getByRole("heading", { name: "Charge VAT" }).waitFor();
   await tab.locator("td.come ins").first().waitFor();
   await tab.locator("td.code .k").first().waitFor();
   await shot(tab, "light");
-  await row(tab, "Charge VAT").press("ArrowRight").catch(() => {});
+  await message(tab, "Charge VAT").press("ArrowRight").catch(() => {});
 });
 
 test("files side by side and unified, folded, as pictures, and as bytes", async (t) => {
   const { tab } = await page(t, bakery());
-  await row(tab, "Draw a new logo").click();
+  await message(tab, "Draw a new logo").click();
   await tab.locator(".pictures img").nth(1).waitFor();
   await tab.getByText("Binary: 5 bytes → 6 bytes").waitFor();
   await shot(tab, "pictures");
-  await row(tab, "Round the tip").click();
+  await message(tab, "Round the tip").click();
   await tab.locator("table.split").waitFor();
   const fold = tab.locator("button.fold").first();
   const many = await tab.locator("table.diff tr").count();
@@ -90,7 +92,7 @@ test("a revert is planned, carried out, and undone from the toast", async (t) =>
   const world = bakery();
   const { tab } = await page(t, world);
   const before = world.read("order.py");
-  await row(tab, "Charge VAT").click();
+  await message(tab, "Charge VAT").click();
   await tab.getByRole("button", { name: "Go back to before this" }).click();
   const dialog = tab.getByRole("dialog");
   await dialog.getByText("messages taken back").waitFor();
@@ -116,7 +118,7 @@ test("a conflict shows both sides, and nothing is overwritten unless it is plann
   const mine = world.read("recipes/rye.md").replace("12 g Salz", "15 g Salz, und Kümmel");
   world.write("recipes/rye.md", mine.replace("Roggenbrot", "Mein Brot"));
   const { tab } = await page(t, world);
-  await row(tab, "Translate the recipes").click();
+  await message(tab, "Translate the recipes").click();
   await tab.getByRole("button", { name: "Go back to before this" }).click();
   const dialog = tab.getByRole("dialog");
   await dialog.getByRole("heading", { name: "Changed since" }).waitFor();
@@ -132,7 +134,7 @@ test("a conflict shows both sides, and nothing is overwritten unless it is plann
   await tab.getByText("taken back.").waitFor();
   await tab.locator(".toast").getByRole("button", { name: "Undo" }).click();
   await tab.waitForFunction(() => !document.querySelector("#forward"));
-  await row(tab, "Translate the recipes").click();
+  await message(tab, "Translate the recipes").click();
   await tab.getByRole("button", { name: "Go back to before this" }).click();
   await tab.locator("#overwrite").click();
   await dialog.getByRole("heading", { name: "Changed since" }).waitFor({ state: "detached" });
@@ -156,11 +158,16 @@ test("it moves while an agent works", async (t) => {
   const world = bakery();
   const { tab } = await page(t, world);
   world.event({ event: "user_message", message_id: "m5", prompt: "Add a shopping list" });
-  await row(tab, "Add a shopping list").waitFor();
+  await message(tab, "Add a shopping list").waitFor();
   world.tool("m5-0", () => world.write("shopping.txt", "yeast\n"));
+  await message(tab, "Add a shopping list").getByText("at work").waitFor();
+  assert.doesNotMatch(await message(tab, "Add a shopping list").innerText(), /0 files/, "nothing is counted before the step ends");
+  await message(tab, "Add a shopping list").click();
+  await tab.getByText("What it changes is shown when its step ends.").waitFor();
+  await message(tab, "Round the tip").click();
   world.event({ event: "turn_end" });
-  await row(tab, "Add a shopping list").getByText("1 file").waitFor();
-  assert.equal(await row(tab, "Round the tip").getAttribute("aria-selected"), "true", "what is read stays chosen");
+  await message(tab, "Add a shopping list").getByText("1 file").waitFor();
+  assert.equal(await message(tab, "Round the tip").getAttribute("aria-selected"), "true", "what is read stays chosen");
 });
 
 test("what is being read stays where it is while the agent goes on", async (t) => {
@@ -191,7 +198,7 @@ test("prompts, paths and contents are searched", async (t) => {
   await tab.keyboard.press("/");
   await tab.keyboard.type("notes.txt");
   await tab.getByText("1 match").waitFor();
-  await row(tab, "Translate the recipes").waitFor();
+  await message(tab, "Translate the recipes").waitFor();
   await tab.locator("#query").fill("Roggenmehl");
   await tab.getByText("No match").waitFor();
   await tab.locator("#where").selectOption("text");
@@ -239,7 +246,7 @@ test("everything can be done with keys", async (t) => {
 
 test("nothing keeps anybody out: axe finds nothing, light or dark", async (t) => {
   const { tab } = await page(t, bakery());
-  await row(tab, "Charge VAT").click();
+  await message(tab, "Charge VAT").click();
   await tab.locator("td.come ins").first().waitFor();
   await accessible(tab);
   await tab.keyboard.press("t");
@@ -253,7 +260,7 @@ test("on a phone the history fills the screen, and an entry does", async (t) => 
   const { tab } = await page(t, bakery(), { size: { width: 360, height: 740 }, dark: true });
   await shot(tab, "phone");
   await accessible(tab);
-  await row(tab, "Charge VAT").click();
+  await message(tab, "Charge VAT").click();
   await tab.getByRole("heading", { name: "Charge VAT" }).waitFor();
   await tab.locator("td.come").first().waitFor();
   await shot(tab, "phone-detail");
@@ -261,7 +268,7 @@ test("on a phone the history fills the screen, and an entry does", async (t) => 
   const wide = await tab.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= 360, `nothing sticks out: ${wide}`);
   await tab.getByRole("button", { name: "Back", exact: true }).click();
-  await row(tab, "Charge VAT").waitFor();
+  await message(tab, "Charge VAT").waitFor();
 });
 
 test("names and contents that are markup are shown as text", async (t) => {

@@ -3,7 +3,7 @@
 import { call } from "/api.js";
 import { show, sidesOfBlobs } from "/diff.js";
 import { byId, count, h, lines, path, shown, time } from "/dom.js";
-import { keyOf } from "/timeline.js";
+import { isUncounted, keyOf } from "/timeline.js";
 
 const kinds = { added: ["A", "added"], modified: ["M", "modified"], deleted: ["D", "deleted"], mode: ["P", "permissions"], type: ["T", "another type"] };
 const actions = { write: "put back", delete: "removed", merge: "merged", keep: "kept", none: "already so" };
@@ -36,6 +36,7 @@ async function look(entry) {
         !message.revertable && message.not_revertable && `No way back to here: ${message.not_revertable}`,
       ],
       changes: report.changes,
+      isOpen: isUncounted(message),
       message,
     };
   }
@@ -46,6 +47,7 @@ async function look(entry) {
       facts: [time(step.started), code(step.id)],
       notes: [step.unprotected && `Not protected: ${step.unprotected}`],
       changes: report.changes.length > 0 ? report.changes : step.files,
+      isOpen: step.open,
     };
   }
   const { operation } = report;
@@ -75,6 +77,7 @@ export async function open(entry, handlers) {
   }
   if (mine !== current) return;
   const changes = found.changes.filter((file) => !file.renamed_to);
+  const isUnknown = found.isOpen && changes.length === 0;
   const whole = changes.reduce((sum, file) => [sum[0] + (file.additions ?? 0), sum[1] + (file.deletions ?? 0)], [0, 0]);
   const head = h("header.head", {},
     h("button.back.quiet", { type: "button", on: { click: handlers.back } }, "Back"),
@@ -84,7 +87,7 @@ export async function open(entry, handlers) {
     h("div.actions", {},
       found.message?.revertable ? h("button.main", { id: "revert", type: "button", on: { click: () => handlers.revert(found.message) } }, "Go back to before this") : null,
       found.message ? h("button", { type: "button", on: { click: () => handlers.copy(found.message.agent_id ?? found.message.id) } }, "Copy id") : null,
-      h("span.sum", {}, count(changes.length, "file"), " ", lines(...whole)),
+      isUnknown ? null : h("span.sum", {}, count(changes.length, "file"), " ", lines(...whole)),
       h("button", { id: "split", type: "button", "aria-pressed": String(options.split), title: "Side by side or unified (s)", on: { click: handlers.split } }, "Side by side")));
   const parts = [head];
   if (found.results?.length > 0) parts.push(results(found.results));
@@ -94,7 +97,7 @@ export async function open(entry, handlers) {
     return [key, (last.key === keyOf(entry) && last.files.get(key)) || section(file, index, handlers)];
   }));
   parts.push(...files.values());
-  if (changes.length === 0) parts.push(h("p.empty", {}, "No file was changed."));
+  if (changes.length === 0) parts.push(h("p.empty", {}, isUnknown ? "What it changes is shown when its step ends." : "No file was changed."));
   replace(place, parts, last.key === keyOf(entry));
   last = { key: keyOf(entry), files };
 }

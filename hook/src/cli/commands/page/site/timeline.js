@@ -18,6 +18,7 @@ export class Timeline {
     this.choose = choose;
     this.steps = steps;
     this.entries = [];
+    this.prompts = new Map();
     this.rows = [];
     this.opened = new Map();
     this.kinds = new Set(["message", "operation", "outside"]);
@@ -42,6 +43,7 @@ export class Timeline {
   set(entries, { isLive = false } = {}) {
     const before = new Set(this.entries.map(keyOf));
     this.entries = entries;
+    this.prompts = new Map(entries.filter((entry) => entry.type === "message").map((entry) => [entry.id, entry.prompt]));
     if (isLive) {
       for (const entry of entries.slice(0, 50)) if (!before.has(keyOf(entry))) this.fresh.add(keyOf(entry));
     }
@@ -137,7 +139,7 @@ export class Timeline {
 
   element(at) {
     const { entry, level } = this.rows[at];
-    const [classes, inner] = level === 2 ? stepRow(entry) : rows[entry.type](entry, this.opened.has(entry.id));
+    const [classes, inner] = level === 2 ? stepRow(entry) : rows[entry.type](entry, this);
     if (this.fresh.delete(keyOf(entry))) classes.push("fresh");
     return h(["div", "row", ...classes].join("."), {
       id: `row-${at}`,
@@ -153,12 +155,24 @@ export class Timeline {
   }
 }
 
+/** Returns whether a step of a message goes on. */
+export function isAtWork(message) {
+  return message.finished === null && message.steps > 0;
+}
+
+/** Returns whether nothing is known yet of what a message changed: that is counted when its step ends. */
+export function isUncounted(message) {
+  return isAtWork(message) && message.files === 0;
+}
+
 const states = { hidden: "reverted", discarded: "discarded" };
 
 const rows = {
-  message(entry, isOpen) {
+  message(entry, timeline) {
+    const isOpen = timeline.opened.has(entry.id);
     const state = states[entry.state] ?? (entry.undone_alone ? "undone alone" : null);
-    const facts = [entry.agent, count(entry.files, "file")];
+    const facts = [entry.agent];
+    if (!isUncounted(entry)) facts.push(count(entry.files, "file"));
     if (entry.steps !== 1) facts.push(count(entry.steps, "step"));
     return [["message", entry.state, ...(entry.undone_alone ? ["alone"] : [])], h("div.text", {},
       h("div.first", {}, h("span.title", {}, shown(entry.prompt ?? "(the prompt is not stored)").replace(/\s+/g, " ")), time(entry.time)),
@@ -166,14 +180,17 @@ const rows = {
         entry.steps > 0 ? h(`span.turn${isOpen ? ".open" : ""}`, { "aria-hidden": "true" }) : null,
         h("span", {}, shown(facts.join(" · "))), lines(entry.additions, entry.deletions),
         state ? h("span.tag", {}, state) : null,
-        entry.finished === null && entry.steps > 0 ? h("span.tag.live", {}, "at work") : null,
+        isAtWork(entry) ? h("span.tag.live", {}, "at work") : null,
         ...entry.labels.map((label) => h("span.tag.label", {}, shown(label))),
         entry.unprotected ? h("span.tag.warn", {}, "not protected") : null))];
   },
-  operation(entry) {
+  operation(entry, timeline) {
     const facts = [count(entry.files, "file")];
+    const prompt = timeline.prompts.get(entry.alone ?? entry.message);
+    const named = prompt ? `: ${shown(prompt).replace(/\s+/g, " ")}` : "";
+    const where = entry.alone ? " one message" : named && " to before";
     return [["operation", entry.state], h("div.text", {},
-      h("div.first", {}, h("span.title", {}, verbs[entry.kind] ?? entry.kind, entry.alone ? " one message" : ""), time(entry.time)),
+      h("div.first", {}, h("span.title", {}, verbs[entry.kind] ?? entry.kind, where, named), time(entry.time)),
       h("div.second", {}, h("span", {}, facts.join(" · ")),
         entry.conflicts > 0 ? h("span.tag.warn", {}, count(entry.conflicts, "conflict")) : null,
         entry.state === "done" ? null : h("span.tag.warn", {}, entry.state.replaceAll("_", " "))))];
@@ -189,7 +206,7 @@ function stepRow(step) {
   const tools = step.tools.length > 0 ? [...new Set(step.tools)].join(", ") : "step";
   return [["step"], h("div.text", {},
     h("div.first", {}, h("span.title", {}, shown(tools)), time(step.started)),
-    h("div.second", {}, h("span", {}, count(step.files.length, "file")),
+    h("div.second", {}, step.open && step.files.length === 0 ? null : h("span", {}, count(step.files.length, "file")),
       step.open ? h("span.tag.live", {}, "at work") : null,
       step.unprotected ? h("span.tag.warn", {}, "not protected") : null))];
 }
