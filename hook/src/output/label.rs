@@ -10,7 +10,7 @@ use super::text::{safe, short, title};
 pub fn render(report: &LabelsReport, view: &View) -> String {
     let what = |entry: &LabelEntry| {
         let id = view.paint.id(&short(&entry.id));
-        let label = view.paint.strong(&safe(&entry.label));
+        let label = format!("“{}”", view.paint.strong(&safe(&entry.label)));
         (format!("{} {id}", entry.kind.name()), label)
     };
     match (report.action, report.labels.first()) {
