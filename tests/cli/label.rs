@@ -14,7 +14,7 @@ fn world() -> Sandbox {
 fn a_label_stands_wherever_an_id_does() {
     let world = world();
     let run = world.run(&["label", "m2", "it works"], b"").exits(0);
-    assert!(run.stdout.contains("labelled it works"), "{run}");
+    assert!(run.stdout.contains("labelled “it works”"), "{run}");
     let message = world.json(&["show", "it works"]);
     assert_eq!(message["message"]["agent_id"], "m2", "show");
     let diff = world.run(&["diff", "it works", "--stat"], b"").exits(0);
