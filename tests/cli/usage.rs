@@ -157,3 +157,17 @@ fn colours_are_for_those_who_ask() {
         "some where they are asked for: {painted}"
     );
 }
+
+#[test]
+fn the_help_of_every_command_about_the_history_has_examples_of_it() {
+    let world = Sandbox::new();
+    for command in [
+        "revert", "undo", "redo", "unrevert", "restore", "log", "show", "diff", "blame", "cat",
+        "recover", "label", "run", "ui", "page", "serve", "mcp", "watch", "schema",
+    ] {
+        let help = world.run(&[command, "--help"], b"").exits(0);
+        let (_, examples) = help.stdout.split_once("\nExamples:\n").expect(command);
+        let own = format!("ckpt-hook {command}");
+        assert!(examples.contains(&own), "{command}: {examples}");
+    }
+}

@@ -226,6 +226,30 @@ fn a_planned_one_is_carried_out_by_its_token() {
 }
 
 #[test]
+fn an_operation_is_found_by_the_prompt_of_the_message_that_it_undid_alone() {
+    let mut world = two_messages();
+    world.turn("m3", |world| world.write("three", "3\n"));
+    world.revert("m3");
+    let part = alone(&mut world, "m1");
+    let filter = LogFilter {
+        grep: Some("please do m1".to_owned()),
+        ..LogFilter::default()
+    };
+    let found = world.store.operations(&world.cwd, &filter);
+    let ids: Vec<String> = found
+        .expect("a list")
+        .operations
+        .into_iter()
+        .map(|operation| operation.id)
+        .collect();
+    assert_eq!(
+        ids,
+        [part.operation.expect("it did something")],
+        "the session's revert point is another message"
+    );
+}
+
+#[test]
 fn git_does_not_go_with_one_alone() {
     let mut world = two_messages();
     let request = RevertRequest {

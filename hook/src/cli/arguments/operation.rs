@@ -132,6 +132,7 @@ Examples:
 
 /// `redo`.
 #[derive(Debug, Args)]
+#[command(after_help = REDO_EXAMPLES)]
 pub struct RedoArguments {
     /// Go all the way, not one message
     #[arg(long)]
@@ -141,8 +142,17 @@ pub struct RedoArguments {
     pub forward: UnrevertArguments,
 }
 
+const REDO_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook redo               bring back the first of the hidden messages
+  ckpt-hook redo --all         bring back all of them, and what was undone alone
+  ckpt-hook redo --dry-run     what would be brought back
+
+`undo` takes a redo back.";
+
 /// `unrevert`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = UNREVERT_EXAMPLES)]
 pub struct UnrevertArguments {
     /// The session [default: the newest of this workspace that is reverted]
     #[arg(long, value_name = "ID", conflicts_with = "plan")]
@@ -166,6 +176,14 @@ pub struct UnrevertArguments {
     #[arg(skip)]
     pub is_inside: bool,
 }
+
+const UNREVERT_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook unrevert                           nothing is reverted any more
+  ckpt-hook unrevert --dry-run                 what would be brought back
+  ckpt-hook unrevert --on-conflict overwrite   also over files that were changed while reverted
+
+`undo` takes an unrevert back.";
 
 /// `restore`.
 #[derive(Debug, Args)]
