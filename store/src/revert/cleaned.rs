@@ -32,7 +32,7 @@ const NANOSECONDS: i64 = 1_000_000;
 const REMOVERS: [&str; 4] = ["rm", "unlink", "rimraf", "trash"];
 
 /// Words that may come before a program without changing what it does.
-const BEFORE: [&str; 5] = ["sudo", "command", "time", "npx", "exec"];
+pub(super) const BEFORE: [&str; 5] = ["sudo", "command", "time", "npx", "exec"];
 
 /// Names what was ignored when the message was sent and went while its steps, or later ones, were open. For what no
 /// look saw, such as the contents of an ignored folder that stays, it names the commands that remove such files, if
@@ -176,7 +176,7 @@ fn is_gone(path: &Path) -> bool {
 
 /// Splits a shell's line into commands of words, each with the directory that the line changed to before it, relative
 /// to where it began.
-fn commands_in(line: &str) -> Vec<(String, Vec<&str>)> {
+pub(super) fn commands_in(line: &str) -> Vec<(String, Vec<&str>)> {
     let mut directory = String::new();
     let mut commands = Vec::new();
     for command in line.split(['\n', ';', '|', '&', '(', ')']) {
@@ -221,7 +221,7 @@ fn resolve(root: &Path, directory: &str, word: &str) -> Option<WorkspacePath> {
     path_below(root, &normal(&root.join(directory).join(literal)))
 }
 
-fn unquoted(word: &str) -> &str {
+pub(super) fn unquoted(word: &str) -> &str {
     word.trim_matches(['"', '\''])
 }
 

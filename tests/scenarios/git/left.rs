@@ -326,6 +326,33 @@ fn tags_that_the_agent_removed_are_told_of() {
 }
 
 #[test]
+fn tags_that_a_command_removed_are_named_also_where_another_was_made_since() {
+    let mut world = repository();
+    for name in ["v1", "v2", "users"] {
+        world.run_git(&["tag", name]);
+    }
+    age(&world);
+    world.message("m1");
+    let start = Event {
+        tool_command: Some("git tag -d v1; git tag -d users; git tag v3".to_owned()),
+        ..tool(&world, EventKind::ToolStart)
+    };
+    world.send(&start);
+    world.run_git(&["tag", "-d", "v1", "users"]);
+    world.run_git(&["tag", "v3"]);
+    let finish = tool(&world, EventKind::ToolFinish);
+    world.send(&finish);
+    world.finish();
+    world.run_git(&["tag", "users"]);
+    let report = revert(&mut world, "m1");
+    let gone = report.remarks.iter();
+    let mut gone = gone.filter(|remark| remark.code == NoteCode::TagsGone);
+    let gone = gone.next().expect("they are told of");
+    assert_eq!(gone.about, ["v1"], "the user made the other one again");
+    assert!(gone.text.contains("tag `v1`"), "{gone:?}");
+}
+
+#[test]
 fn a_stash_that_the_agent_applied_and_dropped_is_told_of() {
     for entries in 1..3 {
         let mut world = repository();

@@ -21,6 +21,7 @@ mod reflog;
 mod refs;
 mod removed;
 mod repository;
+mod untagged;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -11,7 +11,7 @@ use super::plan::{GitChange, GitClaim};
 use super::reflog::{Moment, RefMove};
 use super::refs::Refs;
 use super::repository::{Repository, is_branch};
-use super::{GitSide, commits, short};
+use super::{GitSide, commits, short, untagged};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::git_item::{GitStateRow, plain};
@@ -83,7 +83,8 @@ impl GitSide<'_> {
             .iter()
             .filter(|(_, moment)| !matches!(claim(*moment), GitClaim::Keep(_)));
         let unlogged = unlogged.map(|(name, _)| name.clone()).collect();
-        let others = others(repository, &refs, &claim);
+        let untagged = untagged::names(self.connection, (&self.place.root, repository), movement)?;
+        let others = others(repository, &refs, &untagged, &claim);
         Ok(GitPast {
             line,
             changes,
@@ -246,7 +247,12 @@ fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
 
 /// Returns notes on tags, the stash, what was pushed, and branches that are gone, as far as it may be an undone step's
 /// work.
-fn others(repository: &Repository, refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
+fn others(
+    repository: &Repository,
+    refs: &Refs,
+    untagged: &[String],
+    claim: &dyn Fn(Moment) -> GitClaim,
+) -> Vec<Note> {
     let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
     let is_line_asked = |line: &&RefMove| is_asked(line.moment);
     let below = |name: &str, folder: &str| name.trim_start_matches(folder).to_owned();
@@ -273,11 +279,7 @@ fn others(repository: &Repository, refs: &Refs, claim: &dyn Fn(Moment) -> GitCla
             tags,
             "made or moved since: no revert takes that back",
         ),
-        removed(
-            NoteCode::TagsGone,
-            refs.removed.tags,
-            "tags were removed since, of which git keeps no record: no revert makes them again",
-        ),
+        tags_gone(untagged, refs.removed.tags.is_some_and(is_asked)),
         note(
             NoteCode::Stashed,
             ("stashed since:", "stashed since:"),
@@ -300,6 +302,21 @@ fn others(repository: &Repository, refs: &Refs, claim: &dyn Fn(Moment) -> GitCla
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Returns the note on tags that are gone: those that commands named, or else that some are. A command may have named one
+/// that never was.
+fn tags_gone(named: &[String], is_seen: bool) -> Option<Note> {
+    let end = "git keeps no record of them, and no revert makes them again";
+    let text = match named {
+        [] if !is_seen => return None,
+        [] => format!("tags were removed since; {end}"),
+        named => format!(
+            "`git tag -d` ran since for what is not there: {}; {end}",
+            self::named("tag", "tags", quoted(named))
+        ),
+    };
+    Some(Note::about(NoteCode::TagsGone, text, named.to_vec()))
 }
 
 /// Returns the note on some names, unless there are none.

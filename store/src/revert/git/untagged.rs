@@ -1,0 +1,104 @@
+//! Which tags the agent's commands removed, as far as command lines are kept. Git keeps no record of it, and the times of
+//! its folders show only the last removal. This module does IO; it reads.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::repository::Repository;
+use crate::error::Result;
+use crate::revert::cleaned::{BEFORE, commands_in, unquoted};
+use crate::revert::movement::Movement;
+use crate::sessions;
+use crate::timeline::{normal, path_below};
+
+/// Returns the tags that commands since the message of a movement removed and that are not there, in the order of the
+/// commands.
+pub(super) fn names(
+    connection: &Connection,
+    (root, repository): (&Path, &Repository),
+    movement: &Movement,
+) -> Result<Vec<String>> {
+    let since = movement.since.unwrap_or_default();
+    let mut names: Vec<String> = Vec::new();
+    for line in sessions::commands_of(connection, &movement.session.id, since)? {
+        for (directory, words) in commands_in(&line) {
+            if !is_of_this(root, &directory) {
+                continue;
+            }
+            let removed = removed_by(&words).map(str::to_owned);
+            let gone =
+                removed.filter(|tag| repository.value_of(&format!("refs/tags/{tag}")).is_none());
+            for tag in gone {
+                if !names.contains(&tag) {
+                    names.push(tag);
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Returns whether a directory, relative to the workspace, is in the workspace's own repository.
+fn is_of_this(root: &Path, directory: &str) -> bool {
+    let directory = normal(&root.join(directory));
+    let mut above = directory.ancestors().take_while(|above| *above != root);
+    directory == root
+        || path_below(root, &directory).is_some()
+            && above.all(|above| above.join(".git").symlink_metadata().is_err())
+}
+
+/// Returns the tags that a command like `git tag -d v1 v2` names; none if it works in a repository that it names.
+fn removed_by<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
+    let is_before = |word: &&&str| BEFORE.contains(word) || word.contains('=');
+    let rest = &words[words.iter().take_while(is_before).count()..];
+    let given = match rest {
+        [git, "tag", given @ ..] if *git == "git" || git.ends_with("/git") => given,
+        _ => &[],
+    };
+    let removes = given.iter().any(|word| ["-d", "--delete"].contains(word));
+    let names = given
+        .iter()
+        .filter(move |_| removes)
+        .map(|word| unquoted(word));
+    names
+        .filter(|name| is_name(name))
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// What only the shell can expand is no name, nor is an option or where output goes.
+fn is_name(word: &str) -> bool {
+    !word.is_empty()
+        && !word.starts_with('-')
+        && !word.contains(['$', '`', '*', '?', '[', '~', '>', '<', '^', ':', '\\'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tags_that_a_line_removes_are_found() {
+        let removed = |line: &str| {
+            let commands = commands_in(line);
+            let names = commands.iter().flat_map(|(_, words)| removed_by(words));
+            names.collect::<Vec<_>>().join(" ")
+        };
+        for (line, names) in [
+            ("git tag -d v1", "v1"),
+            (
+                "git tag --delete 'v1' \"rel/2\" 2>/dev/null; ls",
+                "v1 rel/2",
+            ),
+            ("cd sub && sudo /usr/bin/git tag v1 v2 -d", "v1 v2"),
+            ("git tag -d v1 && git tag v3 && git tag -d v2", "v1 v2"),
+            ("git tag v1", ""),
+            ("git -C ../other tag -d v1", ""),
+            ("git tag -d $(git tag)", ""),
+            ("git branch -d v1; echo git tag", ""),
+        ] {
+            assert_eq!(removed(line), names, "{line}");
+        }
+    }
+}
