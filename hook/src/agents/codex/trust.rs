@@ -5,12 +5,13 @@
 
 use std::path::Path;
 
-use ckpt_store::error::{Context, Error, Result};
+use ckpt_store::error::{Error, Result};
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
 use crate::agents::settings::content::{OwnHandlers, SettingsContent};
 use crate::agents::settings::hook_table::HandlerPosition;
+use crate::agents::settings::jsonc::split_mark;
 use crate::agents::settings::target::is_package;
 use ckpt_store::model::hex::Hex;
 
@@ -65,7 +66,7 @@ impl SettingsContent for Trust {
             trusted.insert("trusted_hash", value(hash));
             state.insert(key, Item::Table(trusted));
         }
-        with_line_ends_of(text, document.to_string())
+        written_like(text, &document.to_string())
     }
 
     /// Returns the settings without the hashes, or `None` if they hold nothing else.
@@ -85,7 +86,7 @@ impl SettingsContent for Trust {
             return Ok(Some(text.to_owned()));
         }
         remove_empty(&mut document);
-        let rest = with_line_ends_of(text, document.to_string())?;
+        let rest = written_like(text, &document.to_string())?;
         Ok((!rest.trim().is_empty()).then_some(rest))
     }
 
@@ -176,14 +177,23 @@ fn snake_case(name: &str) -> String {
 }
 
 fn parse(text: &str) -> Result<DocumentMut> {
-    text.parse::<DocumentMut>().context(|| "not valid TOML")
+    text.parse::<DocumentMut>().map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let line = text.as_bytes()[..at.min(text.len())]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
+        Error::failed("not valid TOML").because(format!("{} on line {}", error.message(), line + 1))
+    })
 }
 
-/// Returns an edited text with the line ends of the one that it was: the tree knows only one kind.
-fn with_line_ends_of(before: &str, after: String) -> Result<String> {
+/// Returns an edited text with the byte order mark and the line ends of the one that it was: the tree knows no mark, and only one kind
+/// of ends.
+fn written_like(before: &str, after: &str) -> Result<String> {
+    let mark = split_mark(before).0;
     match (before.matches("\r\n").count(), before.matches('\n').count()) {
-        (0, _) => Ok(after),
-        (windows, all) if windows == all => Ok(after.replace('\n', "\r\n")),
+        (0, _) => Ok(format!("{mark}{after}")),
+        (windows, all) if windows == all => Ok(mark.to_owned() + &after.replace('\n', "\r\n")),
         _ => Err(Error::failed(
             "its line ends are mixed, and only one kind would remain",
         )),

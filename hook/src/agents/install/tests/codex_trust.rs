@@ -87,6 +87,7 @@ fn codexs_settings_keep_every_byte_when_the_trust_goes() {
     for text in [
         CODEX,
         &CODEX.replace('\n', "\r\n"),
+        &format!("\u{feff}{CODEX}"),
         "",
         "model = \"gpt\"\n",
         "[hooks]\n\n[features]\nhooks = true\n",
@@ -100,6 +101,11 @@ fn codexs_settings_keep_every_byte_when_the_trust_goes() {
                 .replace('\r', "")
                 .contains("pre_model_request:0:0\"]\ntrusted_hash = \"sha256:"),
             "{after}"
+        );
+        assert_eq!(
+            after.starts_with('\u{feff}'),
+            text.starts_with('\u{feff}'),
+            "nor while it is there"
         );
         world.uninstall("codex");
         let rest = fs::read_to_string(world.path("home/.codex/config.toml")).unwrap_or_default();
@@ -132,6 +138,10 @@ fn settings_of_codex_that_cannot_be_kept_as_they_are_are_left_alone() {
         assert!(
             error.to_string().contains("config.toml"),
             "the error names the file: {error}"
+        );
+        assert!(
+            error.causes().iter().all(|cause| !cause.contains('\n')),
+            "in one line: {error:?}"
         );
         assert_eq!(
             files_below(&world.path("home")),

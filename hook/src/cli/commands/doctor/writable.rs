@@ -16,7 +16,11 @@ pub(super) fn look(directory: &Path) -> Option<Finding> {
         place.display(),
         std::io::Error::from(error)
     );
-    let hint = "make it writable, or set $CKPT_HOOK_HOME to another directory, for the agents, too";
+    let hint = if place.starts_with(directory) {
+        "make it writable, or set $CKPT_HOOK_HOME to another directory, for the agents, too"
+    } else {
+        "set $CKPT_HOOK_HOME to a directory that you can write to, for the agents, too"
+    };
     Some(finding("error", "store", message, Some(hint)))
 }
 
