@@ -1,7 +1,8 @@
-//! The JSON Schemas of every document that goes in or out: `schema/json` holds them as text, one definition a type.
+//! The JSON Schemas of every document that goes in or out. `schema/json` holds them as text, with one definition per
+//! type.
 //!
-//! `schema/json/ckpt-hook.schema.json` is an object that has each document under its name, with the types in `$defs`: what types for
-//! another language are generated from. A schema of one document alone is cut out of it.
+//! `schema/json/ckpt-hook.schema.json` is an object that has each document under its name, with the types in `$defs`:
+//! types for other languages are generated from it. The schema of a single document is cut out of it.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +14,12 @@ pub const ALL: &str = include_str!("../json/ckpt-hook.schema.json");
 /// The largest integer that every JSON reader keeps exactly: 2^53 - 1, JavaScript's `Number.MAX_SAFE_INTEGER`.
 pub const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
-/// Returns the identifier of a schema: a name, no address, since nothing is fetched from it.
+/// Returns the identifier of a schema. It is a name, not an address: nothing is fetched from it.
 pub fn id(name: &str) -> String {
     format!("urn:ckpt-hook:schema:{}:{name}", crate::report::VERSION)
 }
 
-/// Returns the names of the documents in the schema of all, in its order.
+/// Returns the names of the documents in the schema of all documents, in its order.
 pub fn names(all: &Value) -> Vec<&str> {
     properties(all).map_or_else(Vec::new, |properties| {
         properties.keys().map(String::as_str).collect()

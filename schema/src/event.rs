@@ -1,4 +1,4 @@
-//! The normalised event: what an agent's adapter makes of a payload, and what the `generic` agent sends as it is.
+//! The normalised event, to which an agent's adapter translates a payload, and which the `generic` agent sends itself.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub enum EventKind {
     ToolStart,
     /// A tool that is about to run waits for the user's permission.
     ToolWait,
-    /// A tool ended, well or not.
+    /// A tool ended, successfully or not.
     ToolFinish,
     /// All tools of one model call ended.
     StepFinish,
@@ -68,7 +68,7 @@ impl EventKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
-    /// The files that it names, and no other.
+    /// Only the files that it names.
     Edit,
     /// Nothing: it only reads, or asks.
     Read,
@@ -93,7 +93,8 @@ impl ToolKind {
 
 /// One event of one session.
 ///
-/// Ids are the agent's own: opaque text that is only ever stored and compared, never part of a path or a command.
+/// Ids are the agent's own: opaque text that is only stored and compared, and never becomes part of a path or a
+/// command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// The kinds of event.
@@ -106,16 +107,16 @@ pub struct Event {
     /// The agent's working directory; by default that of the hook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// The agent's id of the user message, one for each; made up where it has none.
+    /// The agent's id of the user message, unique for each; made up if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// The agent's id of the turn, where messages that are sent while the agent works share it.
+    /// The agent's id of the turn, which messages that are sent while the agent works share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
     /// The agent's id of the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_id: Option<String>,
-    /// The session that started this one, where it is a sub-agent's.
+    /// The session that started this one, if it is a sub-agent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session_id: Option<String>,
     /// The user's prompt.
@@ -124,7 +125,7 @@ pub struct Event {
     /// The tool's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// The command line that the tool runs, where it runs one.
+    /// The command line that the tool runs, if it runs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_command: Option<String>,
     /// The agent's id of this use of the tool.
@@ -136,30 +137,31 @@ pub struct Event {
     /// What the tool may change; anything by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_kind: Option<ToolKind>,
-    /// How long the tool ran, in milliseconds, without the time in which it waited for permission: of its finish.
+    /// With a tool's finish: how long it ran, in milliseconds, not counting the wait for permission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Of a tool's finish: whether a command of it goes on in the background. Of a turn's end: whether any does.
+    /// With a tool's finish: whether a command of it goes on in the background. With a turn's end: whether any does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<bool>,
-    /// Whether the user interrupted the agent: of a tool's finish or a turn's end.
+    /// With a tool's finish or a turn's end: whether the user interrupted the agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
     /// Whether the agent reports every tool that may change a file before it runs, so that it changes nothing while no
-    /// tool runs. It is enough to say so once; the first event of a tool says so as well.
+    /// tool runs. It is enough to say so once; the first event of a tool implies it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tells_of_tools: bool,
     /// The agent's own record of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript_path: Option<PathBuf>,
-    /// The agent's process, by a name that no other process ever has; never from a payload.
+    /// The agent's process, by a name that no other process ever has. Never read from a payload.
     #[serde(skip)]
     pub process: Option<String>,
-    /// Whether it comes in one call with the event before, so that nothing happened in between; never from a payload.
+    /// Whether it comes in one call with the event before, so that nothing happened in between. Never read from a
+    /// payload.
     #[serde(skip)]
     pub at_once: bool,
-    /// Whether it is one of our own commands inside the agent, and nothing that the agent is told or does: for a
-    /// message or a tool; never read from a payload.
+    /// Whether a message or a tool is one of our own commands inside the agent, rather than something that the agent is
+    /// told or does. Never read from a payload.
     #[serde(skip)]
     pub is_command: bool,
 }

@@ -1,9 +1,9 @@
 //! The contracts of ckpt-hook: what events say, what reports say, and the tables between them.
 //!
-//! Types and text only; nothing here reads, writes or asks for the time. The JSON Schemas in `schema/json` are
-//! generated from these types, and a test compares them.
+//! It contains only types and text; nothing here reads, writes or asks for the time. The JSON Schemas in `schema/json`
+//! are generated from these types, and a test compares them.
 
-// Here, at the bottom, nothing else has been compiled that would say the same less well.
+// This crate is compiled first, so this is the first error that a user sees.
 #[cfg(not(unix))]
 compile_error!(
     "ckpt-hook does not run on Windows natively: build and install it in WSL, where your agent has to run, too"

@@ -1,6 +1,6 @@
-//! What goes over `serve --stdio`: the parameters of its methods, and the results that no command prints.
+//! The protocol of `serve --stdio`: the parameters of its methods, and the results that no command prints.
 //!
-//! Parameters have names, and one that a method does not know is refused. What is not given is as if it were null.
+//! Parameters have names, and a method refuses those that it does not know. A missing parameter counts as null.
 
 use std::path::PathBuf;
 
@@ -101,7 +101,7 @@ pub struct ShowParameters {
     pub workspace: Option<PathBuf>,
     /// Any id.
     pub id: String,
-    /// Whether the id is one in full: no prefix, no label, no `last`.
+    /// Whether the id has to be a full one: no prefix, no label, no `last`.
     #[serde(default)]
     pub exact: bool,
 }
@@ -178,54 +178,55 @@ pub struct ContentsResult {
     pub next_offset: Option<u64>,
 }
 
-/// What an operation of the server is.
+/// The operations of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationName {
-    /// Back to just before a message.
+    /// Go back to just before a message.
     #[default]
     Revert,
-    /// One message forward.
+    /// Go one message forward.
     Redo,
-    /// All the way forward.
+    /// Go all the way forward.
     Unrevert,
-    /// Paths put back to any captured state.
+    /// Put paths back to any captured state.
     Restore,
-    /// The last operation taken back.
+    /// Take back the last operation.
     Undo,
 }
 
-/// The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. Those that an operation has no use for are refused.
+/// The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. An operation refuses those that it has
+/// no use for.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OperationParameters {
-    /// Of a plan: the operation.
+    /// For a plan: the operation.
     pub operation: OperationName,
     /// A directory of the workspace.
     pub workspace: Option<PathBuf>,
-    /// Of a revert: the message.
+    /// For a revert: the message.
     pub message: Option<String>,
-    /// Of a revert: that message alone, while later ones stay.
+    /// For a revert: only that message, while later ones stay.
     pub alone: bool,
-    /// Of a revert: one step alone.
+    /// For a revert: only one step.
     pub step: Option<String>,
     /// The session, by any id.
     pub session: Option<String>,
-    /// Of a restore: the state.
+    /// For a restore: the state.
     pub id: Option<String>,
-    /// Of a revert or a restore: the paths; all of them if empty.
+    /// For a revert or a restore: the paths; all of them if empty.
     pub only: Vec<PathBuf>,
     /// What to do with files that have changed since: `merge`, `keep` or `overwrite`.
     pub on_conflict: Option<String>,
-    /// Of a revert: what to do with changes that may be somebody else's: `keep` or `take`.
+    /// For a revert: what to do with changes that may be somebody else's: `keep` or `take`.
     pub unclear: Option<String>,
     /// Whether HEAD, its branch and the index move, too.
     pub git: bool,
-    /// Whether to go ahead although an agent is at work.
+    /// Whether to go ahead even if an agent is at work.
     pub force: bool,
-    /// Whether `message`, `step`, `session` and `id` are ids in full: no prefix, no label, no `last`.
+    /// Whether `message`, `step`, `session` and `id` have to be full ids: no prefix, no label, no `last`.
     pub exact: bool,
-    /// Of a plan: whether the report gives what the files hold before and after.
+    /// For a plan: whether the report includes the contents of the files before and after.
     pub contents: bool,
 }
 
@@ -244,7 +245,7 @@ pub struct PlanResult {
 pub struct ApplyParameters {
     /// The token of the plan.
     pub plan: String,
-    /// Whether to go ahead although an agent is at work.
+    /// Whether to go ahead even if an agent is at work.
     #[serde(default)]
     pub force: bool,
 }
@@ -288,8 +289,8 @@ pub struct SubscribeResult {
     pub seq: i64,
 }
 
-/// How far an operation is: the parameters of the notification `progress` without the `id` of the request, and a line of
-/// `--json-lines`.
+/// The progress of an operation: the parameters of the notification `progress` without the `id` of the request, and a
+/// line of `--json-lines`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum Progress {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Content, MessageState, PathText};
 
-/// Whose lines are.
+/// Who wrote lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LineAuthor {
@@ -75,7 +75,7 @@ pub struct BlameReport {
     pub path: PathText,
     /// The number of its lines.
     pub lines: u64,
-    /// All of them, or those that were asked for, in order.
+    /// The hunks of all lines, or of those that were asked for, in order.
     pub hunks: Vec<BlameHunk>,
     /// The bytes of the file, if the server was asked for them.
     #[serde(default)]

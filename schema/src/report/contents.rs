@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a file holds before and after the operation.
+/// The contents of a file before and after the operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileContents {
-    /// What is there before; null if nothing is, or it is a directory.
+    /// The content before; null if there is none, or if it is a directory.
     pub before: Option<Content>,
-    /// What is there afterwards: for a merge, its result.
+    /// The content afterwards: for a merge, its result.
     pub after: Option<Content>,
     /// The lines that differ, in order, with three lines around them; null if a side is not text or is left out.
     pub hunks: Option<Vec<Hunk>>,
@@ -17,15 +17,15 @@ pub struct FileContents {
 /// The bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Content {
-    /// What `text` is: the bytes themselves, or their base64 if they are not UTF-8.
+    /// How `text` is encoded: the bytes themselves, or base64 if they are not UTF-8.
     pub encoding: Encoding,
-    /// The bytes; null if they are too many to be given here. `contents` of the server reads them by their blob.
+    /// The bytes; null if there are too many. Then the server's method `contents` reads them by their blob.
     pub text: Option<String>,
     /// How many bytes there are.
     pub bytes: u64,
 }
 
-/// How bytes are given.
+/// How bytes are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Encoding {
     /// As they are.
@@ -36,17 +36,17 @@ pub enum Encoding {
     Base64,
 }
 
-/// Lines that differ, as a unified diff has them.
+/// Lines that differ, as in a unified diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hunk {
-    /// The first line before, from 1; the line in front of it if there are none.
+    /// The first line before, from 1; if there is none, the line that precedes the hunk.
     pub old_start: u64,
     /// How many lines before.
     pub old_lines: u64,
-    /// The first line after, from 1; the line in front of it if there are none.
+    /// The first line after, from 1; if there is none, the line that precedes the hunk.
     pub new_start: u64,
     /// How many lines after.
     pub new_lines: u64,
-    /// The lines, each with ` `, `-` or `+` in front and with its line end.
+    /// The lines, each after ` `, `-` or `+`, with its line end.
     pub lines: Vec<String>,
 }

@@ -18,7 +18,7 @@ pub struct ErrorReport {
 pub struct FailureReport {
     /// The exit code.
     pub code: u8,
-    /// What kind of failure it is, for programs.
+    /// The kind of failure, for programs.
     pub kind: FailureKind,
     /// What failed, in a sentence.
     pub message: String,
@@ -34,7 +34,7 @@ pub struct FailureReport {
     pub candidates: Vec<CandidateReport>,
 }
 
-/// What kind of failure it is. Kinds may be added: take one that you do not know for `failed`, and go by the exit code.
+/// The kind of a failure. Kinds may be added: treat an unknown one as `failed`, and go by the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
@@ -50,7 +50,7 @@ pub enum FailureKind {
     Unavailable,
     /// An agent is working: wait, or use `--force`.
     Busy,
-    /// The workspace or the history has changed since the plan was made: plan again.
+    /// The workspace or the history has changed since the plan was made: make it again.
     Stale,
     /// It failed after something was changed: `notes` says what.
     Unfinished,
@@ -82,9 +82,9 @@ pub struct CandidateReport {
     pub kind: String,
     /// Our id, in full.
     pub id: String,
-    /// The id that fits what was given: ours, the agent's, or a label.
+    /// The id that matches what was given: ours, the agent's, or a label.
     pub name: String,
-    /// Of a message, the first line of its prompt.
+    /// For a message, the first line of its prompt.
     #[serde(default)]
     pub title: Option<String>,
 }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{DiagnosticReport, GapReport, MessageReport, OperationEntry};
 
-/// Something that happened. Go on from the `seq` of the last one that you have handled; `busy` is a state and not an event, and
-/// has the `seq` of the last event before it.
+/// Something that happened. Continue from the `seq` of the last one that you have handled. `busy` is a state, not an
+/// event, and has the `seq` of the last event before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Notification {

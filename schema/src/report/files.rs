@@ -43,7 +43,7 @@ pub enum TakenBy {
     Outside,
     /// An operation, such as a revert.
     Operation,
-    /// Nobody saw it: it disappeared after the newest snapshot.
+    /// Nobody knows: it disappeared after the newest snapshot.
     Uncaptured,
 }
 
@@ -63,11 +63,11 @@ pub struct GoneReport {
     pub prompt: Option<String>,
     /// The operation that removed it.
     pub operation: Option<String>,
-    /// When it was first seen to be gone; null if that is only seen now.
+    /// When it was first seen to be gone; null if that is only noticed now.
     pub time: Option<i64>,
     /// The octal mode that it had.
     pub mode: String,
-    /// The blob that it was; null if its bytes are not stored.
+    /// Its blob; null if its bytes are not stored.
     pub blob: Option<String>,
 }
 

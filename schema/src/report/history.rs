@@ -31,7 +31,7 @@ impl MessageState {
 /// A user message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageReport {
-    /// Its place in the order of all messages of the store: `log --since SEQ` lists those after it.
+    /// Its place in the order of all messages in the store: `log --since SEQ` lists those after it.
     #[serde(default)]
     pub seq: i64,
     /// Our id.
@@ -104,7 +104,7 @@ pub enum TimelineEntry {
     Operation(OperationEntry),
     /// Files changed while no step was open, or by somebody else.
     Outside {
-        /// The time at which that was seen.
+        /// The time at which the change was seen.
         time: i64,
         /// The tree before.
         from: Option<String>,
@@ -167,7 +167,7 @@ pub struct SessionReport {
     pub workspace: String,
     /// The time of its start.
     pub started: i64,
-    /// When it was last heard of.
+    /// The time of its last event.
     pub last_event: i64,
     /// Whether it was closed.
     pub ended: bool,
@@ -238,7 +238,8 @@ pub enum ShowReport {
         snapshot: Option<String>,
         /// Its steps, oldest first.
         steps: Vec<StepReport>,
-        /// What its steps did in all, by path; a path occurs once more for each time that somebody else changed it in between.
+        /// The total of what its steps did, by path. A path occurs again for each time that somebody else changed it in
+        /// between.
         #[serde(default)]
         changes: Vec<ChangeReport>,
     },

@@ -1,4 +1,4 @@
-//! What `--json` prints: one document a command, with a version.
+//! What `--json` prints: one document per command, with a version.
 //!
 //! Fields may be added within a version, but none is removed. Ids are ours unless a field says otherwise, times are
 //! milliseconds since the Unix epoch, object ids lower-case hex.
@@ -60,7 +60,7 @@ pub const VERSION: u32 = 1;
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct PathText {
-    /// The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+    /// The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
     pub path: String,
     /// Its bytes, if they are not UTF-8.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! What an operation says beyond its files, for programs.
+//! The notes of an operation, besides its files, for programs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 /// A note of an operation: the sentence of `notes`, and the same for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoteReport {
-    /// What kind of note it is.
+    /// The kind of note.
     pub code: NoteCode,
     /// The sentence.
     pub text: String,
-    /// The paths, branches, directories or ids that it is about: all of them, where the sentence names only the first.
+    /// The paths, branches, directories or ids that it is about: all of them, even if the sentence names only the first
+    /// ones.
     pub about: Vec<String>,
 }
 
@@ -20,13 +21,13 @@ pub struct NoteReport {
 pub enum NoteCode {
     /// Content that the store borrowed from the repository could not be copied, or is lost.
     Borrowed,
-    /// An earlier operation was cut off, and was finished first.
+    /// An earlier operation was interrupted, and was finished first.
     Finished,
     /// An operation is not done yet: the next command finishes it.
     Open,
-    /// A step was not recorded, and what no later look saw of it stays.
+    /// A step was not recorded. Those of its changes that no later look saw stay.
     StepNotRecorded,
-    /// The message was not captured: the snapshots around it are relied on.
+    /// The message was not captured, so the revert relies on the snapshots around it.
     MessageNotCaptured,
     /// No step of a message was recorded, and files changed since count as the user's.
     NoStep,
@@ -36,7 +37,7 @@ pub enum NoteCode {
     Unread,
     /// No snapshot holds these paths, so they were left alone.
     NotCaptured,
-    /// Permissions of directories stay.
+    /// The permissions of directories stay.
     DirectoryPermissions,
     /// A path that was asked for is unknown.
     UnknownPath,
@@ -50,25 +51,25 @@ pub enum NoteCode {
     BranchMoved,
     /// Branches that the agent made stay.
     BranchMade,
-    /// Branches are gone, and no revert makes them again.
+    /// Branches are gone, and no revert brings them back.
     BranchGone,
     /// Tags were made or moved, and stay.
     Tags,
-    /// Tags were removed, and no revert makes them again.
+    /// Tags were removed, and no revert brings them back.
     TagsGone,
     /// Something was stashed, and stays in the stash.
     Stashed,
     /// Entries of the stash are gone.
     StashDropped,
-    /// Something was pushed, which no revert takes back.
+    /// Something was pushed, which no revert undoes.
     Pushed,
     /// The repository was removed, and does not come back.
     RepositoryRemoved,
     /// A repository was made here, and stays.
     RepositoryMade,
-    /// Repositories that were cloned or made below stay.
+    /// Repositories that were cloned or made in subdirectories stay.
     RepositoriesBelow,
-    /// A merge, rebase or the like is half done, and stays so.
+    /// A merge, rebase or the like is half done, and stays that way.
     GitUnderWay,
     /// Submodules moved, and stay.
     Submodules,
@@ -78,9 +79,9 @@ pub enum NoteCode {
     OtherDirectories,
     /// Tools named files, or ran, outside the workspace.
     Outside,
-    /// What the revert takes away was moved into the workspace, and is not put back where it came from.
+    /// What the revert removes was moved into the workspace, and is not put back where it came from.
     MovedIn,
-    /// Ignored files went, or a command ran that removes them. Most ignored files are not captured.
+    /// Ignored files are gone, or a command ran that removes them. Most ignored files are not captured.
     IgnoredRemoved,
     /// Ignored files came since, and stay.
     IgnoredMade,
@@ -90,6 +91,6 @@ pub enum NoteCode {
     Discarded,
     /// Nothing is reverted.
     NothingReverted,
-    /// What differs from the state that the operation went to, where it was finished later.
+    /// An operation that was finished later differs from the state that it went to.
     Differs,
 }

@@ -9,13 +9,13 @@ use super::{AuthorReport, FileContents, NoteReport, PathText, ReasonCode};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationKind {
-    /// Back to just before a message.
+    /// Goes back to just before a message.
     Revert,
-    /// One message forward.
+    /// Goes one message forward.
     Redo,
-    /// All the way forward.
+    /// Goes all the way forward.
     Unrevert,
-    /// Paths put back to any captured state.
+    /// Puts paths back to any captured state.
     Restore,
 }
 
@@ -37,7 +37,7 @@ impl OperationKind {
 pub enum Outcome {
     /// Everything that was asked for is back.
     Restored,
-    /// Something stayed as it was, and is named.
+    /// Something stayed as it was, and is reported.
     Partial,
     /// There was nothing to do.
     Nothing,
@@ -96,7 +96,7 @@ pub enum FileResult {
     Planned,
     /// Left alone because it has changed since the agent left it.
     Conflict,
-    /// Left alone because no snapshot holds what it was.
+    /// Left alone because no snapshot holds its content.
     Gap,
     /// Tried, and failed.
     Failed,
@@ -125,7 +125,7 @@ pub struct FileReport {
     pub action: FileAction,
     /// The result.
     pub result: FileResult,
-    /// Why, if that is not obvious.
+    /// The reason, if it is not obvious.
     pub reason: Option<String>,
     /// The same for programs; null without a reason, and in operations of older versions.
     #[serde(default)]
@@ -133,22 +133,22 @@ pub struct FileReport {
     /// Whose changes keep it from going back, if the reason names somebody.
     #[serde(default)]
     pub by: Vec<AuthorReport>,
-    /// The octal mode of what is there before; null if nothing is.
+    /// The octal mode before; null if nothing is there.
     #[serde(default)]
     pub old_mode: Option<String>,
-    /// The octal mode of what is there afterwards.
+    /// The octal mode afterwards.
     #[serde(default)]
     pub new_mode: Option<String>,
-    /// The blob of what is there before; null if no snapshot holds it.
+    /// The blob before; null if no snapshot holds it.
     #[serde(default)]
     pub old_blob: Option<String>,
-    /// The blob of what is there afterwards.
+    /// The blob afterwards.
     #[serde(default)]
     pub new_blob: Option<String>,
     /// With `--contents`, the bytes.
     #[serde(default)]
     pub contents: Option<FileContents>,
-    /// Whether it stays, all or in part, because nobody knows whose change it is: `--unclear take` takes it.
+    /// Whether it stays, completely or in part, because nobody knows whose change it is. `--unclear take` undoes it.
     #[serde(default)]
     pub unclear: bool,
     /// Lines that the operation adds to what is on disk; null if there are no lines to count.
@@ -158,7 +158,7 @@ pub struct FileReport {
 }
 
 impl FileReport {
-    /// Returns the report of a path of which nothing more is known than what is done to it.
+    /// Returns the report of a path with nothing but what is done to it.
     pub fn new(path: PathText, action: FileAction, result: FileResult) -> Self {
         Self {
             path,
@@ -216,9 +216,9 @@ pub struct GitReport {
     pub to: Option<String>,
     /// The result.
     pub result: FileResult,
-    /// Why, if that is not obvious.
+    /// The reason, if it is not obvious.
     pub reason: Option<String>,
-    /// Whether it stays because nobody knows whose move it is: `--unclear take` takes it.
+    /// Whether it stays because nobody knows whose move it is. `--unclear take` undoes it.
     #[serde(default)]
     pub unclear: bool,
 }
@@ -232,18 +232,18 @@ pub struct OperationReport {
     pub operation: Option<String>,
     /// The kind of operation.
     pub kind: OperationKind,
-    /// Whose messages it moves over.
+    /// The session whose revert point it moves.
     pub session: Option<String>,
     /// The revert point after it; null if nothing is reverted any more.
     pub message: Option<String>,
-    /// The message that it undoes alone, while later ones stay.
+    /// The only message that it undoes, while later ones stay.
     #[serde(default)]
     pub alone: Option<String>,
     /// How it ended; for a dry run, how it would.
     pub outcome: Outcome,
     /// Whether it was only planned.
     pub dry_run: bool,
-    /// For a dry run: the plan, as a token that carries out exactly this plan or fails with `stale`.
+    /// For a dry run: the plan, as a token. `apply` carries out exactly this plan, or fails with `stale`.
     #[serde(default)]
     pub plan: Option<String>,
     /// Whether an agent is working, so that the real call would be refused without `--force`.
@@ -259,11 +259,11 @@ pub struct OperationReport {
     /// If nothing of its session stays reverted: the other sessions of the workspace that are reverted.
     #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
-    /// What differs from the state that it went to, with a reason for every path; null for one message or step alone, and where no snapshot
-    /// of that moment could be taken.
+    /// What differs from the state that it went to, with a reason for every path; null for a single message or step,
+    /// and if that state could not be captured.
     #[serde(default)]
     pub receipt: Option<Receipt>,
-    /// The operations that were cut off earlier, and were finished first.
+    /// The interrupted operations that were finished first.
     #[serde(default)]
     pub finished: Vec<FinishedReport>,
     /// What else the user should know.
@@ -273,7 +273,7 @@ pub struct OperationReport {
     pub remarks: Vec<NoteReport>,
 }
 
-/// An operation that was cut off, and was finished later.
+/// An interrupted operation that was finished later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FinishedReport {
     /// The operation.
@@ -326,7 +326,7 @@ pub struct Difference {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceReason {
-    /// It was changed since, and as far as known not by an agent: it is yours.
+    /// It was changed since, not by an agent as far as is known: it is yours.
     Yours,
     /// Nobody can tell whose change it is.
     Unclear,
@@ -336,7 +336,7 @@ pub enum DifferenceReason {
     OtherSession,
     /// This session changed it outside what was to be undone: in an earlier message, or in a part that was not named.
     NotAsked,
-    /// It was changed while a step was at work that was not recorded.
+    /// It was changed while an unrecorded step was at work.
     Unrecorded,
     /// An earlier revert or restore left it that way.
     Operation,
@@ -351,7 +351,7 @@ pub enum DifferenceReason {
 }
 
 impl DifferenceReason {
-    /// Returns the reason in words that go on from "it differs".
+    /// Returns the reason as words that continue "it differs".
     pub fn phrase(self) -> &'static str {
         match self {
             Self::Yours => "changed since, outside any step",
@@ -393,7 +393,7 @@ pub struct OperationEntry {
     pub session: Option<String>,
     /// The message that it went to.
     pub message: Option<String>,
-    /// The message that it undid alone, while later ones stayed.
+    /// The only message that it undid, while later ones stayed.
     #[serde(default)]
     pub alone: Option<String>,
     /// The time at which it began.
@@ -410,7 +410,7 @@ pub struct OperationEntry {
     pub files: u64,
     /// How many conflicts it left.
     pub conflicts: u64,
-    /// Whether git's own state was to move, too.
+    /// Whether git's own state moved, too.
     #[serde(default)]
     pub git: bool,
     /// The path of its workspace.

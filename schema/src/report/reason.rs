@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why a file stays, all or in part, or what went wrong with it: what `reason` says to people.
+/// Why a file stays, completely or in part, or what went wrong with it: `reason` for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonCode {
@@ -35,15 +35,15 @@ pub enum ReasonCode {
     NotCaptured,
     /// Its content was removed from the store with `forget`.
     Forgotten,
-    /// What stays at another path leaves no place for it.
+    /// There is no place for it, because another path stays.
     Blocked,
-    /// It belongs to a database that is open, or of which another file stays.
+    /// It belongs to a database that is open, or another file of which stays.
     Database,
     /// It changed between the plan and the moment of writing.
     Moved,
     /// The system or the store refused.
     Failed,
-    /// The operation was cut off before it came to this file; the next command finishes it.
+    /// The operation was interrupted before it came to this file. The next command finishes it.
     NotDone,
     /// It is done, but a power cut may undo it.
     NotSynced,
@@ -92,7 +92,7 @@ pub struct AuthorReport {
     pub agent: Option<String>,
 }
 
-/// What somebody who changed a file is.
+/// The kinds of authors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthorKind {
@@ -100,6 +100,6 @@ pub enum AuthorKind {
     Agent,
     /// The user, another program, or something that an agent left running.
     User,
-    /// The user, or an agent in a step that was not recorded.
+    /// The user, or an agent in an unrecorded step.
     Unrecorded,
 }

@@ -27,8 +27,8 @@ pub struct EventReport {
     pub changes: Option<u64>,
     /// How many paths the snapshot could not hold.
     pub gaps: Option<u64>,
-    /// What reverts and restores did to files since the session's last message; said once, with the message that makes them
-    /// permanent.
+    /// What reverts and restores did to files since the session's last message. It is reported once, with the message
+    /// that makes them permanent.
     #[serde(default)]
     pub went_back: Vec<FileReport>,
 }
@@ -39,7 +39,7 @@ pub struct EventReport {
 pub enum Looked {
     /// Everywhere.
     Everywhere,
-    /// At the files that the tools name, and beside them: these tools change no other file.
+    /// At the files that the tools name, and beside them. These tools change no other file.
     Around,
 }
 
@@ -56,10 +56,10 @@ pub struct SnapshotReport {
     pub label: Option<String>,
     /// The paths that it does not hold.
     pub gaps: Vec<GapReport>,
-    /// What else the user should know: which operation was finished before.
+    /// What else the user should know, such as which operation was finished first.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// The operations that were cut off earlier, and were finished first.
+    /// The interrupted operations that were finished first.
     #[serde(default)]
     pub finished: Vec<FinishedReport>,
 }

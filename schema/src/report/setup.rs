@@ -1,4 +1,4 @@
-//! What `doctor`, `install` and `uninstall` tell.
+//! The reports of `doctor`, `config`, `install` and `uninstall`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,12 +14,12 @@ pub struct Finding {
     pub message: String,
     /// What the user can do.
     pub hint: Option<String>,
-    /// Whether `--repair` mended it.
+    /// Whether `--repair` repaired it.
     pub repaired: bool,
 }
 
 impl Finding {
-    /// Returns a finding without a hint that nothing was mended of.
+    /// Returns a finding without a hint, of which nothing was repaired.
     pub fn new(level: &str, subject: &str, message: impl Into<String>) -> Self {
         Self {
             level: level.to_owned(),
@@ -36,7 +36,7 @@ impl Finding {
 pub struct DoctorReport {
     /// The version of the document's format.
     pub version: u32,
-    /// In the order in which they were looked for.
+    /// The findings, in the order of the checks.
     pub findings: Vec<Finding>,
 }
 
@@ -78,15 +78,15 @@ pub struct SettingReport {
 pub struct ConfigReport {
     /// The version of the document's format.
     pub version: u32,
-    /// The settings file, whether it is there or not; null where no home directory is known.
+    /// The settings file, whether it exists or not; null if no home directory is known.
     pub file: Option<String>,
-    /// Whether it is there.
+    /// Whether it exists.
     pub is_there: bool,
     /// The directory that the values are for.
     pub workspace: String,
     /// Every setting, or the one that was asked for.
     pub settings: Vec<SettingReport>,
-    /// What in the file could not be understood, or means nothing.
+    /// What is invalid or unknown in the file.
     pub problems: Vec<String>,
 }
 
@@ -112,7 +112,7 @@ pub struct ConfigChange {
 pub struct InstallReport {
     /// The version of the document's format.
     pub version: u32,
-    /// A row an agent and file.
+    /// A row per agent and file.
     pub changes: Vec<SettingsChange>,
     /// The agents that were left out, and why.
     #[serde(default)]
@@ -124,7 +124,7 @@ pub struct InstallReport {
 pub struct SkippedAgent {
     /// The agent.
     pub agent: String,
-    /// Whether it was tried in vain; else there was nothing to do.
+    /// Whether an attempt failed; otherwise there was nothing to do.
     pub failed: bool,
     /// Why it was not changed.
     pub reason: String,
@@ -163,25 +163,26 @@ pub struct AgentsReport {
 pub struct AgentReport {
     /// Its name.
     pub agent: String,
-    /// The versions on which it was seen at work with the hook; none: written from its documentation.
+    /// The versions with which the hook was seen at work. If there are none, it was written from the agent's
+    /// documentation.
     pub proven_on: Vec<String>,
     /// The version on this machine; null if it is not known.
     #[serde(default)]
     pub version: Option<String>,
-    /// The lowest version of which anything is recorded; null if that is not known.
+    /// The lowest version with which anything is recorded; null if that is not known.
     #[serde(default)]
     pub lowest_version: Option<String>,
     /// Whether it is on this machine; null if that is not known.
     pub found: Option<bool>,
-    /// What there is of it, or what there is not.
+    /// What was found of it, or what is missing.
     pub reason: Option<String>,
-    /// The file that says that our package is installed in the agent; null if it is not.
+    /// The file that shows that our package is installed in the agent; null if it is not.
     #[serde(default)]
     pub package: Option<String>,
-    /// What a user of the version should know: what is not recorded in it.
+    /// What a user of this version should know: what is not recorded with it.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// The settings that the hook can be put into; none: it has to be put there by hand.
+    /// The settings that the hook can be put into. If there are none, it has to be put there by hand.
     pub settings: Vec<AgentSettings>,
 }
 
@@ -192,9 +193,9 @@ pub struct AgentSettings {
     pub scope: String,
     /// The file.
     pub file: String,
-    /// `absent`, `installed`, `outdated`, `hurried` (waited for less long than it may take), `elsewhere` (another binary is
-    /// called), `doubled`, `moved` (the binary is not there) or `broken`.
+    /// `absent`, `installed`, `outdated`, `hurried` (the timeout is shorter than the hook may take), `elsewhere`
+    /// (another binary is called), `doubled`, `moved` (the binary does not exist) or `broken`.
     pub state: String,
-    /// Why it may not work although it is there.
+    /// Why it may not work although it is installed.
     pub notes: Vec<String>,
 }

@@ -12,7 +12,7 @@ pub struct StatusReport {
     pub version: u32,
     /// The workspace's directory.
     pub workspace: String,
-    /// The session that the rest speaks of: the newest, or the one asked for.
+    /// The session that the rest is about: the newest, or the one asked for.
     pub session: Option<String>,
     /// Its agent.
     pub agent: Option<String>,
@@ -20,14 +20,14 @@ pub struct StatusReport {
     pub revert_point: Option<String>,
     /// The messages after the revert point, oldest first.
     pub messages_hidden: Vec<String>,
-    /// The messages that are undone alone, while later ones stay, in the order in which that was asked for.
+    /// The messages that are undone while later ones stay, in the order in which that was asked for.
     #[serde(default)]
     pub undone_alone: Vec<String>,
     /// What the reverts so far did to each file.
     pub files: Vec<FileReport>,
     /// Whether there is something to redo.
     pub redo: bool,
-    /// The other sessions of the workspace of which something is reverted, the one reverted last first.
+    /// The other sessions of the workspace in which something is reverted, the one reverted last first.
     #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
     /// The histories of other directories that were at this path: `workspace adopt` takes one over.
@@ -37,15 +37,15 @@ pub struct StatusReport {
     pub open_steps: u64,
     /// Sessions of the workspace with a tool at work, by agent and session.
     pub agents_at_work: Vec<String>,
-    /// Whether the first snapshot of the workspace is being taken, by a hook or in the background: no step is protected before
-    /// it is done.
+    /// Whether the first snapshot of the workspace is being taken, by a hook or in the background. No step is protected
+    /// until it is done.
     pub first_snapshot_goes_on: bool,
     /// Operations that a crash left, and what to do.
     #[serde(default)]
     pub interrupted: Vec<String>,
     /// Steps that cannot be put back, and why.
     pub unprotected: Vec<String>,
-    /// Files that the session's live messages may have changed, or somebody else: by path, with what is known.
+    /// Files that the session's live messages, or somebody else, may have changed, by path, with what is known.
     #[serde(default)]
     pub unclear: Vec<UnclearReport>,
     /// What the newest snapshot does not hold.
@@ -56,7 +56,7 @@ pub struct StatusReport {
     pub latest_diagnostics: Vec<DiagnosticReport>,
 }
 
-/// A file of which nobody knows who changed it.
+/// A file with an unclear change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnclearReport {
     /// The path.
@@ -75,9 +75,9 @@ pub struct DiagnosticReport {
     pub time: i64,
     /// `error`, `warning` or `info`.
     pub level: String,
-    /// The agent, where it is known.
+    /// The agent, if known.
     pub agent: Option<String>,
-    /// The event, where it is known.
+    /// The event, if known.
     pub event: Option<String>,
     /// The message.
     pub message: String,

@@ -1,4 +1,4 @@
-//! What `gc`, `du` and `forget` tell.
+//! The reports of `gc`, `du` and `forget`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,15 +14,15 @@ pub struct GcReport {
     pub dry_run: bool,
     /// The sessions that still have snapshots, the longest unused first.
     pub sessions: Vec<GcSession>,
-    /// A row a workspace.
+    /// A row per workspace.
     pub workspaces: Vec<GcWorkspace>,
     /// The bytes of the store before it.
     pub bytes_before: u64,
-    /// The bytes after it; of a dry run, as estimated.
+    /// The bytes after it; for a dry run, an estimate.
     pub bytes_after: u64,
 }
 
-/// What becomes of a session.
+/// What happens to a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GcSession {
     /// Our id.
@@ -37,26 +37,26 @@ pub struct GcSession {
     pub goes: bool,
     /// Why it goes (`unused`, `size`), or stays (`recent`, `open`, `reverted`, `operation`, `label`, `young`).
     pub reason: String,
-    /// The bytes that pruning it, and every session used before it, frees; null if they were not measured.
+    /// The bytes that are freed by pruning it and every session used before it; null if they were not measured.
     pub bytes: Option<u64>,
 }
 
-/// What became of the objects of a workspace.
+/// What happened to the objects of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GcWorkspace {
     /// Its directory.
     pub workspace: String,
     /// The bytes of its packs before.
     pub bytes_before: u64,
-    /// And after.
+    /// The bytes of its packs after.
     pub bytes_after: u64,
     /// How many packs there were.
     pub packs_before: usize,
-    /// And are.
+    /// How many packs there are.
     pub packs_after: usize,
     /// How many snapshots were pruned, or would be.
     pub pruned: usize,
-    /// Whether all of it was removed, or would be, since its directory is gone.
+    /// Whether all of it was removed, or would be, because its directory is gone.
     pub removed: bool,
     /// Why its packs were left as they are.
     pub skipped: Option<String>,
@@ -69,7 +69,7 @@ pub struct DuReport {
     pub version: u32,
     /// The bytes of all files of the store, without those that are shared.
     pub bytes: u64,
-    /// How many files they are.
+    /// The number of these files.
     pub files: u64,
     /// The bytes of the session store and its log.
     pub database: u64,
@@ -77,19 +77,19 @@ pub struct DuReport {
     pub objects: u64,
     /// The bytes of the caches.
     pub caches: u64,
-    /// The bytes of all else.
+    /// The bytes of everything else.
     pub other: u64,
     /// The bytes that are shared with the user's repositories by links, and take no room.
     pub shared: u64,
     /// The bytes of unneeded objects, and of those that `gc` would prune now.
     pub reclaimable: u64,
-    /// What the rows are by: `workspace`, `session`, `message` or `age`.
+    /// How the rows are grouped: by `workspace`, `session`, `message` or `age`.
     pub by: String,
     /// The largest first; by age, the newest first.
     pub rows: Vec<DuRow>,
 }
 
-/// What one workspace, session or message, or the snapshots of a time, take.
+/// The bytes of one workspace, session or message, or of snapshots of one age.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DuRow {
     /// The workspace's directory, our id, or the age; null for what belongs to no session.
@@ -107,13 +107,14 @@ pub struct ForgetReport {
     pub version: u32,
     /// Whether it was only planned.
     pub dry_run: bool,
-    /// The workspaces of which something is forgotten.
+    /// The workspaces in which something is forgotten.
     pub workspaces: Vec<ForgetWorkspace>,
-    /// Former session stores that are removed: copies of migrations, damaged ones that were set aside, and what a killed repair left.
+    /// Former session stores that are removed: copies that migrations kept, damaged ones that were set aside, and what
+    /// a killed repair left.
     pub copies: Vec<String>,
     /// The bytes of the store before it.
     pub bytes_before: u64,
-    /// And after.
+    /// The bytes after it.
     pub bytes_after: u64,
 }
 

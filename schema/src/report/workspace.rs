@@ -1,9 +1,9 @@
-//! Reports of `workspace`.
+//! The reports of `workspace`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `workspace list`: all workspaces of which there is a history, those used last first.
+/// `workspace list`: all workspaces that have a history, the most recently used first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspacesReport {
     /// The version of the document's format.
@@ -19,7 +19,7 @@ pub struct WorkspaceReport {
     pub id: String,
     /// Where the directory was seen last.
     pub path: String,
-    /// Whether it is there.
+    /// Whether the directory still exists.
     pub state: WorkspaceState,
     /// How many sessions it has.
     pub sessions: u64,
@@ -29,15 +29,15 @@ pub struct WorkspaceReport {
     pub used_at: i64,
 }
 
-/// Whether the directory of a history is there.
+/// Whether the directory of a history still exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceState {
-    /// That very directory.
+    /// It is there.
     Here,
     /// Another directory is at its path.
     Replaced,
-    /// None.
+    /// There is none.
     Gone,
 }
 
@@ -52,6 +52,6 @@ pub struct AdoptReport {
     pub adopted: WorkspaceReport,
     /// The history that the directory had before; it can be taken over again.
     pub set_aside: Option<WorkspaceReport>,
-    /// Whether it was only said, and nothing was done.
+    /// Whether it was only planned.
     pub dry_run: bool,
 }
