@@ -1,6 +1,6 @@
-//! Our own commands inside agents: what the user types there is no message to the agent.
+//! Our own commands inside agents: they are not messages to the agent.
 //!
-//! Else `/ckpt-revert` would be the next message, which makes the revert permanent that it has just asked for.
+//! Otherwise `/ckpt-revert` would itself be the next message, and make permanent the revert that it asks for.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -40,14 +40,14 @@ pub const COMMANDS: [OwnCommand; 3] = [
     },
 ];
 
-/// What the model is sent begins with it.
+/// The beginning of the text that the model is sent.
 pub const SENTENCE: &str = "This is a command of ckpt-hook, not a task.";
 
 /// What agents put before a command's name, or around a prompt.
 const BEFORE: [&str; 8] = ["\"", "'", " ", "\n", "\r", "\t", "[", "<command-name>"];
 
-/// Returns whether a prompt is one of our commands: as it was typed, or as the agent sends it to the model, with whatever the
-/// agent wrote above it.
+/// Returns whether a prompt is one of our commands: as typed, or as the agent sends it to the model, including text
+/// that the agent put above it.
 pub fn is_own_command(prompt: &str) -> bool {
     if prompt
         .lines()
@@ -64,12 +64,12 @@ pub fn is_own_command(prompt: &str) -> bool {
     };
     let ends = |character: char| character.is_whitespace() || "\"'](<".contains(character);
     let word = typed.split(ends).next().unwrap_or_default();
-    // A plugin's commands have its name before theirs.
+    // A plugin's commands are prefixed with its name.
     let name = word.rsplit(':').next().unwrap_or_default();
     COMMANDS.iter().any(|command| command.name == name)
 }
 
-/// Returns whether a shell's line runs one of our commands, as the skill says, and nothing else.
+/// Returns whether a shell command line runs one of our commands, as the skill says to, and nothing else.
 pub fn is_own_line(line: &str) -> bool {
     let runs_more = line.contains([';', '|', '&', '<', '>', '\n', '`']) || line.contains("$(");
     let mut words = line.split_whitespace();

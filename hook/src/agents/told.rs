@@ -9,7 +9,7 @@ const MOST_FILES: usize = 20;
 /// A longer name is cut, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// Returns the line, of a bounded length; a name in it is quoted, and holds nothing that could act on a terminal.
+/// Returns the line, of a bounded length. Names in it are quoted, without anything that could act on a terminal.
 pub fn line(files: &[FileReport]) -> String {
     let named: Vec<String> = files.iter().take(MOST_FILES).map(name).collect();
     let more = match files.len().saturating_sub(MOST_FILES) {

@@ -1,8 +1,8 @@
 //! Claude Code: `hooks` in `settings.json`.
 //!
-//! A line of shell, and not the exec form (`command` and `args`): versions up to 2.1.138 pass over `args` and run the command
-//! alone. Up to 2.1.100 an event that the version does not know has the whole file refused, its permissions too. No matcher:
-//! a handler without one gets every tool.
+//! A shell command line, not the exec form (`command` and `args`): versions up to 2.1.138 ignore `args` and run the
+//! command alone. Up to 2.1.100, an event that the version does not know makes it refuse the whole file, including its
+//! permissions. There is no matcher: a handler without one gets every tool.
 
 use ckpt_store::error::Result;
 
@@ -55,7 +55,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     project_notes: &[],
 };
 
-/// The seconds after which Claude Code goes on without us: far above our own deadline.
+/// The seconds after which Claude Code continues without us: far above our own deadline.
 pub const TIMEOUT: u32 = 30;
 
 /// The events in the order of a conversation, and whether each is about a single tool.
@@ -73,10 +73,10 @@ pub const EVENTS: &[HookEvent] = &[
     ("SessionEnd", false),
 ];
 
-/// The first version that passes over an event that it does not know.
+/// The first version that ignores an event that it does not know.
 const PASSES_OVER_EVENTS: AgentVersion = AgentVersion(2, 1, 101);
 
-/// Returns a version that is known to take an event well.
+/// Returns a version that is known to accept an event.
 fn since(event: &str) -> AgentVersion {
     match event {
         "PermissionRequest" | "PostToolUseFailure" | "SubagentStart" => AgentVersion(2, 1, 100),

@@ -1,8 +1,8 @@
 //! Claude Code. Seen in real runs; what it sends is in `tests/fixtures/agents/claude-code-*`.
 //!
-//! What is its own: `prompt_id` belongs to a turn, not to a message (a message that is sent while the agent works shares
-//! it); a sub-agent's events carry `agent_id` and may come after the turn's `Stop`; a finished background task speaks up
-//! as a prompt that nobody typed. A step ends with `PostToolBatch` and has no event at its start.
+//! Its peculiarities: `prompt_id` belongs to a turn, not to a message (a message that is sent while the agent works
+//! shares it); a sub-agent's events carry `agent_id` and may come after the turn's `Stop`; a finished background task
+//! is reported as a prompt that nobody typed. A step ends with `PostToolBatch` and has no event at its start.
 
 use ckpt_schema::event::{Event, EventKind};
 
@@ -55,7 +55,7 @@ impl Agent for ClaudeCode {
     }
 }
 
-/// Returns whether Copilot CLI sends it, which runs the hooks of a project's `.claude/settings.json`, too.
+/// Returns whether Copilot CLI sent the payload: it runs the hooks of a project's `.claude/settings.json`, too.
 fn is_copilot(payload: &Payload<'_>) -> bool {
     let is_set = |name| (payload.context().environment)(name).is_some();
     is_set("COPILOT_CLI") && !is_set("CLAUDECODE")

@@ -107,7 +107,7 @@ fn is_first_iteration(payload: &Payload<'_>) -> bool {
     payload.object().number("iteration") == Some(1)
 }
 
-/// Returns the message whose first tool call this is; the store knows it already where the task's start came in time.
+/// Returns the message whose first tool call this is. The store already has it if the task's start arrived in time.
 fn message_of(tool_start: &Event) -> Event {
     Event {
         event: EventKind::UserMessage,

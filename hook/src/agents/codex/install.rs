@@ -61,7 +61,7 @@ pub const EVENTS: &[HookEvent] = &[
     ("SessionEnd", false),
 ];
 
-/// Returns the seconds after which Codex goes on without us; it allows itself no more than three for two of the events.
+/// Returns the seconds after which Codex continues without us; for two of the events it waits three at most.
 pub fn timeout(event: &str) -> u32 {
     if ["Interrupt", "SessionEnd"].contains(&event) {
         3
@@ -82,7 +82,7 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
         scope,
         table,
     )];
-    // Those of a project are elsewhere, where other agents would find them, too.
+    // A project's are in another place, where other agents would find them, too.
     if scope == SettingsScope::User {
         files.extend(commands::files(
             Form::Skill,
@@ -98,8 +98,8 @@ fn home(place: &SettingsPlace<'_>) -> PathBuf {
     place.directory("CODEX_HOME", ".codex")
 }
 
-/// Returns the change of the file with Codex's trust: what to trust once the hook is installed, or what not to trust
-/// any more.
+/// Returns the change of the file that holds Codex's trust: what to trust once the hook is installed, or what to trust
+/// no longer.
 fn trust_file(place: &SettingsPlace<'_>, hooks: &Edit) -> Result<Option<SettingsFile>> {
     let path = &hooks.file.path;
     let after = positions(hooks.after.as_deref().unwrap_or_default())?;
@@ -120,7 +120,8 @@ fn config(place: &SettingsPlace<'_>) -> PathBuf {
     home(place).join("config.toml")
 }
 
-/// Says so where Codex does not trust the handlers that are there, nor is about to be told to; nor the project.
+/// Warns if Codex does not trust the installed handlers and this change does not make it, or if it does not trust the
+/// project.
 fn check(
     scope: SettingsScope,
     place: &SettingsPlace<'_>,

@@ -54,7 +54,8 @@ impl Agent for Codex {
     }
 }
 
-/// Returns the session that started this one as its sub-agent; that stands before anything that somebody wrote.
+/// Returns the session that started this one as its sub-agent. The transcript names it before anything that a user or
+/// model wrote.
 fn parent(payload: &Payload<'_>) -> Option<String> {
     let transcript = payload.text(&["transcript_path"])?;
     let line = (payload.context().first_line)(Path::new(&transcript))?;

@@ -187,8 +187,8 @@ fn parse(text: &str) -> Result<DocumentMut> {
     })
 }
 
-/// Returns an edited text with the byte order mark and the line ends of the one that it was: the tree knows no mark, and only one kind
-/// of ends.
+/// Returns an edited text with the byte order mark and the line endings of the original. The tree knows no mark, and
+/// only one kind of line ending.
 fn written_like(before: &str, after: &str) -> Result<String> {
     let mark = split_mark(before).0;
     match (before.matches("\r\n").count(), before.matches('\n').count()) {

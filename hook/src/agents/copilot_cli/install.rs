@@ -1,6 +1,7 @@
 //! Copilot CLI: one of our files in its folder of hooks.
 //!
-//! No hooks before tools or for permissions: a hook that fails there refuses the tool, and we must never cause that.
+//! No hooks before tools or for permissions: a hook that fails there makes Copilot CLI refuse the tool, and we must
+//! never cause that.
 
 use std::path::Path;
 
@@ -49,7 +50,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     project_notes: &[],
 };
 
-/// The seconds after which Copilot CLI goes on without us.
+/// The seconds after which Copilot CLI continues without us.
 const TIMEOUT: u32 = 30;
 
 /// The events; steps end with tools, so that these are never left out.
@@ -107,7 +108,7 @@ fn check(
     Ok(advice)
 }
 
-/// It has kept the list under both names.
+/// Versions keep the list under either name.
 fn trusts_project(place: &SettingsPlace<'_>) -> Result<bool> {
     let config = place
         .directory("COPILOT_HOME", ".copilot")

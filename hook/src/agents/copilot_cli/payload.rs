@@ -1,9 +1,10 @@
 //! GitHub Copilot CLI. Seen in real runs; what it sends is in `tests/fixtures/agents/copilot-cli-*`.
 //!
-//! What is its own: two styles of names, and in one of them the payload does not name its event; no ids of messages and
-//! tools; a failing hook before a tool refuses the tool, so that we hear of tools only after them: whenever a tool may
-//! run, a step is open, from the message to the first tool's end, from there to the next one's; inside a sub-agent
-//! `sessionId` is the sub-agent's own. Up to 1.0.92 a session starts after its first message was sent.
+//! Its peculiarities: two styles of names, and in one of them the payload does not name its event; no ids of messages
+//! and tools; a failing hook before a tool makes it refuse the tool, so we are called only after tools. A step is
+//! therefore open whenever a tool may run: from the message to the first tool's end, and from there to the next one's.
+//! Inside a sub-agent `sessionId` is the sub-agent's own. Up to 1.0.92 a session starts after its first message was
+//! sent.
 
 use ckpt_schema::event::{Event, EventKind};
 
@@ -37,7 +38,8 @@ impl Agent for CopilotCli {
         if kind == EventKind::UserMessage && no_users {
             return Ok(Vec::new());
         }
-        // The message says all that this start says. Where it came first, the start would end the step that it opened.
+        // The message says all that this start says. If the message came first, the start would end the step that it
+        // opened.
         let has_message = payload
             .text(&["initialPrompt", "initial_prompt"])
             .is_some_and(|prompt| !prompt.is_empty());
@@ -54,7 +56,7 @@ impl Agent for CopilotCli {
     }
 }
 
-/// Returns the start of the step that an event leaves room for; it ends the one before it.
+/// Returns the start of the step that follows an event; it ends the step before.
 fn next_step(event: &Event) -> Event {
     Event {
         event: EventKind::StepStart,

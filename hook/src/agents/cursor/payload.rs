@@ -1,7 +1,7 @@
 //! Cursor. Written from its documentation: no run of it was seen.
 //!
-//! What is its own: a conversation's and a generation's id (one for each user message), the directory only as
-//! `workspace_roots`, and events after edits and commands, which older versions have in the place of `postToolUse`.
+//! Its peculiarities: a conversation's and a generation's id (one for each user message), the directory only as
+//! `workspace_roots`, and events after edits and commands, which older versions have instead of `postToolUse`.
 
 use ckpt_schema::event::EventKind;
 

@@ -43,10 +43,10 @@ pub const TARGET: AgentTarget = AgentTarget {
     project_notes: &[],
 };
 
-/// What its status line shows while the hook is called; without a name it is the whole line of shell.
+/// What its status line shows while the hook runs; without a name it shows the whole command line.
 pub const NAME: &str = "ckpt-hook";
 
-/// The milliseconds after which Gemini CLI goes on without us.
+/// The milliseconds after which Gemini CLI continues without us.
 pub const TIMEOUT: u32 = 30_000;
 
 /// The events, and whether each is about a single tool.

@@ -1,7 +1,7 @@
 //! Gemini CLI. Seen in real runs; what it sends is in `tests/fixtures/agents/gemini-cli-*`.
 //!
-//! What is its own: its names; no id of a message, a tool or a sub-agent, so that a sub-agent's events are the main
-//! agent's; `BeforeModel` holds the whole conversation; we read nothing of it.
+//! Its peculiarities: its names; no id of a message, a tool or a sub-agent, so that a sub-agent's events are the main
+//! agent's; `BeforeModel` holds the whole conversation, none of which we read.
 
 use ckpt_schema::event::{Event, EventKind};
 

@@ -1,4 +1,4 @@
-//! Our own contract (design, section 4), for scripts and for plugins that we write ourselves.
+//! Our own contract (`docs/embedding.md`), for scripts and for our own plugins.
 
 use std::path::PathBuf;
 

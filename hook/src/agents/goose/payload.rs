@@ -1,6 +1,6 @@
 //! Goose. Written from its documentation: no run of it was seen.
 //!
-//! What is its own: the prompt is the `message`, the directory `working_dir`, and only tools have one.
+//! Its peculiarities: the prompt is the `message`, the directory is `working_dir`, and only events of tools have one.
 
 use crate::agents::payload::documented::Documented;
 use crate::agents::payload::shape;

@@ -10,7 +10,7 @@ use ckpt_schema::event::{Event, EventKind};
 use crate::agents::payload::json::Object;
 use crate::agents::payload::{Agent, Payload, PayloadError, shape};
 
-/// The agents that opencode runs for itself; what they say to the model is no step.
+/// The agents that opencode runs for itself; their model calls are no steps.
 const HOUSEKEEPERS: [&str; 3] = ["title", "summary", "compaction"];
 
 /// The tools whose input names the file that they change.
@@ -43,7 +43,7 @@ impl Agent for Opencode {
         self.proven_on
     }
 
-    /// The plugin hands it on.
+    /// The plugin prints the answer.
     fn tell(&self, line: &str) -> Option<String> {
         Some(line.to_owned())
     }
@@ -77,7 +77,7 @@ fn message(payload: &Payload<'_>) -> Result<Option<Event>, PayloadError> {
         EventKind::UserMessage,
         payload.object().object("input"),
     )?;
-    // There are no turns: what comes while a tool of the session runs waits for that tool's end.
+    // There are no turns: an event that comes while a tool of the session runs waits for that tool's end.
     event.turn_id = Some(event.session_id.clone());
     let output = payload.object().object("output").unwrap_or_default();
     event.message_id = output

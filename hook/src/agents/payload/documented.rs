@@ -4,7 +4,7 @@ use ckpt_schema::event::{Event, EventKind};
 
 use super::{Agent, Payload, PayloadError, shape};
 
-/// What is such an agent's own.
+/// What distinguishes such an agent.
 pub struct Documented {
     /// The name that settings and the command line use.
     pub name: &'static str,

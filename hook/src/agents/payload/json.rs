@@ -10,7 +10,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The number of fields of one object that are looked at; no agent sends a hundredth of it.
+/// How many fields of one object are read; no agent sends a hundredth of that.
 const MAX_FIELDS: usize = 10_000;
 
 /// The fields of one JSON object, each still as text.
@@ -20,7 +20,7 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// Reads an object, and returns what could be read of it and whether that is all.
+    /// Reads an object, and returns the fields that could be read and whether those are all.
     pub fn read(text: &'a str) -> (Self, bool) {
         let mut object = Self::default();
         let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -30,7 +30,7 @@ impl<'a> Object<'a> {
         (object, whole)
     }
 
-    /// Returns a string field: the last one of that name, with a replacement character for what is no character.
+    /// Returns a string field: the last one of that name, with replacement characters for what is not valid Unicode.
     pub fn text(&self, name: &str) -> Option<String> {
         decode(self.raw(name)?)
     }
@@ -49,7 +49,7 @@ impl<'a> Object<'a> {
                 found: &mut elements,
                 read,
             };
-            // What stands before a break is kept, and a raw value has none.
+            // What precedes the syntax error is kept; a raw value that was read has none.
             let _ = list.deserialize(&mut serde_json::Deserializer::from_str(raw));
         }
         elements
@@ -181,7 +181,7 @@ impl<'de> DeserializeSeed<'de> for JsonText {
     }
 }
 
-/// Puts the fields of an object into a list that outlives an error.
+/// Collects the fields of an object in a list that outlives an error.
 struct Fields<'f, 'a>(&'f mut Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> DeserializeSeed<'a> for Fields<'_, 'a> {
@@ -210,7 +210,7 @@ impl<'a> Visitor<'a> for Fields<'_, 'a> {
     }
 }
 
-/// Puts what `read` makes of the elements of a list into a list that outlives an error.
+/// Collects what `read` makes of the elements of a list, in a list that outlives an error.
 struct Elements<'f, 'a, T> {
     found: &'f mut Vec<T>,
     read: fn(&'a str) -> Option<T>,

@@ -18,7 +18,7 @@ use json::Object;
 /// The longest prompt that is kept, in bytes.
 const MAX_PROMPT: usize = 1 << 20;
 
-/// The longest id that is believed to be one, in bytes.
+/// The longest text that is accepted as an id, in bytes.
 const MAX_ID: usize = 64 << 10;
 
 /// How many characters of an event's name are quoted.
@@ -42,22 +42,22 @@ const SESSION: [&str; 4] = [
     "trajectory_id",
 ];
 
-/// What the hook process knows beside the payload.
+/// What the hook process knows besides the payload.
 pub struct PayloadContext<'a> {
     /// The hook's own working directory, for payloads that name none.
     pub cwd: &'a Path,
     /// The environment, by name.
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
-    /// The first line of a file that a payload names: what says whose session it is, where the payload does not.
+    /// The first line of a file that the payload names. It says whose session it is if the payload does not.
     pub first_line: &'a dyn Fn(&Path) -> Option<String>,
 }
 
 /// The meaning of a payload.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
-    /// The events, in order; empty if the payload is of no interest.
+    /// The events, in order; empty if the payload means nothing to us.
     pub events: Vec<Event>,
-    /// What was wrong with the payload, for `diagnostics`; it never quotes what the payload holds.
+    /// What was wrong with the payload, for `diagnostics`; it never quotes the payload.
     pub problems: Vec<String>,
     /// The name of an event that means nothing here, for debugging: agents send many of them.
     pub unknown: Option<String>,
@@ -68,12 +68,12 @@ pub trait Agent: Sync {
     /// Returns the name that settings and the command line use.
     fn name(&self) -> &'static str;
 
-    /// Returns the versions of the agent on which the translation was seen to work; empty if it follows documentation
+    /// Returns the versions of the agent with which the translation was seen to work; empty if it follows documentation
     /// alone.
     fn proven_on(&self) -> &'static [&'static str];
 
-    /// Returns what to print at a user message, so that the model reads a line with it; `None` where the agent has no
-    /// documented way to be told.
+    /// Returns what to print at a user message so that the model reads a line with it; `None` if the agent documents no
+    /// way to do so.
     fn tell(&self, _line: &str) -> Option<String> {
         None
     }
@@ -115,7 +115,7 @@ pub enum PayloadError {
     UnknownEvent,
 }
 
-/// Reads a payload and has it translated; what cannot be read costs as little as possible.
+/// Reads a payload and translates it. What cannot be read costs as little as possible.
 pub fn parse(
     agent: &'static str,
     event: Option<&str>,
@@ -181,7 +181,8 @@ fn translated(
     }
 }
 
-/// What the user says to us is nothing that they say to the agent. That they did is handed on: the agent's model may run it.
+/// A command to us is not a message to the agent. That there was one is passed on, because the agent's model may run
+/// it.
 fn is_typed_command(event: &Event) -> bool {
     event.event == EventKind::UserMessage && event.prompt.as_deref().is_some_and(is_own_command)
 }

@@ -1,4 +1,4 @@
-//! Claude Code's shape of a payload, which most agents follow: what they have in common, and no agent's own rules.
+//! Claude Code's payload format, which most agents follow: what they have in common, and no agent's own rules.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::agents::own_command::is_own_line;
 /// The names of a field that holds a path, in the inputs of edit tools.
 const PATH_NAMES: [&str; 4] = ["file_path", "notebook_path", "filePath", "path"];
 
-/// Returns the event of a certain kind with all that the payload's shape holds.
+/// Returns an event of a certain kind with everything that this format holds.
 ///
 /// The files are those that one of the `edit_tools` names.
 pub fn event(
@@ -65,7 +65,7 @@ pub fn kind(name: &str) -> Option<EventKind> {
     }
 }
 
-/// Returns the same for an agent that says of a sub-agent's beginning and end whose they are.
+/// Returns the same for an agent that names the sub-agent whose beginning or end it reports.
 pub fn kind_with_sub_agents(name: &str) -> Option<EventKind> {
     match name {
         "SubagentStart" => Some(EventKind::SessionStart),
@@ -76,7 +76,7 @@ pub fn kind_with_sub_agents(name: &str) -> Option<EventKind> {
 
 /// Returns what a hook prints so that the model reads a line with the user's message, at the agent's own event for it.
 ///
-/// Nothing else may stand in it: Codex refuses a field that it does not know.
+/// It must hold nothing else: Codex rejects fields that it does not know.
 pub fn additional_context(event: &str, line: &str) -> String {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": line}}).to_string()
 }
@@ -117,7 +117,7 @@ fn describe_tool(event: &mut Event, payload: &Payload<'_>, edit_tools: &[&str]) 
     }
 }
 
-/// Returns the command line of a tool's input, whether it is one text or words.
+/// Returns the command line of a tool's input, which is one text or a list of words.
 pub fn command_line(input: &Object<'_>) -> Option<String> {
     let words = || Some(input.texts("command").join(" ")).filter(|line| !line.is_empty());
     input.text("command").or_else(words)
@@ -159,7 +159,7 @@ const READING_TOOLS: [&str; 32] = [
     "todo_write",
 ];
 
-/// Returns what a tool may change: the files that it names, where it names some, or none; else anything.
+/// Returns what a tool may change: the files that it names, nothing if it only reads, else anything.
 pub fn tool_kind(event: &Event) -> Option<ToolKind> {
     if !event.paths.is_empty() {
         return Some(ToolKind::Edit);
@@ -168,7 +168,7 @@ pub fn tool_kind(event: &Event) -> Option<ToolKind> {
     READING_TOOLS.contains(&name).then_some(ToolKind::Read)
 }
 
-/// Returns whether anything of the agent's runs in the background at the end of a turn, where it tells.
+/// Returns whether something of the agent's runs in the background at the end of a turn, if it says.
 fn has_tasks(payload: &Payload<'_>) -> Option<bool> {
     const TASKS: &str = "background_tasks";
     let is_told = payload.object().has(TASKS);
@@ -212,7 +212,7 @@ fn file_of_line(line: &str) -> Option<PathBuf> {
     Some(PathBuf::from(path.trim_end()))
 }
 
-/// Returns an id for a batch of tool calls, so that a second report of the same batch is known for one.
+/// Returns an id for a batch of tool calls, by which a second report of the same batch is recognized.
 ///
 /// A batch has no id, but each of its tool calls belongs to only this batch.
 fn batch_id(payload: &Payload<'_>) -> Option<String> {
@@ -224,7 +224,7 @@ fn batch_id(payload: &Payload<'_>) -> Option<String> {
     Some(format!("batch:{first}"))
 }
 
-/// Returns whether no user wrote the prompt: the end of a task in the background comes as one.
+/// Returns whether no user wrote the prompt: the end of a background task is reported as a prompt.
 pub fn is_machine_made(payload: &Payload<'_>) -> bool {
     let prompt = payload.prompt(&["prompt"]).unwrap_or_default();
     let prompt = prompt.trim_start();
@@ -235,15 +235,15 @@ pub fn is_machine_made(payload: &Payload<'_>) -> bool {
             .is_some_and(|source| source == "system")
 }
 
-/// Returns whether a session's start is only that of a shortened context, in the middle of its work.
+/// Returns whether a session start only reports that the context was compacted in the middle of the work.
 pub fn is_compaction(payload: &Payload<'_>) -> bool {
     payload
         .text(&["source"])
         .is_some_and(|source| source == "compact")
 }
 
-/// Returns the events of an agent that reports tools but no steps: a step ends with its tool, or with the last of those that
-/// run beside each other, which is why the finish names the tool.
+/// Returns the events of an agent that reports tools but no steps: a step ends with its tool, or with the last of those
+/// that run at the same time, which is why the finish names the tool.
 pub fn bounded_by_tools(event: Event) -> Vec<Event> {
     if event.event != EventKind::ToolFinish {
         return vec![event];

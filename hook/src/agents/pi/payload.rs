@@ -19,7 +19,7 @@ impl Agent for Pi {
         &["0.73.1"]
     }
 
-    /// The plugin hands it on.
+    /// The extension prints the answer.
     fn tell(&self, line: &str) -> Option<String> {
         Some(line.to_owned())
     }
@@ -63,7 +63,7 @@ impl Agent for Pi {
 fn kind(name: &str) -> Option<EventKind> {
     match name {
         "session_start" => Some(EventKind::SessionStart),
-        // The second one is our extension's name for a message that was typed while the agent works.
+        // The second is our extension's name for a message that was typed while the agent works.
         "before_agent_start" | "steered_message" => Some(EventKind::UserMessage),
         "context" => Some(EventKind::StepStart),
         "tool_call" => Some(EventKind::ToolStart),

@@ -27,7 +27,7 @@ impl Agent for Plugin {
     }
 }
 
-/// An agent may run inside another's shell and inherit its environment; the session's id is its own.
+/// An agent may run inside another's shell and inherit its environment, but not its session id.
 fn caller(payload: &Payload<'_>) -> &'static dyn Agent {
     let session = payload.session_id().ok();
     let variable = |name: &str| (payload.context().environment)(name);

@@ -43,10 +43,10 @@ pub const TARGET: AgentTarget = AgentTarget {
     project_notes: &[],
 };
 
-/// The seconds after which Qwen Code goes on without us.
+/// The seconds after which Qwen Code continues without us.
 const TIMEOUT: u32 = 30;
 
-/// It knows Claude Code's.
+/// It has Claude Code's events.
 const EVENTS: &[HookEvent] = claude_code::EVENTS;
 
 fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<SettingsFile>> {

@@ -1,7 +1,7 @@
 //! Qwen Code. Seen in real runs; what it sends is in `tests/fixtures/agents/qwen-code-*`.
 //!
-//! What is its own: `UserPromptSubmit` comes before model calls, not only when the user submits a prompt. With an empty
-//! prompt it is the start of the next step; with words it is a message, even while the agent works.
+//! Its peculiarities: `UserPromptSubmit` comes before model calls, not only when the user submits a prompt. With an
+//! empty prompt it is the start of the next step; with words it is a message, even while the agent works.
 
 use ckpt_schema::event::{Event, EventKind};
 
@@ -41,7 +41,7 @@ impl Agent for QwenCode {
             return Ok(Vec::new());
         }
         let mut event = shape::event(payload, kind, &["write_file", "edit", "notebook_edit"])?;
-        // Its list of what goes on in the background is empty while a shell does.
+        // Its list of background tasks is empty even while a shell runs in the background.
         if event.event == EventKind::TurnEnd {
             event.background = event.background.filter(|goes_on| *goes_on);
         }
@@ -49,7 +49,7 @@ impl Agent for QwenCode {
     }
 }
 
-/// The event of a prompt, and of much else.
+/// The event of a prompt, and of other things.
 const PROMPT: &str = "UserPromptSubmit";
 
 fn prompt_kind(name: &str, payload: &Payload<'_>) -> Option<EventKind> {

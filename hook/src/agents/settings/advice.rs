@@ -1,4 +1,5 @@
-//! Folders that an agent trusts: elsewhere Gemini CLI, Qwen Code and Copilot CLI pass over the hooks of a project, in silence.
+//! Folders that an agent trusts: elsewhere, Gemini CLI, Qwen Code and Copilot CLI silently ignore the hooks of a
+//! project.
 //!
 //! Read from the agents' own files, which are never written: only the user decides whether to trust a folder.
 
@@ -99,7 +100,7 @@ pub fn check_switch(
         .collect())
 }
 
-/// Returns what there is to say of a project that an agent does not trust.
+/// Returns the warning about a project that an agent does not trust.
 pub fn untrusted(agent: &str, program: &str) -> Advice {
     Advice {
         message: format!("{agent} does not trust this project, and skips its hooks"),
@@ -119,7 +120,7 @@ pub fn is_below_one(folders: Option<&Value>, project: &Path) -> bool {
         .any(|folder| real(project).starts_with(folder))
 }
 
-/// Of the answers about folders that hold the project, the one with the longest path counts.
+/// Of the answers about folders that contain the project, the one with the longest path counts.
 fn trusts(answers: &Value, project: &Path) -> bool {
     let project = real(project);
     let answers = answers
@@ -133,7 +134,7 @@ fn trusts(answers: &Value, project: &Path) -> bool {
     nearest.is_some_and(|(_, answer)| answer != "DO_NOT_TRUST")
 }
 
-/// Returns whether an answer about a folder is one about a project. It is about the folder, or the one that holds it.
+/// Returns whether an answer about a folder applies to a project. It is about that folder, or about its parent.
 fn concerns(folder: &Path, answer: &str, project: &Path) -> bool {
     let folder = match answer {
         "TRUST_PARENT" => folder.parent(),

@@ -57,8 +57,8 @@ pub fn change(
     Ok(changes)
 }
 
-/// Changes all files, or none: what was done already is taken back where the rest cannot be done. What was there before is noted
-/// before anything is put in its place.
+/// Changes all files, or none: if one fails, the changes before it are undone. The former content is noted before it is
+/// replaced.
 fn carry_out(
     edits: &[Edit],
     work: EditKind,
@@ -76,7 +76,7 @@ fn carry_out(
     for (index, edit) in edits.iter().enumerate().rev() {
         if let Err(error) = edit.put(&edit.before, &edit.after) {
             for done in &edits[index + 1..] {
-                // It fails only where somebody else has the file in hand by now, whose it is then.
+                // This fails only if another program has changed the file since; then that version stays.
                 let _ = done.put(&done.after, &done.before);
             }
             file::remove_empty(&made);
@@ -92,7 +92,7 @@ fn carry_out(
     Ok(())
 }
 
-/// What there is to say of the whole installation.
+/// Notes about the whole installation.
 fn notes(
     target: &AgentTarget,
     scope: SettingsScope,

@@ -1,10 +1,10 @@
-//! The command lines that we put into settings, and how they are known again.
+//! The command lines that we put into settings, and how they are recognized.
 
 use std::path::Path;
 
 use ckpt_store::error::{Error, Result};
 
-/// The binary's name, by which our entries are known.
+/// The binary's name, by which our entries are recognized.
 const BINARY: &str = "ckpt-hook";
 
 /// What stands between the binary and the agent's name in every one of our entries.
@@ -15,10 +15,10 @@ pub fn arguments(agent: &str, event: &str) -> [String; 5] {
     ["event", "--agent", agent, "--event", event].map(str::to_owned)
 }
 
-/// Returns the call as a line for a POSIX shell, made so that it never fails and never says a word.
+/// Returns the call as a command line for a POSIX shell that never fails and never prints anything.
 ///
-/// Some agents take the exit code 127 of a binary that was removed, or any word on stderr, for a refusal and stop the
-/// user's message, so that an uninstalled hook would take the agent with it.
+/// Some agents treat the exit code 127 of a removed binary, or any output on stderr, as a refusal and stop the user's
+/// message. A hook that is gone would then break the agent.
 ///
 /// # Errors
 ///
@@ -43,11 +43,11 @@ pub fn text(path: &Path) -> Result<&str> {
     })
 }
 
-/// Checks that entries which call a program can be found again: they are known by its name.
+/// Checks that entries which call a program can be found again: they are recognized by its name.
 ///
 /// # Errors
 ///
-/// A program of another name. It would be put in a second time beside itself, and never be taken out.
+/// A program of another name. Its entries would be added again each time, and never removed.
 pub fn check_name(binary: &Path) -> Result<()> {
     let name = binary.file_stem().unwrap_or_default();
     if name == BINARY {

@@ -1,7 +1,7 @@
 //! Commands for people inside agents: `/ckpt-revert`, `/ckpt-redo` and `/ckpt-status`, in each agent's own form.
 //!
 //! The agent runs the line and passes its output to the model, which repeats it. The text for the model begins with a
-//! fixed sentence, by which we recognize our file, and know that the prompt is not a message of the user.
+//! fixed sentence, by which we recognize our file and a prompt that is not the user's message.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::own_file::OwnFile;
 use super::place::{SettingsPlace, SettingsScope};
 use crate::agents::own_command::{COMMANDS, OwnCommand, SENTENCE};
 
-/// How an agent wants to have its commands.
+/// The form of an agent's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Claude Code: Markdown, a line of shell as ``!`…` ``, and a list of what may run without a question.
@@ -23,13 +23,14 @@ pub enum Form {
     /// A plugin for several agents: the same without a session, which only Claude Code knows.
     #[cfg(test)]
     Shared,
-    /// opencode and Kilo: Markdown, a line that our plugin fills in. A line of shell is not told the session, the plugin is.
+    /// opencode and Kilo: Markdown, with a line that our plugin fills in. Unlike a shell command, the plugin knows the
+    /// session.
     Blank,
     /// Qwen Code: Markdown, a line of shell as `!{…}`.
     Braces,
     /// Gemini CLI: TOML, a line of shell as `!{…}`.
     Toml,
-    /// Codex: a skill, which cannot run anything by itself; the model is asked to.
+    /// Codex: a skill, which cannot run anything itself; it asks the model to.
     Skill,
 }
 
@@ -78,7 +79,7 @@ pub fn files_beside(
     Ok([settings].into_iter().chain(commands).collect())
 }
 
-/// Returns the names and texts of a command's files; `program` is what a shell calls us by.
+/// Returns the names and texts of a command's files; `program` is our path as a word for a shell.
 pub fn texts(form: Form, command: &OwnCommand, program: &str) -> Vec<(String, String)> {
     let OwnCommand {
         name, line, about, ..
@@ -128,7 +129,7 @@ pub fn texts(form: Form, command: &OwnCommand, program: &str) -> Vec<(String, St
     }
 }
 
-/// Claude Code asks before it runs a line, unless the file says that it may.
+/// Claude Code asks before it runs a line, unless the file allows it.
 fn with_permission(command: &OwnCommand, program: &str, text: &str) -> (String, String) {
     let OwnCommand {
         name,
@@ -149,7 +150,7 @@ fn with_permission(command: &OwnCommand, program: &str, text: &str) -> (String, 
     (format!("{name}.md"), head + text)
 }
 
-/// What the model is asked to do with what was printed.
+/// What the model is asked to do with the output.
 const ADVICE: &str = "Tell the user in a sentence or two what it says, and do nothing else. \
                       What you remember of files that it names is out of date.";
 

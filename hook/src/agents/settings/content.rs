@@ -8,7 +8,7 @@ use ckpt_store::error::Result;
 pub struct SettingsFile {
     /// Its path.
     pub path: PathBuf,
-    /// The mode where the file is new.
+    /// The mode of a new file.
     pub mode: u32,
     /// The content that we want in it.
     pub content: Box<dyn SettingsContent>,
@@ -23,7 +23,7 @@ pub struct OwnHandlers {
     pub doubled: bool,
     /// Whether there is exactly what we want.
     pub exact: bool,
-    /// Whether a handler is waited for less long than we want.
+    /// Whether a handler has a shorter timeout than we want.
     pub hurried: bool,
 }
 
@@ -50,7 +50,7 @@ pub trait SettingsContent {
     /// As for [`SettingsContent::insert`].
     fn find(&self, text: &str) -> Result<OwnHandlers>;
 
-    /// Returns whether a text is somebody else's, and stays: what we want in the file is not needed.
+    /// Returns whether a text is not ours and stays, because the hook works without this file.
     fn gives_way_to(&self, _text: &str) -> bool {
         false
     }
@@ -60,7 +60,7 @@ pub trait SettingsContent {
         ""
     }
 
-    /// Returns what the user should know of a change of the file that was made, or would be, where `dry_run`.
+    /// Returns what the user should know about a change of the file that was made, or with `dry_run` would be.
     fn note(&self, _before: Option<&str>, _after: &str, _dry_run: bool) -> Option<String> {
         None
     }

@@ -19,7 +19,7 @@ pub enum EditKind {
     Remove,
 }
 
-/// What a settings file becomes.
+/// The planned change of a settings file.
 pub struct Edit {
     /// The file.
     pub file: SettingsFile,
@@ -61,7 +61,7 @@ impl Edit {
         Ok(edit)
     }
 
-    /// Puts one text in the place of another.
+    /// Replaces one text by another.
     pub fn put(&self, before: &Option<String>, after: &Option<String>) -> Result<()> {
         let path = &self.file.path;
         match (before, after) {
@@ -111,7 +111,7 @@ impl Edit {
         found.is_some_and(|found| found.is_ok_and(|found| !found.binaries.is_empty()))
     }
 
-    /// What there is to say of this file alone.
+    /// Notes about this file.
     fn note(&self, dry_run: bool) -> Option<String> {
         let (content, after) = (&self.file.content, self.after.as_deref()?);
         let gives_way = || {

@@ -1,4 +1,4 @@
-//! The only place of `install` that touches the disk: reads a settings file, and puts another text in its place.
+//! The only part of `install` that touches the disk: reads a settings file, and replaces its text.
 //!
 //! A file is replaced as a whole or not at all, and keeps its mode and owner. A settings file that is a symlink stays
 //! one: people keep their settings in a repository of dotfiles.
@@ -17,7 +17,7 @@ const MAX_LENGTH: u64 = 16 << 20;
 ///
 /// # Errors
 ///
-/// A file that cannot be read, is no file, is too long or is not UTF-8.
+/// A file that cannot be read, is not a regular file, is too long or is not UTF-8.
 pub fn read(path: &Path) -> Result<Option<String>> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -43,11 +43,11 @@ pub fn read(path: &Path) -> Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// Puts a text in the place of the one that was read, through a file beside it.
+/// Replaces the text that was read, through a temporary file beside it.
 ///
 /// # Errors
 ///
-/// A file that cannot be written, or that somebody else changed since it was read; it is left as it was.
+/// A file that cannot be written, or that was changed since it was read; it is left as it is.
 pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Result<()> {
     let path = target(path)?;
     let failed = || format!("cannot write `{}`", path.display());
@@ -69,13 +69,13 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
 ///
 /// # Errors
 ///
-/// A file that cannot be removed, or that somebody else changed since it was read.
+/// A file that cannot be removed, or that was changed since it was read.
 pub fn remove(path: &Path, expected: Option<&str>) -> Result<()> {
     check(path, expected)?;
     fs::remove_file(path).context(|| format!("cannot remove `{}`", path.display()))
 }
 
-/// Removes those of these folders in which nothing is, the deepest first.
+/// Removes those of these folders that are empty, the deepest first.
 pub fn remove_empty(folders: &BTreeSet<PathBuf>) {
     for folder in folders.iter().rev() {
         // This fails if the folder is not empty, as intended.
@@ -83,11 +83,11 @@ pub fn remove_empty(folders: &BTreeSet<PathBuf>) {
     }
 }
 
-/// Makes the folder of a file of our own, for its user alone.
+/// Creates the folder of a file of our own, accessible to its user alone.
 ///
 /// # Errors
 ///
-/// A folder that cannot be made.
+/// A folder that cannot be created.
 pub fn make_private_folder(path: &Path) -> Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     let Some(folder) = path.parent() else {
@@ -100,7 +100,7 @@ pub fn make_private_folder(path: &Path) -> Result<()> {
         .context(|| format!("cannot make `{}`", folder.display()))
 }
 
-/// Checks that a file of a project is in it: a project that was sent to us may hold symlinks to anywhere.
+/// Checks that a file of a project is inside it: somebody else's project may contain symlinks to anywhere.
 ///
 /// # Errors
 ///
@@ -143,7 +143,7 @@ pub fn is_symlink(path: &Path) -> bool {
     path.is_symlink()
 }
 
-/// Returns whether a file is there that can be run.
+/// Returns whether there is an executable file.
 pub fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(path)

@@ -17,7 +17,7 @@ use super::jsonc::{
 use super::place::{SettingsPlace, SettingsScope};
 use super::version::AgentVersion;
 
-/// What we want in the table: a handler an event, in the order in which they are written.
+/// What we want in the table: one handler per event, in the order in which they are written.
 pub struct HookTable {
     /// Our handlers, by event.
     pub handlers: Vec<(&'static str, Handler)>,
@@ -330,7 +330,7 @@ struct Own {
 }
 
 impl Own {
-    /// Returns how long it is waited for; an agent's own default where it says nothing, which is long.
+    /// Returns its timeout, if it has one; the agents' own default is long.
     fn timeout(&self) -> Option<f64> {
         let value = self.node.to_serde_value()?;
         Some(value.get("timeout").map_or(f64::INFINITY, |timeout| {
@@ -422,7 +422,7 @@ fn line(handler: &CstObject) -> Option<String> {
     Some(line)
 }
 
-/// Removes a handler, and what holds nothing any more without it.
+/// Removes a handler, and whatever is empty without it.
 fn remove_handler(own: Own, event: &CstObjectProp) {
     let handlers = own.node.parent().and_then(|parent| parent.as_array());
     let group = handlers.as_ref().and_then(|handlers| {

@@ -1,4 +1,4 @@
-//! What is installed where, and whether it can work. Reads settings; changes nothing.
+//! What is installed where, and whether it works. Reads settings; changes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -18,9 +18,9 @@ pub enum Installation {
     Absent,
     /// All of it, as [`install`](crate::agents::install::install) would write it.
     Installed,
-    /// Not what [`install`](crate::agents::install::install) would write: another version wrote it, or somebody changed it.
+    /// Not what [`install`](crate::agents::install::install) would write: another version wrote it, or it was edited.
     Outdated,
-    /// An agent waits for it for less long than it may take.
+    /// The agent's timeout is shorter than the time that the hook may take.
     Hurried,
     /// It calls another copy of our binary.
     Elsewhere,
@@ -28,7 +28,7 @@ pub enum Installation {
     Doubled,
     /// It calls a binary that is not there.
     Moved,
-    /// The file is not readable as what it should be.
+    /// The file cannot be read, or is not valid.
     Broken,
 }
 
@@ -48,7 +48,7 @@ impl Installation {
     }
 }
 
-/// What there is of our hook in one place.
+/// How our hook is installed in one settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     /// Whose settings.
@@ -66,13 +66,13 @@ pub struct Installed {
 pub struct AgentState {
     /// The agent.
     pub agent: &'static str,
-    /// Versions of the agent that were seen at work with the hook; none: written from documentation.
+    /// Versions of the agent that were seen to work with the hook; empty if the adapter was written from documentation.
     pub proven_on: &'static [&'static str],
     /// The version on this machine, if known.
     pub version: Option<AgentVersion>,
-    /// The lowest in which something is recorded.
+    /// The lowest version in which something is recorded.
     pub lowest: Option<AgentVersion>,
-    /// What a user of the version should know.
+    /// What a user of that version should know.
     pub advice: Vec<Advice>,
     /// Whether the agent is on this machine, or `None` for an agent whose settings we do not know.
     pub presence: Option<AgentPresence>,
@@ -83,7 +83,7 @@ pub struct AgentState {
 }
 
 impl AgentState {
-    /// Returns whether there is anything of the hook.
+    /// Returns whether any part of the hook is there.
     pub fn is_installed(&self) -> bool {
         self.installed
             .iter()

@@ -6,23 +6,23 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-/// What an editor may put in front of a text to say that it is UTF-8.
+/// The byte order mark that an editor may put before UTF-8 text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// What an agent takes beyond plain JSON in its settings. No agent takes a comma after the last member.
+/// What an agent accepts beyond plain JSON in its settings. No agent accepts a comma after the last member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonDialect {
-    /// Whether it takes comments.
+    /// Whether it accepts comments.
     pub comments: bool,
-    /// Whether it takes a byte order mark.
+    /// Whether it accepts a byte order mark.
     pub byte_order_mark: bool,
 }
 
 impl JsonDialect {
-    /// Returns what of a text keeps an agent from reading it, as the thing that its user would remove.
+    /// Returns what keeps an agent from reading a text, named as what the user would have to remove.
     pub fn refuses(self, text: &str) -> Option<&'static str> {
         let (mark, rest) = split_mark(text);
-        // The tree itself takes comments whatever it is told.
+        // The parser accepts comments regardless of its options.
         let is_read = |comments, commas| {
             jsonc_parser::parse_to_value(rest, &options(comments, commas)).is_ok()
         };
@@ -56,7 +56,7 @@ pub fn split_mark(text: &str) -> (&str, &str) {
 /// A text that is not a JSON object, comments and trailing commas apart.
 pub fn parse(text: &str) -> Result<CstRootNode> {
     let text = split_mark(text).1;
-    // A file of no bytes is what an agent leaves that was killed; it holds nothing that could be lost.
+    // An agent that is killed may leave an empty file; it holds nothing that could be lost.
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let root = CstRootNode::parse(text, &options(true, true))
         .map_err(|error| Error::failed("not valid JSON").because(error.to_string()))?;
@@ -88,7 +88,7 @@ pub fn is_empty_object(text: &str) -> bool {
         .eq("{}".chars())
 }
 
-/// Appends a field; what ends on its last member's line goes on there.
+/// Appends a field. An object whose closing bracket is on its last member's line stays so.
 pub fn append_property(object: &CstObject, name: &str, value: CstInputValue) {
     let text = object.to_string();
     if is_compact(&text) {
@@ -120,7 +120,7 @@ pub fn append_element(array: &CstArray, value: CstInputValue) {
     }
 }
 
-/// Puts a value in the place of an object; what was on one line stays on one line.
+/// Replaces an object by a value; what was on one line stays on one line.
 pub fn replace(object: &CstObject, value: CstInputValue) {
     if object.to_string().contains('\n') {
         object.clone().replace_with(value);
@@ -151,7 +151,7 @@ fn appended(text: &str, member: &str) -> String {
     )
 }
 
-/// Puts a text where a node was: the tree itself breaks the line of whatever it puts an object into.
+/// Replaces a node by a text: the tree would break the line of whatever it inserts an object into.
 fn write_raw(node: Option<CstNode>, text: String) {
     if let Some(number) = node.and_then(|node| node.as_number_lit()) {
         number.set_raw_value(text);
@@ -180,7 +180,7 @@ fn compact(value: &CstInputValue) -> String {
     }
 }
 
-/// Returns a value as the tree takes it.
+/// Returns a value in the tree's own type.
 pub fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,

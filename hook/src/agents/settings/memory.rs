@@ -1,7 +1,7 @@
-//! What was there before the hook was installed, where the settings do not show it: whether an empty file, an empty table or
-//! a folder was the user's. Kept in the store, so that `uninstall` leaves every byte as it was.
+//! What was there before the hook was installed, if the settings do not show it: whether an empty file, an empty table
+//! or a folder was the user's. Kept in the store, so that `uninstall` leaves every byte as it was.
 //!
-//! A text is kept only where taking the hook out of the settings would not give it back; most settings are never copied.
+//! A text is kept only if removing the hook from the settings would not restore it; most settings are never copied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Memory {
         }
     }
 
-    /// Returns the settings files that the hook was put into, and not taken out of since.
+    /// Returns the settings files that the hook was added to and not removed from since.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.kept.keys().map(PathBuf::as_path)
     }
@@ -73,7 +73,7 @@ impl Memory {
                 Original::Absent => None,
                 Original::Text(before) => Some(before.clone()),
             },
-            // Somebody has edited it since, and nothing is left of that: what was there first is there again.
+            // It was edited since, and nothing of that is left, so the first text is restored.
             Some(kept) if rest.is_none() => match &kept.before {
                 Original::Text(before) => Some(before.clone()),
                 Original::Rest | Original::Absent => None,
@@ -82,7 +82,7 @@ impl Memory {
         })
     }
 
-    /// Notes what a settings file was before the hook that is about to be put in.
+    /// Notes what a settings file was before the hook is added.
     ///
     /// # Errors
     ///
@@ -114,8 +114,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Returns the folders that go with a settings file, and forgets it. Of one that is not known, those that held nothing else
-    /// are taken for ours.
+    /// Returns the folders to remove with a settings file, and forgets the file. If it is not known, folders that held
+    /// nothing else count as ours.
     pub fn forget(&mut self, edit: &Edit) -> BTreeSet<PathBuf> {
         let path = &edit.file.path;
         let known = self.kept.remove(path).map(|kept| kept.folders);
@@ -126,7 +126,7 @@ impl Memory {
         known.unwrap_or_else(|| nearest().collect())
     }
 
-    /// Writes it down.
+    /// Writes the memory to its file.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Settings files of agents: what we want in them, and how it gets in and out with every other byte left alone.
+//! Settings files of agents: what we want in them, and how it is added and removed with every other byte left alone.
 //!
 //! Deciding is pure: a file's text becomes another text ([`hook_table`], [`own_file`]). Touching the disk is in
 //! [`mod@file`] alone.

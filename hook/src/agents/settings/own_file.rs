@@ -13,12 +13,12 @@ pub struct OwnFile {
     pub marker: String,
     /// The binary that it calls.
     pub binary: String,
-    /// Whether the hook works without it: then somebody else's file of that name stays.
+    /// Whether the hook works without it. If so, another program's file of that name stays.
     pub is_optional: bool,
 }
 
 impl OwnFile {
-    /// Returns a file that calls the hook for an agent; its name behind our subcommand is how the file is known for ours.
+    /// Returns a file that calls the hook for an agent. The agent's name after our subcommand is how we recognize it.
     pub fn of_hook(agent: &str, binary: &str, text: String) -> Self {
         Self {
             text,

@@ -25,7 +25,7 @@ pub struct SettingsPlace<'a> {
     pub tool_events: bool,
     /// Whether to make Codex trust the hook (`--trust`), without the review that it asks the user for.
     pub trust: bool,
-    /// The file that says what was there before the hook.
+    /// The file that records what was there before the hook.
     pub memory: &'a Path,
     /// The environment, by name: some agents let it move their settings.
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,

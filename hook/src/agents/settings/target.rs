@@ -13,7 +13,7 @@ use super::place::{SettingsPlace, SettingsScope};
 use super::version::{AgentVersion, AgentVersions};
 use super::{file, hook_table};
 
-/// Returns a settings file that depends on what becomes of another one.
+/// Returns a settings file that depends on the change of another one.
 pub type Follow = fn(&SettingsPlace<'_>, &Edit) -> Result<Option<SettingsFile>>;
 
 /// Returns why a hook that is installed may still not be called, from its settings file and that file's text.
@@ -33,19 +33,19 @@ pub struct AgentTarget {
     pub package: fn(&SettingsPlace<'_>) -> Option<PathBuf>,
     /// Returns the settings files, and what we want in them.
     pub files: fn(SettingsScope, &SettingsPlace<'_>) -> Result<Vec<SettingsFile>>,
-    /// Returns a file that depends on what becomes of the first one.
+    /// Returns a file that depends on the change of the first one.
     pub follow: Option<Follow>,
-    /// What it takes in its settings; none where the file is ours alone.
+    /// What it accepts in its settings; `None` if the file is ours alone.
     pub dialect: Option<JsonDialect>,
-    /// Returns why an installation that is there may not work.
+    /// Returns why an existing installation may not work.
     pub check: Option<HookCheck>,
     /// What the user should know once it is installed.
     pub notes: &'static [&'static str],
-    /// What the user should know, too, once it is installed in a project.
+    /// What the user should also know once it is installed in a project.
     pub project_notes: &'static [&'static str],
 }
 
-/// What is true of every file of a project.
+/// What applies to every file of a project.
 const PROJECT_NOTE: &str =
     "the file names the binary by the path that it has on this machine: do not share it";
 
@@ -88,7 +88,7 @@ impl AgentTarget {
         advice
     }
 
-    /// An agent that cannot read its settings goes on without any of them, our hook included, or does not start.
+    /// An agent that cannot read its settings ignores all of them, including our hook, or does not start.
     fn advice_on_dialect(&self, file: &Path, text: &str) -> Option<Advice> {
         let refused = self.dialect?.refuses(text)?;
         Some(Advice {
@@ -103,7 +103,7 @@ impl AgentTarget {
         version.map_or_else(Vec::new, |version| self.versions.advice(version))
     }
 
-    /// Returns the agent's program, where it is on the PATH.
+    /// Returns the agent's program, if it is on the `PATH`.
     fn program(&self, place: &SettingsPlace<'_>) -> Option<PathBuf> {
         let path = (place.environment)("PATH").unwrap_or_default();
         let programs = std::env::split_paths(&path)

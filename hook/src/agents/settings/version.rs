@@ -1,6 +1,6 @@
 //! Which version of an agent is installed, and what the hook can do in it.
 //!
-//! No model is started for it: an npm package says its version itself; any other program is asked for `--version`.
+//! No model is called for this: an npm package states its version; any other program is run with `--version`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,15 +27,15 @@ pub struct AgentVersions {
     pub agent: &'static str,
     /// The npm package that it comes in.
     pub package: &'static str,
-    /// The lowest in which something is recorded.
+    /// The lowest version in which something is recorded.
     pub lowest: AgentVersion,
-    /// Whether lower ones were tried and record nothing; if not, nobody tried them.
+    /// Whether lower versions were tried and record nothing; if not, they were never tried.
     pub lower_were_tried: bool,
     /// What older versions do not report, each with the first version that does.
     pub lacks: &'static [(AgentVersion, &'static str)],
 }
 
-/// So long a program may take to say its version.
+/// How long a program may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How many bytes of its output are read.
@@ -53,7 +53,7 @@ impl AgentVersion {
         text.split_whitespace().find_map(Self::parse)
     }
 
-    /// Returns what a word says; a `v` before it and what follows the third number are of no account.
+    /// Returns the version that a word holds, ignoring a `v` before it and whatever follows the third number.
     fn parse(word: &str) -> Option<Self> {
         let mut numbers = word.trim_start_matches('v').splitn(3, '.');
         let mut number = || {
@@ -127,7 +127,7 @@ fn in_name(program: &Path) -> Option<AgentVersion> {
     AgentVersion::parse(program.file_name()?.to_str()?)
 }
 
-/// Returns what a program says that it is; one that does not end in time is ended.
+/// Returns the version that a program prints; one that does not end in time is killed.
 fn asked(program: &Path) -> Option<AgentVersion> {
     let mut child = Command::new(program)
         .arg("--version")
@@ -142,11 +142,11 @@ fn asked(program: &Path) -> Option<AgentVersion> {
     std::thread::spawn(move || {
         let mut text = String::new();
         let _ = stdout.take(MOST_READ).read_to_string(&mut text);
-        // Nobody waits any longer for a program that was too slow.
+        // A program that was too slow is not waited for any longer.
         let _ = sender.send(text);
     });
     let text = said.recv_timeout(PATIENCE).ok();
-    // Both fail only where it has ended by itself.
+    // Both fail only if it has already exited.
     let _ = child.kill();
     let _ = child.wait();
     AgentVersion::first_in(&text?)

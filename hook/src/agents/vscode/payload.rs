@@ -1,6 +1,6 @@
 //! Copilot in VS Code. Written from its documentation: no run of it was seen.
 //!
-//! What is its own: its edit tools.
+//! Its peculiarities: its edit tools.
 
 use crate::agents::payload::documented::Documented;
 use crate::agents::payload::shape;

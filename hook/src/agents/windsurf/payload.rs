@@ -1,7 +1,7 @@
 //! Windsurf Cascade. Written from its documentation: no run of it was seen.
 //!
-//! What is its own: everything about a tool is in `tool_info`, the prompt included; ids of a trajectory (the session) and
-//! an execution (the turn); raw control characters inside strings.
+//! Its peculiarities: everything about a tool is in `tool_info`, the prompt included; ids of a trajectory (the session)
+//! and an execution (the turn); raw control characters inside strings.
 
 use std::path::PathBuf;
 
