@@ -1,5 +1,6 @@
 //! Rows of `operation_git`, and the states in which a workspace's repository was seen.
 
+use ckpt_schema::report::FileResult;
 use rusqlite::{Connection, params};
 
 use super::words::{WordTable, word};
@@ -181,4 +182,52 @@ pub(crate) fn git_items(connection: &Connection, operation: &str) -> Result<Vec<
         .context(|| "cannot read an operation")?;
     rows.collect::<rusqlite::Result<_>>()
         .context(|| "cannot read an operation")
+}
+
+/// An operation that moved git's state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GitOperation {
+    /// Its place in the order.
+    pub seq: i64,
+    /// Whether it is a restore, and no move of a revert point.
+    pub is_restore: bool,
+    /// The snapshot before it.
+    pub before: Option<i64>,
+    /// The snapshot after it.
+    pub after: Option<i64>,
+    /// What it moved.
+    pub done: Vec<GitItem>,
+}
+
+/// Returns the closed operations of a workspace that moved git's state since a snapshot, oldest first.
+pub(crate) fn git_operations_since(
+    connection: &Connection,
+    workspace_id: i64,
+    snapshot_id: i64,
+) -> Result<Vec<GitOperation>> {
+    let sql = "SELECT id, seq, kind = 'restore' AS is_restore, before_snapshot_id, after_snapshot_id FROM operations
+                WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done'
+                  AND EXISTS (SELECT 1 FROM operation_git WHERE operation_id = operations.id AND result = 'done')
+                ORDER BY seq";
+    let values = params![workspace_id, snapshot_id];
+    let mut operations = super::read::all(connection, sql, values, |row| {
+        let operation = GitOperation {
+            seq: row.get("seq")?,
+            is_restore: row.get("is_restore")?,
+            before: row.get("before_snapshot_id")?,
+            after: row.get("after_snapshot_id")?,
+            done: Vec::new(),
+        };
+        Ok((row.get::<_, String>("id")?, operation))
+    })?;
+    for (id, operation) in &mut operations {
+        operation.done = git_items(connection, id)?;
+        operation
+            .done
+            .retain(|item| item.result == FileResult::Done);
+    }
+    Ok(operations
+        .into_iter()
+        .map(|(_, operation)| operation)
+        .collect())
 }

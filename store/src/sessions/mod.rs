@@ -36,7 +36,8 @@ pub(crate) use changes::{
     owners_of, release_to_outside, reverted_changes, sharers,
 };
 pub(crate) use git::{
-    SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans,
+    SeenGit, StepSpan, close_git_items, git_items, git_line, git_operations_since,
+    insert_git_items, step_spans,
 };
 pub(crate) use history_of_file::{
     FileChange, FileOperation, TakenFile, changes_of_path, deleted_with, deletions,

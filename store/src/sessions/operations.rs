@@ -91,7 +91,7 @@ pub(crate) struct ChainOperation {
     pub has_failed: bool,
     /// Whether a message came while it was in force.
     pub is_permanent: bool,
-    seq: i64,
+    pub seq: i64,
 }
 
 const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear, goal_snapshot_id, asked_message_id, remarks";

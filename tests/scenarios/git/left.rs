@@ -2,6 +2,7 @@
 
 use ckpt_schema::report::NoteCode;
 use ckpt_schema::{Event, EventKind};
+use ckpt_store::RestoreRequest;
 
 use super::*;
 use testing::clock::await_second;
@@ -269,6 +270,59 @@ fn tags_stashes_and_branches_that_the_agent_made_or_removed_are_named() {
         assert!(notes.contains("branch `agents`, and it stays"), "{notes}");
         assert!(notes.contains("`side` (was "), "{notes}");
         assert!(notes.contains("git stash list"), "{notes}");
+    }
+}
+
+#[test]
+fn a_revert_of_git_that_came_second_is_taken_back_and_made_again() {
+    let works: [&[&[&str]]; 3] = [
+        &[&["checkout", "-q", "side"], &["commit", "-qam", "s"]],
+        &[
+            &["checkout", "-q", "side"],
+            &["commit", "-qam", "s"],
+            &["branch", "-qD", "main"],
+        ],
+        &[&["commit", "-qam", "s"]],
+    ];
+    for (case, work) in works.into_iter().enumerate() {
+        let mut world = repository();
+        world.run_git(&["branch", "-f", "side", "main"]);
+        // A reflog has whole seconds.
+        await_second();
+        let state = |world: &World| {
+            world.run_git(&["for-each-ref"]) + &world.run_git(&["status", "-b", "-s"])
+        };
+        let before = state(&world);
+        world.turn("m1", |world| {
+            world.write("a", "agent\n");
+            for arguments in work {
+                world.run_git(arguments);
+            }
+        });
+        let then = state(&world);
+        let notes = world.revert("m1").notes.join("\n");
+        assert_eq!(
+            notes.contains("`--git` makes it again"),
+            case == 1,
+            "{notes}"
+        );
+        let files = state(&world);
+        for round in 0..2 {
+            let report = revert(&mut world, "m1");
+            assert_eq!(state(&world), before, "{case} {round}: {report:#?}");
+            let notes = report.notes.join("\n");
+            assert!(!notes.contains("gone since"), "it is there: {notes}");
+            let undo = RestoreRequest {
+                id: report.operation.expect("something moved"),
+                git: true,
+                ..RestoreRequest::default()
+            };
+            let cwd = world.cwd.clone();
+            let report = world.store.restore(&cwd, &undo).expect("it is known");
+            assert_eq!(state(&world), files, "{case} {round}: {report:#?}");
+        }
+        world.unrevert();
+        assert_eq!(state(&world), then, "{case}");
     }
 }
 

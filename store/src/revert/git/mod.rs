@@ -123,7 +123,7 @@ impl GitSide<'_> {
         Ok(checked(
             &repository,
             &indexes,
-            plan::plan_exactly(&wanted, now, asked),
+            plan::plan_exactly(&wanted, now, &self.moved_since(snapshot_id)?, asked),
         ))
     }
 
@@ -140,7 +140,7 @@ impl GitSide<'_> {
         let past = self.past(&repository, movement, base, false)?;
         let mut told = GitWarnings {
             commits: None,
-            notes: past.stays(&repository, self.now),
+            notes: past.stays(&repository, self.now, moves_git),
         };
         if !moves_git {
             told.commits = commits::sentence(&repository, &past.changes);
@@ -149,34 +149,58 @@ impl GitSide<'_> {
         Ok(told)
     }
 
-    /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything.
+    /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything. A
+    /// restore that went on from there, as `undo` does, left it in another one.
     fn moved(
         &self,
         chain: &[ChainOperation],
     ) -> Result<(BTreeMap<String, MovedBranch>, Option<GitStateRow>)> {
-        let mut moved: BTreeMap<String, MovedBranch> = BTreeMap::new();
+        let mut moved = BTreeMap::new();
         let mut left = None;
-        for operation in chain {
-            let items = sessions::git_items(self.connection, &operation.row.id)?;
-            let done: Vec<GitItem> = items
-                .into_iter()
-                .filter(|item| item.result == FileResult::Done)
-                .collect();
-            if !done.is_empty() {
-                left = operation
-                    .row
-                    .after_snapshot_id
-                    .map_or(Ok(None), |id| state_of(self.connection, id))?;
-            }
-            for item in done.into_iter().filter(|item| item.part == GitPart::Branch) {
-                let entry = moved.entry(item.name).or_insert(MovedBranch {
-                    base: item.expected,
-                    left: None,
-                });
-                entry.left = item.target;
+        let before = chain
+            .iter()
+            .filter_map(|operation| operation.row.before_snapshot_id);
+        let Some(first) = before.min() else {
+            return Ok((moved, left));
+        };
+        let state = |id: Option<i64>| id.map_or(Ok(None), |id| state_of(self.connection, id));
+        for operation in sessions::git_operations_since(self.connection, self.place.row.id, first)?
+        {
+            let mut own = chain.iter();
+            let is_next = match operation.is_restore {
+                true => {
+                    let before = state(operation.before)?;
+                    left.is_some() && before.as_ref().map(Heads::of) == left.as_ref().map(Heads::of)
+                }
+                false => own.any(|own| own.seq == operation.seq),
+            };
+            if is_next {
+                left = state(operation.after)?;
+                note_branches(&mut moved, operation.done);
             }
         }
         Ok((moved, left))
+    }
+
+    /// Returns the branches that operations moved since a snapshot.
+    fn moved_since(&self, snapshot_id: i64) -> Result<BTreeMap<String, MovedBranch>> {
+        let mut moved = BTreeMap::new();
+        let workspace = self.place.row.id;
+        for operation in sessions::git_operations_since(self.connection, workspace, snapshot_id)? {
+            note_branches(&mut moved, operation.done);
+        }
+        Ok(moved)
+    }
+}
+
+/// Notes where the branches of an operation were, unless an earlier one moved them, and where it left them.
+fn note_branches(moved: &mut BTreeMap<String, MovedBranch>, done: Vec<GitItem>) {
+    for item in done.into_iter().filter(|item| item.part == GitPart::Branch) {
+        let entry = moved.entry(item.name).or_insert(MovedBranch {
+            base: item.expected,
+            left: None,
+        });
+        entry.left = item.target;
     }
 }
 

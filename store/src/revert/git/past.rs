@@ -31,7 +31,9 @@ pub(super) struct GitPast {
     pub branches: BTreeMap<String, BranchLog>,
     /// The branches that were written since without an entry in a reflog.
     unlogged: Vec<String>,
-    /// Notes on what no revert undoes.
+    /// The branches that are gone since, with their last commits.
+    gone: Vec<(String, Option<String>)>,
+    /// Notes on what else no revert undoes.
     others: Vec<Note>,
 }
 
@@ -84,12 +86,13 @@ impl GitSide<'_> {
             .filter(|(_, moment)| !matches!(claim(*moment), GitClaim::Keep(_)));
         let unlogged = unlogged.map(|(name, _)| name.clone()).collect();
         let untagged = untagged::names(self.connection, (&self.place.root, repository), movement)?;
-        let others = others(repository, &refs, &untagged, &claim);
+        let others = others(&refs, &untagged, &claim);
         Ok(GitPast {
             line,
             changes,
             branches,
             unlogged,
+            gone: gone_since(repository, &refs, &claim),
             others,
         })
     }
@@ -136,6 +139,7 @@ impl GitPast {
             changes: Vec::new(),
             branches: BTreeMap::new(),
             unlogged: Vec::new(),
+            gone: Vec::new(),
             others: Vec::new(),
         }
     }
@@ -157,7 +161,12 @@ impl GitPast {
     }
 
     /// Returns notes on what no revert undoes.
-    pub fn stays(&self, repository: &Repository, now: Option<&GitStateRow>) -> Vec<Note> {
+    pub fn stays(
+        &self,
+        repository: &Repository,
+        now: Option<&GitStateRow>,
+        moves_git: bool,
+    ) -> Vec<Note> {
         let goals = self.branch_goals(repository);
         let made = goals.iter().filter(|(_, goal)| **goal == BranchGoal::Made);
         let made: Vec<String> = made.map(|(name, _)| plain(name).to_owned()).collect();
@@ -177,7 +186,10 @@ impl GitPast {
             Note::about(NoteCode::BranchMoved, text, unlogged)
         });
         let notes = note.into_iter().chain(unlogged);
-        notes.chain(self.others.clone()).collect()
+        let then = self.line.first().and_then(|seen| seen.state.as_ref());
+        let then = then.and_then(|state| state.branch.as_deref()).map(plain);
+        let gone = gone_note(&self.gone, then, moves_git);
+        notes.chain(self.others.clone()).chain(gone).collect()
     }
 
     /// Returns notes on the branches that the agent moved and that stay, except the one that HEAD is or was on.
@@ -247,12 +259,7 @@ fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
 
 /// Returns notes on tags, the stash, what was pushed, and branches that are gone, as far as it may be an undone step's
 /// work.
-fn others(
-    repository: &Repository,
-    refs: &Refs,
-    untagged: &[String],
-    claim: &dyn Fn(Moment) -> GitClaim,
-) -> Vec<Note> {
+fn others(refs: &Refs, untagged: &[String], claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
     let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
     let is_line_asked = |line: &&RefMove| is_asked(line.moment);
     let below = |name: &str, folder: &str| name.trim_start_matches(folder).to_owned();
@@ -268,7 +275,6 @@ fn others(
     let pushed: Vec<String> = pushed
         .map(|(name, _)| below(name, "refs/remotes/"))
         .collect();
-    let gone = gone(repository, refs.head.iter().filter(is_line_asked));
     let removed = |code, at: Option<Moment>, text: &str| {
         at.filter(|at| is_asked(*at)).map(|_| Note::new(code, text))
     };
@@ -297,7 +303,6 @@ fn others(
             pushed,
             "which no revert takes back",
         ),
-        gone_note(gone),
     ]
     .into_iter()
     .flatten()
@@ -328,18 +333,43 @@ fn note(code: NoteCode, (one, many): (&str, &str), names: Vec<String>, end: &str
     Some(Note::about(code, text, names))
 }
 
-/// Returns the note on deleted branches and their last commits, unless there are none.
-fn gone_note(gone: Vec<(String, Option<String>)>) -> Option<Note> {
-    if gone.is_empty() {
+/// Returns the note on deleted branches, unless there are none. HEAD's branch is made again with git's state.
+fn gone_note(
+    gone: &[(String, Option<String>)],
+    on_head: Option<&str>,
+    moves_git: bool,
+) -> Option<Note> {
+    let is_heads = |name: &str| Some(name) == on_head;
+    let told = gone
+        .iter()
+        .filter(|(name, _)| !(moves_git && is_heads(name)));
+    let told: Vec<&(String, Option<String>)> = told.collect();
+    if told.is_empty() {
         return None;
     }
-    let names = gone
+    let names = told
         .iter()
         .map(|(name, commit)| format!("`{name}` (was {})", commit_name(commit.as_deref())));
     let names = named("branch", "branches", names.collect());
-    let text = format!("{names} gone since: no revert makes it again");
-    let about = gone.into_iter().map(|(name, _)| name).collect();
+    let text = match told.iter().find(|(name, _)| is_heads(name)) {
+        Some(_) if told.len() == 1 => format!("{names} gone since: `--git` makes it again"),
+        Some((name, _)) => {
+            format!("{names} gone since: `--git` makes `{name}` again, and no revert the others")
+        }
+        None => format!("{names} gone since: no revert makes it again"),
+    };
+    let about = told.into_iter().map(|(name, _)| name.clone()).collect();
     Some(Note::about(NoteCode::BranchGone, text, about))
+}
+
+/// Returns the deleted branches with their last commits, as far as it may be an undone step's work.
+fn gone_since(
+    repository: &Repository,
+    refs: &Refs,
+    claim: &dyn Fn(Moment) -> GitClaim,
+) -> Vec<(String, Option<String>)> {
+    let is_asked = |line: &&RefMove| !matches!(claim(line.moment), GitClaim::Keep(_));
+    gone(repository, refs.head.iter().filter(is_asked))
 }
 
 /// Returns the deleted branches that HEAD went to or came from, with their last commits.

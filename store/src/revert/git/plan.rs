@@ -105,17 +105,19 @@ pub(crate) fn plan(movement: GitMove<'_>) -> Vec<GitItem> {
     towards(movement, heads, index)
 }
 
-/// Plans to move git's state exactly to a captured one, no matter who changed it since: `restore`.
+/// Plans to move git's state exactly to a captured one, no matter who changed it since: `restore`. Branches that operations
+/// `moved` since, and that HEAD is not on, go back, too.
 pub(crate) fn plan_exactly(
     wanted: &GitStateRow,
     now: &GitStateRow,
+    moved: &BTreeMap<String, MovedBranch>,
     asked: RepositoryQueries<'_>,
 ) -> Vec<GitItem> {
     let movement = GitMove {
         base: now,
         changes: &[],
         left: now,
-        moved: &BTreeMap::new(),
+        moved,
         logs: &BTreeMap::new(),
         now,
         asked,

@@ -328,13 +328,13 @@ fn what_is_there_already_is_not_touched() {
 fn restore_asks_nobody_but_moves_no_branch_behind_heads_back() {
     let (x, u) = (at("main", "x", 1), at("main", "u", 2));
     let asked = asked(&|_| Some("u".to_owned()));
-    let items = plan_exactly(&x, &u, asked);
+    let items = plan_exactly(&x, &u, &BTreeMap::new(), asked);
     assert!(
         items.iter().all(|item| item.result == Planned),
         "whoever committed: {items:?}"
     );
     let elsewhere = at("feature", "f", 2);
-    let items = plan_exactly(&x, &elsewhere, asked);
+    let items = plan_exactly(&x, &elsewhere, &BTreeMap::new(), asked);
     let is_left = |item: &GitItem| item.result == Conflict;
     assert!(
         items.iter().all(is_left),
