@@ -132,7 +132,7 @@ fn where_there_is_no_repository_it_says_so() {
         report
             .notes
             .iter()
-            .any(|note| note.contains("no git repository")),
+            .any(|note| note.contains("not a git repository")),
         "{report:?}"
     );
     assert_eq!(
