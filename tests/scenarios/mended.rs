@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{DiagnosticReport, Finding};
 use ckpt_store::Settings;
 
 use testing::git;
@@ -326,6 +326,13 @@ fn doctor_says_that_a_repository_is_gone_and_stores_what_is_still_there() {
         let mut world = story().world;
         fs::rename(folder(&world).join(what), world.base().join("away")).expect("ours");
         reopen(&mut world);
+        let status = world.status();
+        let is_told = |told: &DiagnosticReport| told.message.contains("are gone");
+        assert_eq!(
+            status.latest_diagnostics.iter().any(is_told),
+            what != "repository.git/objects",
+            "`{what}`: {status:?}"
+        );
         let findings = world.store.check(false);
         let errors = errors(&findings).join("\n");
         assert!(
@@ -346,4 +353,24 @@ fn doctor_says_that_a_repository_is_gone_and_stores_what_is_still_there() {
         world.revert("m4");
         assert_eq!(world.read("edited"), "edited by m3\n", "`{what}`");
     }
+}
+
+#[test]
+fn gc_heals_what_it_meets_damaged_and_goes_on() {
+    let story = story();
+    let lost = story.own_trees("m2");
+    let mut world = story.world;
+    lose(&world, &lost);
+    reopen(&mut world);
+    let report = world.store.gc(false).expect("it is ours");
+    let skipped: Vec<_> = report
+        .workspaces
+        .iter()
+        .filter_map(|row| row.skipped.as_deref())
+        .collect();
+    assert_eq!(skipped, [] as [&str; 0]);
+    assert_eq!(files(&world, "pack").len(), 1, "the others are gone");
+    reopen(&mut world);
+    world.revert("m2");
+    assert_before_m2(&world, "after gc");
 }

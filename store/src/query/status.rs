@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{DiagnosticReport, StatusReport, UnclearReport, VERSION};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::error::{Context, Result};
+use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::ids;
 use crate::model::Milliseconds;
@@ -69,6 +69,7 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     report.agents_at_work = agents_at_work(connection, &open_steps, store.now())?;
     report.first_snapshot_goes_on =
         place.row.last_snapshot_id.is_none() && layout::is_locked(&place.folder);
+    readable(objects_are_there(&place), store.now(), &mut report);
     let interrupted = interrupted(store, &place);
     report.interrupted = readable(interrupted, store.now(), &mut report);
     report.unprotected = unprotected(connection, place.row.id)?;
@@ -80,6 +81,17 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
         .last_snapshot_id
         .map_or(Ok(Vec::new()), |snapshot_id| gaps(connection, snapshot_id))?;
     Ok(report)
+}
+
+/// Fails where snapshots were taken and the repository with their files is gone.
+fn objects_are_there(place: &Place) -> Result<()> {
+    if place.row.last_snapshot_id.is_none() || place.has_objects()? {
+        return Ok(());
+    }
+    let folder = place.folder.display();
+    Err(Error::damaged(format!(
+        "the snapshots of this workspace are gone: `{folder}` has no repository"
+    )))
 }
 
 fn root_of(store: &Store, cwd: &Path) -> Result<PathBuf> {

@@ -26,7 +26,7 @@ const LITTLE_ROOM: u64 = 256 << 20;
 
 /// Returns a finding for everything that is wrong, and one line on what is right.
 pub(super) fn look(store: &Store) -> Vec<Finding> {
-    let checks = [schema, references, clock, unprotected, unused, room];
+    let checks = [schema, references, values, clock, unprotected, unused, room];
     let mut findings = Vec::new();
     for check in checks {
         match check(store) {
@@ -82,6 +82,64 @@ fn references(store: &Store) -> Result<Option<Finding>> {
             format!(
                 "rows of these tables refer to missing rows: {}",
                 tables.join(", ")
+            ),
+        )
+    }))
+}
+
+/// The columns that hold a mode, and those that hold the id of an object, by table.
+const ENTRIES: [(&str, &[&str], &[&str]); 5] = [
+    (
+        "changes",
+        &["old_mode", "new_mode"],
+        &["old_blob", "new_blob"],
+    ),
+    ("git_states", &[], &["index_blob"]),
+    (
+        "operation_files",
+        &["expected_mode", "target_mode", "goal_mode"],
+        &["expected_blob", "target_blob", "goal_blob"],
+    ),
+    ("snapshots", &[], &["tree", "attributes_blob", "rules_blob"]),
+    ("step_paths", &["mode"], &["blob"]),
+];
+
+/// Checks that rows hold only modes and ids of objects that are ever written. SQLite does not notice a flipped bit in a
+/// row.
+fn values(store: &Store) -> Result<Option<Finding>> {
+    let wrong_mode = |column: &&str| {
+        format!("({column} NOT GLOB '[01][024]0[0-7][0-7][0-7]' AND {column} IS NOT NULL)")
+    };
+    let wrong_id = |column: &&str| {
+        format!(
+            "({column} GLOB '*[^0-9a-f]*' OR (length({column}) <> 40 AND {column} IS NOT NULL))"
+        )
+    };
+    let mut damaged = Vec::new();
+    for (table, modes, ids) in ENTRIES {
+        let wrong: Vec<String> = modes
+            .iter()
+            .map(wrong_mode)
+            .chain(ids.iter().map(wrong_id))
+            .collect();
+        let sql = format!("SELECT count(*) FROM {table} WHERE {}", wrong.join(" OR "));
+        let number: u32 = store
+            .database
+            .connection()
+            .query_row(&sql, [], |row| row.get(0))
+            .context(|| "cannot read the session store")?;
+        if number > 0 {
+            damaged.push(format!("{number} of `{table}`"));
+        }
+    }
+    Ok((!damaged.is_empty()).then(|| Finding {
+        hint: Some("anything that needs them fails, and nothing is guessed".to_owned()),
+        ..Finding::new(
+            "error",
+            "database",
+            format!(
+                "rows hold modes or ids of objects that nobody wrote: {}",
+                damaged.join(", ")
             ),
         )
     }))
