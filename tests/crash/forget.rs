@@ -90,3 +90,35 @@ fn a_forget_that_is_killed_is_ended_by_the_next_command() {
         assert_eq!(world.read("a"), b"1\n", "{what}: the rest goes back");
     });
 }
+
+#[test]
+fn what_a_killed_forget_began_to_take_is_not_known_again_where_the_session_store_is_lost_then() {
+    if !has_strace() {
+        return;
+    }
+    let all = points(&ready(), &FORGET, b"");
+    at_each(sample(all, 30), |point| {
+        let world = ready();
+        kill_at(&world, &point, &FORGET, b"");
+        let plan = world.run(&["forget", "--path", "key", "--dry-run"], b"");
+        let is_forgotten = !plan.stdout.contains("  key\n");
+        for name in ["sessions.db", "sessions.db-wal", "sessions.db-shm"] {
+            let _ = fs::remove_file(world.store().join(name));
+        }
+        world.run(&["doctor", "--repair"], b"").exits(0);
+        world.run(&["gc"], b"").exits(0);
+        let what = format!("killed at {point:?}");
+        assert!(
+            !is_forgotten || !is_anywhere(&world),
+            "{what}: nothing is back"
+        );
+        super::assert_sound(&world, &what);
+        let report = world.json(&["log", "--snapshots"]);
+        let known = report["snapshots"].as_array().expect("a list");
+        let oldest = known.last().expect("it is known again")["snapshot"].as_str();
+        world
+            .run(&["restore", oldest.expect("an id")], b"")
+            .exits(0);
+        assert_eq!(world.read("a"), b"0\n", "{what}: and the rest is there");
+    });
+}

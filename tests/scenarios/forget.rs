@@ -431,3 +431,86 @@ fn no_kind_of_file_and_nothing_that_a_crash_left_keeps_what_is_forgotten() {
         "that stays as it is"
     );
 }
+
+/// The packs of the only workspace, the oldest first.
+fn packs(world: &World) -> Vec<PathBuf> {
+    let mut packs = files(&world.base().join("store/snapshots"));
+    packs.retain(|path| path.extension().is_some_and(|ending| ending == "pack"));
+    packs.sort_by_key(|path| {
+        path.metadata()
+            .and_then(|file| file.modified())
+            .expect("there")
+    });
+    packs
+}
+
+fn put(path: &Path, bytes: &[u8]) {
+    fs::remove_file(path).expect("ours");
+    fs::write(path, bytes).expect("ours");
+}
+
+/// Damages every few bytes behind the first object of a pack.
+fn scratch(pack: &Path) {
+    let mut bytes = fs::read(pack).expect("ours");
+    let length = bytes.len();
+    for at in (length * 2 / 3..length - 20).step_by(7) {
+        bytes[at] ^= 0x55;
+    }
+    put(pack, &bytes);
+}
+
+/// A name, and what does harm to the packs.
+type Harm = (&'static str, fn(&[PathBuf]));
+
+const HARMS: [Harm; 5] = [
+    ("the first pack is empty", |packs| put(&packs[0], &[])),
+    ("the first pack is gone", |packs| {
+        for ending in ["idx", "pack"] {
+            fs::remove_file(packs[0].with_extension(ending)).expect("ours");
+        }
+    }),
+    ("the pack with the secret is damaged", |packs| {
+        scratch(&packs[1])
+    }),
+    ("and has no index", |packs| {
+        scratch(&packs[1]);
+        fs::remove_file(packs[1].with_extension("idx")).expect("ours");
+    }),
+    ("and its index is empty", |packs| {
+        scratch(&packs[1]);
+        put(&packs[1].with_extension("idx"), &[]);
+    }),
+];
+
+#[test]
+fn what_is_lost_for_good_keeps_nothing_from_being_forgotten() {
+    for (what, act) in HARMS {
+        let mut world = World::new();
+        world.write("kept", "as it was\n");
+        world.write("lost", "as it was, too\n");
+        world.turn("m1", |world| {
+            world.write("key", format!("{SECRET}\n"));
+            world.write("lost", "no file has these bytes any more\n");
+        });
+        world.turn("m2", |world| {
+            world.remove("key");
+            world.write("lost", "now\n");
+        });
+        act(&packs(&world));
+        world.reopen(ckpt_store::Settings::default());
+        forget(&mut world, Forget::Path("key".to_owned()));
+        assert_eq!(
+            hiding_places(&world, SECRET),
+            Vec::<String>::new(),
+            "{what}"
+        );
+        world.reopen(ckpt_store::Settings::default());
+        world.turn("m3", |world| world.write("kept", "by m3\n"));
+        world.revert("m3");
+        assert_eq!(
+            world.read("kept"),
+            "as it was\n",
+            "{what}: the store goes on"
+        );
+    }
+}

@@ -18,7 +18,7 @@ use super::hash::ObjectKind;
 use super::multi_pack_index;
 use super::pack::copy::Copied;
 use super::pack::delta::delta;
-use super::pack::read::PackFile;
+use super::pack::read::{PackFile, open_regular};
 use super::pack::write::{Effort, PackWriter, pack_delta, pack_object};
 use super::reader::ObjectReader;
 use super::{Objects, recent};
@@ -77,14 +77,38 @@ pub(crate) fn list(objects: &Objects) -> Result<Vec<OldPack>> {
 /// A needed object, and the number of its path, if it has one.
 pub(crate) type NeededObject = (ObjectId, Option<u32>);
 
+/// What to do with objects of which no pack has an intact copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnDamage {
+    /// Leave the packs as they are.
+    Refuse,
+    /// Give them up, because other objects have to go.
+    GiveUp,
+}
+
+/// Fails if one of these packs or its index cannot be read. An error is not damage: what could not be read for a moment
+/// is not given up.
+pub(crate) fn check_readable(objects: &Objects, packs: &[OldPack]) -> Result<()> {
+    for old in packs {
+        let pack = objects.packs().join(old.pack.name());
+        for path in [pack.with_extension("idx"), pack] {
+            std::io::copy(&mut open_regular(&path)?, &mut std::io::sink())
+                .context(|| format!("cannot read `{}`", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes a pack of those of these objects, newest first, that `packs` hold. Returns its name, or `None` if it would be
 /// empty, and the objects in it.
 ///
-/// Fails if no pack has an intact copy of one of them. Then no pack may be removed.
+/// If no pack has an intact copy of one of them, `on_damage` decides: it fails, and no pack may be removed; or the object
+/// is left out.
 pub(crate) fn write(
     objects: &Objects,
     packs: &[OldPack],
     wanted: &[NeededObject],
+    on_damage: OnDamage,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<(Option<PathBuf>, HashSet<ObjectId>)> {
     let reader = objects.reader()?;
@@ -94,8 +118,12 @@ pub(crate) fn write(
     let mut to = PackWriter::begin(objects.repository())?;
     let mut copied = Copied::default();
     for old in packs {
-        old.pack
-            .copy_settled(&ids, LARGEST_DELTA, &mut to, &mut copied, goes_on)?;
+        let done = old
+            .pack
+            .copy_settled(&ids, LARGEST_DELTA, &mut to, &mut copied, goes_on);
+        if on_damage == OnDamage::Refuse || !goes_on() {
+            done?;
+        }
     }
     let mut kept: HashSet<ObjectId> = copied.ids.into_iter().collect();
     // Paths are in the order of their newest objects, so that what a snapshot holds is close together.
@@ -117,18 +145,23 @@ pub(crate) fn write(
     let mut writer = RepackWriter {
         reader: &reader,
         to,
+        on_damage,
+        lost: HashSet::new(),
         goes_on,
     };
     for path in &paths {
         writer.write(path, WINDOW)?;
     }
     writer.write(&records, WINDOW_OF_RECORDS)?;
+    kept.retain(|id| !writer.lost.contains(id));
     Ok((writer.to.finish()?, kept))
 }
 
 struct RepackWriter<'a> {
     reader: &'a ObjectReader,
     to: PackWriter,
+    on_damage: OnDamage,
+    lost: HashSet<ObjectId>,
     goes_on: &'a dyn Fn() -> bool,
 }
 
@@ -148,7 +181,13 @@ impl RepackWriter<'_> {
             if !(self.goes_on)() {
                 return Err(stopped());
             }
-            let (kind, bytes) = self.reader.any_once(*id)?;
+            let (kind, bytes) = match self.reader.any_once(*id) {
+                Err(error) if self.on_damage == OnDamage::GiveUp && error.is_damage() => {
+                    self.lost.insert(*id);
+                    continue;
+                }
+                found => found?,
+            };
             let offset = self.to.position()?;
             let best = bases
                 .iter()

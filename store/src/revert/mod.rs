@@ -191,7 +191,7 @@ fn or_mended(
         done => return done,
     };
     // What cannot be healed, for whatever reason, is told as it was found.
-    if !check::mend_for_operation(store, place).unwrap_or(false) {
+    if !check::heal_workspace(store, place).unwrap_or(false) {
         return Err(error);
     }
     let before = error.notes().to_vec();

@@ -56,13 +56,13 @@ pub(crate) fn workspace_keys(connection: &Connection) -> Result<BTreeSet<String>
 }
 
 /// Adds a workspace with its snapshots, as noted. If the directory at its path has another history already, or is
-/// another directory, the workspace is added as one that was set aside. Returns whether it was.
+/// another directory, the workspace is added as one that was set aside. Returns its id, and whether it was set aside.
 pub(crate) fn put_noted(
     connection: &Connection,
     workspace: &NotedWorkspace,
     snapshots: &[NotedSnapshot],
     now: Milliseconds,
-) -> Result<bool> {
+) -> Result<(i64, bool)> {
     let what = || "cannot add a workspace from its repository";
     let path = Path::new(OsStr::from_bytes(&workspace.path));
     let is_another = |identity: Identity| !identity.is(workspace.inode, workspace.born);
@@ -106,5 +106,5 @@ pub(crate) fn put_noted(
             [id],
         )
         .context(what)?;
-    Ok(is_aside)
+    Ok((id, is_aside))
 }

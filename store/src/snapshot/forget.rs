@@ -13,6 +13,7 @@ use crate::model::path::join;
 use crate::objects::hash::{ObjectKind, blob_id, hash};
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 use crate::objects::reader::ObjectReader;
+use crate::objects::repack::{self, OnDamage};
 use crate::objects::tree::{TreeMode, encode};
 
 /// A path that is forgotten in a tree. For a directory, the paths below it are not listed.
@@ -37,18 +38,23 @@ pub(crate) type IsPathForgotten<'a> = dyn Fn(&[u8], ObjectId, bool) -> bool + 'a
 
 impl Snapshots {
     /// Returns the trees that hold something forgotten, with their replacements. With `write`, the new trees are stored
-    /// and synced.
+    /// and synced. With [`OnDamage::GiveUp`], a lost tree counts as empty.
     pub(crate) fn without(
         &self,
         trees: &[ObjectId],
         is_forgotten: &IsPathForgotten<'_>,
         write: bool,
+        on_damage: OnDamage,
     ) -> Result<Vec<Rewritten>> {
+        if on_damage == OnDamage::GiveUp {
+            repack::check_readable(&self.objects, &repack::list(&self.objects)?)?;
+        }
         let reader = self.objects.reader()?;
         reader.refresh()?;
         let mut rewriting = Rewriting {
             reader: &reader,
             is_forgotten,
+            on_damage,
             done: HashMap::new(),
             to: if write {
                 Some(PackWriter::begin(self.objects.repository())?)
@@ -85,18 +91,24 @@ pub(crate) struct RewrittenRules {
 
 impl Snapshots {
     /// Returns the rules that contain the lines of a forgotten ignore file that is not in the tree, with their
-    /// replacements. With `write`, the new ones are stored and synced.
+    /// replacements. With `write`, the new ones are stored and synced. With [`OnDamage::GiveUp`], lost rules count as
+    /// empty.
     pub(crate) fn rules_without(
         &self,
         rules: &[ObjectId],
         is_forgotten: &dyn Fn(&[u8]) -> bool,
         write: bool,
+        on_damage: OnDamage,
     ) -> Result<Vec<RewrittenRules>> {
         let reader = self.objects.reader()?;
         let mut rewritten = Vec::new();
         let mut texts = Vec::new();
         for old in rules {
-            let mut decoded = Rules::decode(&reader.blob(*old)?)?;
+            let text = match reader.blob(*old) {
+                Err(error) if on_damage == OnDamage::GiveUp && error.is_damage() => continue,
+                text => text?,
+            };
+            let mut decoded = Rules::decode(&text)?;
             let mut files = Vec::new();
             for (directory, lines) in &mut decoded.untracked {
                 let file = join(directory, b".gitignore");
@@ -125,6 +137,7 @@ type RewrittenTree = (ObjectId, Rc<Vec<ForgottenPath>>);
 struct Rewriting<'a> {
     reader: &'a ObjectReader,
     is_forgotten: &'a IsPathForgotten<'a>,
+    on_damage: OnDamage,
     done: HashMap<(ObjectId, Vec<u8>), RewrittenTree>,
     to: Option<PackWriter>,
 }
@@ -137,7 +150,11 @@ impl Rewriting<'_> {
         }
         let mut gone = Vec::new();
         let mut kept = Vec::new();
-        for mut entry in self.reader.tree(id)? {
+        let entries = match self.reader.tree(id) {
+            Err(error) if self.on_damage == OnDamage::GiveUp && error.is_damage() => Vec::new(),
+            entries => entries?,
+        };
+        for mut entry in entries {
             let below = join(path, &entry.name);
             let is_directory = entry.mode == TreeMode::Tree;
             if (self.is_forgotten)(&below, entry.id, is_directory) {

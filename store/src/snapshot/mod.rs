@@ -8,6 +8,7 @@ mod capture;
 mod check;
 mod difference;
 mod forget;
+mod forgetting;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod moves;
@@ -267,7 +268,7 @@ impl Snapshots {
         &self,
         key: &str,
     ) -> Result<Option<(NotedWorkspace, Vec<NotedSnapshot>, usize)>> {
-        noted::read(&self.objects, key)
+        noted::read(&self.directory, &self.objects, key)
     }
 
     /// Gives borrowed packs back. The caller holds the workspace's lock, and has copied what is needed of the packs.

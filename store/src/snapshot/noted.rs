@@ -9,7 +9,9 @@
 //! workspace's key: packs that were cloned from the user's repository may hold anybody's commits.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
+use super::forgetting::Replaced;
 use super::scan::sink::Sink;
 use super::{Request, Snapshot};
 use crate::error::Result;
@@ -78,6 +80,7 @@ pub(super) fn write(
 
 /// See [`Snapshots::noted`](super::Snapshots::noted).
 pub(super) fn read(
+    folder: &Path,
     objects: &Objects,
     key: &str,
 ) -> Result<Option<(NotedWorkspace, Vec<NotedSnapshot>, usize)>> {
@@ -90,8 +93,16 @@ pub(super) fn read(
         Some((workspace, snapshots)) => (Some(workspace), snapshots),
         None => (None, Vec::new()),
     };
+    let replaced = Replaced::read(folder)?;
+    snapshots
+        .iter_mut()
+        .for_each(|snapshot| replaced.apply(snapshot));
     let mut since: Vec<(NotedWorkspace, NotedSnapshot)> = commits(&reader)
         .filter(|(workspace, _)| workspace.key == key)
+        .map(|(workspace, mut snapshot)| {
+            replaced.apply(&mut snapshot);
+            (workspace, snapshot)
+        })
         .filter(|(_, snapshot)| !snapshots.iter().any(|known| known.is_like(snapshot)))
         .collect();
     since.sort_by_key(|(_, snapshot)| snapshot.taken_at);

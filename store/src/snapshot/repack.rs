@@ -17,7 +17,7 @@ use crate::fs::disk;
 use crate::model::entry::{ObjectId, Roots};
 use crate::objects::borrowed;
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
-use crate::objects::repack::{self, NeededObject, OldPack};
+use crate::objects::repack::{self, NeededObject, OldPack, OnDamage};
 
 /// How many packs may exist before they are joined.
 const MANY: usize = 48;
@@ -31,6 +31,8 @@ pub(crate) struct Repack {
     old: Vec<OldPack>,
     reached: Reached,
     kept: HashSet<ObjectId>,
+    /// What was given up.
+    lost: HashSet<ObjectId>,
     new: Option<PathBuf>,
 }
 
@@ -54,19 +56,28 @@ impl Snapshots {
     }
 
     /// Writes one pack of all that roots reach and, if `young_since` (seconds since the epoch) is given, of everything
-    /// except commits in packs that were written since then. Fails if something is damaged: then nothing may go.
+    /// except commits in packs that were written since then. If something is damaged, `on_damage` decides: it fails, and
+    /// nothing may go; or what is damaged is left out.
     pub(crate) fn begin_repack(
         &self,
         roots: &Roots,
         young_since: Option<i64>,
+        on_damage: OnDamage,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<Repack> {
         let old = repack::list(&self.objects)?;
+        if on_damage == OnDamage::GiveUp {
+            repack::check_readable(&self.objects, &old)?;
+        }
         self.check_room(old.iter().map(|pack| pack.bytes).sum())?;
         let reader = self.objects.reader()?;
         let mut reached = Reached::default();
         if !reached.walk(&reader, roots, goes_on) {
             return Err(repack::stopped());
+        }
+        let mut lost: HashSet<ObjectId> = HashSet::new();
+        if on_damage == OnDamage::GiveUp {
+            lost.extend(reached.torn.drain(..).map(|(id, _, _)| id));
         }
         damaged(&reached)?;
         let mut wanted = wanted(&reached);
@@ -79,11 +90,18 @@ impl Snapshots {
                 .filter(|id| !reached.objects.contains_key(id) && !pack.pack.has_commit(**id));
             wanted.extend(others.map(|id| (*id, None)));
         }
-        let (new, kept) = repack::write(&self.objects, &old, &wanted, goes_on)?;
+        let (new, kept) = repack::write(&self.objects, &old, &wanted, on_damage, goes_on)?;
+        lost.extend(
+            wanted
+                .iter()
+                .map(|(id, _)| *id)
+                .filter(|id| !kept.contains(id)),
+        );
         Ok(Repack {
             old,
             reached,
             kept,
+            lost,
             new,
         })
     }
@@ -95,6 +113,7 @@ impl Snapshots {
             old,
             mut reached,
             kept,
+            lost,
             new,
         } = repack;
         let reader = self.objects.reader()?;
@@ -102,7 +121,7 @@ impl Snapshots {
         reached.walk(&reader, roots, &|| true);
         damaged(&reached)?;
         let mut late: Vec<ObjectId> = reached.objects.keys().copied().collect();
-        late.retain(|id| !kept.contains(id));
+        late.retain(|id| !kept.contains(id) && !lost.contains(id));
         // What was written since is in packs that stay.
         let names: HashSet<&std::path::Path> = old.iter().map(|old| old.pack.name()).collect();
         for pack in repack::list(&self.objects)? {
@@ -227,7 +246,7 @@ pub(crate) struct JoinedPacks {
 
 fn damaged(reached: &Reached) -> Result<()> {
     match reached.torn.first() {
-        Some((id, _, error)) => Err(Error::unavailable(format!(
+        Some((id, _, error)) => Err(Error::damaged(format!(
             "the tree `{id}` is damaged ({error}): nothing in its workspace is removed"
         ))
         .hint("`ckpt-hook doctor --all` says what is lost, and heals what it can")),

@@ -197,11 +197,16 @@ fn mend(
     }
 }
 
-/// Heals the damaged objects of a workspace for an operation that needs them, in the time that `doctor` takes at most.
+/// Heals the damaged objects of a workspace for a caller that needs them, in the time that `doctor` takes at most.
 /// Returns whether anything was healed.
-pub(crate) fn mend_for_operation(store: &mut Store, place: &Place) -> Result<bool> {
-    let begin = Instant::now();
+pub(crate) fn heal_workspace(store: &mut Store, place: &Place) -> Result<bool> {
     let _lock = place.lock(PATIENCE)?;
+    heal_under_lock(store, place)
+}
+
+/// The same for a caller that holds the workspace's lock.
+pub(crate) fn heal_under_lock(store: &mut Store, place: &Place) -> Result<bool> {
+    let begin = Instant::now();
     let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?.len();
     let healed = mend(store, place, true, &|| begin.elapsed() < A_WHILE)?.healed;
     if rebuilt + healed == 0 {

@@ -17,7 +17,7 @@ use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
 use rusqlite::Connection;
 
 use super::gc::{self, pack, sizes};
-use super::settle;
+use super::{check, settle};
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::{self, DATABASE};
 use crate::fs::{layout, leftover, presence};
@@ -25,6 +25,7 @@ use crate::model::entry::ObjectId;
 use crate::model::gap::{Gap, GapReason};
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
+use crate::objects::repack::OnDamage;
 use crate::sessions::forget::{self, Belongings};
 use crate::sessions::{self, OpenStep};
 use crate::snapshot::{ForgottenPath, PathPattern, Rewritten, RewrittenRules};
@@ -319,6 +320,9 @@ fn forget_part(
     if paths.is_empty() && belongings == Belongings::default() {
         return Ok(report);
     }
+    if has_objects {
+        place.snapshots()?.note_forgetting(&rewritten, &rules)?;
+    }
     // The note names rows that are about to go, which would look like lost ones. The cache relies on objects that will
     // no longer be stored.
     lock.clear_note()?;
@@ -339,21 +343,41 @@ fn forget_part(
     Ok(report)
 }
 
-/// Makes the trees and rules of a workspace without what is to be forgotten, and stores them if asked to.
+/// Makes the trees and rules of a workspace without what is to be forgotten, and stores them if asked to. Heals what is
+/// damaged first. What is lost for good does not keep anything from being forgotten: nobody can read what it held.
 fn objects_without(
+    store: &mut Store,
+    place: &Place,
+    part: &ForgetPart,
+    write: bool,
+) -> Result<(Vec<Rewritten>, Vec<RewrittenRules>)> {
+    match try_without(store, place, part, write, OnDamage::Refuse) {
+        Err(error) if error.is_damage() => {
+            if write {
+                check::heal_under_lock(store, place)?;
+            }
+            try_without(store, place, part, write, OnDamage::GiveUp)
+        }
+        done => done,
+    }
+}
+
+fn try_without(
     store: &Store,
     place: &Place,
     part: &ForgetPart,
     write: bool,
+    on_damage: OnDamage,
 ) -> Result<(Vec<Rewritten>, Vec<RewrittenRules>)> {
     let (connection, workspace) = (store.database.connection(), place.row.id);
     let snapshots = place.snapshots()?;
     let trees = forget::trees(connection, workspace)?;
     let is_entry = |path: &[u8], id, is_directory| part.has_entry(path, id, is_directory);
-    let rewritten = snapshots.without(&trees, &is_entry, write)?;
+    let rewritten = snapshots.without(&trees, &is_entry, write, on_damage)?;
     // An ignore file that ignores itself is in no tree, but in the rules beside it.
     let rules = forget::rules(connection, workspace)?;
-    let rules = snapshots.rules_without(&rules, &|path| part.has_path(path), write)?;
+    let is_path = |path: &[u8]| part.has_path(path);
+    let rules = snapshots.rules_without(&rules, &is_path, write, on_damage)?;
     Ok((rewritten, rules))
 }
 

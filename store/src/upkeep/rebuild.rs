@@ -58,7 +58,9 @@ pub(crate) fn rebuild(store: &mut Store) -> Result<Vec<Finding>> {
 fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
     let folder = orphan.folder.display();
     let _lock = layout::lock_workspace(&orphan.folder, PATIENCE)?;
-    let noted = Snapshots::open(&orphan.folder)?.noted(&orphan.key)?;
+    let repository = Snapshots::open(&orphan.folder)?;
+    let is_unswept = repository.is_forgetting()?;
+    let noted = repository.noted(&orphan.key)?;
     let Some((workspace, snapshots, lost)) = noted else {
         return Ok(vec![Finding::new(
             "warning",
@@ -81,9 +83,14 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
         return Ok(findings);
     }
     let now = store.now();
-    let is_aside = store
-        .database
-        .write(|connection| sessions::put_noted(connection, &workspace, &snapshots, now))?;
+    let is_aside = store.database.write(|connection| {
+        let (id, is_aside) = sessions::put_noted(connection, &workspace, &snapshots, now)?;
+        // The objects of what was being forgotten are still there.
+        if is_unswept {
+            sessions::note_unswept(connection, id, true)?;
+        }
+        Ok(is_aside)
+    })?;
     store.diagnose(&Diagnostic {
         level: "warning",
         workspace: Some(&path),

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::{GcOptions, patience};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fs::layout;
+use crate::objects::repack::OnDamage;
 use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
@@ -37,19 +38,39 @@ pub(crate) fn whole(
     let young_since = (!is_unswept).then_some(now - day);
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
     let way = Politeness::new(&place.folder, how.polite);
-    let repack = snapshots.begin_repack(&roots, young_since, &|| way.is_free())?;
+    let begin =
+        |on_damage| snapshots.begin_repack(&roots, young_since, on_damage, &|| way.is_free());
+    let repack = match begin(OnDamage::Refuse) {
+        // Healing takes the workspace's lock for as long as it takes.
+        Err(error) if (error.is_damage() || is_unswept) && may_heal(&error, how) => {
+            check::heal_workspace(store, place)?;
+            snapshots.list_packs()?;
+            match begin(OnDamage::Refuse) {
+                // What is to be forgotten goes, even if it is beside what is lost.
+                Err(_) if is_unswept => begin(OnDamage::GiveUp)?,
+                begun => begun?,
+            }
+        }
+        begun => begun?,
+    };
     let _lock = place.lock(patience(how))?;
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
     // This comes before the commits go, which say the same about the snapshots.
     check::name_to_git(store, place)?;
     snapshots.end_repack(repack, &roots)?;
     snapshots.sweep((!is_unswept).then_some(now - day))?;
+    snapshots.end_forgetting()?;
     if is_unswept {
         store
             .database
             .write(|connection| sessions::note_unswept(connection, place.row.id, false))?;
     }
     Ok(())
+}
+
+/// Returns whether it makes sense to heal the workspace after an error: not if `gc` gave way, and not in the background.
+fn may_heal(error: &Error, how: GcOptions) -> bool {
+    !how.polite && error.kind != ErrorKind::Busy
 }
 
 /// Joins the packs of a workspace if there are many. Entries are copied as they are, whether they are needed or not.
