@@ -14,6 +14,7 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0010_reasons.sql"),
     include_str!("../migrations/0011_goals.sql"),
     include_str!("../migrations/0012_unprotected.sql"),
+    include_str!("../migrations/0013_shorter_views.sql"),
 ];
 
 /// The version of a store with all migrations, kept in SQLite's `user_version`.
