@@ -73,7 +73,7 @@ impl EventContext {
         let named = event.paths.iter().map(|path| place.path_of(path));
         let mut view = Self {
             open: sessions::open_steps(connection, place.row.id)?,
-            is_in_background: !sessions::steps_in_background(connection, place.row.id)?.is_empty(),
+            is_in_background: sessions::has_steps_in_background(connection, place.row.id)?,
             named: named.collect(),
             was_looked_at: place.row.last_snapshot_id.is_some(),
             ..Self::default()
