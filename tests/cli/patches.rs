@@ -247,6 +247,31 @@ fn a_page_shows_both_sides_and_runs_nothing() {
 }
 
 #[test]
+fn a_page_has_narrow_columns_of_numbers_and_keeps_its_hunks_apart() {
+    let world = Sandbox::new();
+    world.write("a", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n");
+    world.play("m1", "change both ends", |world| {
+        world.write("a", "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve\n");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(world.workspace().join("a"), mode).expect("ours");
+    });
+    world
+        .run(&["show", "m1", "--html", "page.html"], b"")
+        .exits(0);
+    let page = String::from_utf8(world.read("page.html")).expect("text");
+    assert!(
+        page.contains("<table><colgroup><col class=\"n\"><col><col class=\"n\"><col></colgroup>"),
+        "the first row is a single cell and gives no widths: {page}"
+    );
+    assert_eq!(page.matches("<tr class=\"gap\">").count(), 2, "{page}");
+    assert!(
+        page.contains("tr.gap td:empty{display:block}"),
+        "on a phone, too: {page}"
+    );
+    assert!(page.contains("modified, 100644 → 100755"), "{page}");
+}
+
+#[test]
 fn a_patch_of_one_binary_file_names_both_blobs_in_full() {
     let world = Sandbox::new();
     world.write("a.bin", noise(100, 1));

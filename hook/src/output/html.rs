@@ -27,17 +27,17 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// On a narrow screen the new side stands below the old one.
 const STYLE: &str = "
-:root{color-scheme:light dark;--gone:#ffd7d5;--come:#ccffd8;--goneword:#ff8182;--comeword:#4ac26b;--line:#8884}
-@media(prefers-color-scheme:dark){:root{--gone:#4b1113;--come:#033a16;--goneword:#8e1519;--comeword:#196c2e}}
+:root{color-scheme:light dark;--gone:#ffd7d5;--come:#ccffd8;--goneword:#ff8182;--comeword:#4ac26b;--up:#1a7f37;--down:#cf222e;--line:#8884}
+@media(prefers-color-scheme:dark){:root{--gone:#4b1113;--come:#033a16;--goneword:#8e1519;--comeword:#196c2e;--up:#3fb950;--down:#f85149}}
 body{font:16px/1.5 system-ui,sans-serif;margin:0 auto;max-width:110em;padding:1em;overflow-wrap:anywhere}
 h1{font-size:1.3em;white-space:pre-wrap}h2{font-size:1em;font-family:ui-monospace,monospace;margin:2em 0 .3em}
 summary{cursor:pointer}ul{padding-left:1.2em}
 table{border-collapse:collapse;width:100%;table-layout:fixed;font:13px/1.45 ui-monospace,monospace;border:1px solid var(--line)}
-td{vertical-align:top;white-space:pre-wrap;padding:0 .5em}td.n{width:3.5em;text-align:right;opacity:.6;user-select:none}
+col.n{width:4.5em}td{vertical-align:top;white-space:pre-wrap;padding:0 .5em}td.n{text-align:right;opacity:.6;user-select:none}
 tr.gap td{border-top:1px solid var(--line);padding:.2em}
 .g{background:var(--gone)}.c{background:var(--come)}del{background:var(--goneword);text-decoration:none}
-ins{background:var(--comeword);text-decoration:none}.up{color:#1a7f37}.down{color:#cf222e}
-@media(max-width:50em){table,tbody,tr{display:block}td{display:block}td.n{display:none}td:empty{display:none}tr.same td.old{display:none}}
+ins{background:var(--comeword);text-decoration:none}.up{color:var(--up)}.down{color:var(--down)}
+@media(max-width:50em){table,tbody,tr{display:block}td{display:block}td.n{display:none}td:empty{display:none}tr.gap td:empty{display:block}tr.same td.old{display:none}}
 ";
 
 /// Returns a page with the changes of each file.
@@ -105,7 +105,7 @@ fn file(change: &ChangeReport, sides: &FileSides) -> Markup {
     html! {
         h2 { (name(change)) " " (counts(change)) }
         details open {
-            summary { (diff::kind(change, Paint::new(false))) }
+            summary { (diff::kind(change, Paint::new(false))) (modes(change)) }
             @match sides {
                 FileSides::Text { old, new } => (text(old, new)),
                 FileSides::Bytes { old, new, why } => p { (why) ": " (old.len()) " → " (new.len()) " bytes" },
@@ -116,10 +116,20 @@ fn file(change: &ChangeReport, sides: &FileSides) -> Markup {
     }
 }
 
+/// Returns both modes of a file where they differ.
+fn modes(change: &ChangeReport) -> String {
+    match (&change.old_mode, &change.new_mode) {
+        (Some(old), Some(new)) if old != new => format!(", {old} → {new}"),
+        _ => String::new(),
+    }
+}
+
 fn text(old: &[u8], new: &[u8]) -> Markup {
     let difference = difference(old, new, &DiffOptions::default());
     html! {
         table {
+            // Widths are those of the first row, and that is one cell across all columns.
+            colgroup { col.n; col; col.n; col; }
             @for group in rows(&difference) {
                 tr.gap { td colspan="4" {} }
                 @for row in &group { (line(row)) }
