@@ -1,6 +1,7 @@
 //! `log`: messages, operations, snapshots, or all of these in one timeline.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use ckpt_schema::report::MessageState;
 use ckpt_store::query::LogFilter;
@@ -18,72 +19,113 @@ use crate::output::{diff, graph, history, when};
 
 /// Lists what is asked for.
 pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
-    let filter = filter(invocation, arguments)?;
-    let mut store = invocation.open()?;
-    let directory = invocation.directory()?;
+    let list = List {
+        invocation,
+        arguments,
+        filter: filter(invocation, arguments)?,
+        directory: invocation.directory()?,
+        store: invocation.open()?,
+    };
     if arguments.graph {
-        let report = store.timeline(&directory, &filter)?;
-        if lines(invocation, arguments, &report.entries)? {
-            return Ok(DONE);
-        }
-        if report.entries.is_empty() && !invocation.output.is_json() {
-            return nothing(invocation, arguments);
-        }
-        return paged(invocation, &report, |view| graph::timeline(&report, view));
+        list.graph()
+    } else if arguments.snapshots {
+        list.snapshots()
+    } else if arguments.operations {
+        list.operations()
+    } else {
+        list.messages()
     }
-    if arguments.snapshots {
-        let report = store.snapshots(&directory, &filter)?;
-        if lines(invocation, arguments, &report.snapshots)? {
+}
+
+/// A list with what it is made of.
+struct List<'a> {
+    invocation: &'a Invocation,
+    arguments: &'a LogArguments,
+    filter: LogFilter,
+    directory: PathBuf,
+    store: Store,
+}
+
+impl List<'_> {
+    fn graph(mut self) -> Result<u8, Failure> {
+        let report = self.store.timeline(&self.directory, &self.filter)?;
+        if self.are_lines(&report.entries)? {
             return Ok(DONE);
         }
-        if report.snapshots.is_empty() && !invocation.output.is_json() {
-            if is_filtered(arguments) {
-                let text = "No snapshot matches. `ckpt-hook log --snapshots` lists all of them.\n";
-                invocation.output.text(text)?;
-                return Ok(DONE);
-            }
-            return empty::say(invocation, "No snapshots were taken here.");
+        if self.is_for_people() && report.entries.is_empty() {
+            return nothing(self.invocation, self.arguments);
         }
-        return paged(invocation, &report, |view| {
+        paged(self.invocation, &report, |view| {
+            graph::timeline(&report, view)
+        })
+    }
+
+    fn snapshots(mut self) -> Result<u8, Failure> {
+        let report = self.store.snapshots(&self.directory, &self.filter)?;
+        if self.are_lines(&report.snapshots)? {
+            return Ok(DONE);
+        }
+        if self.is_for_people() && report.snapshots.is_empty() {
+            return no_snapshot(self.invocation, self.arguments);
+        }
+        paged(self.invocation, &report, |view| {
             history::snapshots(&report, view)
-        });
+        })
     }
-    if arguments.operations {
-        let report = store.operations(&directory, &filter)?;
-        if lines(invocation, arguments, &report.operations)? {
+
+    fn operations(mut self) -> Result<u8, Failure> {
+        let report = self.store.operations(&self.directory, &self.filter)?;
+        if self.are_lines(&report.operations)? {
             return Ok(DONE);
         }
-        if report.operations.is_empty() && !invocation.output.is_json() {
-            invocation.output.text(no_operation(arguments))?;
+        if self.is_for_people() && report.operations.is_empty() {
+            self.invocation.output.text(no_operation(self.arguments))?;
             return Ok(DONE);
         }
-        if shows_files(arguments) && !invocation.output.is_json() {
+        if self.is_for_people() && shows_files(self.arguments) {
             let ids = report.operations.iter().map(|entry| entry.id.as_str());
-            let row = |place: usize| {
-                history::operation_line(&report.operations[place], invocation.output.view())
-            };
-            return with_files(invocation, &mut store, arguments, ids, row);
+            let view = self.invocation.output.view();
+            let row = |place: usize| history::operation_line(&report.operations[place], view);
+            return with_files(self.invocation, &mut self.store, self.arguments, ids, row);
         }
-        return paged(invocation, &report, |view| {
-            history::operations(&report, arguments.everywhere, view)
-        });
+        paged(self.invocation, &report, |view| {
+            history::operations(&report, self.arguments.everywhere, view)
+        })
     }
-    let report = store.log(&directory, &filter)?;
-    if lines(invocation, arguments, &report.messages)? {
-        return Ok(DONE);
+
+    fn messages(mut self) -> Result<u8, Failure> {
+        let report = self.store.log(&self.directory, &self.filter)?;
+        if self.are_lines(&report.messages)? {
+            return Ok(DONE);
+        }
+        if self.is_for_people() && report.messages.is_empty() {
+            return nothing(self.invocation, self.arguments);
+        }
+        if self.is_for_people() && shows_files(self.arguments) {
+            let ids = report.messages.iter().map(|message| message.id.as_str());
+            let view = self.invocation.output.view();
+            let row = |place: usize| history::message_line(&report.messages[place], view);
+            return with_files(self.invocation, &mut self.store, self.arguments, ids, row);
+        }
+        paged(self.invocation, &report, |view| {
+            history::log(&report, self.arguments.everywhere, view)
+        })
     }
-    if report.messages.is_empty() && !invocation.output.is_json() {
-        return nothing(invocation, arguments);
+
+    fn is_for_people(&self) -> bool {
+        !self.invocation.output.is_json()
     }
-    if shows_files(arguments) && !invocation.output.is_json() {
-        let ids = report.messages.iter().map(|message| message.id.as_str());
-        let row =
-            |place: usize| history::message_line(&report.messages[place], invocation.output.view());
-        return with_files(invocation, &mut store, arguments, ids, row);
+
+    /// Writes one object a line if `--json-lines` or the like was given.
+    fn are_lines<T: Serialize>(&self, entries: &[T]) -> Result<bool, Failure> {
+        if self.arguments.format == Format::Text {
+            return Ok(false);
+        }
+        for entry in entries {
+            self.invocation.output.line(entry)?;
+        }
+        Ok(true)
     }
-    paged(invocation, &report, |view| {
-        history::log(&report, arguments.everywhere, view)
-    })
 }
 
 fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter, Failure> {
@@ -147,21 +189,6 @@ fn moment(
     })
 }
 
-/// Writes one object a line if `--json-lines` or the like was given.
-fn lines<T: Serialize>(
-    invocation: &Invocation,
-    arguments: &LogArguments,
-    entries: &[T],
-) -> Result<bool, Failure> {
-    if arguments.format == Format::Text {
-        return Ok(false);
-    }
-    for entry in entries {
-        invocation.output.line(entry)?;
-    }
-    Ok(true)
-}
-
 /// A filter may be why there is nothing.
 fn nothing(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
     if !is_filtered(arguments) {
@@ -170,6 +197,16 @@ fn nothing(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
     invocation
         .output
         .text("No message matches. `ckpt-hook log` lists all of them.\n")?;
+    Ok(DONE)
+}
+
+fn no_snapshot(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
+    if !is_filtered(arguments) {
+        return empty::say(invocation, "No snapshots were taken here.");
+    }
+    invocation
+        .output
+        .text("No snapshot matches. `ckpt-hook log --snapshots` lists all of them.\n")?;
     Ok(DONE)
 }
 
