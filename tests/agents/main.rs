@@ -68,6 +68,11 @@ macro_rules! tests {
             story::a_new_session_and_one_that_is_resumed_go_back_message_by_message;
         );
     };
+    (@next_day $program:ident) => {
+        crate::tests!(@rules $program:
+            story::a_session_that_is_resumed_on_the_next_day_goes_back_message_by_message;
+        );
+    };
     (@background $program:ident) => {
         crate::tests!(@rules $program:
             story::what_a_shell_in_the_background_writes_later_is_offered_and_not_taken;
@@ -96,13 +101,13 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE, package, both, terminal, anew, beside, work_trees, background, rewind, models;
-    codex: CODEX, package, both, terminal, beside, work_trees;
-    gemini_cli: GEMINI_CLI, package, terminal, anew, beside, work_trees;
-    qwen_code: QWEN_CODE, package;
-    copilot_cli: COPILOT_CLI, package, both, stories, anew;
-    opencode: OPENCODE, package, terminal;
-    kilo: KILO, package, terminal;
-    cline: CLINE, beside, work_trees, stories;
-    pi: PI, terminal, anew;
+    claude_code: CLAUDE_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
+    codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees;
+    gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background;
+    qwen_code: QWEN_CODE, package, both, terminal, anew, next_day, beside, work_trees, background;
+    copilot_cli: COPILOT_CLI, package, both, stories, anew, next_day, beside, work_trees, background;
+    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background;
+    kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background;
+    cline: CLINE, beside, work_trees, stories, anew, next_day, background;
+    pi: PI, terminal, anew, next_day, beside, work_trees, background;
 }

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::binary::Run;
 use crate::tree::{self, Tree};
-use crate::{executable, git};
+use crate::{executable, git, rows};
 
 /// How long a hook may go on after its agent's answer; it is generous, because machines that run tests are busy.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -155,6 +155,49 @@ impl Machine {
             *text = text.replace(&scratch, "<scratch>/");
         }
         run
+    }
+}
+
+impl Machine {
+    /// Makes all that is recorded, and every file of the work tree, older: as if so much time had gone by since.
+    pub fn age(&self, by: Duration) {
+        let database = self.store().join("sessions.db");
+        let milliseconds = by.as_millis();
+        let changes = rows::texts(
+            &database,
+            "SELECT 'UPDATE ' || tables.name || ' SET ' || group_concat(columns.name || ' = ' || columns.name || ' - BY') || ';'
+               FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns
+              WHERE tables.type = 'table' AND columns.type = 'INTEGER' AND columns.name LIKE '%\\_at' ESCAPE '\\'
+              GROUP BY tables.name",
+        );
+        assert!(
+            changes.len() > 3,
+            "the columns have their names: {changes:?}"
+        );
+        rows::execute(
+            &database,
+            &changes.concat().replace("BY", &milliseconds.to_string()),
+        );
+        for path in self.tree().into_keys() {
+            let path = self.workspace().join(path);
+            let then = fs::symlink_metadata(&path)
+                .and_then(|metadata| metadata.modified())
+                .expect("it is there")
+                - by;
+            let then = then
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .expect("after 1970");
+            let time = rustix::fs::Timespec {
+                tv_sec: then.as_secs().cast_signed(),
+                tv_nsec: then.subsec_nanos().into(),
+            };
+            let times = rustix::fs::Timestamps {
+                last_access: time,
+                last_modification: time,
+            };
+            let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+            rustix::fs::utimensat(rustix::fs::CWD, &path, &times, flags).expect("it is ours");
+        }
     }
 }
 

@@ -22,6 +22,7 @@ pub const CLAUDE_CODE: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    tells_background: true,
     is_told: true,
     revert: Some("/ckpt-revert"),
     knows_session: true,
@@ -56,7 +57,9 @@ pub const CLAUDE_CODE: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("Interrupted"),
         anew: "/clear",
+        asks_anew: &[],
         resume: &["--continue"],
+        resumed: "(shift+tab to cycle)",
         rewind: &[
             ("(shift+tab to cycle)", "/rewind"),
             ("❯ /rewind", "\r"),

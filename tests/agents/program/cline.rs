@@ -1,6 +1,6 @@
 //! Cline's CLI.
 
-use super::{Agent, ESC, Screen};
+use super::{Agent, ESC, SESSION, Screen};
 use testing::binary::Run;
 use testing::machine::Machine;
 
@@ -17,6 +17,7 @@ pub const CLINE: Agent = Agent {
     tells_prompts: false,
     goes_on: false,
     tells_edits_before: true,
+    tells_background: false,
     is_told: false,
     revert: None,
     knows_session: false,
@@ -38,7 +39,9 @@ pub const CLINE: Agent = Agent {
         // It says nothing, and no longer says how to cancel.
         interrupted: |screen| screen.contains("Ask anything") && !screen.contains("esc to cancel"),
         anew: "/clear",
-        resume: &["--continue"],
+        asks_anew: &[],
+        resume: &["--id", SESSION],
+        resumed: "Auto-approve all",
         rewind: &[],
     }),
 };

@@ -28,6 +28,7 @@ pub const CODEX: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    tells_background: false,
     is_told: true,
     revert: Some("$ckpt-revert"),
     knows_session: true,
@@ -57,7 +58,9 @@ pub const CODEX: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("interrupted"),
         anew: "/new",
+        asks_anew: &[("Where should the new conversation run?", "\r")],
         resume: &["resume", "--last"],
+        resumed: "for shortcuts",
         rewind: &[],
     }),
 };

@@ -18,6 +18,7 @@ pub const COPILOT_CLI: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: false,
+    tells_background: false,
     is_told: false,
     revert: None,
     knows_session: false,
@@ -45,7 +46,9 @@ pub const COPILOT_CLI: Agent = Agent {
         asks: "esc again to interrupt",
         interrupted: |screen| screen.contains("Operation cancelled by user"),
         anew: "/clear",
+        asks_anew: &[],
         resume: &["--continue"],
+        resumed: "? help",
         rewind: &[],
     }),
 };

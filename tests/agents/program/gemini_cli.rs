@@ -30,9 +30,10 @@ pub const GEMINI_CLI: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    tells_background: true,
     is_told: true,
     revert: Some("/ckpt-revert"),
-    knows_session: false,
+    knows_session: true,
     package: Some(|world| {
         GEMINI_CLI.manage(
             world,
@@ -62,7 +63,9 @@ pub const GEMINI_CLI: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("cancelled"),
         anew: "/clear",
+        asks_anew: &[],
         resume: &["--resume", "latest"],
+        resumed: "Type your message",
         rewind: &[],
     }),
 };

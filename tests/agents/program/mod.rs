@@ -41,6 +41,8 @@ pub struct Agent {
     pub goes_on: bool,
     /// Whether it tells its hooks which file an edit tool is about to touch; only then one that is ignored goes back, too.
     pub tells_edits_before: bool,
+    /// Whether its model can send a shell to the background, and its hooks hear of that.
+    pub tells_background: bool,
     /// Whether it has a documented way to be told after a revert which files went back.
     pub is_told: bool,
     /// What the user writes to take back the last message from inside it, where it runs commands of ours by itself.
@@ -77,11 +79,18 @@ pub struct Screen {
     pub interrupted: fn(&str) -> bool,
     /// The command inside it that begins a new session.
     pub anew: &'static str,
+    /// What it asks then, and the keys that answer, in its order.
+    pub asks_anew: &'static [(&'static str, &'static str)],
     /// The arguments that have it go on with the newest session.
     pub resume: &'static [&'static str],
+    /// What is on the screen once it listens again, with that session.
+    pub resumed: &'static str,
     /// What its own rewind by two messages shows, and the keys that answer, in its order; the last is its end. None where it has none.
     pub rewind: &'static [(&'static str, &'static str)],
 }
+
+/// Stands for the session in the arguments of an agent that has to be told which one.
+pub const SESSION: &str = "{session}";
 
 /// The key.
 pub const ESC: &str = "\x1b";

@@ -17,6 +17,7 @@ pub const OPENCODE: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    tells_background: false,
     is_told: true,
     revert: Some("/ckpt-revert"),
     knows_session: true,
@@ -92,7 +93,9 @@ const fn screen(start: fn(&mut Command, &str)) -> Screen {
         asks: "again to interrupt",
         interrupted: |screen| screen.contains("interrupted"),
         anew: "/new",
+        asks_anew: &[],
         resume: &["--continue"],
+        resumed: "ctrl+p commands",
         rewind: &[],
     }
 }

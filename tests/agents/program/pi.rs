@@ -21,6 +21,7 @@ pub const PI: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    tells_background: false,
     is_told: true,
     revert: Some("/ckpt-revert"),
     knows_session: true,
@@ -37,7 +38,9 @@ pub const PI: Agent = Agent {
         asks: "",
         interrupted: |screen| screen.contains("Operation aborted"),
         anew: "/new",
+        asks_anew: &[],
         resume: &["-c"],
+        resumed: "escape interrupt",
         rewind: &[],
     }),
 };

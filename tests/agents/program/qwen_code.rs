@@ -1,6 +1,6 @@
 //! Qwen Code.
 
-use super::{Agent, PLUGIN, all, our_package};
+use super::{Agent, ESC, PLUGIN, Screen, all, our_package};
 
 /// Qwen Code.
 pub const QWEN_CODE: Agent = Agent {
@@ -29,6 +29,7 @@ pub const QWEN_CODE: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    tells_background: true,
     is_told: true,
     revert: Some("/ckpt-revert"),
     knows_session: true,
@@ -38,7 +39,35 @@ pub const QWEN_CODE: Agent = Agent {
     }),
     serve: None,
     counts: all,
-    screen: None,
+    screen: Some(Screen {
+        settle: |_| (),
+        start: |command, url| {
+            command.args([
+                "--auth-type",
+                "openai",
+                "-m",
+                "scripted",
+                "--approval-mode",
+                "yolo",
+            ]);
+            command
+                .env("OPENAI_API_KEY", "dummy")
+                .env("OPENAI_BASE_URL", format!("{url}/v1"))
+                .env("OPENAI_MODEL", "scripted")
+                .env("QWEN_TELEMETRY_ENABLED", "false");
+        },
+        questions: &[],
+        ready: "Type your message",
+        taken: "1 queued",
+        interrupt: &[ESC],
+        asks: "",
+        interrupted: |screen| screen.contains("cancelled"),
+        anew: "/clear",
+        asks_anew: &[],
+        resume: &["--continue"],
+        resumed: "Type your message",
+        rewind: &[],
+    }),
 };
 
 const SETTINGS: &str = r#"{
