@@ -22,7 +22,7 @@ class AgentSettings(TypedDict):
     """
     notes: list[str]
     """
-    Why it may not work although it is there.
+    Why it may not work although it is installed.
     """
     scope: str
     """
@@ -30,8 +30,8 @@ class AgentSettings(TypedDict):
     """
     state: str
     """
-    `absent`, `installed`, `outdated`, `hurried` (waited for less long than it may take), `elsewhere` (another binary is
-    called), `doubled`, `moved` (the binary is not there) or `broken`.
+    `absent`, `installed`, `outdated`, `hurried` (the timeout is shorter than the hook may take), `elsewhere`
+    (another binary is called), `doubled`, `moved` (the binary does not exist) or `broken`.
     """
 
 
@@ -42,7 +42,7 @@ class ApplyParameters(TypedDict):
 
     force: NotRequired[bool]
     """
-    Whether to go ahead although an agent is at work.
+    Whether to go ahead even if an agent is at work.
     """
     plan: str
     """
@@ -52,7 +52,7 @@ class ApplyParameters(TypedDict):
 
 AuthorKind: TypeAlias = Literal['agent', 'user', 'unrecorded']
 """
-What somebody who changed a file is.
+The kinds of authors.
 """
 
 
@@ -117,11 +117,11 @@ class CandidateReport(TypedDict):
     """
     name: str
     """
-    The id that fits what was given: ours, the agent's, or a label.
+    The id that matches what was given: ours, the agent's, or a label.
     """
     title: str | None
     """
-    Of a message, the first line of its prompt.
+    For a message, the first line of its prompt.
     """
 
 
@@ -152,7 +152,7 @@ class CatReport(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+    The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -235,7 +235,7 @@ class DiagnosticReport(TypedDict):
 
     agent: str | None
     """
-    The agent, where it is known.
+    The agent, if known.
     """
     detail: str | None
     """
@@ -243,7 +243,7 @@ class DiagnosticReport(TypedDict):
     """
     event: str | None
     """
-    The event, where it is known.
+    The event, if known.
     """
     level: str
     """
@@ -267,7 +267,7 @@ Why a path differs: exactly one reason for each.
 
 class DuRow(TypedDict):
     """
-    What one workspace, session or message, or the snapshots of a time, take.
+    The bytes of one workspace, session or message, or of snapshots of one age.
     """
 
     bytes: int
@@ -286,7 +286,7 @@ class DuRow(TypedDict):
 
 Encoding: TypeAlias = Literal['utf-8', 'base64']
 """
-How bytes are given.
+How bytes are encoded.
 """
 
 
@@ -298,7 +298,7 @@ The kinds of event.
 
 FailureKind: TypeAlias = Literal['failed', 'usage', 'unknown', 'ambiguous', 'unavailable', 'busy', 'stale', 'unfinished', 'late']
 """
-What kind of failure it is. Kinds may be added: take one that you do not know for `failed`, and go by the exit code.
+The kind of a failure. Kinds may be added: treat an unknown one as `failed`, and go by the exit code.
 """
 
 
@@ -333,7 +333,7 @@ class Finding(TypedDict):
     """
     repaired: bool
     """
-    Whether `--repair` mended it.
+    Whether `--repair` repaired it.
     """
     subject: str
     """
@@ -348,7 +348,7 @@ class GapReport(TypedDict):
 
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+    The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -362,7 +362,7 @@ class GapReport(TypedDict):
 
 class GcSession(TypedDict):
     """
-    What becomes of a session.
+    What happens to a session.
     """
 
     agent: str
@@ -371,7 +371,7 @@ class GcSession(TypedDict):
     """
     bytes: int | None
     """
-    The bytes that pruning it, and every session used before it, frees; null if they were not measured.
+    The bytes that are freed by pruning it and every session used before it; null if they were not measured.
     """
     goes: bool
     """
@@ -397,12 +397,12 @@ class GcSession(TypedDict):
 
 class GcWorkspace(TypedDict):
     """
-    What became of the objects of a workspace.
+    What happened to the objects of a workspace.
     """
 
     bytes_after: int
     """
-    And after.
+    The bytes of its packs after.
     """
     bytes_before: int
     """
@@ -410,7 +410,7 @@ class GcWorkspace(TypedDict):
     """
     packs_after: int
     """
-    And are.
+    How many packs there are.
     """
     packs_before: int
     """
@@ -422,7 +422,7 @@ class GcWorkspace(TypedDict):
     """
     removed: bool
     """
-    Whether all of it was removed, or would be, since its directory is gone.
+    Whether all of it was removed, or would be, because its directory is gone.
     """
     skipped: str | None
     """
@@ -456,12 +456,12 @@ GitReport = TypedDict(
 
 class Hunk(TypedDict):
     """
-    Lines that differ, as a unified diff has them.
+    Lines that differ, as in a unified diff.
     """
 
     lines: list[str]
     """
-    The lines, each with ` `, `-` or `+` in front and with its line end.
+    The lines, each after ` `, `-` or `+`, with its line end.
     """
     new_lines: int
     """
@@ -469,7 +469,7 @@ class Hunk(TypedDict):
     """
     new_start: int
     """
-    The first line after, from 1; the line in front of it if there are none.
+    The first line after, from 1; if there is none, the line that precedes the hunk.
     """
     old_lines: int
     """
@@ -477,7 +477,7 @@ class Hunk(TypedDict):
     """
     old_start: int
     """
-    The first line before, from 1; the line in front of it if there are none.
+    The first line before, from 1; if there is none, the line that precedes the hunk.
     """
 
 
@@ -506,7 +506,7 @@ The things that a label can name.
 
 LineAuthor: TypeAlias = Literal['agent', 'shared', 'unclear', 'outside', 'operation', 'unrecorded', 'unknown', 'uncaptured']
 """
-Whose lines are.
+Who wrote lines.
 """
 
 
@@ -562,11 +562,12 @@ class NoteReport(TypedDict):
 
     about: list[str]
     """
-    The paths, branches, directories or ids that it is about: all of them, where the sentence names only the first.
+    The paths, branches, directories or ids that it is about: all of them, even if the sentence names only the first
+    ones.
     """
     code: NoteCode
     """
-    What kind of note it is.
+    The kind of note.
     """
     text: str
     """
@@ -658,30 +659,31 @@ The kinds of operation.
 
 OperationName: TypeAlias = Literal['revert', 'redo', 'unrevert', 'restore', 'undo']
 """
-What an operation of the server is.
+The operations of the server.
 """
 
 
 class OperationParameters(TypedDict):
     """
-    The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. Those that an operation has no use for are refused.
+    The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. An operation refuses those that it has
+    no use for.
     """
 
     alone: NotRequired[bool]
     """
-    Of a revert: that message alone, while later ones stay.
+    For a revert: only that message, while later ones stay.
     """
     contents: NotRequired[bool]
     """
-    Of a plan: whether the report gives what the files hold before and after.
+    For a plan: whether the report includes the contents of the files before and after.
     """
     exact: NotRequired[bool]
     """
-    Whether `message`, `step`, `session` and `id` are ids in full: no prefix, no label, no `last`.
+    Whether `message`, `step`, `session` and `id` have to be full ids: no prefix, no label, no `last`.
     """
     force: NotRequired[bool]
     """
-    Whether to go ahead although an agent is at work.
+    Whether to go ahead even if an agent is at work.
     """
     git: NotRequired[bool]
     """
@@ -689,11 +691,11 @@ class OperationParameters(TypedDict):
     """
     id: NotRequired[str | None]
     """
-    Of a restore: the state.
+    For a restore: the state.
     """
     message: NotRequired[str | None]
     """
-    Of a revert: the message.
+    For a revert: the message.
     """
     on_conflict: NotRequired[str | None]
     """
@@ -701,11 +703,11 @@ class OperationParameters(TypedDict):
     """
     only: NotRequired[list[str]]
     """
-    Of a revert or a restore: the paths; all of them if empty.
+    For a revert or a restore: the paths; all of them if empty.
     """
     operation: NotRequired[OperationName]
     """
-    Of a plan: the operation.
+    For a plan: the operation.
     """
     session: NotRequired[str | None]
     """
@@ -713,11 +715,11 @@ class OperationParameters(TypedDict):
     """
     step: NotRequired[str | None]
     """
-    Of a revert: one step alone.
+    For a revert: only one step.
     """
     unclear: NotRequired[str | None]
     """
-    Of a revert: what to do with changes that may be somebody else's: `keep` or `take`.
+    For a revert: what to do with changes that may be somebody else's: `keep` or `take`.
     """
     workspace: NotRequired[str | None]
     """
@@ -750,7 +752,7 @@ class PathText(TypedDict):
 
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+    The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -800,14 +802,14 @@ class Progress2(TypedDict):
 
 Progress: TypeAlias = Progress1 | Progress2
 """
-How far an operation is: the parameters of the notification `progress` without the `id` of the request, and a line of
-`--json-lines`.
+The progress of an operation: the parameters of the notification `progress` without the `id` of the request, and a
+line of `--json-lines`.
 """
 
 
 ReasonCode: TypeAlias = Literal['same_lines', 'binary', 'too_large', 'permissions', 'type', 'symlink', 'edited', 'deleted', 'recreated', 'changed', 'shared', 'unclear', 'not_captured', 'forgotten', 'blocked', 'database', 'moved', 'failed', 'not_done', 'not_synced']
 """
-Why a file stays, all or in part, or what went wrong with it: what `reason` says to people.
+Why a file stays, completely or in part, or what went wrong with it: `reason` for programs.
 """
 
 
@@ -826,7 +828,7 @@ class Rename(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+    The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -903,7 +905,7 @@ class SessionReport(TypedDict):
     """
     last_event: int
     """
-    When it was last heard of.
+    The time of its last event.
     """
     messages: int
     """
@@ -1009,7 +1011,7 @@ class ShowParameters(TypedDict):
 
     exact: NotRequired[bool]
     """
-    Whether the id is one in full: no prefix, no label, no `last`.
+    Whether the id has to be a full one: no prefix, no label, no `last`.
     """
     id: str
     """
@@ -1032,7 +1034,7 @@ class SkippedAgent(TypedDict):
     """
     failed: bool
     """
-    Whether it was tried in vain; else there was nothing to do.
+    Whether an attempt failed; otherwise there was nothing to do.
     """
     hint: str | None
     """
@@ -1229,7 +1231,7 @@ What a tool may change.
 
 class UnclearReport(TypedDict):
     """
-    A file of which nobody knows who changed it.
+    A file with an unclear change.
     """
 
     message: str
@@ -1238,7 +1240,7 @@ class UnclearReport(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+    The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -1263,7 +1265,7 @@ class WorkspaceParameters(TypedDict):
 
 WorkspaceState: TypeAlias = Literal['here', 'replaced', 'gone']
 """
-Whether the directory of a history is there.
+Whether the directory of a history still exists.
 """
 
 
@@ -1282,27 +1284,28 @@ class AgentReport(TypedDict):
     """
     lowest_version: str | None
     """
-    The lowest version of which anything is recorded; null if that is not known.
+    The lowest version with which anything is recorded; null if that is not known.
     """
     notes: list[str]
     """
-    What a user of the version should know: what is not recorded in it.
+    What a user of this version should know: what is not recorded with it.
     """
     package: str | None
     """
-    The file that says that our package is installed in the agent; null if it is not.
+    The file that shows that our package is installed in the agent; null if it is not.
     """
     proven_on: list[str]
     """
-    The versions on which it was seen at work with the hook; none: written from its documentation.
+    The versions with which the hook was seen at work. If there are none, it was written from the agent's
+    documentation.
     """
     reason: str | None
     """
-    What there is of it, or what there is not.
+    What was found of it, or what is missing.
     """
     settings: list[AgentSettings]
     """
-    The settings that the hook can be put into; none: it has to be put there by hand.
+    The settings that the hook can be put into. If there are none, it has to be put there by hand.
     """
     version: str | None
     """
@@ -1399,7 +1402,7 @@ class ChangeReport(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+    The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -1434,11 +1437,11 @@ class Content(TypedDict):
     """
     encoding: Encoding
     """
-    What `text` is: the bytes themselves, or their base64 if they are not UTF-8.
+    How `text` is encoded: the bytes themselves, or base64 if they are not UTF-8.
     """
     text: str | None
     """
-    The bytes; null if they are too many to be given here. `contents` of the server reads them by their blob.
+    The bytes; null if there are too many. Then the server's method `contents` reads them by their blob.
     """
 
 
@@ -1497,7 +1500,7 @@ class Difference(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+    The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -1520,7 +1523,7 @@ class DoctorReport(TypedDict):
 
     findings: list[Finding]
     """
-    In the order in which they were looked for.
+    The findings, in the order of the checks.
     """
     version: Literal[1]
     """
@@ -1535,7 +1538,7 @@ class DuReport(TypedDict):
 
     by: str
     """
-    What the rows are by: `workspace`, `session`, `message` or `age`.
+    How the rows are grouped: by `workspace`, `session`, `message` or `age`.
     """
     bytes: int
     """
@@ -1551,7 +1554,7 @@ class DuReport(TypedDict):
     """
     files: int
     """
-    How many files they are.
+    The number of these files.
     """
     objects: int
     """
@@ -1559,7 +1562,7 @@ class DuReport(TypedDict):
     """
     other: int
     """
-    The bytes of all else.
+    The bytes of everything else.
     """
     reclaimable: int
     """
@@ -1583,7 +1586,8 @@ class Event(TypedDict):
     """
     One event of one session.
 
-    Ids are the agent's own: opaque text that is only ever stored and compared, never part of a path or a command.
+    Ids are the agent's own: opaque text that is only stored and compared, and never becomes part of a path or a
+    command.
     """
 
     agent: NotRequired[str]
@@ -1592,7 +1596,7 @@ class Event(TypedDict):
     """
     background: NotRequired[bool | None]
     """
-    Of a tool's finish: whether a command of it goes on in the background. Of a turn's end: whether any does.
+    With a tool's finish: whether a command of it goes on in the background. With a turn's end: whether any does.
     """
     cwd: NotRequired[str | None]
     """
@@ -1600,7 +1604,7 @@ class Event(TypedDict):
     """
     duration_ms: NotRequired[int | None]
     """
-    How long the tool ran, in milliseconds, without the time in which it waited for permission: of its finish.
+    With a tool's finish: how long it ran, in milliseconds, not counting the wait for permission.
     """
     event: EventKind
     """
@@ -1608,15 +1612,15 @@ class Event(TypedDict):
     """
     interrupted: NotRequired[bool]
     """
-    Whether the user interrupted the agent: of a tool's finish or a turn's end.
+    With a tool's finish or a turn's end: whether the user interrupted the agent.
     """
     message_id: NotRequired[str | None]
     """
-    The agent's id of the user message, one for each; made up where it has none.
+    The agent's id of the user message, unique for each; made up if it has none.
     """
     parent_session_id: NotRequired[str | None]
     """
-    The session that started this one, where it is a sub-agent's.
+    The session that started this one, if it is a sub-agent's.
     """
     paths: NotRequired[list[str]]
     """
@@ -1637,11 +1641,11 @@ class Event(TypedDict):
     tells_of_tools: NotRequired[bool]
     """
     Whether the agent reports every tool that may change a file before it runs, so that it changes nothing while no
-    tool runs. It is enough to say so once; the first event of a tool says so as well.
+    tool runs. It is enough to say so once; the first event of a tool implies it.
     """
     tool_command: NotRequired[str | None]
     """
-    The command line that the tool runs, where it runs one.
+    The command line that the tool runs, if it runs one.
     """
     tool_kind: NotRequired[ToolKind | None]
     """
@@ -1661,7 +1665,7 @@ class Event(TypedDict):
     """
     turn_id: NotRequired[str | None]
     """
-    The agent's id of the turn, where messages that are sent while the agent works share it.
+    The agent's id of the turn, which messages that are sent while the agent works share.
     """
 
 
@@ -1688,7 +1692,7 @@ class Failure(TypedDict):
     """
     kind: FailureKind
     """
-    What kind of failure it is, for programs.
+    The kind of failure, for programs.
     """
     message: str
     """
@@ -1702,16 +1706,16 @@ class Failure(TypedDict):
 
 class FileContents(TypedDict):
     """
-    What a file holds before and after the operation.
+    The contents of a file before and after the operation.
     """
 
     after: Content | None
     """
-    What is there afterwards: for a merge, its result.
+    The content afterwards: for a merge, its result.
     """
     before: Content | None
     """
-    What is there before; null if nothing is, or it is a directory.
+    The content before; null if there is none, or if it is a directory.
     """
     hunks: list[Hunk] | None
     """
@@ -1746,23 +1750,23 @@ class FileReport(TypedDict):
     """
     new_blob: str | None
     """
-    The blob of what is there afterwards.
+    The blob afterwards.
     """
     new_mode: str | None
     """
-    The octal mode of what is there afterwards.
+    The octal mode afterwards.
     """
     old_blob: str | None
     """
-    The blob of what is there before; null if no snapshot holds it.
+    The blob before; null if no snapshot holds it.
     """
     old_mode: str | None
     """
-    The octal mode of what is there before; null if nothing is.
+    The octal mode before; null if nothing is there.
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+    The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -1770,7 +1774,7 @@ class FileReport(TypedDict):
     """
     reason: str | None
     """
-    Why, if that is not obvious.
+    The reason, if it is not obvious.
     """
     reason_code: ReasonCode | None
     """
@@ -1782,7 +1786,7 @@ class FileReport(TypedDict):
     """
     unclear: bool
     """
-    Whether it stays, all or in part, because nobody knows whose change it is: `--unclear take` takes it.
+    Whether it stays, completely or in part, because nobody knows whose change it is. `--unclear take` undoes it.
     """
 
 
@@ -1820,7 +1824,7 @@ class GcReport(TypedDict):
 
     bytes_after: int
     """
-    The bytes after it; of a dry run, as estimated.
+    The bytes after it; for a dry run, an estimate.
     """
     bytes_before: int
     """
@@ -1840,7 +1844,7 @@ class GcReport(TypedDict):
     """
     workspaces: list[GcWorkspace]
     """
-    A row a workspace.
+    A row per workspace.
     """
 
 
@@ -1855,7 +1859,7 @@ class GoneReport(TypedDict):
     """
     blob: str | None
     """
-    The blob that it was; null if its bytes are not stored.
+    Its blob; null if its bytes are not stored.
     """
     by: TakenBy
     """
@@ -1875,7 +1879,7 @@ class GoneReport(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+    The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -1887,7 +1891,7 @@ class GoneReport(TypedDict):
     """
     time: int | None
     """
-    When it was first seen to be gone; null if that is only seen now.
+    When it was first seen to be gone; null if that is only noticed now.
     """
 
 
@@ -1929,7 +1933,7 @@ class InstallReport(TypedDict):
 
     changes: list[SettingsChange]
     """
-    A row an agent and file.
+    A row per agent and file.
     """
     skipped: list[SkippedAgent]
     """
@@ -2046,7 +2050,7 @@ class MessageReport(TypedDict):
     """
     seq: int
     """
-    Its place in the order of all messages of the store: `log --since SEQ` lists those after it.
+    Its place in the order of all messages in the store: `log --since SEQ` lists those after it.
     """
     session: str
     """
@@ -2133,7 +2137,7 @@ class OperationEntry(TypedDict):
     """
     alone: str | None
     """
-    The message that it undid alone, while later ones stayed.
+    The only message that it undid, while later ones stayed.
     """
     before: str | None
     """
@@ -2149,7 +2153,7 @@ class OperationEntry(TypedDict):
     """
     git: bool
     """
-    Whether git's own state was to move, too.
+    Whether git's own state moved, too.
     """
     id: str
     """
@@ -2493,7 +2497,7 @@ class WorkspaceReport(TypedDict):
     """
     state: WorkspaceState
     """
-    Whether it is there.
+    Whether the directory still exists.
     """
     used_at: int
     """
@@ -2503,7 +2507,7 @@ class WorkspaceReport(TypedDict):
 
 class WorkspacesReport(TypedDict):
     """
-    `workspace list`: all workspaces of which there is a history, those used last first.
+    `workspace list`: all workspaces that have a history, the most recently used first.
     """
 
     version: Literal[1]
@@ -2527,7 +2531,7 @@ class AdoptReport(TypedDict):
     """
     dry_run: bool
     """
-    Whether it was only said, and nothing was done.
+    Whether it was only planned.
     """
     set_aside: WorkspaceReport | None
     """
@@ -2593,7 +2597,7 @@ class BlameReport(TypedDict):
     """
     hunks: list[BlameHunk]
     """
-    All of them, or those that were asked for, in order.
+    The hunks of all lines, or of those that were asked for, in order.
     """
     lines: int
     """
@@ -2601,7 +2605,7 @@ class BlameReport(TypedDict):
     """
     path: str
     """
-    The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+    The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
     """
     path_hex: str | None
     """
@@ -2620,15 +2624,15 @@ class ConfigReport(TypedDict):
 
     file: str | None
     """
-    The settings file, whether it is there or not; null where no home directory is known.
+    The settings file, whether it exists or not; null if no home directory is known.
     """
     is_there: bool
     """
-    Whether it is there.
+    Whether it exists.
     """
     problems: list[str]
     """
-    What in the file could not be understood, or means nothing.
+    What is invalid or unknown in the file.
     """
     settings: list[SettingReport]
     """
@@ -2702,14 +2706,14 @@ class EventReport(TypedDict):
     """
     went_back: list[FileReport]
     """
-    What reverts and restores did to files since the session's last message; said once, with the message that makes them
-    permanent.
+    What reverts and restores did to files since the session's last message. It is reported once, with the message
+    that makes them permanent.
     """
 
 
 class FinishedReport(TypedDict):
     """
-    An operation that was cut off, and was finished later.
+    An interrupted operation that was finished later.
     """
 
     files: list[FileReport]
@@ -2753,7 +2757,7 @@ class ForgetReport(TypedDict):
 
     bytes_after: int
     """
-    And after.
+    The bytes after it.
     """
     bytes_before: int
     """
@@ -2761,7 +2765,8 @@ class ForgetReport(TypedDict):
     """
     copies: list[str]
     """
-    Former session stores that are removed: copies of migrations, damaged ones that were set aside, and what a killed repair left.
+    Former session stores that are removed: copies that migrations kept, damaged ones that were set aside, and what
+    a killed repair left.
     """
     dry_run: bool
     """
@@ -2773,7 +2778,7 @@ class ForgetReport(TypedDict):
     """
     workspaces: list[ForgetWorkspace]
     """
-    The workspaces of which something is forgotten.
+    The workspaces in which something is forgotten.
     """
 
 
@@ -2814,8 +2819,8 @@ class OperationNotification(TypedDict):
 
 Notification: TypeAlias = MessageNotification | StepNotification | OperationNotification | GapNotification | FailedNotification | BusyNotification | ResetNotification
 """
-Something that happened. Go on from the `seq` of the last one that you have handled; `busy` is a state and not an event, and
-has the `seq` of the last event before it.
+Something that happened. Continue from the `seq` of the last one that you have handled. `busy` is a state, not an
+event, and has the `seq` of the last event before it.
 """
 
 
@@ -2826,7 +2831,7 @@ class OperationReport(TypedDict):
 
     alone: str | None
     """
-    The message that it undoes alone, while later ones stay.
+    The only message that it undoes, while later ones stay.
     """
     also_reverted: list[RevertedSession]
     """
@@ -2846,7 +2851,7 @@ class OperationReport(TypedDict):
     """
     finished: list[FinishedReport]
     """
-    The operations that were cut off earlier, and were finished first.
+    The interrupted operations that were finished first.
     """
     git: list[GitReport]
     """
@@ -2878,12 +2883,12 @@ class OperationReport(TypedDict):
     """
     plan: str | None
     """
-    For a dry run: the plan, as a token that carries out exactly this plan or fails with `stale`.
+    For a dry run: the plan, as a token. `apply` carries out exactly this plan, or fails with `stale`.
     """
     receipt: Receipt | None
     """
-    What differs from the state that it went to, with a reason for every path; null for one message or step alone, and where no snapshot
-    of that moment could be taken.
+    What differs from the state that it went to, with a reason for every path; null for a single message or step,
+    and if that state could not be captured.
     """
     remarks: list[NoteReport]
     """
@@ -2891,7 +2896,7 @@ class OperationReport(TypedDict):
     """
     session: str | None
     """
-    Whose messages it moves over.
+    The session whose revert point it moves.
     """
     version: Literal[1]
     """
@@ -2940,7 +2945,8 @@ class MessageShowReport(TypedDict):
 
     changes: list[ChangeReport]
     """
-    What its steps did in all, by path; a path occurs once more for each time that somebody else changed it in between.
+    The total of what its steps did, by path. A path occurs again for each time that somebody else changed it in
+    between.
     """
     message: MessageReport
     """
@@ -2994,7 +3000,7 @@ class SnapshotReport(TypedDict):
 
     finished: list[FinishedReport]
     """
-    The operations that were cut off earlier, and were finished first.
+    The interrupted operations that were finished first.
     """
     gaps: list[GapReport]
     """
@@ -3006,7 +3012,7 @@ class SnapshotReport(TypedDict):
     """
     notes: list[str]
     """
-    What else the user should know: which operation was finished before.
+    What else the user should know, such as which operation was finished first.
     """
     repository: str
     """
@@ -3041,7 +3047,7 @@ class StatusReport(TypedDict):
     """
     also_reverted: list[RevertedSession]
     """
-    The other sessions of the workspace of which something is reverted, the one reverted last first.
+    The other sessions of the workspace in which something is reverted, the one reverted last first.
     """
     diagnostics: int
     """
@@ -3053,8 +3059,8 @@ class StatusReport(TypedDict):
     """
     first_snapshot_goes_on: bool
     """
-    Whether the first snapshot of the workspace is being taken, by a hook or in the background: no step is protected before
-    it is done.
+    Whether the first snapshot of the workspace is being taken, by a hook or in the background. No step is protected
+    until it is done.
     """
     gaps: list[GapReport]
     """
@@ -3086,15 +3092,15 @@ class StatusReport(TypedDict):
     """
     session: str | None
     """
-    The session that the rest speaks of: the newest, or the one asked for.
+    The session that the rest is about: the newest, or the one asked for.
     """
     unclear: list[UnclearReport]
     """
-    Files that the session's live messages may have changed, or somebody else: by path, with what is known.
+    Files that the session's live messages, or somebody else, may have changed, by path, with what is known.
     """
     undone_alone: list[str]
     """
-    The messages that are undone alone, while later ones stay, in the order in which that was asked for.
+    The messages that are undone while later ones stay, in the order in which that was asked for.
     """
     unprotected: list[str]
     """

@@ -18,8 +18,8 @@ export type EventKind =
  */
 export type ToolKind = "edit" | "read";
 /**
- * Something that happened. Go on from the `seq` of the last one that you have handled; `busy` is a state and not an event, and
- * has the `seq` of the last event before it.
+ * Something that happened. Continue from the `seq` of the last one that you have handled. `busy` is a state, not an
+ * event, and has the `seq` of the last event before it.
  */
 export type Notification =
   | MessageNotification
@@ -42,12 +42,12 @@ export type OperationKind = "revert" | "redo" | "unrevert" | "restore";
  */
 export type Outcome = "restored" | "partial" | "nothing" | "unavailable";
 /**
- * What an operation of the server is.
+ * The operations of the server.
  */
 export type OperationName = "revert" | "redo" | "unrevert" | "restore" | "undo";
 /**
- * How far an operation is: the parameters of the notification `progress` without the `id` of the request, and a line of
- * `--json-lines`.
+ * The progress of an operation: the parameters of the notification `progress` without the `id` of the request, and a
+ * line of `--json-lines`.
  */
 export type Progress =
   | {
@@ -81,15 +81,15 @@ export type Progress =
       version: 1;
     };
 /**
- * Whether the directory of a history is there.
+ * Whether the directory of a history still exists.
  */
 export type WorkspaceState = "here" | "replaced" | "gone";
 /**
- * How bytes are given.
+ * How bytes are encoded.
  */
 export type Encoding = "utf-8" | "base64";
 /**
- * Whose lines are.
+ * Who wrote lines.
  */
 export type LineAuthor =
   "agent" | "shared" | "unclear" | "outside" | "operation" | "unrecorded" | "unknown" | "uncaptured";
@@ -102,7 +102,7 @@ export type SettingSource = "default" | "file" | "workspace" | "environment" | "
  */
 export type ChangeKind = "added" | "modified" | "deleted" | "mode" | "type";
 /**
- * What kind of failure it is. Kinds may be added: take one that you do not know for `failed`, and go by the exit code.
+ * The kind of a failure. Kinds may be added: treat an unknown one as `failed`, and go by the exit code.
  */
 export type FailureKind =
   "failed" | "usage" | "unknown" | "ambiguous" | "unavailable" | "busy" | "stale" | "unfinished" | "late";
@@ -115,11 +115,11 @@ export type Looked = "everywhere" | "around";
  */
 export type FileAction = "write" | "delete" | "merge" | "keep" | "none";
 /**
- * What somebody who changed a file is.
+ * The kinds of authors.
  */
 export type AuthorKind = "agent" | "user" | "unrecorded";
 /**
- * Why a file stays, all or in part, or what went wrong with it: what `reason` says to people.
+ * Why a file stays, completely or in part, or what went wrong with it: `reason` for programs.
  */
 export type ReasonCode =
   | "same_lines"
@@ -296,7 +296,8 @@ export interface Documents {
 /**
  * One event of one session.
  *
- * Ids are the agent's own: opaque text that is only ever stored and compared, never part of a path or a command.
+ * Ids are the agent's own: opaque text that is only stored and compared, and never becomes part of a path or a
+ * command.
  */
 export interface Event {
   /**
@@ -304,7 +305,7 @@ export interface Event {
    */
   agent?: string;
   /**
-   * Of a tool's finish: whether a command of it goes on in the background. Of a turn's end: whether any does.
+   * With a tool's finish: whether a command of it goes on in the background. With a turn's end: whether any does.
    */
   background?: boolean | null;
   /**
@@ -312,7 +313,7 @@ export interface Event {
    */
   cwd?: string | null;
   /**
-   * How long the tool ran, in milliseconds, without the time in which it waited for permission: of its finish.
+   * With a tool's finish: how long it ran, in milliseconds, not counting the wait for permission.
    */
   duration_ms?: number | null;
   /**
@@ -320,15 +321,15 @@ export interface Event {
    */
   event: EventKind;
   /**
-   * Whether the user interrupted the agent: of a tool's finish or a turn's end.
+   * With a tool's finish or a turn's end: whether the user interrupted the agent.
    */
   interrupted?: boolean;
   /**
-   * The agent's id of the user message, one for each; made up where it has none.
+   * The agent's id of the user message, unique for each; made up if it has none.
    */
   message_id?: string | null;
   /**
-   * The session that started this one, where it is a sub-agent's.
+   * The session that started this one, if it is a sub-agent's.
    */
   parent_session_id?: string | null;
   /**
@@ -349,11 +350,11 @@ export interface Event {
   step_id?: string | null;
   /**
    * Whether the agent reports every tool that may change a file before it runs, so that it changes nothing while no
-   * tool runs. It is enough to say so once; the first event of a tool says so as well.
+   * tool runs. It is enough to say so once; the first event of a tool implies it.
    */
   tells_of_tools?: boolean;
   /**
-   * The command line that the tool runs, where it runs one.
+   * The command line that the tool runs, if it runs one.
    */
   tool_command?: string | null;
   /**
@@ -373,7 +374,7 @@ export interface Event {
    */
   transcript_path?: string | null;
   /**
-   * The agent's id of the turn, where messages that are sent while the agent works share it.
+   * The agent's id of the turn, which messages that are sent while the agent works share.
    */
   turn_id?: string | null;
 }
@@ -448,7 +449,7 @@ export interface MessageReport {
    */
   revertable: boolean;
   /**
-   * Its place in the order of all messages of the store: `log --since SEQ` lists those after it.
+   * Its place in the order of all messages in the store: `log --since SEQ` lists those after it.
    */
   seq: number;
   /**
@@ -570,7 +571,7 @@ export interface OperationEntry {
    */
   after: string | null;
   /**
-   * The message that it undid alone, while later ones stayed.
+   * The only message that it undid, while later ones stayed.
    */
   alone: string | null;
   /**
@@ -586,7 +587,7 @@ export interface OperationEntry {
    */
   files: number;
   /**
-   * Whether git's own state was to move, too.
+   * Whether git's own state moved, too.
    */
   git: boolean;
   /**
@@ -649,7 +650,7 @@ export interface GapNotification {
  */
 export interface GapReport {
   /**
-   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -684,7 +685,7 @@ export interface FailedNotification {
  */
 export interface DiagnosticReport {
   /**
-   * The agent, where it is known.
+   * The agent, if known.
    */
   agent: string | null;
   /**
@@ -692,7 +693,7 @@ export interface DiagnosticReport {
    */
   detail: string | null;
   /**
-   * The event, where it is known.
+   * The event, if known.
    */
   event: string | null;
   /**
@@ -741,7 +742,7 @@ export interface ResetNotification {
  */
 export interface ApplyParameters {
   /**
-   * Whether to go ahead although an agent is at work.
+   * Whether to go ahead even if an agent is at work.
    */
   force?: boolean;
   /**
@@ -818,23 +819,24 @@ export interface MessagesParameters {
   workspace?: string | null;
 }
 /**
- * The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. Those that an operation has no use for are refused.
+ * The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. An operation refuses those that it has
+ * no use for.
  */
 export interface OperationParameters {
   /**
-   * Of a revert: that message alone, while later ones stay.
+   * For a revert: only that message, while later ones stay.
    */
   alone?: boolean;
   /**
-   * Of a plan: whether the report gives what the files hold before and after.
+   * For a plan: whether the report includes the contents of the files before and after.
    */
   contents?: boolean;
   /**
-   * Whether `message`, `step`, `session` and `id` are ids in full: no prefix, no label, no `last`.
+   * Whether `message`, `step`, `session` and `id` have to be full ids: no prefix, no label, no `last`.
    */
   exact?: boolean;
   /**
-   * Whether to go ahead although an agent is at work.
+   * Whether to go ahead even if an agent is at work.
    */
   force?: boolean;
   /**
@@ -842,11 +844,11 @@ export interface OperationParameters {
    */
   git?: boolean;
   /**
-   * Of a restore: the state.
+   * For a restore: the state.
    */
   id?: string | null;
   /**
-   * Of a revert: the message.
+   * For a revert: the message.
    */
   message?: string | null;
   /**
@@ -854,11 +856,11 @@ export interface OperationParameters {
    */
   on_conflict?: string | null;
   /**
-   * Of a revert or a restore: the paths; all of them if empty.
+   * For a revert or a restore: the paths; all of them if empty.
    */
   only?: string[];
   /**
-   * Of a plan: the operation.
+   * For a plan: the operation.
    */
   operation?: OperationName;
   /**
@@ -866,11 +868,11 @@ export interface OperationParameters {
    */
   session?: string | null;
   /**
-   * Of a revert: one step alone.
+   * For a revert: only one step.
    */
   step?: string | null;
   /**
-   * Of a revert: what to do with changes that may be somebody else's: `keep` or `take`.
+   * For a revert: what to do with changes that may be somebody else's: `keep` or `take`.
    */
   unclear?: string | null;
   /**
@@ -930,7 +932,7 @@ export interface SessionsParameters {
  */
 export interface ShowParameters {
   /**
-   * Whether the id is one in full: no prefix, no label, no `last`.
+   * Whether the id has to be a full one: no prefix, no label, no `last`.
    */
   exact?: boolean;
   /**
@@ -1015,7 +1017,7 @@ export interface AdoptReport {
    */
   adopted: WorkspaceReport;
   /**
-   * Whether it was only said, and nothing was done.
+   * Whether it was only planned.
    */
   dry_run: boolean;
   /**
@@ -1052,7 +1054,7 @@ export interface WorkspaceReport {
    */
   sessions: number;
   /**
-   * Whether it is there.
+   * Whether the directory still exists.
    */
   state: WorkspaceState;
   /**
@@ -1086,27 +1088,28 @@ export interface AgentReport {
    */
   found: boolean | null;
   /**
-   * The lowest version of which anything is recorded; null if that is not known.
+   * The lowest version with which anything is recorded; null if that is not known.
    */
   lowest_version: string | null;
   /**
-   * What a user of the version should know: what is not recorded in it.
+   * What a user of this version should know: what is not recorded with it.
    */
   notes: string[];
   /**
-   * The file that says that our package is installed in the agent; null if it is not.
+   * The file that shows that our package is installed in the agent; null if it is not.
    */
   package: string | null;
   /**
-   * The versions on which it was seen at work with the hook; none: written from its documentation.
+   * The versions with which the hook was seen at work. If there are none, it was written from the agent's
+   * documentation.
    */
   proven_on: string[];
   /**
-   * What there is of it, or what there is not.
+   * What was found of it, or what is missing.
    */
   reason: string | null;
   /**
-   * The settings that the hook can be put into; none: it has to be put there by hand.
+   * The settings that the hook can be put into. If there are none, it has to be put there by hand.
    */
   settings: AgentSettings[];
   /**
@@ -1123,7 +1126,7 @@ export interface AgentSettings {
    */
   file: string;
   /**
-   * Why it may not work although it is there.
+   * Why it may not work although it is installed.
    */
   notes: string[];
   /**
@@ -1131,8 +1134,8 @@ export interface AgentSettings {
    */
   scope: string;
   /**
-   * `absent`, `installed`, `outdated`, `hurried` (waited for less long than it may take), `elsewhere` (another binary is
-   * called), `doubled`, `moved` (the binary is not there) or `broken`.
+   * `absent`, `installed`, `outdated`, `hurried` (the timeout is shorter than the hook may take), `elsewhere`
+   * (another binary is called), `doubled`, `moved` (the binary does not exist) or `broken`.
    */
   state: string;
 }
@@ -1145,7 +1148,7 @@ export interface BlameReport {
    */
   contents: Content | null;
   /**
-   * All of them, or those that were asked for, in order.
+   * The hunks of all lines, or of those that were asked for, in order.
    */
   hunks: BlameHunk[];
   /**
@@ -1153,7 +1156,7 @@ export interface BlameReport {
    */
   lines: number;
   /**
-   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -1174,11 +1177,11 @@ export interface Content {
    */
   bytes: number;
   /**
-   * What `text` is: the bytes themselves, or their base64 if they are not UTF-8.
+   * How `text` is encoded: the bytes themselves, or base64 if they are not UTF-8.
    */
   encoding: Encoding;
   /**
-   * The bytes; null if they are too many to be given here. `contents` of the server reads them by their blob.
+   * The bytes; null if there are too many. Then the server's method `contents` reads them by their blob.
    */
   text: string | null;
 }
@@ -1224,7 +1227,7 @@ export interface BlameHunk {
  */
 export interface PathText {
   /**
-   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -1286,7 +1289,7 @@ export interface CatReport {
    */
   mode: string;
   /**
-   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -1311,15 +1314,15 @@ export interface CatReport {
  */
 export interface ConfigReport {
   /**
-   * The settings file, whether it is there or not; null where no home directory is known.
+   * The settings file, whether it exists or not; null if no home directory is known.
    */
   file: string | null;
   /**
-   * Whether it is there.
+   * Whether it exists.
    */
   is_there: boolean;
   /**
-   * What in the file could not be understood, or means nothing.
+   * What is invalid or unknown in the file.
    */
   problems: string[];
   /**
@@ -1463,7 +1466,7 @@ export interface ChangeReport {
    */
   old_mode: string | null;
   /**
-   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -1500,7 +1503,7 @@ export interface Rename {
    */
   deletions: number | null;
   /**
-   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -1517,7 +1520,7 @@ export interface Rename {
  */
 export interface DoctorReport {
   /**
-   * In the order in which they were looked for.
+   * The findings, in the order of the checks.
    */
   findings: Finding[];
   /**
@@ -1542,7 +1545,7 @@ export interface Finding {
    */
   message: string;
   /**
-   * Whether `--repair` mended it.
+   * Whether `--repair` repaired it.
    */
   repaired: boolean;
   /**
@@ -1555,7 +1558,7 @@ export interface Finding {
  */
 export interface DuReport {
   /**
-   * What the rows are by: `workspace`, `session`, `message` or `age`.
+   * How the rows are grouped: by `workspace`, `session`, `message` or `age`.
    */
   by: string;
   /**
@@ -1571,7 +1574,7 @@ export interface DuReport {
    */
   database: number;
   /**
-   * How many files they are.
+   * The number of these files.
    */
   files: number;
   /**
@@ -1579,7 +1582,7 @@ export interface DuReport {
    */
   objects: number;
   /**
-   * The bytes of all else.
+   * The bytes of everything else.
    */
   other: number;
   /**
@@ -1600,7 +1603,7 @@ export interface DuReport {
   version: 1;
 }
 /**
- * What one workspace, session or message, or the snapshots of a time, take.
+ * The bytes of one workspace, session or message, or of snapshots of one age.
  */
 export interface DuRow {
   /**
@@ -1650,7 +1653,7 @@ export interface Failure {
    */
   hint: string | null;
   /**
-   * What kind of failure it is, for programs.
+   * The kind of failure, for programs.
    */
   kind: FailureKind;
   /**
@@ -1675,11 +1678,11 @@ export interface CandidateReport {
    */
   kind: string;
   /**
-   * The id that fits what was given: ours, the agent's, or a label.
+   * The id that matches what was given: ours, the agent's, or a label.
    */
   name: string;
   /**
-   * Of a message, the first line of its prompt.
+   * For a message, the first line of its prompt.
    */
   title: string | null;
 }
@@ -1724,8 +1727,8 @@ export interface EventReport {
    */
   version: 1;
   /**
-   * What reverts and restores did to files since the session's last message; said once, with the message that makes them
-   * permanent.
+   * What reverts and restores did to files since the session's last message. It is reported once, with the message
+   * that makes them permanent.
    */
   went_back: FileReport[];
 }
@@ -1754,23 +1757,23 @@ export interface FileReport {
    */
   deletions: number | null;
   /**
-   * The blob of what is there afterwards.
+   * The blob afterwards.
    */
   new_blob: string | null;
   /**
-   * The octal mode of what is there afterwards.
+   * The octal mode afterwards.
    */
   new_mode: string | null;
   /**
-   * The blob of what is there before; null if no snapshot holds it.
+   * The blob before; null if no snapshot holds it.
    */
   old_blob: string | null;
   /**
-   * The octal mode of what is there before; null if nothing is.
+   * The octal mode before; null if nothing is there.
    */
   old_mode: string | null;
   /**
-   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -1778,7 +1781,7 @@ export interface FileReport {
    */
   path_hex: string | null;
   /**
-   * Why, if that is not obvious.
+   * The reason, if it is not obvious.
    */
   reason: string | null;
   /**
@@ -1790,7 +1793,7 @@ export interface FileReport {
    */
   result: FileResult;
   /**
-   * Whether it stays, all or in part, because nobody knows whose change it is: `--unclear take` takes it.
+   * Whether it stays, completely or in part, because nobody knows whose change it is. `--unclear take` undoes it.
    */
   unclear: boolean;
 }
@@ -1820,15 +1823,15 @@ export interface AuthorReport {
   step: string | null;
 }
 /**
- * What a file holds before and after the operation.
+ * The contents of a file before and after the operation.
  */
 export interface FileContents {
   /**
-   * What is there afterwards: for a merge, its result.
+   * The content afterwards: for a merge, its result.
    */
   after: Content | null;
   /**
-   * What is there before; null if nothing is, or it is a directory.
+   * The content before; null if there is none, or if it is a directory.
    */
   before: Content | null;
   /**
@@ -1837,11 +1840,11 @@ export interface FileContents {
   hunks: Hunk[] | null;
 }
 /**
- * Lines that differ, as a unified diff has them.
+ * Lines that differ, as in a unified diff.
  */
 export interface Hunk {
   /**
-   * The lines, each with ` `, `-` or `+` in front and with its line end.
+   * The lines, each after ` `, `-` or `+`, with its line end.
    */
   lines: string[];
   /**
@@ -1849,7 +1852,7 @@ export interface Hunk {
    */
   new_lines: number;
   /**
-   * The first line after, from 1; the line in front of it if there are none.
+   * The first line after, from 1; if there is none, the line that precedes the hunk.
    */
   new_start: number;
   /**
@@ -1857,7 +1860,7 @@ export interface Hunk {
    */
   old_lines: number;
   /**
-   * The first line before, from 1; the line in front of it if there are none.
+   * The first line before, from 1; if there is none, the line that precedes the hunk.
    */
   old_start: number;
 }
@@ -1866,7 +1869,7 @@ export interface Hunk {
  */
 export interface ForgetReport {
   /**
-   * And after.
+   * The bytes after it.
    */
   bytes_after: number;
   /**
@@ -1874,7 +1877,8 @@ export interface ForgetReport {
    */
   bytes_before: number;
   /**
-   * Former session stores that are removed: copies of migrations, damaged ones that were set aside, and what a killed repair left.
+   * Former session stores that are removed: copies that migrations kept, damaged ones that were set aside, and what
+   * a killed repair left.
    */
   copies: string[];
   /**
@@ -1886,7 +1890,7 @@ export interface ForgetReport {
    */
   version: 1;
   /**
-   * The workspaces of which something is forgotten.
+   * The workspaces in which something is forgotten.
    */
   workspaces: ForgetWorkspace[];
 }
@@ -1920,7 +1924,7 @@ export interface ForgetWorkspace {
  */
 export interface GcReport {
   /**
-   * The bytes after it; of a dry run, as estimated.
+   * The bytes after it; for a dry run, an estimate.
    */
   bytes_after: number;
   /**
@@ -1940,12 +1944,12 @@ export interface GcReport {
    */
   version: 1;
   /**
-   * A row a workspace.
+   * A row per workspace.
    */
   workspaces: GcWorkspace[];
 }
 /**
- * What becomes of a session.
+ * What happens to a session.
  */
 export interface GcSession {
   /**
@@ -1953,7 +1957,7 @@ export interface GcSession {
    */
   agent: string;
   /**
-   * The bytes that pruning it, and every session used before it, frees; null if they were not measured.
+   * The bytes that are freed by pruning it and every session used before it; null if they were not measured.
    */
   bytes: number | null;
   /**
@@ -1978,11 +1982,11 @@ export interface GcSession {
   workspace: string;
 }
 /**
- * What became of the objects of a workspace.
+ * What happened to the objects of a workspace.
  */
 export interface GcWorkspace {
   /**
-   * And after.
+   * The bytes of its packs after.
    */
   bytes_after: number;
   /**
@@ -1990,7 +1994,7 @@ export interface GcWorkspace {
    */
   bytes_before: number;
   /**
-   * And are.
+   * How many packs there are.
    */
   packs_after: number;
   /**
@@ -2002,7 +2006,7 @@ export interface GcWorkspace {
    */
   pruned: number;
   /**
-   * Whether all of it was removed, or would be, since its directory is gone.
+   * Whether all of it was removed, or would be, because its directory is gone.
    */
   removed: boolean;
   /**
@@ -2019,7 +2023,7 @@ export interface GcWorkspace {
  */
 export interface InstallReport {
   /**
-   * A row an agent and file.
+   * A row per agent and file.
    */
   changes: SettingsChange[];
   /**
@@ -2069,7 +2073,7 @@ export interface SkippedAgent {
    */
   agent: string;
   /**
-   * Whether it was tried in vain; else there was nothing to do.
+   * Whether an attempt failed; otherwise there was nothing to do.
    */
   failed: boolean;
   /**
@@ -2145,7 +2149,7 @@ export interface LogReport {
  */
 export interface OperationReport {
   /**
-   * The message that it undoes alone, while later ones stay.
+   * The only message that it undoes, while later ones stay.
    */
   alone: string | null;
   /**
@@ -2165,7 +2169,7 @@ export interface OperationReport {
    */
   files: FileReport[];
   /**
-   * The operations that were cut off earlier, and were finished first.
+   * The interrupted operations that were finished first.
    */
   finished: FinishedReport[];
   /**
@@ -2197,12 +2201,12 @@ export interface OperationReport {
    */
   outcome: Outcome;
   /**
-   * For a dry run: the plan, as a token that carries out exactly this plan or fails with `stale`.
+   * For a dry run: the plan, as a token. `apply` carries out exactly this plan, or fails with `stale`.
    */
   plan: string | null;
   /**
-   * What differs from the state that it went to, with a reason for every path; null for one message or step alone, and where no snapshot
-   * of that moment could be taken.
+   * What differs from the state that it went to, with a reason for every path; null for a single message or step,
+   * and if that state could not be captured.
    */
   receipt: Receipt | null;
   /**
@@ -2210,7 +2214,7 @@ export interface OperationReport {
    */
   remarks: NoteReport[];
   /**
-   * Whose messages it moves over.
+   * The session whose revert point it moves.
    */
   session: string | null;
   /**
@@ -2240,7 +2244,7 @@ export interface RevertedSession {
   session: string;
 }
 /**
- * An operation that was cut off, and was finished later.
+ * An interrupted operation that was finished later.
  */
 export interface FinishedReport {
   /**
@@ -2294,7 +2298,7 @@ export interface GitReport {
    */
   part: GitPart;
   /**
-   * Why, if that is not obvious.
+   * The reason, if it is not obvious.
    */
   reason: string | null;
   /**
@@ -2306,7 +2310,7 @@ export interface GitReport {
    */
   to: string | null;
   /**
-   * Whether it stays because nobody knows whose move it is: `--unclear take` takes it.
+   * Whether it stays because nobody knows whose move it is. `--unclear take` undoes it.
    */
   unclear: boolean;
 }
@@ -2333,7 +2337,7 @@ export interface Difference {
    */
   by: AuthorReport[];
   /**
-   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -2354,11 +2358,12 @@ export interface Difference {
  */
 export interface NoteReport {
   /**
-   * The paths, branches, directories or ids that it is about: all of them, where the sentence names only the first.
+   * The paths, branches, directories or ids that it is about: all of them, even if the sentence names only the first
+   * ones.
    */
   about: string[];
   /**
-   * What kind of note it is.
+   * The kind of note.
    */
   code: NoteCode;
   /**
@@ -2405,7 +2410,7 @@ export interface GoneReport {
    */
   agent: string | null;
   /**
-   * The blob that it was; null if its bytes are not stored.
+   * Its blob; null if its bytes are not stored.
    */
   blob: string | null;
   /**
@@ -2425,7 +2430,7 @@ export interface GoneReport {
    */
   operation: string | null;
   /**
-   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -2437,7 +2442,7 @@ export interface GoneReport {
    */
   prompt: string | null;
   /**
-   * When it was first seen to be gone; null if that is only seen now.
+   * When it was first seen to be gone; null if that is only noticed now.
    */
   time: number | null;
 }
@@ -2479,7 +2484,7 @@ export interface SessionReport {
    */
   id: string;
   /**
-   * When it was last heard of.
+   * The time of its last event.
    */
   last_event: number;
   /**
@@ -2516,7 +2521,8 @@ export interface SessionReport {
  */
 export interface MessageShowReport {
   /**
-   * What its steps did in all, by path; a path occurs once more for each time that somebody else changed it in between.
+   * The total of what its steps did, by path. A path occurs again for each time that somebody else changed it in
+   * between.
    */
   changes: ChangeReport[];
   /**
@@ -2708,7 +2714,7 @@ export interface SnapshotShowReport {
  */
 export interface SnapshotReport {
   /**
-   * The operations that were cut off earlier, and were finished first.
+   * The interrupted operations that were finished first.
    */
   finished: FinishedReport[];
   /**
@@ -2720,7 +2726,7 @@ export interface SnapshotReport {
    */
   label: string | null;
   /**
-   * What else the user should know: which operation was finished before.
+   * What else the user should know, such as which operation was finished first.
    */
   notes: string[];
   /**
@@ -2791,7 +2797,7 @@ export interface StatusReport {
    */
   agents_at_work: string[];
   /**
-   * The other sessions of the workspace of which something is reverted, the one reverted last first.
+   * The other sessions of the workspace in which something is reverted, the one reverted last first.
    */
   also_reverted: RevertedSession[];
   /**
@@ -2803,8 +2809,8 @@ export interface StatusReport {
    */
   files: FileReport[];
   /**
-   * Whether the first snapshot of the workspace is being taken, by a hook or in the background: no step is protected before
-   * it is done.
+   * Whether the first snapshot of the workspace is being taken, by a hook or in the background. No step is protected
+   * until it is done.
    */
   first_snapshot_goes_on: boolean;
   /**
@@ -2836,15 +2842,15 @@ export interface StatusReport {
    */
   revert_point: string | null;
   /**
-   * The session that the rest speaks of: the newest, or the one asked for.
+   * The session that the rest is about: the newest, or the one asked for.
    */
   session: string | null;
   /**
-   * Files that the session's live messages may have changed, or somebody else: by path, with what is known.
+   * Files that the session's live messages, or somebody else, may have changed, by path, with what is known.
    */
   unclear: UnclearReport[];
   /**
-   * The messages that are undone alone, while later ones stay, in the order in which that was asked for.
+   * The messages that are undone while later ones stay, in the order in which that was asked for.
    */
   undone_alone: string[];
   /**
@@ -2861,7 +2867,7 @@ export interface StatusReport {
   workspace: string;
 }
 /**
- * A file of which nobody knows who changed it.
+ * A file with an unclear change.
  */
 export interface UnclearReport {
   /**
@@ -2869,7 +2875,7 @@ export interface UnclearReport {
    */
   message: string;
   /**
-   * The path below the workspace, `/` between its parts; lossy if its bytes are not UTF-8.
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
    */
   path: string;
   /**
@@ -2915,7 +2921,7 @@ export interface OutsideTimelineEntry {
    */
   from: string | null;
   /**
-   * The time at which that was seen.
+   * The time at which the change was seen.
    */
   time: number;
   /**
@@ -2925,7 +2931,7 @@ export interface OutsideTimelineEntry {
   type: "outside";
 }
 /**
- * `workspace list`: all workspaces of which there is a history, those used last first.
+ * `workspace list`: all workspaces that have a history, the most recently used first.
  */
 export interface WorkspacesReport {
   /**
