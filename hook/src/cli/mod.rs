@@ -1,4 +1,4 @@
-//! What people, and programs of theirs, call: the command line is read, its command runs, a failure is shown.
+//! The command line of people and their programs: parses it, runs its command, shows a failure.
 
 pub mod arguments;
 /// One file a command or family: arguments become a request to the library, its report becomes output.
@@ -59,14 +59,14 @@ use crate::failure::{DONE, FAILED, Failure, PARTIAL, is_help};
 use crate::output::{self, Output};
 use crate::surroundings::Environment;
 
-/// Runs a command that a person, or a program of theirs, gave.
+/// Runs a command of a person or a program.
 pub fn run(arguments: &[OsString]) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| apologise(panic.location())));
     let done = catch_unwind(AssertUnwindSafe(|| run_to_code(arguments)));
     ExitCode::from(done.unwrap_or_else(|_| after_a_panic()))
 }
 
-/// Says what a panic may have left, and returns the exit code for it.
+/// Says what a panic may have left behind, and returns the exit code for it.
 fn after_a_panic() -> u8 {
     if !ckpt_store::has_begun_to_change() {
         return FAILED;
@@ -77,7 +77,7 @@ fn after_a_panic() -> u8 {
     PARTIAL
 }
 
-/// A panic's message may quote a file, and its exit code is not one of ours.
+/// A panic's message may quote a file, and its exit code is not ours.
 fn apologise(place: Option<&Location<'_>>) {
     let place = place.map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     let hint = "please report it, with the output of `ckpt-hook --version`";
@@ -120,7 +120,7 @@ fn refuse(words: &[OsString], surroundings: &Environment, error: clap::Error) ->
     if !is_help(&error) {
         let failure = Failure::Arguments(error);
         output.failure(&failure);
-        // An agent would show none of the words.
+        // An agent would not show the text.
         let is_inside = words.get(1).is_some_and(|word| word == "inside");
         return if is_inside { DONE } else { failure.code() };
     }

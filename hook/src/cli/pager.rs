@@ -15,7 +15,7 @@ use crate::surroundings;
 /// `less` ends at once where a page is enough, keeps colours, and leaves the text on the screen.
 const LESS: &str = "FRX";
 
-/// Text on its way to the screen: held back until it is longer than that, then handed to the pager.
+/// Buffers text until it is longer than the screen, then passes it to the pager.
 pub struct Pages<'a> {
     invocation: &'a Invocation,
     /// The number of lines of the screen, or `None` if nothing is paged.
@@ -40,7 +40,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// Begins a patch, for which git may have a special pager.
+    /// Begins a patch, for which git may have its own pager.
     pub fn of_patch(invocation: &'a Invocation) -> Self {
         Self {
             is_patch: true,
@@ -69,7 +69,7 @@ impl<'a> Pages<'a> {
         }
         self.kept.extend(bytes);
         let lines = self.kept.iter().filter(|byte| **byte == b'\n').count();
-        // The prompt of the shell takes a line.
+        // The shell's prompt takes a line.
         if lines < height {
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl<'a> Pages<'a> {
         self.bytes(&kept)
     }
 
-    /// Writes what is held back, or waits until the reader is done.
+    /// Writes what is buffered, or waits for the pager to end.
     pub fn end(mut self) -> Result<(), Failure> {
         if let Some(mut pager) = self.pager.take() {
             drop(pager.stdin.take());
@@ -124,7 +124,7 @@ pub fn git_value(name: &str) -> Option<OsString> {
     (output.status.success() && !value.is_empty()).then(|| value.into())
 }
 
-/// Starts it through a shell, as git does. The keys that interrupt are the pager's from then on.
+/// Starts it through a shell, as git does. From then on, Ctrl-C is for the pager.
 fn start(command: &OsString) -> Option<Child> {
     let mut pager = Command::new("sh");
     pager.arg("-c").arg(command).stdin(Stdio::piped());

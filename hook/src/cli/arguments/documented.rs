@@ -1,4 +1,4 @@
-//! The command lines of the documentation are lines that the program takes.
+//! Checks that the program accepts the command lines in the documentation.
 
 use std::path::{Path, PathBuf};
 

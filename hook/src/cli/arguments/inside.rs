@@ -1,5 +1,5 @@
-//! What our commands inside agents call: like those for a terminal, but they never fail, because an agent shows no word of a
-//! command that does.
+//! The commands that run inside agents: like those for a terminal, but they never fail, because an agent does not show
+//! the output of a command that does.
 
 use clap::{Args, Subcommand};
 

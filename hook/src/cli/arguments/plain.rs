@@ -1,7 +1,8 @@
 //! The command line that `install` writes, read without clap.
 //!
-//! Agents call `event` at each of their tools. To build all commands, with the texts of their help, and to free them again takes a
-//! quarter of what a call computes that has nothing to look at. What is not exactly of this form is clap's to read.
+//! Agents call `event` at each of their tools. Building all commands with their help texts, and freeing them again,
+//! takes a quarter of the CPU time of a call that finds nothing to do. Anything that is not exactly of this form is
+//! left to clap.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,8 +10,8 @@ use std::path::PathBuf;
 use super::record::{EventArguments, Strict};
 use super::{Arguments, Command, Common};
 
-/// Reads `ckpt-hook event` with options that have their value in the next word, each once. `None` says nothing about the line but that
-/// it is another one.
+/// Reads `ckpt-hook event` with options that have their value in the next word, each once. `None` only means that the
+/// line has another form.
 pub(super) fn event(arguments: &[OsString]) -> Option<Arguments> {
     let (command, mut rest) = arguments.get(1..)?.split_first()?;
     if command != "event" {
@@ -44,7 +45,7 @@ pub(super) fn event(arguments: &[OsString]) -> Option<Arguments> {
     })
 }
 
-/// Whether a word can be nothing but a value.
+/// Returns whether a word can only be a value.
 fn is_plain(word: &str) -> bool {
     !word.is_empty() && !word.starts_with('-')
 }

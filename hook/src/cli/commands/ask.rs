@@ -1,7 +1,7 @@
-//! Questions to somebody at a terminal: one line of several, or one key of several.
+//! Questions to the user at a terminal: choose one of several lines, or press one of several keys.
 //!
-//! It reads the terminal on stdin, and writes on stderr. Every line fits, however narrow the terminal is, so that what is drawn
-//! can be taken away again to the last line. The cursor is never hidden, and keys are not echoed only while a question stands.
+//! It reads the terminal on stdin, and writes on stderr. Every line fits, however narrow the terminal is, so that the
+//! whole list can be erased. The cursor is never hidden, and echo is off only while a question is shown.
 
 use std::io::{self, IsTerminal as _};
 
@@ -47,7 +47,7 @@ fn choose_unechoed(prompt: &str, lines: &[String]) -> io::Result<Option<usize>> 
     }
 }
 
-/// Draws the list, and returns how many lines of the terminal it takes.
+/// Draws the list, and returns how many lines it takes on the terminal.
 fn draw(terminal: &Term, prompt: &str, lines: &[String], chosen: usize) -> io::Result<usize> {
     let (rows, columns) = terminal.size();
     let (rows, columns) = (usize::from(rows), usize::from(columns).max(2));
@@ -59,7 +59,7 @@ fn draw(terminal: &Term, prompt: &str, lines: &[String], chosen: usize) -> io::R
     let mut text = format!("{head}\n");
     for (number, line) in lines.iter().enumerate().skip(first).take(shown) {
         let sign = if number == chosen { '>' } else { ' ' };
-        // A terminal may go on to the next line when the last column is written.
+        // A terminal may move to the next line when the last column is written.
         text.push_str(fit(&format!("{sign} {line}"), columns - 1).trim_end());
         text.push('\n');
     }
@@ -68,7 +68,7 @@ fn draw(terminal: &Term, prompt: &str, lines: &[String], chosen: usize) -> io::R
     Ok(text.lines().count())
 }
 
-/// Asks a question that one of several keys answers, and returns which; `None` where somebody leaves with Esc, Enter or `q`.
+/// Asks a question that one of several keys answers, and returns that key, or `None` for Esc, Enter or `q`.
 pub fn key(question: &str, keys: &[char]) -> io::Result<Option<char>> {
     asked(|| key_unechoed(question, keys))
 }
@@ -101,8 +101,8 @@ fn key_unechoed(question: &str, keys: &[char]) -> io::Result<Option<char>> {
     Ok(answer)
 }
 
-/// Asks before something that cannot be undone, unless `yes` is set. Without a terminal nobody can answer, which is a
-/// failure.
+/// Asks before something that cannot be undone, unless `yes` is set. Fails without a terminal, because nobody could
+/// answer.
 pub fn agrees(invocation: &Invocation, yes: bool, question: &str) -> Result<bool, Failure> {
     if yes {
         return Ok(true);
@@ -126,8 +126,8 @@ fn eprint_line(line: &str) -> Result<(), Failure> {
     Term::stderr().write_line(line).map_err(Failure::output)
 }
 
-/// Asks. Ctrl-C ends the process as it ends any other: by the signal, so that a script that called it ends as well. Where the
-/// signal is ignored, as below `nohup`, somebody leaves.
+/// Asks. Ctrl-C ends the process by the signal, as it does any other, so that a calling script ends as well. If the
+/// signal is ignored, as under `nohup`, it counts as leaving.
 fn asked<T>(question: impl FnOnce() -> io::Result<Option<T>>) -> io::Result<Option<T>> {
     let unechoed = Unechoed::begin()?;
     let answer = question();
@@ -141,7 +141,7 @@ fn asked<T>(question: impl FnOnce() -> io::Result<Option<T>>) -> io::Result<Opti
     answer
 }
 
-/// A terminal that shows no key that is pressed, also between two reads: a key that is held down would be drawn into the list.
+/// A terminal with echo off, also between two reads: otherwise a key that is held down would be drawn into the list.
 struct Unechoed(Termios);
 
 impl Unechoed {
@@ -158,7 +158,7 @@ impl Unechoed {
 
 impl Drop for Unechoed {
     fn drop(&mut self) {
-        // A terminal that is gone needs no echo.
+        // If the terminal is gone, there is nothing to restore.
         let _ = tcsetattr(stdio::stdin(), OptionalActions::Drain, &self.0);
     }
 }

@@ -13,7 +13,7 @@ use crate::output::text::{count, safe, short, title};
 /// The most completions of a kind.
 const MOST: usize = 50;
 
-/// Lists them. Where something cannot be read nothing is offered: a shell would show the reason amid a line.
+/// Lists them. If something cannot be read, it offers nothing: a shell would print the reason into the command line.
 pub fn run(invocation: &Invocation, kind: Candidates) -> Result<u8, Failure> {
     let lines = match kind {
         Candidates::Ids => [

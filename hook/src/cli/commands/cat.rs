@@ -14,7 +14,7 @@ use crate::failure::{DONE, Failure};
 use crate::output::text::safe_bytes;
 use crate::output::write_error;
 
-/// Prints the bytes; on a terminal with what would act on it escaped.
+/// Prints the bytes; on a terminal, control characters are escaped.
 pub fn run(invocation: &Invocation, arguments: &CatArguments) -> Result<u8, Failure> {
     let contents = find(invocation, &arguments.file)?;
     if invocation.output.is_json() {
@@ -66,7 +66,7 @@ fn find(invocation: &Invocation, file: &OsStr) -> Result<CapturedFile, Failure> 
     })
 }
 
-/// Lines and tabs stay, everything else that acts on a terminal is escaped.
+/// Line feeds and tabs stay; everything else that acts on a terminal is escaped.
 fn shown(bytes: &[u8]) -> String {
     let lines = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| {
         let (body, end) = match line.strip_suffix(b"\n") {

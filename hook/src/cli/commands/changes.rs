@@ -1,4 +1,4 @@
-//! Changes in whatever way they are asked for: names, a summary, a patch, both sides beside each other, or a page.
+//! Changes in the form that was asked for: names, a summary, a patch, both sides next to each other, or a page.
 
 use std::path::Path;
 
@@ -45,7 +45,7 @@ impl ChangesView<'_> {
         })
     }
 
-    /// Writes every file's part of the patch, one after the other, so that a large one needs no large memory.
+    /// Writes the patch file by file, so that a large one does not need much memory.
     pub fn patch(&mut self, files: &[ChangeReport], pages: &mut Pages<'_>) -> Result<(), Failure> {
         let look = look(self.arguments);
         let view = self.invocation.output.view();

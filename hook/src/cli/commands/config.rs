@@ -15,7 +15,7 @@ use crate::failure::{DONE, Failure};
 use crate::output::config;
 use crate::surroundings;
 
-/// Who may read a settings file that is made here, before the umask.
+/// The mode of a settings file that is created here, before the umask.
 const MODE: u32 = 0o644;
 
 /// Shows the settings, or changes one.
@@ -67,7 +67,7 @@ fn refused(key: &SettingKey, value: &str) -> Failure {
     )
 }
 
-/// Writes another text in the file's place, where the change makes one.
+/// Replaces the file's text if the change alters it.
 fn change(
     invocation: &Invocation,
     key: &'static SettingKey,

@@ -80,7 +80,7 @@ fn show(
     } else if arguments.changes.stat {
         pages.text(&(heading + &diff::stat(files, view)))?;
     } else {
-        // A program would take it for a part of the patch.
+        // A program would read it as a part of the patch.
         if view.width.is_some() {
             pages.text(&heading)?;
         }
@@ -92,7 +92,7 @@ fn show(
     pages.end()
 }
 
-/// Shows both sides to the user's program for it, in temporary directories that are removed then.
+/// Opens the user's diff tool on both sides, in temporary directories that are removed afterwards.
 fn tool(changes: &mut ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Failure> {
     let folder = tempfile::tempdir().context(|| "cannot make a temporary directory")?;
     let (old, new) = (folder.path().join("before"), folder.path().join("after"));
@@ -117,7 +117,7 @@ fn tool(changes: &mut ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Fai
     let mut command = tool_command(&old, &new);
     command.current_dir(folder.path());
     let status = command.status().context(|| "cannot start the program")?;
-    // git's own ends with 1 where something differs.
+    // `git diff` exits with 1 if something differs.
     match status.code() {
         Some(0 | 1) => Ok(()),
         _ => Err(Error::failed(format!("the program ended with {status}"))
@@ -126,7 +126,7 @@ fn tool(changes: &mut ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Fai
     }
 }
 
-/// Writes a side of a file, where it was there.
+/// Writes one side of a file, if it existed.
 fn put(side: &Path, name: &[u8], content: Option<Vec<u8>>) -> Result<(), Failure> {
     use std::os::unix::ffi::OsStrExt;
     let Some(content) = content else {
@@ -141,7 +141,7 @@ fn put(side: &Path, name: &[u8], content: Option<Vec<u8>>) -> Result<(), Failure
     Ok(())
 }
 
-/// `$CKPT_HOOK_DIFFTOOL` is a command that gets both directories; else git runs the tool that it is configured for.
+/// `$CKPT_HOOK_DIFFTOOL` is a command that gets both directories; without it, git runs its configured tool.
 fn tool_command(old: &Path, new: &Path) -> Command {
     if let Some(own) = surroundings::variable("CKPT_HOOK_DIFFTOOL") {
         let mut line = own;

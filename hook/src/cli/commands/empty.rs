@@ -1,4 +1,4 @@
-//! What an empty answer says: what is true here, and what to do next.
+//! The text of an empty answer: why it is empty, and what to do next.
 
 use crate::agents::install;
 use crate::cli::commands::install::InstallPaths;

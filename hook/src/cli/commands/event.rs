@@ -25,13 +25,13 @@ use crate::process::{Watchdog, detached};
 use crate::stdin;
 use crate::surroundings::{self, Environment};
 
-/// What became of a hook call.
+/// The outcome of a hook call.
 pub struct Recorded {
     /// The report of the last event.
     pub report: EventReport,
     /// The text for the agent.
     pub words: Option<String>,
-    /// The store, and a directory of the workspace that has work left which nobody should wait for.
+    /// The store, and a directory of the workspace, if work is left that nobody should wait for.
     pub unsettled: Option<(PathBuf, PathBuf)>,
 }
 
@@ -46,7 +46,7 @@ impl Recorded {
     }
 }
 
-/// Records what the command line, and perhaps stdin, says.
+/// Records the events of the command line, or of the payload on stdin.
 pub fn run(
     words: &[OsString],
     surroundings: &Environment,
@@ -83,7 +83,7 @@ pub fn run(
             &error.causes(),
         )
     })?;
-    // An agent's settings may name any event; who asks for strictness wants to know of a typo.
+    // An agent's settings may name any event, but with `--strict` a typo is an error.
     if let Some(unknown) = parsed
         .unknown
         .take()
@@ -94,7 +94,7 @@ pub fn run(
             .into());
     }
     let report = recorder.record_all(agent(&arguments.command), parsed);
-    // The process ends with this call. The kernel closes what is open, and SQLite would only free its memory piece by piece.
+    // The process ends with this call. The kernel closes what is open; SQLite would only spend time freeing its memory.
     std::mem::forget(recorder.store.take());
     Ok(Recorded {
         report: report?,
@@ -127,7 +127,7 @@ fn understand(arguments: &Arguments, surroundings: &Environment) -> Result<Parse
     }
 }
 
-/// A directory that is gone is no workspace, and the root of the file system is refused with a reason.
+/// A directory that is gone is not a workspace, and the root of the file system is refused with a reason.
 fn directory(common: &Common, surroundings: &Environment) -> Result<PathBuf> {
     match &common.workspace {
         Some(path) => surroundings.absolute(path),
@@ -221,8 +221,8 @@ impl Recorder<'_> {
         if !settings.enabled {
             return Ok(nothing());
         }
-        // What is between a hook and its agent changes with every call, the agent only with its session: it is looked for where
-        // something begins, and no tool waits for that.
+        // The processes between a hook and its agent change with every call, but the agent changes only with its
+        // session. So it is looked up only when something begins, and no tool has to wait for that.
         let begun;
         let mut event = event;
         if starts_something(event) {
@@ -241,7 +241,7 @@ impl Recorder<'_> {
                     &format!("recorded `{}` of {}", event.event.name(), event.agent),
                 );
                 self.tell(event, report);
-                // The agent has gone, so nobody waits while git's refs are written.
+                // The agent is gone, so nobody waits while git's refs are written.
                 if event.event == EventKind::SessionEnd
                     || self.store.as_ref().is_some_and(Store::is_unsettled)
                 {
@@ -306,7 +306,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Broken settings are reported once a message, not at every tool.
+    /// Broken settings are reported once per message, not at every tool.
     fn note_settings(&mut self) {
         for problem in &self.config.problems {
             self.note("warning", &Subject::default(), problem, &[]);
@@ -323,7 +323,7 @@ impl Recorder<'_> {
         Ok(self.store.as_mut().expect("it was opened a line above"))
     }
 
-    /// Notes that the command line makes no sense, and returns that as the failure.
+    /// Notes that the command line is invalid, and returns that as the failure.
     fn refuse(&mut self, error: clap::Error) -> Failure {
         if !is_help(&error) {
             stdin::listen();
@@ -337,7 +337,7 @@ impl Recorder<'_> {
         Failure::Arguments(error)
     }
 
-    /// Into the database, for `status`, and into the log file, for when there is no database.
+    /// Writes to the database for `status`, and to the log file in case there is no database.
     fn note(&mut self, level: &str, subject: &Subject<'_>, message: &str, causes: &[String]) {
         let detail = (!causes.is_empty()).then(|| causes.join(": "));
         let cwd = subject

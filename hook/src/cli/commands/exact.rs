@@ -1,4 +1,4 @@
-//! `--exact`: a program that passes ids on wants just that message, and never another whose id begins in the same way.
+//! `--exact`: a program that passes an id means exactly that message, never another one whose id begins the same.
 
 use ckpt_store::Store;
 
@@ -6,7 +6,7 @@ use crate::cli::arguments::{Command, RevertArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
 
-/// Fails where `--exact` is given, and an id of the command is not one in full.
+/// Fails if `--exact` is given and an id of the command is not a full one.
 pub fn check(invocation: &Invocation, command: &Command) -> Result<(), Failure> {
     if !invocation.common.exact {
         return Ok(());
@@ -35,11 +35,11 @@ fn ids(command: &Command) -> Vec<&str> {
         Command::Show(arguments) => vec![Some(&arguments.id)],
         Command::Diff(arguments) => vec![arguments.from.as_ref(), arguments.to.as_ref()],
         Command::Forget(arguments) => vec![arguments.session.as_ref(), arguments.message.as_ref()],
-        // With --list it is a text to look for.
+        // With --list it is a search text.
         Command::Label(arguments) if !arguments.list => vec![arguments.id.as_ref()],
-        // `cat` alone knows where in its argument the id ends.
+        // Only `cat` itself knows where the id ends in its argument.
         Command::Cat(_) | Command::Label(_) => Vec::new(),
-        // Nothing that they take is an id of something recorded.
+        // These commands accept no id of anything recorded.
         Command::Undo(_)
         | Command::Ui(_)
         | Command::Page(_)

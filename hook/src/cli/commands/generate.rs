@@ -61,7 +61,8 @@ fn hinted_argument(argument: Arg) -> Arg {
     }
 }
 
-/// The generator takes the hyphen in the name for one between a command and its subcommand, and then finds no subcommand.
+/// The generator mistakes the hyphen in the name for the one between a command and its subcommand, and finds no
+/// subcommand.
 fn bash(command: Command) -> String {
     const REGISTRATION: &str = "\nif [[ \"${BASH_VERSINFO[0]}\" -eq 4";
     let script = generated(Shell::Bash, command, "ckpt_hook");
@@ -74,7 +75,7 @@ fn bash(command: Command) -> String {
     format!("{functions}\n{BASH_IDS}{REGISTRATION}{registration}")
 }
 
-/// Ids stand before the first tab of a line.
+/// The id is what precedes the first tab of a line.
 const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
     local word command="" ids=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -119,7 +120,7 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
 }
 "#;
 
-/// What is no file and no word of a list is left open by the generator: where it is an id, it gets a function.
+/// The generator completes only files and words of a list. A value that is an id gets a function.
 fn zsh(command: Command) -> String {
     const REGISTRATION: &str = "\nif [ \"$funcstack[1]\" = ";
     let script = generated(Shell::Zsh, command, NAME);
@@ -206,7 +207,7 @@ end
 
 /// Prints the manual page, or writes a page for every command into a directory.
 pub fn manual(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Failure> {
-    // A page has no place for the versions of libraries.
+    // A manual page does not list the versions of libraries.
     let command = Arguments::command().version(env!("CARGO_PKG_VERSION"));
     if let Some(directory) = directory {
         std::fs::create_dir_all(directory)

@@ -81,7 +81,7 @@ fn show_text(
             }
         }
         _ => {
-            // To a program, all that stands before a patch is a remark.
+            // A program ignores whatever precedes a patch.
             if view.width.is_some() {
                 pages.text(&(show::show(report, parts, view) + "\n"))?;
             }
@@ -91,7 +91,7 @@ fn show_text(
     pages.end()
 }
 
-/// A patch passes over a line that begins so.
+/// Programs that read patches ignore a line with this beginning.
 fn heading(text: &str, view: &View, pages: &mut Pages<'_>) -> Result<(), Failure> {
     pages.text(&format!("{}\n", view.paint.faint(&format!("# {text}"))))
 }

@@ -1,5 +1,5 @@
-//! `inside`: what our commands inside agents run. It says what is, and ends with 0 whatever that is: an agent takes any other
-//! code for a shell that failed, and shows none of the words.
+//! `inside`: what our commands inside agents run. It always exits with 0 and prints what happened: an agent treats any
+//! other code as a failed shell command, and does not show its output.
 
 use ckpt_schema::report::{MessageReport, MessageState};
 use ckpt_store::query::LogFilter;
@@ -19,7 +19,7 @@ const MOST: usize = 10;
 /// How many columns of a message are shown.
 const WIDTH: usize = 60;
 
-/// Runs one, and shows why where it cannot.
+/// Runs one, and shows why if it cannot.
 pub fn run(invocation: &Invocation, arguments: &InsideArguments) -> Result<u8, Failure> {
     let done = match &arguments.command {
         InsideCommand::Revert(arguments) => revert(invocation, arguments),
@@ -32,7 +32,7 @@ pub fn run(invocation: &Invocation, arguments: &InsideArguments) -> Result<u8, F
     Ok(DONE)
 }
 
-/// What runs inside an agent is forced because that agent is at work, which says nothing about other programs.
+/// A command inside an agent is forced because that agent is at work. This must not force anything on other programs.
 fn redo(invocation: &Invocation, arguments: &RedoArguments) -> Result<u8, Failure> {
     let forward = UnrevertArguments {
         is_inside: true,
@@ -71,8 +71,9 @@ fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<
     }
 }
 
-/// Returns the conversation that a command is typed in. An agent that does not name it to its commands, as Gemini CLI does not, is
-/// known by its process: that of the hooks. `None` where neither says anything: then it is the newest of the workspace.
+/// Returns the conversation that a command is typed in. An agent that does not name it to its commands, as Gemini CLI
+/// does not, is known by its process: that of the hooks. If neither is known, returns `None`, which means the newest
+/// conversation of the workspace.
 fn conversation(invocation: &Invocation, named: Option<&str>) -> Option<String> {
     if let Some(session) = named {
         return Some(session.to_owned());

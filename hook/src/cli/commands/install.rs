@@ -53,7 +53,7 @@ pub fn uninstall(
     let store = invocation.store_directory()?;
     if arguments.purge && !arguments.dry_run {
         ckpt_store::check_purge(&store)?;
-        // A running agent must not be disturbed.
+        // Do not disturb a running agent.
         let directory = invocation.directory()?;
         invocation.open()?.forget(&directory, &Forget::All, true)?;
         let question = format!(
@@ -73,7 +73,7 @@ pub fn uninstall(
         dry_run: arguments.dry_run,
         trust: false,
     };
-    // An agent that runs in a project with settings of its own would begin a store anew, too.
+    // So would an agent in a project with its own settings.
     let projects = if arguments.purge {
         projects(invocation)?
     } else {
@@ -130,7 +130,7 @@ fn run(
     Ok(code)
 }
 
-/// Changes the settings of every agent, and of the projects as well: those take part only where something of ours is in them.
+/// Changes the settings of every agent, and those settings of projects that hold something of ours.
 fn change_all(
     verb: Verb,
     arguments: &InstallArguments,
@@ -202,7 +202,7 @@ fn empty_report() -> InstallReport {
     }
 }
 
-/// One agent whose settings cannot be edited does not keep the others from theirs.
+/// If the settings of one agent cannot be edited, the others are changed all the same.
 fn change(
     verb: Verb,
     agent: &str,
@@ -226,7 +226,7 @@ fn change(
     }
 }
 
-/// Where the hook was never installed there is nothing to take out, and one line says so.
+/// If the hook was never installed, one line says that there is nothing to remove.
 fn leave_out_unchanged(
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
@@ -250,7 +250,7 @@ fn leave_out_unchanged(
     }
 }
 
-/// What was looked at are the settings of one kind; the hook may be in those of the other.
+/// Only settings of one kind were checked; the hook may be in those of the other.
 fn reason_to_leave_out(agent: &str, scope: SettingsScope, place: &SettingsPlace<'_>) -> String {
     let rows = install::list(place);
     let of_agent = rows.iter().find(|row| row.agent == agent);

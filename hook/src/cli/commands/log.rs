@@ -130,7 +130,7 @@ impl List<'_> {
 
 fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter, Failure> {
     let directory = invocation.directory()?;
-    // A number alone is a place in the order of messages, as programs have it from an earlier document.
+    // A number alone is the `seq` of a message, which programs know from an earlier document.
     let after = arguments
         .since
         .as_deref()
@@ -189,7 +189,7 @@ fn moment(
     })
 }
 
-/// A filter may be why there is nothing.
+/// The filter may be the reason that nothing is found.
 fn nothing(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
     if !is_filtered(arguments) {
         return empty::say(invocation, "No messages were recorded here.");

@@ -77,7 +77,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
     choose_or_finish(invocation, &mut store, &report, how, is_part)
 }
 
-/// Returns whether nothing is asked for that the browser has no key for.
+/// Returns whether the browser has a key for everything that is asked for.
 fn is_plain(arguments: &RevertArguments) -> bool {
     arguments.session.is_none()
         && arguments.only.is_empty()

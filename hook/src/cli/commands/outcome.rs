@@ -1,4 +1,4 @@
-//! What an operation shows: how far it is while it goes on, and what became of it.
+//! What an operation shows: its progress, and then its outcome.
 
 use ckpt_schema::report::{OperationEntry, OperationReport, Outcome};
 use ckpt_store::Store;
@@ -11,14 +11,14 @@ use crate::output::operation::{self, Around};
 use crate::output::progress::{ProgressLine, document};
 use crate::output::write_line;
 
-/// Does something that may take long, with a line that tells how far it is where somebody looks.
+/// Runs something that may take long, with a progress line on a terminal.
 pub fn watched<T>(
     invocation: &Invocation,
     store: &mut Store,
     work: impl FnOnce(&mut Store) -> T,
 ) -> T {
     if invocation.output.tells_progress() {
-        // A reader who went away is no reason to stop in the middle.
+        // Do not stop in the middle because nobody reads the output any more.
         store.watch(Some(Box::new(|progress| {
             let _ = write_line(&document(progress));
         })));
@@ -76,7 +76,7 @@ fn show(
         let before = report
             .operation
             .as_deref()
-            // It is done by now: not to know the way back is nothing to fail for.
+            // The operation is done, so do not fail because the way back is unknown.
             .and_then(|operation| store.before(operation).ok());
         let before = before.unwrap_or_else(|| PriorState {
             is_part,
@@ -107,7 +107,7 @@ pub fn code(report: &OperationReport) -> u8 {
     }
 }
 
-/// What cannot be shown was done all the same.
+/// An outcome that cannot be shown was carried out all the same.
 fn carried_out(report: &OperationReport) -> Option<String> {
     let id = report.operation.as_deref()?;
     Some(format!(
@@ -128,7 +128,7 @@ pub fn titled<'a>(
         .or(undoes.and_then(|operation| operation.alone.as_deref()))
 }
 
-/// Returns what the user wrote in the message that the outcome names; a title is nothing to fail for.
+/// Returns what the user wrote in the message that the outcome names; a missing title is not an error.
 fn prompt(
     invocation: &Invocation,
     store: &mut Store,

@@ -1,4 +1,4 @@
-//! `revert` without a message: choose one, see the plan, say yes or no. Only where somebody sits at a terminal.
+//! `revert` without a message: choose one, see the plan, say yes or no. Only on a terminal.
 
 use std::io;
 use std::path::Path;
@@ -92,7 +92,7 @@ fn plan(
     })?)
 }
 
-/// Lets the user choose a message of those that the request may be about; `None` if they leave.
+/// Lets the user choose among the messages that the request may mean; `None` if they leave.
 fn chosen(
     invocation: &Invocation,
     store: &mut Store,
@@ -134,7 +134,7 @@ fn choose<'a>(
     Ok(chosen.map(|index| live[index]))
 }
 
-/// What somebody says to a plan.
+/// The answer to a plan.
 enum PlanAnswer {
     Yes,
     /// Yes, and what is unclear as well.
@@ -142,7 +142,7 @@ enum PlanAnswer {
     No,
 }
 
-/// Asks whether to do what was planned; with one key more where something of it is unclear.
+/// Asks whether to do what was planned; with one more key if something in it is unclear.
 fn answer(plan: &OperationReport) -> Result<PlanAnswer, Failure> {
     let (question, keys): (_, &[char]) = if plan.files.iter().any(|file| file.unclear) {
         (

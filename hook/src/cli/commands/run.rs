@@ -18,7 +18,7 @@ use crate::output::write_error;
 use crate::process::{posix, signals};
 use crate::surroundings;
 
-/// Nothing could be recorded, and the command was not started: what `env` and `timeout` end with, too.
+/// Nothing could be recorded, and the command was not started: `env` and `timeout` exit with the same code.
 const NOT_RECORDED: u8 = 125;
 /// The command was found and could not be started.
 const NOT_STARTED: u8 = 126;
@@ -108,10 +108,10 @@ fn words(command: &[OsString]) -> String {
     words.join(" ")
 }
 
-/// The command has the streams and the terminal. Ctrl-C goes to both, and only the command ends of it.
+/// The command has the streams and the terminal. Ctrl-C goes to both processes, but ends only the command.
 fn execute(command: &[OsString]) -> u8 {
     posix::outlive_interrupts();
-    // Before the command starts: a signal that comes at once waits for it.
+    // Catch signals before the command starts: one that comes at once is then passed on.
     let passed_on = signals::catch();
     let mut child = match Command::new(&command[0]).args(&command[1..]).spawn() {
         Ok(child) => child,
@@ -126,13 +126,13 @@ fn execute(command: &[OsString]) -> u8 {
         }
     };
     let passing = passed_on.to(&child);
-    // The command keeps its process id until it is waited for: nobody else gets its signals.
+    // The command keeps its process id until it is waited for, so no other process gets its signals.
     signals::wait_for_end(&child);
     drop(passing);
     child.wait().map_or(NOT_STARTED, exit_code)
 }
 
-/// Shells say the same of a command.
+/// Shells print the same about a command.
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status
         .code()
@@ -140,7 +140,7 @@ fn exit_code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// What the command printed stays the last word on stdout; a document follows it, since it was asked for.
+/// Nothing follows the command's output on stdout, except a document that was asked for.
 fn tell(invocation: &Invocation, report: &EventReport) -> Result<(), Failure> {
     if invocation.output.is_json() {
         return invocation.output.report(report, |_| String::new());

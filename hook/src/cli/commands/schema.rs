@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 
-/// Prints the schema of one document, or that of all, byte for byte as it stands in the repository.
+/// Prints the schema of one document or of all, byte for byte as in the repository.
 pub fn run(invocation: &Invocation, name: Option<&str>) -> Result<u8, Failure> {
     let Some(name) = name else {
         invocation.output.bytes(documents::ALL.as_bytes())?;

@@ -31,7 +31,7 @@ pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8,
     Ok(DONE)
 }
 
-/// Makes what the store borrowed of the repository its own: what a hook starts when its agent was answered.
+/// Copies the objects that the store borrows from the repository. A hook starts this after it has answered its agent.
 pub fn settle(invocation: &Invocation) -> Result<u8, Failure> {
     let directory = invocation.directory()?;
     invocation.open()?.settle(&directory)?;

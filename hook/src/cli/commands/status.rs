@@ -1,4 +1,4 @@
-//! `status`: what is reverted, and whether all is well.
+//! `status`: what is reverted, and whether anything is wrong.
 
 use ckpt_schema::report::{MessageReport, StatusReport};
 use ckpt_store::Store;
@@ -25,7 +25,7 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
     Ok(DONE)
 }
 
-/// The report names the messages that are hidden or undone alone; people know them by what they wrote.
+/// The report names hidden messages and those undone alone by id; people know them by their text.
 fn told(
     store: &mut Store,
     directory: &std::path::Path,

@@ -29,7 +29,7 @@ enum Reversal {
     Forward,
     /// The revert point was at a message before it.
     To(String),
-    /// The point stayed: the files that it changed go back to what they were.
+    /// The point did not move: the files that it changed are restored.
     Files,
 }
 
@@ -38,7 +38,7 @@ enum Reversal {
 pub struct Undo {
     /// Whether to plan only.
     pub dry_run: bool,
-    /// What to go on in spite of.
+    /// What to ignore.
     pub force: Force,
     /// Whether a plan reports what the files hold before and after.
     pub contents: bool,
@@ -151,7 +151,7 @@ fn way(last: &OperationEntry, before: &PriorState) -> Reversal {
     }
 }
 
-/// Puts the files that an operation changed back to what they were before it. What was changed since stays, and is named.
+/// Restores the files that an operation changed. What was changed since stays, and is named.
 fn files(
     store: &mut Store,
     directory: &Path,
@@ -222,7 +222,7 @@ fn refuse_changed(
     Ok(())
 }
 
-/// Returns which files of an operation are not as it left them.
+/// Returns the files of an operation that are not as it left them.
 fn since(
     store: &mut Store,
     root: &Path,

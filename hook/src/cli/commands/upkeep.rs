@@ -1,4 +1,4 @@
-//! `gc`, `du` and `forget`: what the store takes of the disk, making it less, and what is not to be in it.
+//! `gc`, `du` and `forget`: the store's disk usage, reducing it, and removing recorded content.
 
 use ckpt_schema::report::ForgetReport;
 use ckpt_store::{Forget, Grouping};
@@ -9,7 +9,7 @@ use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure, PARTIAL};
 use crate::output::upkeep;
 
-/// Removes what was not used for long, and repacks the rest.
+/// Removes what was not used for a long time, and repacks the rest.
 pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failure> {
     let report = invocation.open()?.gc(arguments.dry_run)?;
     invocation
@@ -19,7 +19,7 @@ pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failur
     Ok(if was_skipped { PARTIAL } else { DONE })
 }
 
-/// Says what the store takes.
+/// Shows the store's disk usage.
 pub fn du(invocation: &Invocation, arguments: &DuArguments) -> Result<u8, Failure> {
     let by = match arguments.by {
         arguments::GroupingArgument::Workspace => Grouping::Workspace,

@@ -1,4 +1,4 @@
-//! `workspace`: lists the histories, and takes one over.
+//! `workspace`: lists the histories, and adopts one.
 
 use crate::cli::arguments::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
 use crate::cli::invocation::Invocation;

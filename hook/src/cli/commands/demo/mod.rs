@@ -1,7 +1,7 @@
 //! `demo`: a small session with the real hook in a scratch folder, reverted and brought back, told in plain words.
 //!
-//! Everything that is shown is what the commands print. The hook is this very program with a temporary home and store,
-//! so nothing of the user's is read or written; the scratch folder is removed at the end, also after a failure.
+//! Everything that is shown is what the commands print. The hook is this program with a temporary home and store, so
+//! none of the user's files are read or written; the scratch folder is removed at the end, also after a failure.
 
 mod stage;
 
@@ -12,7 +12,7 @@ use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use stage::{Stage, StageFiles};
 
-/// Plays the session. Fails where a single byte is not as it should be.
+/// Plays the session. Fails if a single byte is not as it should be.
 pub fn run(invocation: &Invocation) -> Result<u8, Failure> {
     if invocation.output.is_json() {
         return Err(Failure::usage(
@@ -155,7 +155,7 @@ fn closing(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.act("ckpt-hook revert                  choose a message to go back to")
 }
 
-/// Compares names, modes and bytes, and says so.
+/// Compares names, modes and bytes, and reports that it did.
 fn check(stage: &mut Stage<'_>, expected: &StageFiles, what: &str) -> Result<(), Failure> {
     let found = stage.files()?;
     if found == *expected {

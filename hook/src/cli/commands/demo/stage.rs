@@ -19,7 +19,7 @@ use crate::output::text::{count, safe};
 /// Modes and bytes by path; directories have no bytes.
 pub type StageFiles = BTreeMap<String, (u32, Vec<u8>)>;
 
-/// A scratch folder with a home, a store and a workspace. It goes when this goes.
+/// A scratch folder with a home, a store and a workspace. It is removed when this is dropped.
 pub struct Stage<'a> {
     invocation: &'a Invocation,
     scratch: TempDir,
@@ -29,7 +29,7 @@ pub struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Makes the scratch folder.
+    /// Creates the scratch folder.
     pub fn set(invocation: &'a Invocation) -> Result<Self> {
         let scratch = tempfile::Builder::new()
             .prefix("ckpt-hook-demo-")
@@ -54,7 +54,7 @@ impl<'a> Stage<'a> {
         self.scratch.path().join("bakery")
     }
 
-    /// Tells something.
+    /// Prints a paragraph.
     pub fn say(&self, text: &str) -> std::result::Result<(), Failure> {
         self.invocation.output.text(&format!("{text}\n"))
     }
@@ -71,12 +71,12 @@ impl<'a> Stage<'a> {
         self.say(&format!("\n{title}"))
     }
 
-    /// Tells what somebody does.
+    /// Prints what the user or the agent does.
     pub fn act(&self, text: &str) -> std::result::Result<(), Failure> {
         self.say(&format!("   {text}"))
     }
 
-    /// Tells what was compared.
+    /// Prints what was compared.
     pub fn checked(&self, what: &str, files: usize) -> std::result::Result<(), Failure> {
         let sign = self.invocation.output.view().paint.good("✓");
         self.act(&format!(
@@ -85,7 +85,7 @@ impl<'a> Stage<'a> {
         ))
     }
 
-    /// Tells how often the hook was called.
+    /// Prints how often the hook was called.
     pub fn calls(&self) -> std::result::Result<(), Failure> {
         let times = count(self.calls, "time");
         self.act(&format!(
@@ -180,7 +180,7 @@ impl<'a> Stage<'a> {
         .into())
     }
 
-    /// Runs this program with nothing of the user's environment but the `PATH`.
+    /// Runs this program with no variable of the user's environment except `PATH`.
     fn run(&self, arguments: &[&str], stdin: &[u8]) -> std::result::Result<Output, Failure> {
         let color = if self.invocation.output.view().paint.is_on() {
             "always"

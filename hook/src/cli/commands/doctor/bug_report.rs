@@ -15,10 +15,10 @@ use crate::cli::invocation::Invocation;
 use crate::config::keys::{KEYS, SettingKey};
 use crate::failure::Failure;
 
-/// Stands for what is left out.
+/// Replaces what is left out.
 const LEFT_OUT: &str = "[...]";
 
-/// Writes the file. One that is there already stays.
+/// Writes the file. An existing one is not overwritten.
 pub fn write(invocation: &Invocation, report: &DoctorReport, file: &Path) -> Result<(), Failure> {
     let file = invocation.surroundings.absolute(file)?;
     let what = || format!("cannot write `{}`", file.display());

@@ -1,4 +1,5 @@
-//! The hook in agents' settings: missing, doubled, outdated, moved, not trusted, not waited for; and what to do about each.
+//! The hook in agents' settings: missing, doubled, outdated, moved, not trusted, or with too short a timeout; and what
+//! to do about each.
 
 use std::time::Duration;
 
@@ -92,8 +93,8 @@ fn is_any(agent: &AgentState, state: Installation) -> bool {
     installed.any(|installed| installed.state == state)
 }
 
-/// What was installed under the other value of `tool_events`. An agent's hooks are written once, and the setting is read at each
-/// event.
+/// Hooks that were installed with the other value of `tool_events`. An agent's hooks are written once, but the setting
+/// is read at each event.
 fn of_another_setting(
     agents: &[AgentState],
     otherwise: &[AgentState],
@@ -137,7 +138,7 @@ fn package(agent: &AgentState) -> Option<Finding> {
     ))
 }
 
-/// Not everybody wants it in every agent that they have.
+/// Not everybody wants the hook in each of their agents.
 fn missing(agent: &AgentState) -> Option<Finding> {
     let presence = agent.presence.as_ref().filter(|presence| presence.found)?;
     let message = format!(
@@ -208,7 +209,7 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
         .collect()
 }
 
-/// A hook that may take longer than an agent waits is killed at work.
+/// A hook that takes longer than its agent waits is killed in the middle of its work.
 fn deadline(hook_deadline: Duration) -> Option<Finding> {
     let message = format!(
         "`hook_deadline` is {} s, but agents wait for at most {} s",

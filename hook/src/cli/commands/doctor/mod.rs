@@ -18,7 +18,7 @@ use crate::output::progress::ProgressLine;
 use crate::output::time::utc;
 use crate::surroundings;
 
-/// Looks at everything, and shows what it found. Exit code 1 where something is broken.
+/// Checks everything, and shows what it found. Exits with 1 if something is broken.
 pub fn run(invocation: &Invocation, arguments: &DoctorArguments) -> Result<u8, Failure> {
     let directory = invocation.store_directory()?;
     let mut findings = settings(invocation);
@@ -161,7 +161,7 @@ fn noted(diagnostic: &DiagnosticReport) -> Finding {
     )
 }
 
-/// What the database could not take is in the log file alone.
+/// What could not be written to the database is only in the log file.
 fn log(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
     let log = LogFile::new(
         directory,

@@ -1,4 +1,4 @@
-//! Whether anything can be recorded: a hook that cannot write to the store says nothing to its agent.
+//! Whether anything can be recorded: a hook that cannot write to the store stays silent.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub(super) fn look(directory: &Path) -> Option<Finding> {
     Some(finding("error", "store", message, Some(hint)))
 }
 
-/// Of a store that is not there yet, the nearest directory that is has to take it.
+/// If the store does not exist yet, the nearest existing directory above it must be writable.
 fn obstacle(directory: &Path) -> Option<(PathBuf, Errno)> {
     let there = directory.ancestors().find(|place| place.exists())?;
     let database = directory.join("sessions.db");

@@ -71,10 +71,10 @@ struct Ask {
     answer: oneshot::Sender<Value>,
 }
 
-/// Answers calls one after the other: the store is no place to wait for on the runtime's thread.
+/// Answers calls one after the other, on a thread of its own: the runtime's thread must not wait for the store.
 fn work(invocation: &Invocation, asked: Receiver<Ask>) {
     for ask in asked {
-        // Nobody reads progress here: what is written for it is dropped.
+        // Nobody reads progress here, so it is dropped.
         let (lines, _) = sync_channel(1);
         let context = ServeContext {
             invocation,
@@ -83,7 +83,7 @@ fn work(invocation: &Invocation, asked: Receiver<Ask>) {
             request: &ask.job.id,
             is_inside: true,
         };
-        // Who asked may have gone away.
+        // The client may be gone.
         let _ = ask.answer.send(methods::answer(&context, &ask.job));
     }
 }
@@ -102,7 +102,7 @@ impl ServerHandler for Server {
             .with_instructions(INSTRUCTIONS)
     }
 
-    /// Later versions ask a person in another way than by a request to the client.
+    /// Later versions of the protocol ask a person by other means than a request to the client.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25))
     }
@@ -148,7 +148,7 @@ impl ServerHandler for Server {
 }
 
 impl Server {
-    /// Calls the method of a tool; its error is for the model to read.
+    /// Calls the method of a tool; the model reads its error.
     async fn ask(
         &self,
         tool: &McpTool,
@@ -178,8 +178,8 @@ impl Server {
     }
 }
 
-/// Asks the person what becomes of files that were changed since, where the plan has some and the client can ask. Returns the
-/// `on_conflict` to plan again with.
+/// Asks the person what to do with files that were changed since, if the plan has any and the client can ask. Returns
+/// the `on_conflict` to plan again with.
 async fn wish(
     context: &RequestContext<RoleServer>,
     parameters: &JsonObject,
@@ -225,7 +225,7 @@ async fn wish(
     is_wished.then_some("overwrite")
 }
 
-/// Returns the first names, so that no name can pass for more of the question, and how many there are besides.
+/// Returns the first names, made safe so that none can pose as a part of the question, and the number of the others.
 fn listed(names: &[&str]) -> String {
     const SHOWN: usize = 10;
     let shown: Vec<String> = names

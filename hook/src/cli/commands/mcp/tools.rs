@@ -1,4 +1,4 @@
-//! The tools: each is a method of `serve`, and its parameters are that method's, but for those that lead out of the workspace.
+//! The tools: each is a method of `serve` with that method's parameters, except those that lead out of the workspace.
 
 use std::sync::Arc;
 

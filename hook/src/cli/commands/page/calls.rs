@@ -17,13 +17,13 @@ use crate::cli::commands::serve::notify::{self, Subscription};
 use crate::cli::commands::serve::protocol::{Incoming, Job, RequestError};
 use crate::cli::invocation::Invocation;
 
-/// The methods of `serve` that a page has no use for: a page learns what happens in another way, and records nothing.
+/// The methods of `serve` that the page may not call: it gets notifications in another way, and records nothing.
 const REFUSED: [&str; 3] = ["subscribe", "unsubscribe", "record"];
 
 /// The parameters that lead out of the workspace that the page is of.
 const OUTWARD: [&str; 2] = ["workspace", "everywhere"];
 
-/// How often something is written to who only listens: that is how it shows that nobody does any more.
+/// How often a pulse is sent to a client that only listens: a failed write shows that it is gone.
 const PULSE: Duration = Duration::from_secs(5);
 
 /// Answers a request.
@@ -49,7 +49,7 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
         let what = format!("`{name}` is not accepted here: the page shows one workspace");
         return RequestError::parameters(&what).response(&job.id);
     }
-    // Nobody reads progress here: what is written for it is dropped.
+    // Nobody reads progress here, so it is dropped.
     let (lines, _) = sync_channel(1);
     let context = RequestContext {
         invocation,
@@ -61,7 +61,7 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
     methods::answer(&context, job)
 }
 
-/// Tells what happens until nobody listens. An end is no error: the page asks again, from where it was.
+/// Sends notifications until the page is gone. The end is not an error: the page reconnects where it left off.
 pub fn follow(invocation: &Invocation, body: &[u8], stream: &TcpStream) {
     let asked: SubscribeParameters = match serde_json::from_slice(body) {
         Ok(asked) => asked,
@@ -80,7 +80,7 @@ pub fn follow(invocation: &Invocation, body: &[u8], stream: &TcpStream) {
         let mut stream = stream;
         stream.write_all(line.as_bytes()).is_ok()
     };
-    // Send a pulse at once: the page then knows that it hears of everything from here on.
+    // Send a pulse at once: it tells the page that it will get every notification from here on.
     if http::begin_lines(stream).is_err() || !write("\n") {
         return;
     }

@@ -1,4 +1,4 @@
-//! Who may come in: nobody without the token, no other page, and nobody who was led here under another name.
+//! Access control: refuses requests without the token, from other pages, and under another host name.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,13 +6,13 @@ use uuid::Uuid;
 
 use super::http::{HttpRequest, HttpResponse};
 
-/// What is asked of everybody.
+/// What every request must show.
 pub struct Door {
     /// What the browser calls this server: `127.0.0.1` and the port.
     host: String,
-    /// What a call has to show.
+    /// The token of every call.
     token: String,
-    /// What the browser was opened with, until somebody has used it.
+    /// The ticket that the browser was opened with, until it is used.
     ticket: Mutex<Option<String>>,
 }
 
@@ -26,7 +26,7 @@ impl Door {
         }
     }
 
-    /// Returns the page's address. The token stands in its fragment, which browsers send nowhere.
+    /// Returns the page's address. The token is in its fragment, which browsers do not send.
     pub fn address(&self) -> String {
         format!("http://{}/#{}", self.host, self.token)
     }
@@ -39,10 +39,10 @@ impl Door {
         address
     }
 
-    /// Refuses what no page of ours sends, before anything else is looked at.
+    /// Refuses what our page never sends, before anything else is checked.
     pub fn admit(&self, request: &HttpRequest) -> Result<(), HttpResponse> {
         let refuse = |status, why| Err(HttpResponse::refusal(status, why));
-        // A name that somebody made resolve to this machine: DNS rebinding.
+        // A name that an attacker made resolve to this machine: DNS rebinding.
         if request.field("host") != Some(&self.host) {
             return refuse(403, "this server has another name");
         }
@@ -50,7 +50,8 @@ impl Door {
         if !request.field_may_be("origin", |origin| origin == own) {
             return refuse(403, "another page has no business here");
         }
-        // Browsers tell where a request comes from. Only going to the page itself may begin elsewhere: in a terminal, say.
+        // Browsers say where a request comes from. Only navigation to the page itself may start elsewhere, such as in a
+        // terminal.
         let is_entrance = request.method == "GET"
             && request.path == "/"
             && request.field_may_be("sec-fetch-dest", |dest| dest == "document");
@@ -64,7 +65,7 @@ impl Door {
         if request.field("origin").is_none() {
             return refuse(403, "a call says where it comes from");
         }
-        // No form can send this type, and no other page may without a question that is never answered.
+        // No form can send this type, and another page may only after a preflight request, which is never answered.
         if request.field("content-type") != Some("application/json") {
             return refuse(415, "a call is application/json");
         }
@@ -76,7 +77,7 @@ impl Door {
         shown(request).is_some_and(|shown| is_same(shown, &self.token))
     }
 
-    /// Gives the token to who shows it, or the ticket, which is then used up.
+    /// Returns the token to a client that shows it, or the ticket, which is then used up.
     pub fn enter(&self, request: &HttpRequest) -> HttpResponse {
         let mut ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
         let is_ticket = shown(request)
@@ -97,7 +98,7 @@ fn shown(request: &HttpRequest) -> Option<&str> {
     request.field("authorization")?.strip_prefix("Bearer ")
 }
 
-/// Compares in a time that does not depend on where two secrets differ.
+/// Compares in constant time.
 fn is_same(one: &str, other: &str) -> bool {
     one.len() == other.len()
         && one
@@ -107,7 +108,7 @@ fn is_same(one: &str, other: &str) -> bool {
             == 0
 }
 
-/// Returns 244 bits that nobody can guess, from the system.
+/// Returns 244 random bits from the system.
 fn secret() -> String {
     format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }

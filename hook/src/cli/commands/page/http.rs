@@ -1,7 +1,7 @@
-//! HTTP/1.1, as much of it as a page needs: one request a connection, with limits to its size and to the time that it takes.
+//! HTTP/1.1, as much of it as the page needs: one request per connection, limited in size and time.
 //!
-//! The parser is httparse, hyper's own. Small servers that are ready-made read headers without a limit and start a thread for each
-//! connection without a limit, so what surrounds the parser is here.
+//! The parser is httparse, hyper's own. The small servers that exist read headers and start threads without a limit, so
+//! the rest is here.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ pub const MOST_BODY: usize = 1 << 20;
 /// How long a whole request may take to arrive, and an answer to be taken.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What keeps others from showing, framing or scripting the page, on every answer.
+/// The headers of every answer that keep others from showing, framing or scripting the page.
 const SAFETY: &str = "\
 Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
 base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'\r\n\
@@ -36,14 +36,14 @@ Connection: close\r\n";
 #[derive(Debug)]
 pub struct HttpRequest {
     pub method: String,
-    /// As it stands in the request: nothing is decoded, so nothing can hide in it.
+    /// As in the request: nothing is decoded, so nothing can hide in it.
     pub path: String,
     fields: Vec<(String, Vec<u8>)>,
     pub body: Vec<u8>,
 }
 
 impl HttpRequest {
-    /// Reads a request. An error is the answer to what is no request, or nothing where nobody waits for one.
+    /// Reads a request. An error is the answer to an invalid request, or `None` if nobody waits for one.
     pub fn read(stream: &TcpStream) -> Result<Self, Option<HttpResponse>> {
         let until = Instant::now() + PATIENCE;
         let mut bytes = Vec::new();
@@ -62,7 +62,7 @@ impl HttpRequest {
         Ok(request)
     }
 
-    /// Returns the request of a head and how long the head is; nothing while it is not whole.
+    /// Returns the request in a head and the length of the head; `None` while the head is incomplete.
     fn head(bytes: &[u8]) -> Result<Option<(Self, usize)>, Option<HttpResponse>> {
         let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
         let mut parsed = httparse::Request::new(&mut fields);
@@ -90,7 +90,7 @@ impl HttpRequest {
         Ok(Some((request, length)))
     }
 
-    /// Reads the body, of which the first bytes came with the head.
+    /// Reads the body, whose first bytes came with the head.
     fn rest(
         &self,
         stream: &TcpStream,
@@ -143,7 +143,7 @@ impl HttpRequest {
     }
 }
 
-/// Reads what there is, at most so much.
+/// Reads what is available, up to a limit.
 fn more(
     mut stream: &TcpStream,
     bytes: &mut Vec<u8>,
@@ -197,7 +197,7 @@ impl HttpResponse {
         }
     }
 
-    /// Writes it. Nobody has to read it.
+    /// Writes it. The client need not read it.
     pub fn write(&self, mut stream: &TcpStream) {
         let _ = stream.set_write_timeout(Some(PATIENCE));
         let head = format!(
@@ -216,7 +216,8 @@ impl HttpResponse {
     }
 }
 
-/// Takes what was sent and not read, within limits: a connection that is closed over it would be reset, and the answer lost.
+/// Reads what was sent and not read yet, within limits: closing a connection with unread data resets it, and the answer
+/// is lost.
 fn pass_over(mut stream: &TcpStream) {
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let _ = stream.set_read_timeout(Some(Duration::from_millis(500)));
@@ -230,7 +231,7 @@ fn pass_over(mut stream: &TcpStream) {
     }
 }
 
-/// Begins an answer that goes on for as long as somebody reads: lines of JSON.
+/// Begins an answer of JSON lines that continues as long as the client reads.
 pub fn begin_lines(mut stream: &TcpStream) -> std::io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n{SAFETY}\r\n");

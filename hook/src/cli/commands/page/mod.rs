@@ -1,7 +1,7 @@
 //! `page`: the history in a web browser, from a server on the loopback address.
 //!
-//! `http` reads requests and writes answers in bounded memory and time, `door` says who may come in, `site` holds the files of the
-//! page, `calls` answers it: with the operations and documents of `serve`, and with no others.
+//! `http` reads requests and writes answers in bounded memory and time, `door` controls access, `site` holds the files
+//! of the page, and `calls` answers it with the operations and documents of `serve`, and no others.
 
 mod calls;
 mod door;
@@ -29,9 +29,9 @@ const MOST_CONNECTIONS: usize = 64;
 /// How often to check whether anybody is there.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Serves the page until nobody has looked at it for a while.
+/// Serves the page until no browser has shown it for a while.
 pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Failure> {
-    // A store that is missing or damaged is reported here, where there is a terminal.
+    // Report a missing or damaged store here, on the terminal.
     invocation.open()?;
     let cannot = |error| Error::failed("cannot listen on 127.0.0.1").because(error);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).map_err(cannot)?;
@@ -59,7 +59,7 @@ fn open_browser(address: &str) {
     } else {
         "xdg-open"
     };
-    // Without a browser there is still the printed address.
+    // Without a browser, the user still has the printed address.
     let _ = Command::new(opener)
         .arg(address)
         // Ctrl-C here ends the server, not a browser that it started.
@@ -70,7 +70,7 @@ fn open_browser(address: &str) {
         .spawn();
 }
 
-/// Serves until no connection has been open for so long; false if the socket failed.
+/// Serves until no connection has been open for that long; false if the socket failed.
 fn serve(invocation: &Invocation, listener: &TcpListener, door: &Door, idle: Duration) -> bool {
     let open = AtomicUsize::new(0);
     let mut last_seen = Instant::now();
@@ -85,7 +85,7 @@ fn serve(invocation: &Invocation, listener: &TcpListener, door: &Door, idle: Dur
                 Err(_) => return false,
                 Ok(None) => {}
                 Ok(Some(stream)) if open.load(Ordering::SeqCst) >= MOST_CONNECTIONS => {
-                    // Dropped: who comes too often tries again.
+                    // Dropped: a client with too many connections tries again.
                     drop(stream);
                 }
                 Ok(Some(stream)) => {
@@ -113,7 +113,7 @@ fn accept(listener: &TcpListener) -> std::io::Result<Option<TcpStream>> {
     }
     match listener.accept() {
         Ok((stream, _)) => Ok(Some(stream)),
-        // Who called has gone away, or no descriptor is free just now.
+        // The client is gone, or no file descriptor is free.
         Err(_) => Ok(None),
     }
 }

@@ -8,7 +8,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 /// A file: its path, its type and its bytes.
 type File = (&'static str, &'static str, &'static [u8]);
 
-/// All files; there are no others below any path.
+/// All files that are served.
 const FILES: &[File] = &[
     (
         "/",

@@ -2,10 +2,10 @@
 
 use crate::output::hunk::{self, ChangeUnit};
 
-/// What of a file is asked about at once.
+/// A part of a file that one question is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// The file as a whole: it comes, it goes, or it has no lines.
+    /// The file as a whole: it is created or removed, or it has no lines.
     Whole(&'static str),
     /// Its mode.
     Mode,
@@ -30,11 +30,11 @@ impl Unit {
 pub enum UnitAnswer {
     Yes,
     No,
-    /// Nothing of what is left, in no file.
+    /// Nothing of the rest, in any file.
     Quit,
-    /// This and all that is left of the file.
+    /// This and the rest of the file.
     All,
-    /// Nothing of what is left of the file.
+    /// Nothing of the rest of the file.
     Done,
     /// To the next one, or the next that is undecided.
     Next {
@@ -79,7 +79,7 @@ impl UnitAnswer {
     }
 }
 
-/// The units of one file, with what was said of each.
+/// The units of one file, with the decision about each.
 #[derive(Clone, Debug)]
 pub struct UnitChoice {
     units: Vec<(Unit, Option<bool>)>,
@@ -95,7 +95,7 @@ impl UnitChoice {
         }
     }
 
-    /// Returns the unit that is asked about; nothing where every one is decided.
+    /// Returns the unit of the current question; `None` if every one is decided.
     pub fn current(&self) -> Option<&Unit> {
         let is_over = self.units.iter().all(|(_, answer)| answer.is_some());
         self.units
@@ -104,12 +104,12 @@ impl UnitChoice {
             .map(|(unit, _)| unit)
     }
 
-    /// Returns the number of the unit that is asked about, and how many there are.
+    /// Returns the number of the current unit, and how many there are.
     pub fn place(&self) -> (usize, usize) {
         (self.at + 1, self.units.len())
     }
 
-    /// Returns the units with a sign for what was said of each.
+    /// Returns the units with a sign for the decision about each.
     pub fn listed(&self) -> impl Iterator<Item = (char, &Unit)> {
         self.units.iter().map(|(unit, answer)| {
             let sign = match answer {
@@ -152,7 +152,7 @@ impl UnitChoice {
         self.skip_decided();
     }
 
-    /// Takes or leaves the unit and all that is undecided after it; what is undecided before it is asked about then.
+    /// Takes or leaves the unit and all undecided ones after it; undecided ones before it come next.
     pub fn decide_rest(&mut self, takes: bool) {
         let rest = self.units[self.at..].iter_mut();
         for (_, answer) in rest.filter(|(_, answer)| answer.is_none()) {
@@ -202,7 +202,7 @@ impl UnitChoice {
         Ok(())
     }
 
-    /// Makes several of a hunk, and returns how many.
+    /// Splits a hunk, and returns how many it became.
     pub fn split(&mut self) -> Option<usize> {
         let Unit::Hunk(hunk) = &self.units[self.at].0 else {
             return None;
@@ -217,7 +217,7 @@ impl UnitChoice {
         Some(number)
     }
 
-    /// Takes an edited hunk instead of the one that is asked about.
+    /// Takes an edited hunk instead of the current one.
     pub fn replace(&mut self, hunk: ChangeUnit) {
         self.units[self.at].0 = Unit::Hunk(hunk);
         self.decide(true);

@@ -1,7 +1,7 @@
-//! `-p`: what a plan would do is shown hunk by hunk, and only what somebody says yes to is done, as `git checkout -p` asks.
+//! `-p`: shows what a plan would do hunk by hunk, and does only what the user accepts, as `git checkout -p` does.
 //!
-//! No lock is held while somebody thinks: where a file is another one by then, nothing is done. Lines are read from stdin, so that
-//! answers can come from a pipe, as with git.
+//! No lock is held while the user decides: if a file has changed by then, nothing is done. Lines are read from stdin,
+//! so that answers can come from a pipe, as with git.
 
 mod choice;
 
@@ -53,7 +53,7 @@ p - print the current hunk again
 pub struct How {
     /// Whether only the plan is shown.
     pub dry_run: bool,
-    /// What to go on in spite of.
+    /// What to ignore.
     pub force: Force,
 }
 
@@ -70,7 +70,7 @@ pub fn choose(
             "use `--only PATH`, or `--dry-run --json` and `--plan TOKEN`",
         ));
     }
-    // Nobody is asked about what would be refused then.
+    // Do not ask about what would be refused afterwards.
     let token = plan
         .plan
         .as_deref()
@@ -129,7 +129,7 @@ fn sides(
     changes.sides(&file.change)
 }
 
-/// What becomes of the questions.
+/// How the questions go on.
 struct Dialog<'a> {
     invocation: &'a Invocation,
     /// Whether the user has answered for everything that is left.
@@ -151,7 +151,7 @@ impl Dialog<'_> {
         Ok(chosen(file, &choice, &difference.old))
     }
 
-    /// Returns the head of a file's patch; where it has no hunks, all of it.
+    /// Returns the head of a file's patch, or all of it if it has no hunks.
     fn head(&self, file: &Proposed, sides: &FileSides) -> Vec<u8> {
         let moved = MovedLines::default();
         let style = patch::style(
@@ -289,7 +289,7 @@ impl Dialog<'_> {
         })
     }
 
-    /// Lets somebody edit the hunk in their editor.
+    /// Lets the user edit the hunk in their editor.
     fn edit(
         &mut self,
         choice: &mut UnitChoice,
@@ -354,7 +354,7 @@ fn is_text(file: &Proposed) -> bool {
     is_file(file.now) && is_file(file.then) && !file.change.binary
 }
 
-/// Returns what of a file is asked about.
+/// Returns the units of a file.
 fn units(file: &Proposed, difference: &LineDifference<'_>) -> Vec<Unit> {
     let whole = |what| vec![Unit::Whole(what)];
     let (Some(now), Some(then)) = (file.now, file.then) else {
@@ -373,7 +373,7 @@ fn units(file: &Proposed, difference: &LineDifference<'_>) -> Vec<Unit> {
         .collect()
 }
 
-/// Returns what is to become of a file; nothing where all of it was left.
+/// Returns the chosen content of a file; `None` if nothing of it was taken.
 fn chosen(file: &Proposed, choice: &UnitChoice, old: &[&[u8]]) -> Option<Chosen> {
     if !choice.takes_any() {
         return None;
@@ -402,7 +402,7 @@ fn chosen(file: &Proposed, choice: &UnitChoice, old: &[&[u8]]) -> Option<Chosen>
     })
 }
 
-/// Returns what somebody made of a hunk in their editor.
+/// Returns what the user made of a hunk in their editor.
 fn edited(hunk: &ChangeUnit, old: &[&[u8]]) -> Result<Vec<u8>, Failure> {
     const REMARKS: &str = "\
 # To leave a `-` line in the file, make its `-` a blank; to leave a `+` line out, delete it.

@@ -1,4 +1,4 @@
-//! What a client can ask for: each method is a command's own work, and its result the document that the command prints.
+//! What a client can ask for: each method does the work of a command, and returns the document that the command prints.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
@@ -30,7 +30,7 @@ use crate::output::{progress, show};
 /// The version of the protocol.
 const PROTOCOL: u64 = 1;
 
-/// No more of a file's content than this is given at once, in bytes.
+/// The most of a file's content in one answer, in bytes.
 const MOST_CONTENT: usize = 8 << 20;
 
 /// The methods, in the order of the documentation.
@@ -74,14 +74,15 @@ const NOTIFICATIONS: [&str; 12] = [
     "error",
 ];
 
-/// What a request is answered with.
+/// What is needed to answer a request.
 pub struct RequestContext<'a> {
     pub invocation: &'a Invocation,
     pub subscription: &'a Mutex<Subscription>,
     pub lines: &'a SyncSender<String>,
     /// The id of the request.
     pub request: &'a Value,
-    /// Whether an agent asks: its `force` only means that it is at work itself, and takes no database from another program.
+    /// Whether an agent asks: its `force` only means that it is at work itself, and does not take a database from
+    /// another program.
     pub is_inside: bool,
 }
 
@@ -162,7 +163,7 @@ impl RequestContext<'_> {
         change(&mut subscription)
     }
 
-    /// Does something that may take long, and tells how far it is.
+    /// Does something that may take long, and sends progress.
     pub fn watched<E: Into<Failure>>(
         &self,
         work: impl FnOnce(&mut Store) -> Result<OperationReport, E>,
@@ -172,7 +173,7 @@ impl RequestContext<'_> {
         store.watch(Some(Box::new(move |progress| {
             let told = json!({"id": id});
             let told = with_fields(told, &progress::document(progress));
-            // Nothing waits for a client while the workspace is locked.
+            // Never wait for a client while the workspace is locked.
             let _ = lines.try_send(super::notification("progress", &told));
         })));
         work(&mut store).map_err(RequestError::from)
@@ -202,7 +203,7 @@ fn initialize(
         },
         methods: METHODS.map(str::to_owned).to_vec(),
         notifications: NOTIFICATIONS.map(str::to_owned).to_vec(),
-        // `status` says why it is not known.
+        // `status` says why it is unknown.
         seq: seq.ok(),
     })
 }
@@ -276,7 +277,7 @@ fn blame(context: &RequestContext<'_>, asked: &BlameParameters) -> Result<Value,
     document(&blamed.report)
 }
 
-/// Returns a patch as `git apply` takes it; in base64 where it is not UTF-8.
+/// Returns a patch that `git apply` accepts; in base64 if it is not UTF-8.
 fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, RequestError> {
     let compares = asked.from.is_some() || asked.to.is_some() || !asked.paths.is_empty();
     if asked.id.is_some() && compares {
@@ -328,7 +329,7 @@ fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, 
     })
 }
 
-/// Returns bytes as documents give them.
+/// Returns bytes in the form that documents have.
 fn content(bytes: &[u8]) -> Content {
     let (encoding, text) = match std::str::from_utf8(bytes) {
         Ok(text) => (Encoding::Utf8, text.to_owned()),
@@ -341,7 +342,7 @@ fn content(bytes: &[u8]) -> Content {
     }
 }
 
-/// Returns a blob's bytes, as many as go into an answer, and where to go on.
+/// Returns a blob's bytes, as many as fit into an answer, and the offset to continue at.
 fn contents(
     context: &RequestContext<'_>,
     asked: &ContentsParameters,
@@ -428,7 +429,7 @@ fn with_fields(mut value: Value, more: &impl serde::Serialize) -> Value {
     value
 }
 
-/// Returns a result as it goes into an answer.
+/// Returns a result in the form of an answer.
 pub fn document(report: &impl serde::Serialize) -> Result<Value, RequestError> {
     serde_json::to_value(report).map_err(|error| {
         Error::failed("cannot write the answer")

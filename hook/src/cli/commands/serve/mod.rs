@@ -1,8 +1,8 @@
 //! `serve --stdio`: JSON-RPC 2.0, one message a line, for front ends and editors.
 //!
-//! One thread reads, some answer, one writes, one tells what happens. The store is opened for each request, so that one that is
-//! damaged, locked or replaced costs that request and no other. Nothing waits for the client while it holds a lock: an answer is
-//! handed over when its work is done, and progress that the client does not read is dropped.
+//! One thread reads, several answer, one writes, and one sends notifications. The store is opened for each request, so
+//! that a damaged, locked or replaced store fails that request alone. Nothing waits for the client while it holds a
+//! lock: an answer is handed over when its work is done, and progress that the client does not read is dropped.
 
 pub mod methods;
 pub mod notify;
@@ -103,7 +103,7 @@ fn read(stdin: &mut impl BufRead, queue: &RequestQueue, lines: &SyncSender<Strin
     }
 }
 
-/// Writes lines until there are no more. Where nobody reads any more, what waits is not begun.
+/// Writes lines until there are no more. If nobody reads any more, waiting requests are not started.
 fn write(lines: Receiver<String>, queue: &RequestQueue) {
     let mut stdout = io::stdout().lock();
     let mut is_open = true;

@@ -1,7 +1,7 @@
-//! What happens, told as it happens, whichever process does it.
+//! Notifications about what any process does, as it happens.
 //!
-//! SQLite says whether another process has committed something without a look at the disk (`data_version`), so that is asked ten
-//! times a second. Who went away goes on from the last `seq` that it has handled.
+//! SQLite knows without reading the disk whether another process has committed (`data_version`), so we ask it ten times
+//! a second. A client that reconnects continues from the last `seq` that it handled.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -18,18 +18,18 @@ use super::queue::RequestQueue;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
 
-/// How often it is asked whether something happened.
+/// How often to check whether something happened.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// How often to check whether the store is still the same file, and whether a silent agent still counts as busy.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// What a client wants to be told.
+/// What a client subscribes to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Subscription {
     /// Whether it wants anything.
     pub is_active: bool,
-    /// From where on; what happens from now on without it.
+    /// The position after which to begin; without it, now.
     pub since: Option<i64>,
     /// The workspace; every one without it.
     pub workspace: Option<PathBuf>,
@@ -58,7 +58,7 @@ impl Subscription {
     }
 }
 
-/// Names under which embedders of checkpoint services know some of them; told to who asks for them.
+/// Names under which embedders of checkpoint services know some notifications; sent only on request.
 const EMBEDDERS: [&str; 3] = ["checkpoint", "restored", "error"];
 
 /// Returns the embedders' name for a notification.
@@ -72,7 +72,7 @@ fn embedders_name(told: &Notification) -> Option<&'static str> {
     }
 }
 
-/// Tells a client of `serve` what it wants to be told, until there is nothing more to do for it.
+/// Sends a client of `serve` what it subscribes to, until it is gone.
 pub fn run(
     invocation: &Invocation,
     subscription: &Mutex<Subscription>,
@@ -103,7 +103,7 @@ pub fn run(
         };
         let followed = follow_with(invocation, current.clone(), tell, &is_still_wanted);
         if let Err(failure) = followed {
-            // It is tried again: a store that is locked or replaced is there again soon.
+            // Try again: a store that is locked or replaced is soon back.
             let document = crate::output::failure::document(&failure);
             if current.wants("error") {
                 let _ = lines.send(super::notification("error", &document));
@@ -116,7 +116,7 @@ pub fn run(
     }
 }
 
-/// Tells what happens as lines of JSON, as long as each can be told and it goes on.
+/// Writes what happens as lines of JSON until a line cannot be written or the subscription ends.
 pub fn follow(
     invocation: &Invocation,
     subscription: Subscription,
@@ -169,7 +169,7 @@ fn follow_with(
     Ok(())
 }
 
-/// Tells what happened since; false where nobody listens any more.
+/// Sends what happened since; false if nobody listens any more.
 fn news(
     store: &mut Store,
     subscription: &Subscription,
@@ -188,7 +188,7 @@ fn news(
     }
 }
 
-/// Returns the workspaces in which other sessions are at work than before.
+/// Returns the workspaces whose busy sessions have changed.
 fn changes_of_work(
     store: &mut Store,
     subscription: &Subscription,
@@ -215,7 +215,7 @@ fn changes_of_work(
     Ok(told)
 }
 
-/// Returns which file the session store is.
+/// Returns the identity of the session store's file.
 fn identity(invocation: &Invocation) -> Option<(u64, u64)> {
     let path = invocation.store_directory().ok()?.join("sessions.db");
     let file = path.metadata().ok()?;

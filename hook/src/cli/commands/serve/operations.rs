@@ -12,7 +12,7 @@ use super::protocol::RequestError;
 use crate::cli::commands::undo::{Undo, undo};
 use crate::failure::Failure;
 
-/// Refuses the first parameter that the operation has no use for.
+/// Refuses a parameter that the operation does not have.
 fn refuse_useless(asked: &OperationParameters, dry_run: bool) -> Result<(), RequestError> {
     let is_revert = matches!(asked.operation, OperationName::Revert);
     let is_undo = asked.operation == OperationName::Undo;
@@ -103,7 +103,7 @@ pub fn operate(
     )?)
 }
 
-/// Refuses ids that are not whole, if that is asked for.
+/// Refuses ids that are not full ones, if that is asked for.
 fn check_exact(
     context: &RequestContext<'_>,
     directory: &Path,

@@ -9,20 +9,20 @@ use super::Shared;
 use crate::failure::Failure;
 use crate::output::failure;
 
-/// No line longer than this is read, in bytes.
+/// The longest line that is read, in bytes.
 pub const LONGEST_LINE: usize = 4 << 20;
 
 /// A line of input.
 pub enum Input {
     /// All of it, without its end.
     Whole(Vec<u8>),
-    /// More than is read; it was passed over.
+    /// A line that is too long; it was skipped.
     TooLong,
-    /// There are no more.
+    /// The end of input.
     End,
 }
 
-/// Reads a line in bounded memory. A last line without an end is half of one, and is not looked at.
+/// Reads a line in bounded memory. A last line without a line feed is incomplete, and is ignored.
 pub fn line(input: &mut impl BufRead) -> Input {
     let mut line = Vec::new();
     let most = LONGEST_LINE as u64 + 1;
@@ -70,9 +70,9 @@ pub struct Job {
 /// A message from the client.
 pub enum Incoming {
     Request(Job),
-    /// The client wants no answer to the request with this id any more.
+    /// The client cancels the request with this id.
     Cancel(Value),
-    /// Something that needs no answer.
+    /// A notification.
     Notification,
 }
 
@@ -141,7 +141,7 @@ impl RequestError {
         Self::Protocol(-32700, format!("this is not JSON: {what}"))
     }
 
-    /// The message is no request.
+    /// The message is not a request.
     pub fn request(what: impl Into<String>) -> Self {
         Self::Protocol(-32600, what.into())
     }
@@ -160,7 +160,7 @@ impl RequestError {
     pub fn response(&self, id: &Value) -> Value {
         let (code, message, data) = match self {
             Self::Protocol(code, message) => (*code, message.clone(), Value::Null),
-            // As the Language Server Protocol numbers it.
+            // The code is that of the Language Server Protocol.
             Self::Cancelled => (-32800, "the request was cancelled".to_owned(), Value::Null),
             Self::Failure(problem) => {
                 let ErrorReport { error, .. } = failure::document(problem);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Shared;
 use super::protocol::Job;
 
-/// How many requests may wait: who sends more waits until there is room.
+/// How many requests may wait: a client that sends more waits until there is room.
 const MOST: usize = 256;
 
 /// The requests of a client.
@@ -37,7 +37,7 @@ impl RequestQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a request; gives its id back where another with it is not answered yet.
+    /// Adds a request; returns its id if another request with that id is not answered yet.
     pub fn put(&self, job: Job) -> Result<(), Value> {
         let mut state = self.state();
         while state.waiting.len() >= MOST && !state.is_closed {
@@ -79,7 +79,7 @@ impl RequestQueue {
         self.state().unanswered.retain(|(other, _)| other != id);
     }
 
-    /// Notes that a request needs no answer any more.
+    /// Notes that a request is cancelled.
     pub fn cancel(&self, id: &Value) {
         let state = self.state();
         for (_, flag) in state.unanswered.iter().filter(|(other, _)| other == id) {
@@ -87,13 +87,13 @@ impl RequestQueue {
         }
     }
 
-    /// Ends it: what waits is answered still, and nothing more comes.
+    /// Ends the queue: waiting requests are still answered, but no more are accepted.
     pub fn close(&self) {
         self.state().is_closed = true;
         self.changed.notify_all();
     }
 
-    /// Returns whether nothing more comes.
+    /// Returns whether it has ended.
     pub fn is_closed(&self) -> bool {
         self.state().is_closed
     }

@@ -1,8 +1,8 @@
-//! The keys of the browser: what a terminal sends becomes a key, and every key says what it does.
+//! The keys of the browser: turns the terminal's events into keys, and describes what each key does.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// A key that means something here.
+/// A key with a meaning here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UiKey {
     /// A letter or another character.
@@ -72,7 +72,7 @@ pub const KEYS: [(&str, &str); 17] = [
     ("q Esc", "back; from the timeline, leave"),
 ];
 
-/// Returns the key of an event, or `None` for one without a meaning here.
+/// Returns the key of an event, or `None` if it has no meaning here.
 pub fn of(event: KeyEvent) -> Option<UiKey> {
     if event.kind == KeyEventKind::Release {
         return None;

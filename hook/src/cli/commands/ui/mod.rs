@@ -1,5 +1,5 @@
-//! `ui`: the history on the whole screen. `model` decides what a key does, `view` how it looks, `keys` which keys there are, `screen`
-//! has the terminal; here is what is done with the store.
+//! `ui`: the history on the whole screen. `model` decides what a key does, `view` how everything looks, `keys` which
+//! keys there are, and `screen` has the terminal; this file works with the store.
 
 mod keys;
 mod model;
@@ -51,7 +51,7 @@ const MESSAGES_AT_ONCE: usize = 8;
 /// How many lines of a longer patch are shown.
 const PATCH_LINES: usize = 20_000;
 
-/// Shows the browser until somebody leaves it.
+/// Shows the browser until the user leaves it.
 pub fn run(invocation: &Invocation, arguments: &UiArguments) -> Result<u8, Failure> {
     if !invocation.output.can_ask() || surroundings::is_read_by_no_person() {
         return Err(Failure::usage(
@@ -399,7 +399,7 @@ impl Browser {
                 report.map(|report| show::changes_of(&report).unwrap_or_default().to_vec())
             }
         };
-        // Nothing stays that is of another entry.
+        // Nothing of the former entry stays.
         let (files, failed) = match files {
             Ok(files) => (files, None),
             Err(error) => (Vec::new(), Some(error)),

@@ -1,5 +1,5 @@
-//! What the browser shows, and what a key does to it. It knows neither the terminal nor the store: what has to be done outside is
-//! an [`UiAction`] that it returns.
+//! What the browser shows, and what a key does to it. It knows neither the terminal nor the store: whatever has to be
+//! done outside is returned as a [`UiAction`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ pub enum UiAction {
     Patch,
     /// Plan a revert to just before the chosen message, or of it alone.
     Plan {
-        /// Whether what is unclear is taken as well.
+        /// Whether unclear changes are taken as well.
         take_unclear: bool,
         /// Whether later messages stay.
         alone: bool,
@@ -51,9 +51,9 @@ pub enum UiAction {
     Copy(String),
     /// Leave.
     Quit,
-    /// Leave as Ctrl-C makes a program leave.
+    /// Leave as if ended by Ctrl-C.
     Interrupt,
-    /// Stop until the shell goes on with it.
+    /// Stop until the shell continues it.
     Suspend,
 }
 
@@ -73,9 +73,9 @@ pub enum Popup {
     Plan {
         /// With colours.
         text: String,
-        /// What carries out this plan and no other; or why it cannot be carried out.
+        /// The token that carries out exactly this plan, or why it cannot be carried out.
         token: Result<String, String>,
-        /// Whether there is something unclear that was not taken.
+        /// Whether there are unclear changes that were not taken.
         has_unclear: bool,
         /// Whether later messages stay.
         alone: bool,
@@ -89,21 +89,21 @@ pub struct Model {
     pub rows: Vec<TimelineRow>,
     /// What the rows stand for.
     pub entries: Vec<TimelineEntry>,
-    /// The place of the chosen entry.
+    /// The index of the chosen entry.
     pub chosen: usize,
     /// How many entries were requested.
     pub limit: usize,
     /// Whether only operations are listed.
     pub are_operations: bool,
-    /// Only what has this in its prompt, paths or changed contents.
+    /// Only entries with this text in their prompt, paths or changed contents.
     pub filter: String,
-    /// How many messages' contents were searched for the filter, as long as that goes on.
+    /// How many messages' contents were searched for the filter, while that is going on.
     pub searched: Option<usize>,
-    /// Whether keys go into the filter.
+    /// Whether the user is typing the filter.
     pub is_typing: bool,
     /// What the chosen entry changed.
     pub files: Vec<ChangeReport>,
-    /// The place of the chosen file.
+    /// The index of the chosen file.
     pub file: usize,
     /// The files that a revert is limited to.
     pub marked: BTreeSet<PathText>,
@@ -121,14 +121,14 @@ pub struct Model {
     pub overlay: Option<Popup>,
     /// The message about the last key.
     pub notice: Option<String>,
-    /// Why there is nothing to undo, where it is so.
+    /// Why there is nothing to undo, if that is so.
     pub no_undo: Option<String>,
     /// How many rows a page has.
     pub page: usize,
 }
 
 impl Model {
-    /// Begins with nothing.
+    /// Returns an empty model.
     pub fn new() -> Self {
         Self {
             limit: PORTION,
@@ -137,7 +137,7 @@ impl Model {
         }
     }
 
-    /// Takes in a list; the cursor stays at the entry that it was at.
+    /// Sets the list; the cursor stays on its entry.
     pub fn list(&mut self, entries: Vec<TimelineEntry>, rows: Vec<TimelineRow>) {
         let kept = self.entry().map(key_of);
         let is_kept = |entry: &TimelineEntry| Some(key_of(entry)) == kept;
@@ -150,7 +150,7 @@ impl Model {
         }
     }
 
-    /// Takes in the files of the chosen entry; the cursor and the marks stay where the same files are there.
+    /// Sets the files of the chosen entry; the cursor and the marks stay if the files are the same.
     pub fn show_files(&mut self, files: Vec<ChangeReport>) {
         let kept = self.chosen_file().map(|file| file.path.clone());
         self.file = files
@@ -163,7 +163,7 @@ impl Model {
         self.files = files;
     }
 
-    /// Returns what the cursor is at.
+    /// Returns the entry under the cursor.
     pub fn entry(&self) -> Option<&TimelineEntry> {
         self.entries.get(self.chosen)
     }
@@ -173,7 +173,7 @@ impl Model {
         self.files.get(self.file)
     }
 
-    /// Takes in the patch of the chosen file.
+    /// Sets the patch of the chosen file.
     pub fn show_patch(&mut self, patch: Vec<String>) {
         self.line = self.line.min(patch.len().saturating_sub(1));
         self.patch = patch;
@@ -199,7 +199,7 @@ impl Model {
         !self.marked.is_empty() || !self.hunks.is_empty()
     }
 
-    /// Takes every mark away.
+    /// Removes every mark.
     pub fn unmark(&mut self) {
         self.marked.clear();
         self.hunks.clear();
@@ -225,14 +225,14 @@ impl Model {
         }
     }
 
-    /// Returns why nobody can be blamed here.
+    /// Returns why there is nothing to blame here.
     pub fn no_blame(&self) -> Option<String> {
         self.files
             .is_empty()
             .then(|| "there is no file here".to_owned())
     }
 
-    /// Returns why keys of the list of keys do nothing now.
+    /// Returns why a key does nothing now.
     pub fn why_not(&self, keys: &str) -> Option<String> {
         match keys {
             "r" | "a" => self.no_revert(),
@@ -260,7 +260,7 @@ impl Model {
         }
     }
 
-    /// Does what a key says.
+    /// Handles a key.
     pub fn update(&mut self, key: UiKey) -> UiAction {
         self.notice = None;
         match key {
@@ -277,7 +277,7 @@ impl Model {
         }
     }
 
-    /// Takes in text that was pasted: only a filter has a use for it.
+    /// Handles pasted text, which only the filter accepts.
     pub fn paste(&mut self, text: &str) -> UiAction {
         if !self.is_typing {
             return UiAction::Nothing;
@@ -323,7 +323,7 @@ impl Model {
         self.scrolled = 0;
     }
 
-    /// Lays something over the panes.
+    /// Shows something over the panes.
     pub fn lay(&mut self, overlay: Popup) {
         self.overlay = Some(overlay);
         self.scrolled = 0;
@@ -517,7 +517,7 @@ impl Model {
     }
 }
 
-/// Returns by what an entry is known again after others came.
+/// Returns the key by which an entry is found again after a reload.
 fn key_of(entry: &TimelineEntry) -> String {
     match entry {
         TimelineEntry::Message(message) => message.id.clone(),

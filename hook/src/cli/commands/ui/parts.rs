@@ -1,4 +1,4 @@
-//! Hunks that were marked in the patch of a message, found again in what undoing the message would do to a file. Pure.
+//! Maps hunks marked in the patch of a message to what undoing the message would do to a file. Pure.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -17,9 +17,9 @@ pub struct Texts<'a> {
     pub after: &'a [u8],
 }
 
-/// Returns the file with only the marked hunks of a message undone, or `None` if nothing is left of them.
+/// Returns the file with only the marked hunks of a message undone, or `None` if none of them is left.
 ///
-/// `undo` is what undoing all of the message in this file would do to it as it is now.
+/// `undo` is what undoing all of the message would do to the present file.
 pub fn undone(message: Texts<'_>, undo: Texts<'_>, marked: &BTreeSet<usize>) -> Option<Vec<u8>> {
     let look = DiffOptions::default();
     let shown = difference(message.before, message.after, &look);
@@ -51,12 +51,12 @@ fn span(group: &[DiffOp]) -> Range<usize> {
     start..end
 }
 
-/// Returns where lines stand after what happened since. What was inserted at an end of them is not among them.
+/// Returns where lines are after later changes. Lines inserted at either end do not belong to them.
 fn moved(since: &[&DiffOp], lines: Range<usize>) -> Range<usize> {
     moved_edge(since, lines.start, false)..moved_edge(since, lines.end, true)
 }
 
-/// Returns where the start or the end of some lines stands after what happened since.
+/// Returns where the start or the end of some lines is after later changes.
 fn moved_edge(since: &[&DiffOp], line: usize, is_end: bool) -> usize {
     let mut moved = line;
     for op in since.iter().filter(|op| op.tag() != DiffTag::Equal) {

@@ -30,7 +30,7 @@ impl Browser {
             message: message.id.clone(),
             session: Some(message.session.clone()),
             only,
-            // Hunks are of what this message wrote; what came later is not theirs.
+            // Hunks belong to this message; later changes are not theirs.
             alone: alone || are_hunks,
             unclear: take_unclear.then_some(Unclear::Take),
             dry_run: true,
@@ -79,7 +79,7 @@ impl Browser {
             .collect())
     }
 
-    /// Returns what of a plan is marked: files, and in others hunks.
+    /// Returns the marked part of a plan: whole files, and hunks of others.
     fn marked_parts(&mut self, token: &str) -> Result<(PathBuf, Vec<Chosen>), Failure> {
         let proposal = self.store.proposal(token)?;
         let mut all = Vec::new();
@@ -114,7 +114,7 @@ impl Browser {
         Ok((proposal.workspace, all))
     }
 
-    /// Shows what was done: in a line where all went well, else with every file.
+    /// Shows what was done: in one line if all went well, else with every file.
     pub(super) fn done(
         &mut self,
         report: &OperationReport,
@@ -127,7 +127,7 @@ impl Browser {
         let before = report
             .operation
             .as_deref()
-            // It is done by now: not to know the way back is nothing to fail for.
+            // The operation is done, so do not fail because the way back is unknown.
             .and_then(|operation| self.store.before(operation).ok());
         let prompt = match titled(report, undoes.as_ref()) {
             Some(id) => self.store.prompt(&self.directory, id).ok().flatten(),

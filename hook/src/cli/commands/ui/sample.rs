@@ -11,7 +11,7 @@ use crate::output::graph;
 use crate::output::paint::Paint;
 use crate::output::time::TimeContext;
 
-/// The width of a row of the list where the terminal has 80 columns.
+/// The width of a row of the list on a terminal with 80 columns.
 const LIST: usize = 34;
 
 /// Returns a message with an id of eight times the same letter.
@@ -96,7 +96,7 @@ pub fn file(path: &str) -> ChangeReport {
     }
 }
 
-/// Returns how it is looked at, with or without colours.
+/// Returns a view with or without colours.
 pub fn view(colours: bool) -> View {
     View {
         paint: Paint::new(colours),

@@ -1,4 +1,4 @@
-//! The terminal while the browser has it, and giving it back whole: at the end, after a panic, and when a signal ends the process.
+//! The terminal while the browser has it. It is restored at the end, after a panic, and when a signal ends the process.
 
 use std::io::{self, Write, stdin, stdout};
 use std::panic;
@@ -23,11 +23,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
 
-/// The terminal, which is given back when this goes.
+/// The terminal, which is restored when this is dropped.
 pub struct Screen {
     /// The terminal.
     pub terminal: Terminal<CrosstermBackend<io::Stdout>>,
-    /// The signals that end a process, each with whether it came.
+    /// The signals that end a process, and whether each was received.
     signals: Vec<(i32, Arc<AtomicBool>)>,
 }
 
@@ -51,17 +51,17 @@ impl Screen {
         Ok(screen)
     }
 
-    /// Waits for a key or another size of the terminal, and returns whether there is one.
+    /// Waits for a key or a change of the terminal's size, and returns whether there was one.
     ///
     /// # Errors
     ///
-    /// The terminal is gone. crossterm is not asked then: up to 0.29, it reads a terminal at its end for ever.
+    /// The terminal is gone. crossterm is not asked then: up to 0.29, it loops forever at the end of a terminal.
     pub fn wait(&self, patience: Duration) -> io::Result<bool> {
         let input = stdin();
         let mut polled = [PollFd::new(&input, PollFlags::IN)];
         let timeout = Timespec::try_from(patience).ok();
         match poll(&mut polled, timeout.as_ref()) {
-            // Another size comes as a signal.
+            // A change of size is reported by a signal.
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -72,7 +72,7 @@ impl Screen {
         event::poll(Duration::ZERO)
     }
 
-    /// Ends the process as a signal would have that came meanwhile.
+    /// Ends the process by a signal that was received meanwhile.
     pub fn heed_signals(&self) -> io::Result<()> {
         for (signal, came) in &self.signals {
             if came.load(Ordering::Relaxed) {
@@ -82,12 +82,12 @@ impl Screen {
         Ok(())
     }
 
-    /// Ends the process as Ctrl-C would have, so that a script that called it ends as well.
+    /// Ends the process as Ctrl-C would, so that a calling script ends as well.
     pub fn interrupt(&self) -> io::Result<()> {
         end_by(SIGINT)
     }
 
-    /// Gives the terminal to the shell until that goes on with this process.
+    /// Gives the terminal to the shell until it continues this process.
     pub fn suspend(&mut self) -> io::Result<()> {
         give_back();
         kill_process(getpid(), Signal::TSTP)?;
@@ -95,7 +95,7 @@ impl Screen {
         self.terminal.clear()
     }
 
-    /// Copies text to the clipboard of the user's terminal, also over ssh: OSC 52, which a terminal may refuse.
+    /// Copies text to the clipboard of the user's terminal, also over ssh, with OSC 52. A terminal may ignore it.
     pub fn copy(&self, text: &str) -> io::Result<()> {
         let mut stream = stdout().lock();
         write!(stream, "\x1b]52;c;{}\x07", STANDARD.encode(text))?;
@@ -109,7 +109,7 @@ impl Drop for Screen {
     }
 }
 
-/// Whether the terminal is ours: given back twice, it would put the cursor to where it was the first time.
+/// Whether we have the terminal: restoring it twice would move the cursor to where it was the first time.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 fn begin() -> io::Result<()> {
@@ -118,7 +118,7 @@ fn begin() -> io::Result<()> {
     execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
 }
 
-/// A terminal that is gone needs nothing back.
+/// If the terminal is gone, there is nothing to restore.
 fn give_back() {
     if !IS_TAKEN.swap(false, Ordering::Relaxed) {
         return;

@@ -1,4 +1,4 @@
-//! The browser as it looks: its state becomes a frame. Everything from outside was made safe before it came here.
+//! Draws the browser: turns its state into a frame. All text from outside was made safe before.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ const TWO_COLUMNS: u16 = 76;
 /// The share of a wide terminal for the timeline, in percent.
 const LIST: u16 = 45;
 
-/// Returns how wide a row of the list can be, beside the sign of the cursor.
+/// Returns how wide a row of the list can be, without the cursor's sign.
 pub fn list_width(columns: u16) -> usize {
     let columns = usize::from(columns);
     let list = match columns < usize::from(TWO_COLUMNS) {
@@ -37,7 +37,7 @@ const TAB: &str = "    ";
 /// The measurements of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// How many lines were scrolled away: never more than there are.
+    /// How many lines are scrolled away: never more than there are.
     pub scrolled: usize,
     /// How many rows a page has.
     pub page: usize,
@@ -146,7 +146,7 @@ impl Canvas<'_, '_> {
                 words.extend(counts.into_iter().filter(|count| !count.is_empty()));
                 let head = format!("{mark}{} ", words.join(" "));
                 let name = path(&file.path);
-                // Of a path, the end says more; some of it is always there.
+                // The end of a path says more; some of it is always shown.
                 let left = room.saturating_sub(width(&head)).max(room / 3);
                 format!("{head}{}", fit_end(&name, left))
             })
@@ -235,7 +235,7 @@ impl Canvas<'_, '_> {
         self.text_from(0, &[line], area);
     }
 
-    /// How far the contents are searched.
+    /// The progress of the search in contents.
     fn searched(&self) -> String {
         match self.model.searched {
             Some(messages) => self.view.paint.faint(&format!(
@@ -306,7 +306,7 @@ impl Canvas<'_, '_> {
         body
     }
 
-    /// Draws rows with one selected, which is in the middle if not all fit.
+    /// Draws rows with the selected one, which is in the middle if not all fit.
     fn rows(&mut self, rows: &[&str], chosen: usize, pane: Pane, area: Rect) -> Shown {
         let height = usize::from(area.height);
         let first = chosen

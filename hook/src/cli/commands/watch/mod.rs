@@ -12,7 +12,7 @@ use crate::cli::arguments::WatchArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 
-/// Watches until nobody asks any more, or reads any more.
+/// Watches until no hook asks any more, or nobody reads the output.
 pub fn run(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
     if invocation.common.json_lines {
         return print(invocation, arguments);
@@ -41,7 +41,7 @@ fn watch(_invocation: &Invocation, _arguments: &WatchArguments) -> Result<u8, Fa
     ))
 }
 
-/// Prints what happens, a line each, until nobody reads.
+/// Prints what happens, one line each, until nobody reads.
 fn print(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
     let workspace = match arguments.everywhere {
         true => None,

@@ -11,7 +11,7 @@ use crate::agents::settings::file;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
 
-/// What to do where there is no systemd of the user.
+/// What to do without a systemd user instance.
 const WITHOUT: &str =
     "`ckpt-hook watch &` starts the watcher until nobody asks it for half an hour";
 
@@ -19,7 +19,7 @@ const WITHOUT: &str =
 ///
 /// # Errors
 ///
-/// Where systemd does not run for this user, nothing is written. A unit of this name that we did not write stays as it is.
+/// If systemd does not run for this user, nothing is written. A unit of this name that we did not write stays as it is.
 pub fn install(invocation: &Invocation) -> std::result::Result<(), Failure> {
     let path = path(invocation)?;
     let old = ours(&path)?;
@@ -63,7 +63,7 @@ pub fn uninstall(invocation: &Invocation) -> std::result::Result<(), Failure> {
             .output
             .text("The watcher is not installed: nothing to remove.\n");
     };
-    // Where systemd does not run, neither does the service; its link is in a folder beside the unit.
+    // If systemd does not run, neither does the service; its link is in a folder beside the unit.
     let stopped = systemctl(&["disable", "--now", unit::NAME]);
     file::remove(&path, Some(&text))?;
     let link = path.with_file_name("default.target.wants").join(unit::NAME);
@@ -113,7 +113,7 @@ fn put_back(path: &std::path::Path, old: Option<&str>, new: &str) -> Result<()> 
     }
 }
 
-/// Asks the user's systemd for something.
+/// Calls the user's systemd.
 fn systemctl(arguments: &[&str]) -> Result<()> {
     let output = Command::new("systemctl")
         .arg("--user")

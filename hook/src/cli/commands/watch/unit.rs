@@ -3,12 +3,12 @@
 /// The unit's name.
 pub const NAME: &str = "ckpt-hook-watch.service";
 
-/// What the file begins with: without it, it is somebody else's.
+/// The beginning of our unit file; a file without it is not ours.
 const MARK: &str =
     "# Written by `ckpt-hook watch --install`; `ckpt-hook watch --uninstall` removes it.\n";
 
-/// Returns the unit that runs a command. A watcher ends when nobody asked for half an hour, and with it goes all that it remembers; the
-/// next one takes next to nothing until somebody asks.
+/// Returns the unit that runs a command. A watcher ends when no hook asked for half an hour, and frees all its memory;
+/// the next one uses almost none until a hook asks.
 pub fn text(command: &[&str]) -> String {
     let command: Vec<_> = command.iter().map(|word| quoted(word)).collect();
     format!(
