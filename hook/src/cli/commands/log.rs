@@ -116,7 +116,7 @@ impl List<'_> {
         !self.invocation.output.is_json()
     }
 
-    /// Writes one object a line if `--json-lines` or the like was given.
+    /// Writes one object per line if `--json-lines` or an equivalent was given.
     fn are_lines<T: Serialize>(&self, entries: &[T]) -> Result<bool, Failure> {
         if self.arguments.format == Format::Text {
             return Ok(false);
