@@ -1,4 +1,4 @@
-//! Why a command ends otherwise than well, and the exit code for it; `ckpt-hook --help` lists them.
+//! Why a command did not succeed, and its exit code; `ckpt-hook --help` lists them.
 
 use std::io;
 
@@ -18,7 +18,7 @@ pub const UNAVAILABLE: u8 = 4;
 /// An agent is working.
 pub const BUSY: u8 = 5;
 
-/// A command that ended otherwise than well.
+/// A command that did not succeed.
 #[derive(Debug)]
 pub enum Failure {
     /// The library's reason.
@@ -86,7 +86,7 @@ impl Failure {
         }
     }
 
-    /// Returns what an ambiguous id may mean.
+    /// Returns the candidates for an ambiguous id.
     pub fn candidates(&self) -> &[CandidateReport] {
         match self {
             Self::Store(error) => error.candidates(),

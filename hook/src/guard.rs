@@ -1,8 +1,8 @@
-//! The manners of a process that an agent calls: exit code 0, silence, an end in time - whatever happens.
+//! Guarantees for a process that an agent calls: whatever happens, it exits with 0, in silence and in time.
 //!
 //! A usage error of clap is exit code 2, which blocks the tool in Claude Code; a panic is 101, an abort 134, and some
-//! agents refuse on anything but 0. So the guard stands before the first argument is looked at, and everything that is
-//! done for an agent happens inside. What went wrong goes to the database's diagnostics and to the log file instead.
+//! agents treat anything but 0 as a refusal. So the guard starts before the first argument is read, and all work for an
+//! agent is done inside it. What went wrong goes to the database's diagnostics and to the log file instead.
 //!
 //! `--strict` turns a failure into exit code 1 with a message, `--json` prints one line of result.
 
@@ -30,13 +30,13 @@ const HOOK_COMMANDS: [&str; 4] = ["event", "step-start", "step-finish", "message
 /// The deadline until the settings say otherwise.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Where a panic is noted: a panic hook is given nothing.
+/// The log to which a panic is written: a panic hook has no other access to it.
 static LOG: OnceLock<LogFile> = OnceLock::new();
 
-/// Where the first panic was.
+/// The place of the first panic.
 static PANIC: OnceLock<String> = OnceLock::new();
 
-/// What can be said of a hook's command line without parsing it.
+/// What a hook's command line says without being parsed.
 #[derive(Debug, PartialEq, Eq)]
 struct Glance {
     strict: bool,
@@ -45,10 +45,10 @@ struct Glance {
     store: Option<PathBuf>,
 }
 
-/// Returns whether an agent calls.
+/// Returns whether an agent is the caller.
 ///
 /// The command is the first word that is neither an option nor an option's value. If that word is not one of our
-/// commands, any word will do: a typo in an agent's settings must not block its tools.
+/// commands, any word counts: a typo in an agent's settings must not block its tools.
 pub fn is_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
     let is_hook = |word: &OsStr| HOOK_COMMANDS.iter().any(|command| word == *command);
     match first_word(arguments) {
@@ -57,8 +57,8 @@ pub fn is_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
     }
 }
 
-/// Returns whether it could be an agent that calls, but with nothing that we know: some drop the arguments that their
-/// settings hold, others may hold a command of another version.
+/// Returns whether the caller may be an agent although the command is unknown: some agents drop the arguments in their
+/// settings, and settings may have a command of another version.
 pub fn may_be_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
     let is_about_us = |word: &OsString| {
         ["-h", "--help", "-V", "--version"]
@@ -72,7 +72,7 @@ pub fn may_be_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
     }
 }
 
-/// Lets an agent go on whose call makes no sense to us: exit code 2 would erase its user's message.
+/// Lets an agent continue whose call is invalid: exit code 2 would erase its user's message.
 pub fn let_go(arguments: &[OsString]) -> ExitCode {
     posix::behave(DONE, false, false);
     stdin::listen();
@@ -121,7 +121,7 @@ impl Glance {
     }
 }
 
-/// Runs a hook's command line. Nothing leaves but an exit code, and what `--strict` and `--json` ask for.
+/// Runs a hook's command line. Its only results are an exit code and what `--strict` and `--json` ask for.
 pub fn run(arguments: &[OsString]) -> ExitCode {
     let glance = Glance::at(arguments);
     if surroundings::is_disabled() {
@@ -157,7 +157,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         ..
     }) = &done
     {
-        // Where it cannot be started, the first tool or the next operation does the work.
+        // If it cannot be started, the first tool or the next operation does the work.
         let _ = detached::settle(store, cwd);
     }
     code
@@ -200,7 +200,7 @@ fn finish(glance: &Glance, done: &Result<Recorded, Failure>) -> ExitCode {
     if let Err(Failure::Arguments(error)) = done
         && failure::is_help(error)
     {
-        // No agent asks for it.
+        // No agent asks for this.
         let _ = error.print();
         return ExitCode::from(DONE);
     }
@@ -225,7 +225,7 @@ fn print_line(done: &Result<Recorded, Failure>) {
         Err(failure) => serde_json::to_string(&output::failure::document(failure)),
     };
     if let Ok(line) = line {
-        // A reader who went away wanted nothing.
+        // Nobody reads the output any more.
         let _ = writeln!(
             std::io::stdout().lock(),
             "{}",

@@ -1,6 +1,8 @@
-//! The log file in the store: for what the database cannot take, and for users who ask for more with `$CKPT_HOOK_LOG`.
+//! The log file in the store: for what cannot be written to the database, and for users who ask for more with
+//! `$CKPT_HOOK_LOG`.
 //!
-//! It never holds a prompt or a file's content. Writing to it never fails a command: there is nowhere left to say so.
+//! It never holds a prompt or a file's content. A failure to write to it never fails a command: there is nowhere left
+//! to report it.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -15,19 +17,19 @@ use crate::output::{text, time};
 /// The size limit of the log and of the one before it, in bytes: 1 MiB together.
 const FULL: u64 = 512 << 10;
 
-/// No line is longer, in bytes, so that lines of several processes do not mix.
+/// The longest line, in bytes: short enough that lines of several processes do not mix.
 const LONGEST_LINE: usize = 4096;
 
-/// How much it takes to be logged.
+/// The level of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Something was lost or left out.
     Error,
     /// Something is odd.
     Warning,
-    /// What a hook did.
+    /// The result of a hook.
     Info,
-    /// How it did it.
+    /// The details of a hook's work.
     Debug,
 }
 
@@ -53,7 +55,7 @@ impl Level {
     }
 }
 
-/// The destination of lines.
+/// The log file of a store.
 #[derive(Clone, Debug)]
 pub struct LogFile {
     path: PathBuf,
@@ -62,7 +64,7 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Returns the log of a store; no file is made before there is a line.
+    /// Returns the log of a store; the file is created with the first line.
     pub fn new(store: &Path, level: Option<&OsStr>, clock: fn() -> Milliseconds) -> Self {
         Self {
             path: store.join("log"),
@@ -94,7 +96,7 @@ impl LogFile {
     /// Writes a line if its level is enabled.
     pub fn line(&self, level: Level, message: &str) {
         if self.threshold.is_some_and(|threshold| level <= threshold) {
-            // The last resort: if this fails, there is nobody left to tell.
+            // This is the last resort: a failure cannot be reported anywhere.
             let _ = self.append(level, message);
         }
     }
@@ -114,7 +116,7 @@ impl LogFile {
 
     fn open(&self) -> io::Result<File> {
         if let Some(store) = self.path.parent() {
-            // Into what is no store of the user's own nothing is written, not even that.
+            // Nothing is written into a store that is not the user's own, not even this.
             ckpt_store::prepare_directory(store).map_err(io::Error::other)?;
         }
         if self
@@ -133,7 +135,7 @@ impl LogFile {
         let metadata = file.metadata()?;
         match metadata.is_file() && metadata.nlink() == 1 {
             true => Ok(file),
-            // A line in it would be one in a file elsewhere.
+            // Writing through a symlink would change a file elsewhere.
             false => Err(io::Error::other("the log is a link")),
         }
     }

@@ -1,6 +1,6 @@
-//! The outside world, read once: environment, current directory, clock. No other module asks for them.
+//! The outside world, read once: environment, current directory, clock. No other module reads them.
 //!
-//! Variables of git (`GIT_*`) are never looked at: a hook may run inside a git hook.
+//! Git's variables (`GIT_*`) are never read: a hook may run inside a git hook.
 
 #![expect(
     clippy::disallowed_methods,
@@ -14,16 +14,16 @@ use std::time::SystemTime;
 use ckpt_store::error::{Error, Result};
 use ckpt_store::{FileTime, Milliseconds, Settings};
 
-/// What the process was given.
+/// The environment of the process.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// The current directory, where it exists.
+    /// The current directory, if it exists.
     pub current_directory: Option<PathBuf>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// `$XDG_CONFIG_HOME`, where it is absolute.
+    /// `$XDG_CONFIG_HOME`, if it is absolute.
     pub config_home: Option<PathBuf>,
-    /// `$XDG_DATA_HOME`, where it is absolute.
+    /// `$XDG_DATA_HOME`, if it is absolute.
     pub data_home: Option<PathBuf>,
     /// `$CKPT_HOOK_HOME`: the store's directory.
     pub store: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Environment {
     pub config: Option<PathBuf>,
     /// `$CKPT_HOOK_LOG`: a level.
     pub log_level: Option<OsString>,
-    /// `$NO_COLOR`, whatever it says as long as it says something (no-color.org), or a terminal that is dumb.
+    /// Whether `$NO_COLOR` is set and not empty (no-color.org), or the terminal is dumb.
     pub no_color: bool,
 }
 
@@ -65,7 +65,7 @@ impl Environment {
         })
     }
 
-    /// Returns the path of the settings file, whether it is there or not.
+    /// Returns the path of the settings file, which need not exist.
     pub fn config_file(&self) -> Option<PathBuf> {
         if let Some(path) = &self.config {
             return self.absolute(path).ok();
@@ -100,7 +100,7 @@ impl Environment {
         }
     }
 
-    /// Returns what the library needs.
+    /// Returns the library's environment.
     pub fn for_store(&self, directory: PathBuf, settings: Settings) -> ckpt_store::Surroundings {
         ckpt_store::Surroundings {
             directory,
@@ -114,19 +114,19 @@ impl Environment {
     }
 }
 
-/// Where programs keep their data below the home directory.
+/// The folder for programs' data in the home directory.
 const DATA_FOLDER: &str = if cfg!(target_os = "macos") {
     "Library/Application Support"
 } else {
     ".local/share"
 };
 
-/// Returns whether `$CKPT_HOOK_DISABLE` turns the hooks off: the one look-up that an idle hook costs.
+/// Returns whether `$CKPT_HOOK_DISABLE` turns the hooks off: the only variable that an idle hook reads.
 pub fn is_disabled() -> bool {
     variable("CKPT_HOOK_DISABLE").is_some_and(|value| value != "0" && value != "false")
 }
 
-/// Returns a variable of the environment, where it is set and not empty.
+/// Returns an environment variable if it is set and not empty.
 pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
@@ -136,7 +136,7 @@ pub fn pager(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// Variables that agents set for the commands that they run.
+/// Variables that agents set for commands that they run.
 const OF_AGENTS: [&str; 8] = [
     "CLAUDECODE",
     "CODEX_THREAD_ID",
@@ -148,12 +148,12 @@ const OF_AGENTS: [&str; 8] = [
     "AI_AGENT",
 ];
 
-/// Returns whether an agent or a program reads the terminal: nobody turns pages there.
+/// Returns whether an agent or a program reads the terminal: then there is nobody to use a pager.
 pub fn is_read_by_no_person() -> bool {
     OF_AGENTS.iter().any(|name| variable(name).is_some()) || is_dumb_terminal()
 }
 
-/// Returns whether the terminal takes no more than lines of text.
+/// Returns whether the terminal only supports plain lines of text.
 fn is_dumb_terminal() -> bool {
     variable("TERM").is_some_and(|terminal| terminal == "dumb")
 }

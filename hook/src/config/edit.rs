@@ -1,4 +1,4 @@
-//! A setting in the text of a settings file is set or taken out; comments, order and everything else stay as they are.
+//! Sets or removes a setting in the text of a settings file; comments, order and everything else stay as they are.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub struct SettingTarget<'a> {
     pub home: Option<&'a Path>,
 }
 
-/// Reads what a person gives as a value: TOML, or a bare word for a text, or for a list of one.
+/// Parses a value on the command line: TOML, or a bare word for a text or for a list of one.
 pub fn value(text: &str, key: &SettingKey) -> Option<toml::Value> {
     let mut settings = ckpt_store::Settings::default();
     let as_toml = format!("value = {text}").parse::<toml::Table>().ok();
@@ -36,7 +36,7 @@ pub fn value(text: &str, key: &SettingKey) -> Option<toml::Value> {
 ///
 /// # Errors
 ///
-/// A file that is no TOML, or has something else in the setting's place.
+/// A file that is not TOML, or has something else in the setting's place.
 pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result<String> {
     let mut document = parse(text)?;
     let new: toml_edit::Value = value
@@ -63,7 +63,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
     Ok(document.to_string())
 }
 
-/// Returns a file's text without a setting. A section that is empty then goes with it, unless a comment stands there.
+/// Returns a file's text without a setting, and without its section if that is then empty and has no comment.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ pub fn unset(text: &str, target: SettingTarget<'_>) -> Result<String> {
     Ok(document.to_string())
 }
 
-/// Returns the value that stands in a file's text for a target, as TOML.
+/// Returns the value of a target in a file's text, as TOML.
 ///
 /// # Errors
 ///
@@ -96,7 +96,7 @@ pub fn get(text: &str, target: SettingTarget<'_>) -> Result<Option<String>> {
 
 fn parse(text: &str) -> Result<DocumentMut> {
     text.parse::<DocumentMut>().map_err(|error| {
-        // The message alone: the rest quotes the file.
+        // Only the message: the rest of the error quotes the file.
         Error::failed(format!(
             "cannot understand the settings: {}",
             error.message()

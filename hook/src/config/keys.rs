@@ -1,4 +1,4 @@
-//! Each setting in one place: its name, what it means, what it may be, and how it is read and shown.
+//! Each setting in one place: its name, its meaning, its valid values, and how it is read and shown.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use toml::Value;
 pub struct SettingKey {
     /// Its name in the file.
     pub name: &'static str,
-    /// What it is for, in a few words.
+    /// Its purpose, in a few words.
     pub meaning: &'static str,
     /// What it must be, as the end of a sentence.
     pub expected: &'static str,

@@ -1,4 +1,4 @@
-//! `config.toml` becomes settings. A key that cannot be read costs that key, never the file, and never a hook.
+//! Reads the settings from `config.toml`. An invalid key costs that key only, never the file, and never a hook.
 //!
 //! Only the user's own file is read; nothing in a workspace can change what is captured or where it is stored.
 
@@ -13,23 +13,23 @@ use std::path::{Path, PathBuf};
 use ckpt_store::Settings;
 use toml::{Table, Value};
 
-/// No settings file is longer, in bytes.
+/// The longest settings file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// The settings, and what was odd about the file that they come from.
+/// The settings, and what is wrong with their file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// The settings, with defaults where the file says nothing or nothing sensible.
+    /// The settings, with defaults for what the file does not set or sets to an invalid value.
     pub settings: Settings,
-    /// What could not be understood; the defaults apply there. A diagnostic of every hook.
+    /// Invalid values, for which the defaults apply. Every hook records them as a diagnostic.
     pub problems: Vec<String>,
-    /// Keys that mean nothing. A warning of `doctor`.
+    /// Unknown keys. `doctor` warns of them.
     pub warnings: Vec<String>,
-    /// The settings that the file has, each with its workspace's directory, where it stands in a section.
+    /// The settings in the file, each with the workspace's directory if it is in a section.
     pub given: Vec<(Option<PathBuf>, &'static str)>,
 }
 
-/// Reads a settings file; one that is not there gives the defaults.
+/// Reads a settings file; a missing one gives the defaults.
 pub fn read(file: Option<&Path>, home: Option<&Path>) -> Config {
     match file.map(read_text) {
         None => Config::default(),
@@ -42,7 +42,7 @@ pub fn read(file: Option<&Path>, home: Option<&Path>) -> Config {
     }
 }
 
-/// A pipe in the file's place must not hold up a hook: it is opened without waiting, and refused.
+/// A pipe in the file's place must not block a hook: it is opened without waiting, and refused.
 fn read_text(file: &Path) -> io::Result<String> {
     let file = OpenOptions::new()
         .read(true)
@@ -59,13 +59,13 @@ fn read_text(file: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Returns what a settings file says.
+/// Parses a settings file.
 pub fn parse(text: &str, home: Option<&Path>) -> Config {
     let mut config = Config::default();
     let mut table = match text.parse::<Table>() {
         Ok(table) => table,
         Err(error) => {
-            // The message alone: the rest quotes the file.
+            // Only the message: the rest of the error quotes the file.
             config.problems.push(format!(
                 "cannot understand the settings: {}",
                 error.message()
@@ -138,7 +138,7 @@ impl Config {
     }
 }
 
-/// Returns the settings for a directory, and the directory of the section that they are from; as [`Settings::for_directory`].
+/// Returns the settings for a directory, and the directory of their section; like [`Settings::for_directory`].
 pub fn of_directory<'s>(
     settings: &'s Settings,
     directory: &Path,
@@ -151,7 +151,7 @@ pub fn of_directory<'s>(
     (section.map(|(path, _)| path.as_path()), here)
 }
 
-/// A workspace's root is canonical when it is looked up, so the setting has to be, too.
+/// A workspace's root is canonical when it is looked up, so the section's directory must be, too.
 pub fn directory(name: &str, home: Option<&Path>) -> Option<PathBuf> {
     let path = match name.strip_prefix("~/") {
         Some(rest) => home?.join(rest),

@@ -9,7 +9,7 @@ use super::paint::Paint;
 use super::table::Table;
 use super::text::safe;
 
-/// Returns a row an agent, and what keeps an installed hook from working.
+/// Returns a row per agent, and what keeps an installed hook from working.
 pub fn list(report: &AgentsReport, view: &View) -> String {
     let paint = view.paint;
     let mut table = Table::new(&[]).dropping(&[4, 1, 3]);
@@ -34,7 +34,7 @@ pub fn list(report: &AgentsReport, view: &View) -> String {
     text
 }
 
-/// Returns whether there is anything of the hook.
+/// Returns whether any part of the hook is there.
 fn is_there(agent: &AgentReport) -> bool {
     let mut settings = agent.settings.iter();
     agent.package.is_some() || settings.any(|settings| settings.state != "absent")

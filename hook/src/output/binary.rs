@@ -12,8 +12,8 @@ const LINE: usize = 52;
 const DIGITS: &[u8; 85] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
-/// Returns what makes the new bytes of a file, and what makes the old ones again. The lines before it must name both blobs in
-/// full.
+/// Returns the block that turns the old bytes into the new ones, and the one for the way back. The lines before it must
+/// name both blobs in full.
 ///
 /// Each half is `literal SIZE` and the bytes, compressed with zlib, 52 of them a line: a letter that says how many they are (`A`
 /// to `Z` for 1 to 26, `a` to `z` for 27 to 52), then five digits for each four bytes, the last of them filled up with zeros.

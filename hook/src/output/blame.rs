@@ -1,4 +1,4 @@
-//! A file with who wrote each of its lines, and the prompts behind them.
+//! A file with the author of each line, and the prompts behind them.
 
 use std::collections::BTreeMap;
 
@@ -90,7 +90,7 @@ fn author(hunk: &BlameHunk) -> String {
     }
 }
 
-/// Returns a line in which nothing acts on a terminal, with its tabs as spaces, so that it can be cut.
+/// Returns a line without terminal control characters, and with its tabs as spaces, so that it can be cut.
 fn content(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -98,7 +98,7 @@ fn content(line: &[u8]) -> String {
     pieces.join(&" ".repeat(TAB))
 }
 
-/// Returns a line a message: its id, when its lines were seen, and what the user wrote.
+/// Returns one line per message: its id, when its lines were seen, and its prompt.
 fn prompts(hunks: &[BlameHunk], view: &View) -> String {
     let mut messages: BTreeMap<(i64, &str), (&BlameStep, &BlameHunk)> = BTreeMap::new();
     for hunk in hunks {
@@ -130,7 +130,7 @@ fn prompts(hunks: &[BlameHunk], view: &View) -> String {
     format!("\n{}{}", table.render(view), legend(hunks, view))
 }
 
-/// Says what is not plain about whose lines are.
+/// Explains what is not certain about the authors.
 fn legend(hunks: &[BlameHunk], view: &View) -> String {
     let has = |by: LineAuthor| hunks.iter().any(|hunk| hunk.by == by);
     let mut text = String::new();

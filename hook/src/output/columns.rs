@@ -1,4 +1,4 @@
-//! Two texts beside each other: on a terminal, and the rows of a page.
+//! Two texts side by side: on a terminal, and as the rows of a page.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use super::lines::{self, LineDifference, Style, changed_words};
 use super::paint::Paint;
 use super::text::{fit, width};
 
-/// The width where no terminal tells one.
+/// The width if there is no terminal.
 const WIDTH: usize = 160;
 
-/// On fewer columns, lines stand below each other.
+/// With fewer columns, the lines are shown below each other.
 const NARROW: usize = 60;
 
 /// The sides that have a line.
@@ -21,11 +21,11 @@ pub struct Cell<'a> {
     pub number: usize,
     /// Its bytes, without the end of the line.
     pub line: &'a [u8],
-    /// The places in it that changed, where most of it stayed.
+    /// The ranges in it that changed, if most of it stayed.
     pub marked: Vec<Range<usize>>,
 }
 
-/// A line, or two that took each other's place.
+/// A line, or the old and the new one where one replaced the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnRow<'a> {
     /// Before.
@@ -42,7 +42,7 @@ pub fn rows<'a>(difference: &LineDifference<'a>) -> Vec<Vec<ColumnRow<'a>>> {
     difference.groups.iter().map(group).collect()
 }
 
-/// Returns the rows of one operation. A line that was replaced stands beside the one that took its place.
+/// Returns the rows of one operation. A replaced line is beside the one that replaced it.
 fn rows_of<'a>(op: &DiffOp, difference: &LineDifference<'a>) -> Vec<ColumnRow<'a>> {
     let (old, new) = (op.old_range(), op.new_range());
     let rows = (0..old.len().max(new.len())).map(|place| {
@@ -74,7 +74,7 @@ fn cell<'a>(lines: &[&'a [u8]], place: usize) -> Cell<'a> {
     }
 }
 
-/// Returns two texts beside each other, or as hunks where the terminal is narrow.
+/// Returns two texts side by side, or as hunks if the terminal is narrow.
 pub fn render(old: &[u8], new: &[u8], style: &Style<'_>, columns: Option<usize>) -> Vec<u8> {
     let columns = columns.unwrap_or(WIDTH);
     if columns < NARROW {
@@ -125,7 +125,7 @@ pub fn render(old: &[u8], new: &[u8], style: &Style<'_>, columns: Option<usize>)
     text.into_bytes()
 }
 
-/// Returns a side of a row; `come` says whether it came, where it differs.
+/// Returns a side of a row; `come` says whether a line that differs is a new one.
 fn side(
     cell: Option<&Cell<'_>>,
     come: Option<bool>,

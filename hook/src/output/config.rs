@@ -41,7 +41,7 @@ fn source(setting: &SettingReport) -> String {
     }
 }
 
-/// Returns the value alone, a text without its quotes, for scripts.
+/// Returns only the value for scripts, a text without its quotes.
 pub fn render_value(report: &ConfigReport) -> String {
     let values = report.settings.iter().map(|setting| bare(&setting.value));
     values.map(|value| format!("{}\n", safe(&value))).collect()
@@ -56,7 +56,7 @@ fn bare(value: &str) -> String {
     text.unwrap_or_else(|| value.to_owned())
 }
 
-/// Returns what a change did.
+/// Describes what a change did.
 pub fn render_change(report: &ConfigChange, view: &View) -> String {
     let key = view.paint.strong(&safe(&report.key));
     let place = match &report.workspace {

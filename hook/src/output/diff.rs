@@ -1,4 +1,4 @@
-//! What differs, file by file: as names, as git's letters, or a line a file with the sum below.
+//! What differs, file by file: as names, as git's letters, or as one line per file with the sum below.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ pub fn heading(report: &DiffReport, view: &View) -> String {
     format!("{}\n", view.paint.faint(&text))
 }
 
-/// A message, an operation and a step are the state before them.
+/// A message, an operation or a step stands for the state before it.
 fn side(name: &str, paint: Paint) -> String {
     match name.split_once(' ') {
         Some(("message", id)) => format!("just before message {}", paint.id(&short(id))),
@@ -40,7 +40,7 @@ fn side(name: &str, paint: Paint) -> String {
     }
 }
 
-/// Returns the names of the differing files, one a line, or raw with a NUL byte after each.
+/// Returns the names of the differing files, one per line, or raw with a NUL byte after each.
 pub fn names(files: &[ChangeReport], raw: bool) -> Vec<u8> {
     shown(files)
         .flat_map(|change| name(change, raw))
@@ -85,12 +85,12 @@ fn letter(change: &ChangeReport) -> String {
     .to_owned()
 }
 
-/// A renamed file stands there once, under its new name.
+/// A renamed file is listed once, under its new name.
 pub fn shown(files: &[ChangeReport]) -> impl Iterator<Item = &ChangeReport> {
     files.iter().filter(|change| change.renamed_to.is_none())
 }
 
-/// Returns a line a file with its additions and deletions, and the sum.
+/// Returns one line per file with its additions and deletions, and the sum.
 pub fn stat(files: &[ChangeReport], view: &View) -> String {
     if files.is_empty() {
         return "Nothing differs.\n".to_owned();
@@ -148,7 +148,7 @@ fn row(change: &ChangeReport, paint: Paint) -> Vec<String> {
     vec![kind(change, paint), additions, deletions, name]
 }
 
-/// Returns the note behind a path that is not certain to be the agent's.
+/// Returns the note behind a path whose change is not certainly the agent's.
 fn whose(change: &ChangeReport, paint: Paint) -> String {
     match change.attribution.as_deref() {
         None | Some("agent") => String::new(),
@@ -160,7 +160,7 @@ fn whose(change: &ChangeReport, paint: Paint) -> String {
     }
 }
 
-/// Returns how many files and lines it is in all. What is unclear is counted apart, as `log` does.
+/// Returns the total of files and lines. Unclear changes are counted separately, as in `log`.
 pub fn total(files: &[ChangeReport], view: &View) -> String {
     let (unclear, sure): (Vec<&ChangeReport>, Vec<&ChangeReport>) =
         shown(files).partition(|change| change.attribution.as_deref() == Some("unclear"));
@@ -216,7 +216,7 @@ pub fn kind(change: &ChangeReport, paint: Paint) -> String {
     }
 }
 
-/// Returns whether a side of it is one that no snapshot holds: a file that could not be read, or below such a directory.
+/// Returns whether no snapshot holds one of its sides: it could not be read, or a directory above it could not.
 fn is_gap(change: &ChangeReport) -> bool {
     let is_missing = |mode: &Option<String>, blob: &Option<String>| {
         mode.is_some() && blob.is_none() && !patch::is_directory(mode.as_deref())
@@ -224,7 +224,7 @@ fn is_gap(change: &ChangeReport) -> bool {
     is_missing(&change.old_mode, &change.old_blob) || is_missing(&change.new_mode, &change.new_blob)
 }
 
-/// Returns "+2" and "-1", nothing for what has no lines or none of them.
+/// Returns "+2" and "-1", each empty if there are no such lines.
 pub fn counts(additions: Option<u64>, deletions: Option<u64>, paint: Paint) -> [String; 2] {
     let show = |sign: char, lines: Option<u64>| match lines {
         None | Some(0) => String::new(),

@@ -6,7 +6,7 @@ use super::View;
 use super::paint::Paint;
 use super::text::{count, safe, wrap};
 
-/// What nobody should expect; the README says the same.
+/// What is not promised; the README says the same.
 pub const NON_PROMISES: &str = "\
 What it does not promise: it is no barrier against programs of your own user, and no backup (it is on the same disk).
 Ignored, oversized and special files are not captured. Owners, extended attributes, ACLs, capabilities, setuid bits, hard
@@ -42,7 +42,7 @@ pub fn render(report: &DoctorReport, view: &View) -> String {
         ),
     });
     let promises = match view.width {
-        // It is broken as the terminal is wide.
+        // It is wrapped to the terminal's width.
         Some(columns) => wrap(
             &NON_PROMISES.trim_end().replace('\n', " "),
             columns.min(LINE),

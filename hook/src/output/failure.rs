@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// How many columns of a prompt are shown beside an id that may be meant.
 const TITLE: usize = 40;
 
-/// Returns the lines for a failure; what clap says of arguments is taken as it is.
+/// Returns the lines for a failure; clap's messages about arguments are used as they are.
 pub fn render(failure: &Failure, paint: Paint) -> String {
     if let Failure::Arguments(error) = failure {
         return arguments(error, paint);
@@ -54,7 +54,7 @@ pub fn document(failure: &Failure) -> ErrorReport {
     }
 }
 
-/// clap quotes what was typed, so every line is made safe unless nothing in it acts on a terminal but clap's own colours.
+/// clap quotes what was typed, so every line is made safe unless clap's own colours are its only control sequences.
 fn arguments(error: &clap::Error, paint: Paint) -> String {
     let plain = error.render().to_string();
     let is_safe = plain.lines().all(|line| safe(line) == line);

@@ -1,4 +1,4 @@
-//! The files, and the parts of git's state, that an operation changed or left alone: a table.
+//! A table of the files, and of the parts of git's state, that an operation changed or kept.
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, GitPart, GitReport};
 
@@ -9,7 +9,7 @@ use super::paint::Paint;
 use super::table::Table;
 use super::text::{count, path, safe, short};
 
-/// Returns a line for each file that says something: those that already are what they should be say nothing.
+/// Returns a line for each file, except those that were already as they should be.
 pub fn files(files: &[FileReport], view: &View) -> String {
     moved(files, &[], view)
 }
@@ -75,7 +75,7 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     format!("{}{total} (-v lists all)\n", table.render(view))
 }
 
-/// What stayed, failed, or has a reason is always named.
+/// A file that stayed, failed, or has a reason is always named.
 fn foldable(file: &FileReport) -> ListedFile<'_> {
     let is_done = matches!(file.result, FileResult::Done | FileResult::Planned);
     let is_kept = match file.action {
@@ -115,7 +115,7 @@ fn git_part(part: &GitReport) -> String {
     what + &way
 }
 
-/// Returns what HEAD or a branch is at: a branch by its name, a commit by the beginning of its id.
+/// Returns what HEAD or a branch points to: the name of a branch, or the abbreviated id of a commit.
 fn git_value(text: Option<&str>) -> String {
     match text.map(|text| (text, text.strip_prefix("ref: "))) {
         Some((_, Some(branch))) => safe(plain(branch)).into_owned(),

@@ -14,18 +14,18 @@ const MANY: usize = 20;
 pub struct ListedFile<'a> {
     /// Its path.
     pub path: &'a PathText,
-    /// Whether nothing has to be said of it alone.
+    /// Whether it may be folded.
     pub is_foldable: bool,
     /// Lines added.
     pub additions: Option<u64>,
-    /// Lines taken away.
+    /// Lines removed.
     pub deletions: Option<u64>,
 }
 
 /// A row of a folded list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FoldedRow {
-    /// The file at a place of the list.
+    /// The file at this index of the list.
     One(usize),
     /// Several files of a directory.
     Directory {
@@ -35,14 +35,15 @@ pub enum FoldedRow {
         files: u64,
         /// Their lines added.
         additions: u64,
-        /// Their lines taken away.
+        /// Their lines removed.
         deletions: u64,
     },
 }
 
 /// Returns the rows of a list: all files if they are few or `all` is set, else directories with their sums.
 ///
-/// The deepest directories are folded first, until the list is short or only the topmost are left. What has to be named, is.
+/// The deepest directories are folded first, until the list is short or only the topmost are left. Files that must be
+/// named are never folded.
 pub fn fold(lines: &[ListedFile<'_>], all: bool) -> Vec<FoldedRow> {
     let mut depth = lines.iter().map(|line| depth(line.path)).max().unwrap_or(0);
     if all || lines.len() <= MANY || depth == 0 {
@@ -57,12 +58,12 @@ pub fn fold(lines: &[ListedFile<'_>], all: bool) -> Vec<FoldedRow> {
     }
 }
 
-/// How many directories a path is in.
+/// Returns the depth of a path.
 fn depth(path: &PathText) -> usize {
     path.path.matches('/').count()
 }
 
-/// Folds what is in a directory that is so deep, or deeper.
+/// Folds the contents of directories at this depth or deeper.
 fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<FoldedRow> {
     let mut directories: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (place, line) in lines.iter().enumerate() {

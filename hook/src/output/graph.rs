@@ -1,4 +1,5 @@
-//! Everything that happened in a workspace as one timeline: what is in it on the main line, what was reverted beside it.
+//! Everything that happened in a workspace as one timeline: what is in effect is on the main line, and what was
+//! reverted beside it.
 
 use ckpt_schema::report::{
     MessageReport, MessageState, OperationEntry, TimelineEntry, TimelineReport,
@@ -32,7 +33,7 @@ impl Mark {
     }
 }
 
-/// Returns the timeline, newest first, with where the workspace is now at its top.
+/// Returns the timeline, newest first, with the present position of the workspace at its top.
 pub fn timeline(report: &TimelineReport, view: &View) -> String {
     let rows = rows(&report.entries, view).into_iter();
     let text: String = rows.map(|row| row.words + "\n").collect();
@@ -42,13 +43,13 @@ pub fn timeline(report: &TimelineReport, view: &View) -> String {
 /// A row of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelineRow {
-    /// What it says, with colours; no longer than the view is wide.
+    /// Its text with colours, no wider than the view.
     pub words: String,
     /// The index of the row's entry, or `None` for a row that only draws lines.
     pub entry: Option<usize>,
 }
 
-/// Returns the rows of the timeline, newest first, with where the workspace is now at its top.
+/// Returns the rows of the timeline, newest first, with the present position of the workspace at its top.
 pub fn rows(entries: &[TimelineEntry], view: &View) -> Vec<TimelineRow> {
     let drawn = |words: String| TimelineRow { words, entry: None };
     let joins = || drawn(view.paint.faint(Mark::Joins.text()));
@@ -114,7 +115,7 @@ fn row(entry: &TimelineEntry, view: &View) -> (Mark, String) {
     }
 }
 
-/// Narrower than this, the prompt needs the room of the time and the agent.
+/// On a narrower terminal, the time and the agent make room for the prompt.
 const NARROW: usize = 60;
 
 fn of_message(message: &MessageReport, view: &View) -> String {

@@ -1,4 +1,4 @@
-//! Messages, sessions, operations, snapshots: as tables. One of them alone is for [`super::show`].
+//! Tables of messages, sessions, operations and snapshots. [`super::show`] shows a single one.
 
 use ckpt_schema::report::{
     LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, Outcome,
@@ -12,10 +12,10 @@ use super::table::Table;
 use super::text::{count, fit, grouped, safe, short, title};
 use super::time::duration;
 
-/// Narrower than this, a message takes two lines.
+/// On a narrower terminal, a message takes two lines.
 const NARROW: usize = 60;
 
-/// Returns a row a message, and how many there are. `everywhere` says that they may be of several workspaces.
+/// Returns one row per message, and their number. `everywhere` says that they may be of several workspaces.
 pub fn log(report: &LogReport, everywhere: bool, view: &View) -> String {
     messages(&report.messages, everywhere, view) + &total(&report.messages, view)
 }
@@ -69,7 +69,7 @@ pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> St
     table.render(view)
 }
 
-/// Which columns are there because some message needs them.
+/// The columns that some message needs.
 #[derive(Clone, Copy, Debug)]
 struct ShownColumns {
     state: bool,
@@ -128,7 +128,7 @@ pub fn operation_line(entry: &OperationEntry, view: &View) -> String {
 fn heads(paint: Paint, names: &[&str]) -> Vec<String> {
     let (last, others) = names.split_last().expect("a table has columns");
     let others = others.iter().map(|name| paint.faint(name));
-    // A path may be cut at the beginning, where colours begin.
+    // A path may be cut at its beginning, and colours would be lost.
     others.chain([(*last).to_owned()]).collect()
 }
 
@@ -186,8 +186,8 @@ pub fn state_unless_live(message: &MessageReport, paint: Paint) -> String {
 
 const UNFINISHED: &str = "unfinished";
 
-/// Returns whether a step of a message is open. What such a step changed is counted when it ends, so the numbers of files and
-/// lines say too little until then.
+/// Returns whether a step of a message is open. Its changes are counted when it ends, so the numbers of files and lines
+/// are too low until then.
 pub fn is_unfinished(message: &MessageReport) -> bool {
     message.steps > 0 && message.finished.is_none()
 }
@@ -214,7 +214,7 @@ pub fn choice(message: &MessageReport, view: &View) -> String {
     )
 }
 
-/// Returns a row an operation. `everywhere` says that they may be of several workspaces.
+/// Returns one row per operation. `everywhere` says that they may be of several workspaces.
 pub fn operations(report: &OperationsReport, everywhere: bool, view: &View) -> String {
     let number = report.operations.len() as u64;
     let mut names = vec![
@@ -244,7 +244,7 @@ pub fn operations(report: &OperationsReport, everywhere: bool, view: &View) -> S
     format!("{}{}\n", table.render(view), count(number, "operation"))
 }
 
-/// Returns a row a snapshot.
+/// Returns one row per snapshot.
 pub fn snapshots(report: &SnapshotsReport, view: &View) -> String {
     let mut table = Table::new(&[2]).dropping(&[2, 3]);
     table.row(heads(
@@ -313,7 +313,7 @@ pub fn outcome(entry: &OperationEntry, paint: Paint) -> String {
     }
 }
 
-/// Returns a row a session.
+/// Returns one row per session.
 pub fn sessions(report: &SessionsReport, view: &View) -> String {
     if report.sessions.is_empty() {
         return "No sessions were recorded here.\n".to_owned();
@@ -323,7 +323,7 @@ pub fn sessions(report: &SessionsReport, view: &View) -> String {
         .sessions
         .iter()
         .all(|session| session.workspace == *first);
-    // The command line already implies that all are of one workspace.
+    // The command line already says that all are of one workspace.
     let dropping: &[usize] = match is_one_workspace {
         true => &[7, 5, 6, 4, 2, 1],
         false => &[5, 6, 4, 2, 1],

@@ -1,4 +1,4 @@
-//! Changes as one page for a browser: nothing is loaded, nothing runs, and every name and line is escaped by the template.
+//! Changes as one page for a browser: it loads nothing and runs nothing, and the template escapes every name and line.
 
 use std::ops::Range;
 
@@ -22,10 +22,10 @@ pub struct Top {
     pub facts: Vec<String>,
 }
 
-/// Only the styles of the page itself are allowed.
+/// Only the page's own styles are allowed.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// On a narrow screen the new side stands below the old one.
+/// On a narrow screen, the new side is below the old one.
 const STYLE: &str = "
 :root{color-scheme:light dark;--gone:#ffd7d5;--come:#ccffd8;--goneword:#ff8182;--comeword:#4ac26b;--up:#1a7f37;--down:#cf222e;--line:#8884}
 @media(prefers-color-scheme:dark){:root{--gone:#4b1113;--come:#033a16;--goneword:#8e1519;--comeword:#196c2e;--up:#3fb950;--down:#f85149}}
@@ -82,7 +82,7 @@ pub fn page(
     page.into_string()
 }
 
-/// Returns lines in which nothing turns the reading direction.
+/// Returns lines without characters that change the reading direction.
 fn lines(text: &str) -> String {
     text.lines().map(safe).collect::<Vec<_>>().join("\n")
 }

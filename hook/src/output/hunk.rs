@@ -1,4 +1,4 @@
-//! The hunks of a text file, to be taken one by one: what of a difference is left when only some of it is chosen. Pure.
+//! The hunks of a text file, to be chosen one by one, and the file in which only the chosen ones are applied. Pure.
 
 use std::ops::Range;
 
@@ -6,17 +6,17 @@ use similar::{ChangeTag, DiffTag};
 
 use super::lines::{LineDifference, Style, one};
 
-/// So many lines that stay are shown around those that change.
+/// How many unchanged lines are shown around changed ones.
 pub const CONTEXT: usize = 3;
 
-/// Lines that follow on each other, and those that take their place.
+/// Consecutive lines, and those that replace them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Block {
     old: Range<usize>,
     new: Vec<Vec<u8>>,
 }
 
-/// Some changes of a file that are taken or left together.
+/// Changes of a file that are taken or left together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeUnit(Vec<Block>);
 
@@ -52,10 +52,10 @@ pub fn with<'a>(old: &[&[u8]], taken: impl Iterator<Item = &'a ChangeUnit>) -> V
     bytes
 }
 
-/// What was made of an edited hunk.
+/// The result of editing a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edited {
-    /// Other lines take the place of the same old ones.
+    /// Other lines replace the same old ones.
     Hunk(ChangeUnit),
     /// Nothing is left of it.
     Nothing,
@@ -64,7 +64,7 @@ pub enum Edited {
 }
 
 impl ChangeUnit {
-    /// Returns its changes each by itself; the hunk alone where it cannot be split.
+    /// Returns each of its changes as a hunk; just the hunk if it cannot be split.
     pub fn split(&self) -> Vec<Self> {
         self.0
             .iter()
@@ -72,7 +72,7 @@ impl ChangeUnit {
             .collect()
     }
 
-    /// Returns whether all that it changes stands within these old lines.
+    /// Returns whether all its changes are within these old lines.
     pub fn is_within(&self, lines: &Range<usize>) -> bool {
         self.0
             .iter()
@@ -84,7 +84,7 @@ impl ChangeUnit {
         self.0.len() > 1
     }
 
-    /// Returns whether a text stands in one of its lines, whatever the case.
+    /// Returns whether one of its lines contains a text, ignoring case.
     pub fn has(&self, old: &[&[u8]], text: &str) -> bool {
         let wanted = text.to_lowercase();
         let lines = self.lines(old);
@@ -102,7 +102,7 @@ impl ChangeUnit {
         first.saturating_sub(CONTEXT)..(last + CONTEXT).min(old.len())
     }
 
-    /// Returns its lines with those around them.
+    /// Returns its lines with the context around them.
     fn lines<'a>(&'a self, old: &[&'a [u8]]) -> Vec<(ChangeTag, &'a [u8])> {
         let shown = self.shown(old);
         let (mut lines, mut at) = (Vec::new(), shown.start);
@@ -126,12 +126,12 @@ impl ChangeUnit {
         lines
     }
 
-    /// Returns where it stands in the file, and how many lines it takes and makes.
+    /// Returns its line numbers and numbers of lines on both sides.
     pub fn header(&self, old: &[&[u8]]) -> String {
         let lines = self.lines(old);
         let number = |left_out| lines.iter().filter(|(tag, _)| *tag != left_out).count();
         let (before, after) = (number(ChangeTag::Insert), number(ChangeTag::Delete));
-        // A side without lines is named by the line before it, as git names it.
+        // A side without lines has the number of the line before it, as in git.
         let start = self.shown(old).start;
         let place = |count: usize| if count == 0 { start } else { start + 1 };
         format!(
@@ -150,7 +150,7 @@ impl ChangeUnit {
         bytes
     }
 
-    /// Reads a hunk that somebody edited: its lines begin with a blank, `-` or `+`, those with `#` are remarks.
+    /// Parses an edited hunk: its lines begin with a space, `-` or `+`; those with `#` are comments.
     pub fn edited(&self, old: &[&[u8]], text: &[u8]) -> Edited {
         let shown = self.shown(old);
         let (mut before, mut after) = (Vec::new(), Vec::<Vec<u8>>::new());
@@ -167,7 +167,7 @@ impl ChangeUnit {
                     after.push(line[1..].to_vec());
                     last = ChangeTag::Insert;
                 }
-                // Editors take the blank of an empty line away.
+                // Editors remove the space of an empty line.
                 Some(first) => {
                     let rest = &line[usize::from(*first == b' ')..];
                     before.push(rest.to_vec());
@@ -190,7 +190,7 @@ impl ChangeUnit {
     }
 }
 
-/// Takes away the end of the line before a "no newline" remark.
+/// Removes the line ending before a "no newline" remark.
 fn without_end(last: ChangeTag, before: &mut [Vec<u8>], after: &mut [Vec<u8>]) {
     let sides = match last {
         ChangeTag::Delete => [before.last_mut(), None],

@@ -1,5 +1,5 @@
-//! Compares two texts line by line: which lines stay, go and come, and which of their words changed. It does not know
-//! files.
+//! Compares two texts line by line: which lines stay, are removed and are added, and which of their words changed. It
+//! knows nothing of files.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +12,7 @@ use similar::{ChangeTag, DiffOp, DiffTag, TextDiff};
 use super::paint::Paint;
 use super::text::safe_bytes;
 
-/// A diff that takes longer is made coarser.
+/// A diff that takes longer becomes coarser.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How many letters and digits a line needs to be recognized elsewhere.
@@ -23,11 +23,11 @@ const KNOWN_AGAIN: usize = 10;
 pub struct DiffOptions {
     /// How many unchanged lines are shown around changed ones.
     pub context: usize,
-    /// Whether lines that differ in white space only are the same.
+    /// Whether lines that differ only in white space count as the same.
     pub ignore_space: bool,
-    /// Whether single words are shown as gone and come.
+    /// Whether to show removed and added words.
     pub words: bool,
-    /// Whether both sides stand beside each other.
+    /// Whether to show both sides next to each other.
     pub columns: bool,
 }
 
@@ -52,7 +52,7 @@ pub struct LineDifference<'a> {
     pub groups: Vec<Vec<DiffOp>>,
 }
 
-/// Compares two texts. Only a newline ends a line for git; a carriage return does not.
+/// Compares two texts. As in git, only a line feed ends a line; a carriage return does not.
 pub fn difference<'a>(old: &'a [u8], new: &'a [u8], look: &DiffOptions) -> LineDifference<'a> {
     let (old, new) = (split(old), split(new));
     let mut configuration = TextDiff::configure();
@@ -85,7 +85,7 @@ fn refer(keys: &[Vec<u8>]) -> Vec<&[u8]> {
     keys.iter().map(Vec::as_slice).collect()
 }
 
-/// The lines that go in one place and come in another, by their hashes.
+/// The lines that are removed in one place and added in another, by their hashes.
 #[derive(Debug, Default)]
 pub struct MovedLines {
     gone: HashSet<u64>,
@@ -93,7 +93,7 @@ pub struct MovedLines {
 }
 
 impl MovedLines {
-    /// Takes in the lines of one file.
+    /// Adds the lines of one file.
     pub fn add(&mut self, difference: &LineDifference<'_>) {
         for op in difference.groups.iter().flatten() {
             if op.tag() != DiffTag::Equal {
@@ -128,7 +128,7 @@ fn mark(line: &[u8]) -> Option<u64> {
 pub struct Style<'a> {
     /// How lines are compared and shown.
     pub look: DiffOptions,
-    /// Whether somebody looks: else the bytes stay as they are, so that they can be applied.
+    /// Whether a person reads them: otherwise the bytes stay as they are, so that they can be applied.
     pub is_for_people: bool,
     /// The colours.
     pub paint: Paint,
@@ -138,7 +138,8 @@ pub struct Style<'a> {
 
 /// Returns the hunks of two texts.
 ///
-/// For people, lines are made safe like names; what goes to a file or a program stays as it is, so that it can be applied.
+/// For people, lines are made safe like names; for a file or a program they stay as they are, so that they can be
+/// applied.
 pub fn hunks(old: &[u8], new: &[u8], style: &Style<'_>) -> Vec<u8> {
     let difference = difference(old, new, &style.look);
     let mut bytes = Vec::new();
@@ -162,7 +163,7 @@ fn lines_of(op: &DiffOp, difference: &LineDifference<'_>, style: &Style<'_>, byt
         &difference.new[op.new_range()],
     );
     if op.tag() == DiffTag::Equal {
-        // Where white space is ignored the sides may differ; git shows the new one.
+        // If white space is ignored, the sides may differ; git shows the new one.
         for line in new {
             one(ChangeTag::Equal, line, &[], style, bytes);
         }
@@ -184,7 +185,7 @@ fn lines_of(op: &DiffOp, difference: &LineDifference<'_>, style: &Style<'_>, byt
     }
 }
 
-/// Writes one line; `marked` are the places in it that changed.
+/// Writes one line; `marked` are the ranges in it that changed.
 pub fn one(
     tag: ChangeTag,
     whole: &[u8],
@@ -238,13 +239,13 @@ fn shown(tag: ChangeTag, line: &[u8], marked: &[Range<usize>], style: &Style<'_>
     shown + &colour(&with_tabs(&line[end..]))
 }
 
-/// Returns a line in which nothing but a tab acts on a terminal.
+/// Returns a line without control characters other than tabs.
 pub fn with_tabs(line: &[u8]) -> String {
     let parts = line.split(|byte| *byte == b'\t').map(safe_bytes);
     parts.collect::<Vec<_>>().join("\t")
 }
 
-/// Returns the ranges in both lines that the other does not have, or `None` if the lines have little in common.
+/// Returns the ranges of each line that the other does not have, or `None` if they have little in common.
 pub fn changed_words(old: &[u8], new: &[u8]) -> [Vec<Range<usize>>; 2] {
     let (old_words, new_words) = (words(old), words(new));
     let difference = TextDiff::configure()
@@ -284,7 +285,7 @@ fn words(text: &[u8]) -> Vec<&[u8]> {
     .collect()
 }
 
-/// Writes what stays, goes and comes as one text, with marks around words.
+/// Writes unchanged, removed and added words as one text, with marks around them.
 fn words_of(op: &DiffOp, difference: &LineDifference<'_>, style: &Style<'_>, bytes: &mut Vec<u8>) {
     let paint = style.paint;
     let (old, new) = (
@@ -322,7 +323,7 @@ fn words_of(op: &DiffOp, difference: &LineDifference<'_>, style: &Style<'_>, byt
     bytes.extend(text.as_bytes());
 }
 
-/// Puts marks around a text; its line ends stay outside of them.
+/// Puts marks around a text; its line endings stay outside.
 fn around(text: &str, open: &str, close: &str, paint: impl Fn(&str) -> String) -> String {
     let part = |line: &str| match line {
         "" => String::new(),

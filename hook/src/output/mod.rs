@@ -1,7 +1,7 @@
-//! What people and programs read: reports become text with colour, or one JSON document.
+//! The output for people and programs: reports as text with colours, or as one JSON document.
 //!
-//! Texts are made as values by pure functions over a [`View`] and written in one place, here. A reader who went away is
-//! no failure: the end of a pipe ends the output quietly.
+//! Pure functions over a [`View`] return texts as values, which are written in one place, here. A reader that is gone
+//! is not a failure: a closed pipe ends the output quietly.
 
 pub mod agents;
 mod binary;
@@ -58,17 +58,17 @@ pub struct View {
     pub verbose: bool,
 }
 
-/// How far the rest of a long line is indented.
+/// The indentation of the rest of a long line.
 const HANGING: usize = 2;
 
-/// What was asked for of the output.
+/// The options of the output.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputOptions {
     /// One JSON document instead of text.
     pub json: bool,
-    /// The document on one line, after lines that tell how far it is.
+    /// The document on one line, after lines of progress.
     pub json_lines: bool,
-    /// Only what is not well.
+    /// Only problems.
     pub quiet: bool,
     /// Details.
     pub verbose: bool,
@@ -90,7 +90,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Looks at the streams and at what was asked for.
+    /// Returns the output for these streams and options.
     pub fn new(wanted: OutputOptions, surroundings: &Environment) -> Self {
         let color = |terminal: bool| match wanted.color {
             When::Always => true,
@@ -133,12 +133,12 @@ impl Output {
         self.json
     }
 
-    /// Returns whether progress goes out as lines of JSON.
+    /// Returns whether progress is written as lines of JSON.
     pub fn tells_progress(&self) -> bool {
         self.json_lines
     }
 
-    /// Returns whether somebody sits there who can answer.
+    /// Returns whether a user at a terminal can answer.
     pub fn can_ask(&self) -> bool {
         !self.json
             && io::stdin().is_terminal()
@@ -169,7 +169,7 @@ impl Output {
         self.bytes(self.wrapped(text).as_bytes())
     }
 
-    /// Returns text as it fits into the terminal.
+    /// Returns text wrapped to the terminal.
     pub fn wrapped<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.view.width {
             Some(columns) => wrap(text, columns, HANGING).into(),
@@ -206,10 +206,10 @@ impl Output {
         self.bytes(format!("{}\n", text::safe_json(&json)).as_bytes())
     }
 
-    /// Says what failed: on stdout as JSON, or to people on stderr.
+    /// Reports a failure: as JSON on stdout, or for people on stderr.
     pub fn failure(&self, failure: &Failure) {
         if self.json {
-            // There is no third stream to complain on.
+            // There is no other stream on which to report it.
             let _ = self.document(&failure::document(failure));
         } else {
             let text = failure::render(failure, self.errors);
@@ -221,7 +221,7 @@ impl Output {
     }
 }
 
-/// Writes text on stderr, where it can be written.
+/// Writes text on stderr, if possible.
 pub fn write_error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }

@@ -1,4 +1,4 @@
-//! What a revert, redo or restore did, or would do, and how to get back.
+//! What a revert, redo or restore did or would do, and how to undo it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::files::{moved, says_something};
 use super::paint::Paint;
 use super::text::{count, fit, path, safe, short, title};
 
-/// What the report does not say, and people want to know.
+/// Information for people that is not in the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Around {
     /// What the user wrote in the message that is undone alone, else in the one that is now the revert point.
@@ -42,7 +42,7 @@ fn headline(report: &OperationReport, around: &Around, paint: Paint) -> String {
     match report.outcome {
         Outcome::Restored => paint.good("✓ ") + &done,
         Outcome::Partial => paint.warning("! ") + &done + &paint.warning(", but not everything"),
-        // The point moved, and that is something.
+        // The revert point moved, so something was done.
         Outcome::Nothing if report.operation.is_some() => {
             format!("{}{done}; no file had to change", paint.good("✓ "))
         }
@@ -101,7 +101,7 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
     }
 }
 
-/// Returns how a message is called in a sentence: people know it by what they wrote.
+/// Returns the name of a message in a sentence: people know it by their text.
 pub fn message(id: &str, prompt: Option<&str>, paint: Paint) -> String {
     match title(prompt) {
         prompt if prompt.is_empty() => format!("message {}", paint.id(&short(id))),
@@ -129,7 +129,7 @@ fn nothing(kind: OperationKind) -> &'static str {
     }
 }
 
-/// How many paths are named of each reason.
+/// How many paths are named for each reason.
 const NAMED: usize = 3;
 
 /// Returns a line on the paths that still differ from that state, grouped by reason, except those with their own line.
@@ -173,7 +173,7 @@ fn differing(report: &OperationReport) -> String {
     format!("{files} {verb} from that state: {}.\n", parts.join("; "))
 }
 
-/// Returns whether a file stays, all or in part, because of changes that may be somebody else's.
+/// Returns whether a file stays, wholly or in part, because its changes may not be the agent's.
 fn is_kept(file: &FileReport) -> bool {
     let is_in_part = file.unclear && file.reason.is_some();
     file.result == FileResult::Conflict || is_in_part
@@ -209,7 +209,7 @@ fn reasons_to_keep(report: &OperationReport, paint: Paint) -> Vec<String> {
     lines
 }
 
-/// What was left, and the way back.
+/// What was left alone, and the way back.
 fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     let mut lines = reasons_to_keep(report, paint);
     if report.git.iter().any(|item| item.unclear) {

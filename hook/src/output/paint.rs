@@ -15,7 +15,7 @@ pub enum When {
     Never,
 }
 
-/// A box of colours, perhaps dried up.
+/// Colours, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paint {
     on: bool,
@@ -32,7 +32,7 @@ impl Paint {
         self.on
     }
 
-    /// A title, or what matters in a line.
+    /// A title, or the most important part of a line.
     pub fn strong(self, text: &str) -> String {
         self.with(Style::new().bold(), text)
     }
@@ -47,17 +47,17 @@ impl Paint {
         self.with(AnsiColor::Cyan.on_default(), text)
     }
 
-    /// Something that is well, or added.
+    /// Something good, or added.
     pub fn good(self, text: &str) -> String {
         self.with(AnsiColor::Green.on_default(), text)
     }
 
-    /// Something that needs a look.
+    /// Something that needs attention.
     pub fn warning(self, text: &str) -> String {
         self.with(AnsiColor::Yellow.on_default(), text)
     }
 
-    /// Something that is not well, or taken away.
+    /// Something wrong, or removed.
     pub fn bad(self, text: &str) -> String {
         self.with(AnsiColor::Red.on_default(), text)
     }
@@ -67,22 +67,22 @@ impl Paint {
         self.with(AnsiColor::Red.on_default().bold(), text)
     }
 
-    /// A line that is gone here and stands elsewhere: git's colour for it.
+    /// A line that was moved away from here, in git's colour.
     pub fn moved_away(self, text: &str) -> String {
         self.with(AnsiColor::Magenta.on_default().bold(), text)
     }
 
-    /// A line that was elsewhere before.
+    /// A line that was moved here.
     pub fn moved_here(self, text: &str) -> String {
         self.with(AnsiColor::Blue.on_default().bold(), text)
     }
 
-    /// A word that is gone from its line.
+    /// A word that was removed from its line.
     pub fn word_gone(self, text: &str) -> String {
         self.with(AnsiColor::Red.on_default().invert(), text)
     }
 
-    /// A word that came into its line.
+    /// A word that was added to its line.
     pub fn word_come(self, text: &str) -> String {
         self.with(AnsiColor::Green.on_default().invert(), text)
     }

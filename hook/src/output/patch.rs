@@ -1,4 +1,4 @@
-//! Differences as `git diff` prints them: a patch that `git apply` takes, and remarks that it passes over.
+//! Differences as `git diff` prints them: a patch that `git apply` accepts, and remarks that it ignores.
 
 use ckpt_schema::report::{ChangeReport, Rename};
 
@@ -12,7 +12,7 @@ use super::text::{bytes, path, safe, short};
 pub enum FileSides {
     /// They are the same: only the mode differs.
     Equal,
-    /// Bytes that are lines.
+    /// Text.
     Text {
         /// Before.
         old: Vec<u8>,
@@ -25,14 +25,14 @@ pub enum FileSides {
         old: Vec<u8>,
         /// After.
         new: Vec<u8>,
-        /// The text for people instead.
+        /// The text that people see instead.
         why: &'static str,
     },
-    /// No snapshot holds the bytes of a side.
+    /// No snapshot holds the bytes of one side.
     Missing,
 }
 
-/// Returns one file's part of a diff: what `git apply` takes, and remarks that it passes over.
+/// Returns one file's part of a diff: what `git apply` accepts, and remarks that it ignores.
 pub fn file(change: &ChangeReport, sides: &FileSides, style: &Style<'_>) -> Vec<u8> {
     let paint = style.paint;
     let text: String = remarks(change)
@@ -56,7 +56,7 @@ pub fn file(change: &ChangeReport, sides: &FileSides, style: &Style<'_>) -> Vec<
         .collect()
 }
 
-/// To git, a link that takes a file's place is a file that goes and a link that comes.
+/// For git, a link that replaces a file is a removed file and an added link.
 fn halves(change: &ChangeReport, sides: &FileSides) -> Option<[(ChangeReport, FileSides); 2]> {
     let (sides_gone, sides_come) = match sides {
         FileSides::Text { old, new } => {
@@ -92,7 +92,7 @@ fn halves(change: &ChangeReport, sides: &FileSides) -> Option<[(ChangeReport, Fi
     Some([(gone, sides_gone), (come, sides_come)])
 }
 
-/// Returns what stands above the hunks of a file that stays a file.
+/// Returns the header above the hunks of a file that stays a file.
 pub fn head(change: &ChangeReport, style: &Style<'_>) -> Vec<u8> {
     let lines = header(change, style.is_for_people);
     let ends = match change.old_blob == change.new_blob {
@@ -169,7 +169,7 @@ fn git_mode(mode: Option<&str>) -> Option<&'static str> {
     }
 }
 
-/// Returns how a difference is written: for people where somebody looks, else for a program or a file.
+/// Returns the style of a difference: for people on a terminal, else for a program or a file.
 pub fn style<'a>(view: &View, look: lines::DiffOptions, moved: &'a MovedLines) -> Style<'a> {
     Style {
         look,
@@ -233,7 +233,7 @@ pub fn rename(change: &ChangeReport, files: &[ChangeReport]) -> Option<ChangeRep
     })
 }
 
-/// Returns the line with both blobs, without which git takes no binary patch; with the mode where it stays.
+/// Returns the line with both blobs, without which git accepts no binary patch; with the mode if it is unchanged.
 fn index(change: &ChangeReport, is_for_people: bool) -> Option<String> {
     const NOTHING: &str = "0000000000000000000000000000000000000000";
     let blob = |blob: &Option<String>, mode: &Option<String>| match git_mode(mode.as_deref()) {
@@ -260,7 +260,7 @@ fn index(change: &ChangeReport, is_for_people: bool) -> Option<String> {
     Some(format!("index {}..{}{mode}", shown(&old), shown(&new)))
 }
 
-/// What git's words do not say: directories, links, permissions beyond 644 and 755, and whose change it may be.
+/// What git's format does not express: directories, links, permissions beyond 644 and 755, and whose change it may be.
 fn remarks(change: &ChangeReport) -> Vec<String> {
     let mut remarks = of_kind(change);
     if let Some(whose) = change
@@ -318,7 +318,7 @@ fn ends(change: &ChangeReport) -> [String; 2] {
     ]
 }
 
-/// Returns a name as git writes it: in quotes, with escapes of C, where anything in it acts or is no text.
+/// Returns a name as git writes it: quoted with C escapes if it holds control characters or is not UTF-8.
 fn quoted(side: &str, name: &[u8]) -> String {
     let is_plain =
         |text: &str| safe(text) == text && !text.contains(['"', '\\']) && text.trim() == text;

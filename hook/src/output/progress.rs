@@ -1,4 +1,4 @@
-//! A line on the terminal that tells how far a long command is. It comes late, and it goes without a trace.
+//! A progress line on the terminal for long commands. It appears late, and is removed without a trace.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// Progress is shown only after this time.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often the line moves if the progress is unknown.
+/// How often the line is redrawn if the progress is unknown.
 const TICK: Duration = Duration::from_millis(125);
 
 /// The progress line, which all reports of one command share.
@@ -24,7 +24,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Begins to wait for what takes long.
+    /// Returns a progress that is shown once the work takes long.
     pub fn new() -> Self {
         let style =
             ProgressStyle::with_template("{spinner} {msg}").expect("the template is well-formed");
@@ -45,7 +45,7 @@ impl ProgressLine {
         self.tell(|| operating(progress));
     }
 
-    /// Shows that work goes on whose progress is unknown, and returns its result.
+    /// Runs work whose progress is unknown while showing that it continues, and returns its result.
     pub fn during<T>(&self, text: &str, work: impl FnOnce() -> T) -> T {
         let (working, is_done) = channel::<()>();
         std::thread::scope(|scope| {
@@ -58,13 +58,13 @@ impl ProgressLine {
                 }
             });
             let result = work();
-            // It goes with a panic, too: the thread never outlives the work.
+            // This also happens on a panic: the thread never outlives the work.
             drop(working);
             result
         })
     }
 
-    /// Takes it away.
+    /// Removes it.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }
@@ -77,7 +77,7 @@ impl ProgressLine {
     }
 }
 
-/// Returns how far an operation is, for programs.
+/// Returns the progress of an operation, for programs.
 pub fn document(progress: Operation) -> Progress {
     let number = |count: usize| count as u64;
     match progress {

@@ -1,4 +1,4 @@
-//! Files that are gone, and who took them.
+//! Files that are gone, and whose change removed them.
 
 use ckpt_schema::report::{GoneReport, TakenBy};
 
@@ -9,7 +9,7 @@ use super::text::{path, safe, short, title};
 /// How many files are listed by default.
 const LISTED: usize = 50;
 
-/// Returns a row a file, and whose change took it.
+/// Returns one row per file, and whose change removed it.
 pub fn list(files: &[GoneReport], view: &View) -> String {
     if files.is_empty() {
         return "No captured file is gone.\n".to_owned();
@@ -26,7 +26,7 @@ pub fn list(files: &[GoneReport], view: &View) -> String {
     text
 }
 
-/// Returns a file in one line, to choose by.
+/// Returns a file as one line to choose from.
 pub fn line(gone: &GoneReport, view: &View) -> String {
     format!(
         "{}  {}  {}",

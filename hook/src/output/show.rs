@@ -1,4 +1,4 @@
-//! One message, step, session, operation or snapshot: everything that is known of it.
+//! One message, step, session, operation or snapshot: everything that is known about it.
 
 use ckpt_schema::report::{
     ChangeReport, GapReport, MessageReport, OperationEntry, SessionReport, ShowReport, StepReport,
@@ -12,16 +12,16 @@ use super::paint::Paint;
 use super::text::{count, path, safe, short, wrap};
 use super::time::duration;
 
-/// How much of a thing is shown.
+/// How much is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShownParts {
-    /// Its steps one by one, not what they did in all.
+    /// Its steps one by one, not their sum.
     pub steps: bool,
-    /// No list of its files: they follow in another way.
+    /// No list of its files: they follow in another form.
     pub no_files: bool,
 }
 
-/// Returns the changed files by path, or `None` for a session, which is many things.
+/// Returns the changed files by path, or `None` for a session, which has no sum.
 pub fn changes_of(report: &ShowReport) -> Option<&[ChangeReport]> {
     match report {
         ShowReport::Message { changes, .. }
@@ -32,7 +32,7 @@ pub fn changes_of(report: &ShowReport) -> Option<&[ChangeReport]> {
     }
 }
 
-/// Returns a thing in a few words, as the title of a page, and what is known of it.
+/// Returns a short title for a page, and the facts below it.
 pub fn caption(report: &ShowReport, view: &View) -> (String, Vec<String>) {
     let title = |kind: &str, id: &str| format!("{kind} {}", short(id));
     match report {
@@ -68,7 +68,7 @@ pub fn caption(report: &ShowReport, view: &View) -> (String, Vec<String>) {
     }
 }
 
-/// Returns what a thing changed, with the sum below.
+/// Returns the changed files, with the sum below.
 fn in_all(changes: &[ChangeReport], parts: ShownParts, view: &View) -> String {
     if changes.is_empty() || parts.no_files {
         return String::new();
@@ -76,7 +76,7 @@ fn in_all(changes: &[ChangeReport], parts: ShownParts, view: &View) -> String {
     format!("\n{}", diff::stat(changes, view))
 }
 
-/// What is shown of a snapshot.
+/// The facts about a snapshot.
 struct SnapshotShown<'a> {
     id: &'a str,
     repository: &'a str,
@@ -86,7 +86,7 @@ struct SnapshotShown<'a> {
     gaps: &'a [GapReport],
 }
 
-/// Returns everything about one thing.
+/// Returns everything about one entry.
 pub fn show(report: &ShowReport, parts: ShownParts, view: &View) -> String {
     match report {
         ShowReport::Message {
@@ -165,7 +165,7 @@ fn heading(thing: &str, id: &str, view: &View) -> String {
     format!("{} {id}\n", view.paint.strong(thing))
 }
 
-/// Returns an id as it is, or its beginning where the line has no room for more; a prefix is accepted wherever an id is.
+/// Returns an id, or its beginning if the line has no room for more; a prefix is accepted wherever an id is.
 fn whole(id: &str, used: usize, view: &View) -> String {
     let fits = view.width.is_none_or(|columns| used + id.len() <= columns);
     let id = if fits {
@@ -181,7 +181,7 @@ fn field_id(id: &str, view: &View) -> String {
     whole(id, NAMES + 2, view)
 }
 
-/// Names stand in a column of this width.
+/// The width of the column of names.
 const NAMES: usize = 12;
 
 fn list(fields: Vec<(&str, String)>, view: &View) -> String {

@@ -1,4 +1,4 @@
-//! The revert banner, and what else a user should know of the recording. Short when all is well.
+//! The revert banner, and what else a user should know about the recording. Short if all is well.
 
 use ckpt_schema::report::{
     DiagnosticReport, GapReport, MessageReport, SnapshotReport, StatusReport, UnclearReport,
@@ -17,7 +17,7 @@ const LISTED: usize = 10;
 
 const PERMANENT: &str = "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n";
 
-/// Returns the state of a workspace; `told` are the messages that it names, oldest first.
+/// Returns the state of a workspace; `told` are the messages that it mentions, oldest first.
 pub fn render(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
     let paint = view.paint;
     let mut text = heading(report, paint);
@@ -35,7 +35,7 @@ pub fn render(report: &StatusReport, told: &[MessageReport], view: &View) -> Str
             text.push_str(&paint.good("✓ "));
             text.push_str("Nothing is reverted, and everything that was recorded can be put back.\n");
         }
-        // What is not finished may have begun to.
+        // An unfinished operation may already have changed something.
         None if !report.interrupted.is_empty() => {}
         None => text.push_str("Nothing is reverted.\n"),
     }
@@ -123,7 +123,7 @@ fn alone(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
     report.undone_alone.iter().map(name).collect()
 }
 
-/// Without a revert point only single files, steps or messages were taken back.
+/// Without a revert point, only single files, steps or messages were undone.
 fn part(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
     let head = view.paint.warning("Undone in part");
     let files = files::files(&report.files, view);
@@ -209,7 +209,7 @@ fn gaps(gaps: &[GapReport], paint: Paint) -> String {
     text
 }
 
-/// What went wrong long ago is `doctor`'s to tell.
+/// `doctor` reports older problems.
 const RECENT: Milliseconds = 24 * 3600 * 1000;
 
 fn diagnostics(report: &StatusReport, view: &View) -> String {
@@ -239,7 +239,7 @@ fn diagnostics(report: &StatusReport, view: &View) -> String {
     text
 }
 
-/// Returns the id of a snapshot, alone on the first line, and what it does not hold.
+/// Returns the id of a snapshot, alone on the first line, and what it does not contain.
 pub fn snapshot(report: &SnapshotReport, view: &View) -> String {
     let notes: String = report
         .notes

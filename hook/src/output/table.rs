@@ -9,13 +9,13 @@ use super::text::{fit, fit_end, width, wrap};
 /// The space between two columns.
 const GAP: usize = 2;
 
-/// As long as the last column has less room than this, columns that may be left out are.
+/// Columns are left out as long as the last column has less room than this.
 const ROOM: usize = 24;
 
 /// How far a note is indented below its row.
 const NOTE: usize = 4;
 
-/// Rows of cells, which may have colours.
+/// Rows of cells, which may be coloured.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     rows: Vec<TableRow>,
@@ -33,7 +33,7 @@ struct TableRow {
 }
 
 impl Table {
-    /// Returns an empty table whose columns with these numbers stand to the right.
+    /// Returns an empty table in which the columns with these numbers are right-aligned.
     pub fn new(right: &[usize]) -> Self {
         Self {
             right: right.to_vec(),
@@ -41,12 +41,12 @@ impl Table {
         }
     }
 
-    /// Moves the whole table to the right.
+    /// Indents the whole table.
     pub fn indented(self, indent: usize) -> Self {
         Self { indent, ..self }
     }
 
-    /// Says which columns are left out where the terminal is too narrow, the first of them first.
+    /// Sets which columns are left out if the terminal is too narrow, in this order.
     pub fn dropping(self, columns: &[usize]) -> Self {
         Self {
             dropping: columns.to_vec(),
@@ -54,7 +54,7 @@ impl Table {
         }
     }
 
-    /// Says that the last column holds paths, which are cut at the beginning and have no colours.
+    /// Declares that the last column holds paths, which are cut at the beginning and have no colours.
     pub fn ending_with_path(self) -> Self {
         Self {
             ends_with_path: true,
@@ -75,7 +75,7 @@ impl Table {
         self.noted(cells, String::new());
     }
 
-    /// Adds a row with a note behind it, which goes on below it where it does not fit.
+    /// Adds a row with a note behind it, which continues below the row if it does not fit.
     pub fn noted(&mut self, cells: Vec<String>, note: String) {
         self.rows.push(TableRow { cells, note });
     }
@@ -105,7 +105,7 @@ impl Table {
             .unwrap_or(0)
     }
 
-    /// Returns the columns for which there is room.
+    /// Returns the columns that fit.
     fn shown(&self, widths: &[usize], total: Option<usize>) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..widths.len()).collect();
         let Some(total) = total else { return shown };

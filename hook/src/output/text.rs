@@ -1,8 +1,8 @@
-//! Names made safe and counts made words.
+//! Makes names safe for a terminal, fits text into columns, and writes counts.
 //!
-//! A file name, a branch or a prompt may hold anything: what would move a cursor, set a title, write to the clipboard or
-//! turn text around is shown escaped, on a terminal and on a pipe (CVE-2024-52005 and its kin). Scripts and emoji that are
-//! made of joined characters are shown as they are.
+//! A file name, a branch or a prompt may hold anything: whatever would move a cursor, set a title, write to the
+//! clipboard or change the text's direction is escaped, on a terminal and in a pipe (CVE-2024-52005 and similar).
+//! Scripts and emoji that consist of joined characters are shown as they are.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use ckpt_schema::report::PathText;
 use ckpt_store::Prefixes;
 use console::{AnsiCodeIterator, measure_text_width};
 
-/// Returns text in which nothing acts on a terminal.
+/// Returns text without characters that act on a terminal.
 pub fn safe(text: &str) -> Cow<'_, str> {
     if !text
         .chars()
@@ -34,8 +34,8 @@ pub fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// C0, DEL and C1; the controls of writing direction; separators of lines and paragraphs; invisible characters; the tags,
-/// which spell out a text that nobody sees.
+/// C0, DEL and C1; the controls of writing direction; separators of lines and paragraphs; invisible characters; the
+/// tags, which spell an invisible text.
 fn acts(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -43,19 +43,19 @@ fn acts(character: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Whether a character has no width and only says how its neighbours are joined, or that a word ends: Persian, Hindi, Khmer
-/// and emoji need it.
+/// Whether a character has no width and only joins its neighbours or ends a word: Persian, Hindi, Khmer and emoji need
+/// it.
 fn joins(character: char) -> bool {
     matches!(character, '\u{200b}'..='\u{200d}')
 }
 
-/// Whether a character can be one that is joined to the next. In ASCII it would only make two names look like one.
+/// Whether a character can be joined to the next. In ASCII, a joiner would only make two names look the same.
 fn is_joined(character: char) -> bool {
     !character.is_ascii() && !acts(character) && !joins(character)
 }
 
-/// Returns a JSON document in which nothing acts on a terminal, and which says the same: outside of strings a document has no such
-/// character but line feeds, and inside of them an escape stands for it.
+/// Returns an equivalent JSON document without characters that act on a terminal: outside strings it has none but line
+/// feeds, and inside strings they are escaped.
 pub fn safe_json(json: &str) -> Cow<'_, str> {
     let acts_in_json = |character: char| character != '\n' && acts(character);
     if !json.chars().any(acts_in_json) {
@@ -76,7 +76,7 @@ pub fn safe_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Returns text made of bytes, safe, with what is not UTF-8 as `\xff`.
+/// Returns bytes as safe text, with bytes that are not UTF-8 as `\xff`.
 pub fn safe_bytes(bytes: &[u8]) -> String {
     bytes
         .utf8_chunks()
@@ -108,26 +108,26 @@ fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
     hex.as_bytes().chunks(2).map(digits).collect()
 }
 
-/// Returns the first line of a prompt that says something, safe.
+/// Returns the first line of a prompt that is not blank, made safe.
 pub fn title(prompt: Option<&str>) -> String {
     let line =
         prompt.and_then(|prompt| prompt.lines().map(str::trim).find(|line| !line.is_empty()));
     safe(line.unwrap_or("")).into_owned()
 }
 
-/// How much of an id is shown where the others are not known, as of a commit of the user's.
+/// How much of an id is shown if the other ids are unknown, such as a commit's.
 const OF_AN_ID: usize = 8;
 
-/// The ids of the store, and how much of one is shown at least. A process shows ids of one store, in every text that it makes.
+/// The ids of the store, and the minimum length that is shown. A process only shows ids of one store.
 static IDS: OnceLock<(Prefixes, usize)> = OnceLock::new();
 
-/// From now on, ids are shortened to what tells them from these.
+/// From now on, shortens ids to what distinguishes them from these.
 pub fn know_ids(prefixes: Prefixes, least: usize) {
-    // The first store that is opened is the one that is shown.
+    // The first store that is opened counts.
     let _ = IDS.set((prefixes, least));
 }
 
-/// Returns the beginning of an id, long enough to be told from others; a prefix is accepted wherever an id is.
+/// Returns the beginning of an id, long enough to be unique; a prefix is accepted wherever an id is.
 pub fn short(id: &str) -> String {
     let unique = IDS
         .get()
@@ -136,7 +136,7 @@ pub fn short(id: &str) -> String {
     safe(id.get(..length).unwrap_or(id)).into_owned()
 }
 
-/// Returns how many columns text takes at most. A terminal that does not know a joined emoji shows its parts.
+/// Returns how many columns text takes at most. A terminal without support for joined emoji shows their parts.
 pub fn width(text: &str) -> usize {
     if text
         .chars()
@@ -150,7 +150,7 @@ pub fn width(text: &str) -> usize {
     }
 }
 
-/// Makes an emoji of the character before it, which then takes two columns.
+/// Turns the character before it into an emoji, which takes two columns.
 const AS_EMOJI: char = '\u{fe0f}';
 
 fn character_width(character: char) -> usize {
@@ -283,7 +283,7 @@ fn head_of(word: &str, columns: usize) -> usize {
     end
 }
 
-/// Returns the words of a line. What stands in backticks or in bold type is one, as long as it fits into a line.
+/// Returns the words of a line. Text in backticks or in bold counts as one word if it fits into a line.
 fn pieces(line: &str, columns: usize) -> Vec<&str> {
     const BOLD: &str = "\u{1b}[1m";
     const END: &str = "\u{1b}[0m";

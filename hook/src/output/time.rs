@@ -13,7 +13,7 @@ const SECONDS: &[BorrowedFormatItem<'_>] = format_description!(
 const UTC: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
 
-/// What "now" and "here" are.
+/// The present time and the time zone.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeContext {
     /// Milliseconds since the Unix epoch.
@@ -23,7 +23,7 @@ pub struct TimeContext {
 }
 
 impl TimeContext {
-    /// Returns the times of this machine; of UTC if the time zone is unknown.
+    /// Returns those of this machine; UTC if the time zone is unknown.
     pub fn local(now: Milliseconds) -> Self {
         Self {
             now,
@@ -31,7 +31,7 @@ impl TimeContext {
         }
     }
 
-    /// Returns "just now", "5 min ago", "3 h ago", and for all else the local date.
+    /// Returns "just now", "5 min ago", "3 h ago", and otherwise the local date.
     pub fn ago(&self, time: Milliseconds) -> String {
         match (self.now.saturating_sub(time)) / 1000 {
             0..60 => "just now".to_owned(),
@@ -54,8 +54,8 @@ impl TimeContext {
     }
 }
 
-/// Returns how long something took: "0.4 s", "3.2 s", "12 s", "3 min 5 s", "2 h 4 min". Tenths are rounded up, because nothing
-/// takes no time.
+/// Returns how long something took: "0.4 s", "3.2 s", "12 s", "3 min 5 s", "2 h 4 min". Tenths are rounded up, so that
+/// nothing takes "0.0 s".
 pub fn duration(milliseconds: Milliseconds) -> String {
     let (seconds, minutes) = (milliseconds / 1000, milliseconds / 60_000);
     let tenths = milliseconds.saturating_add(99) / 100;
@@ -68,7 +68,7 @@ pub fn duration(milliseconds: Milliseconds) -> String {
     }
 }
 
-/// Returns a time as RFC 3339 has it, in UTC.
+/// Returns a time in the format of RFC 3339, in UTC.
 pub fn utc(time: Milliseconds) -> String {
     date(time).format(&UTC).unwrap_or_else(|_| time.to_string())
 }

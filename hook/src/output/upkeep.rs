@@ -1,4 +1,4 @@
-//! What the store takes of the disk, what became less of it, and what is forgotten.
+//! The store's disk usage, what `gc` removed, and what is forgotten.
 
 use ckpt_schema::report::{DuReport, ForgetReport, GcReport, GcSession, GcWorkspace};
 
@@ -6,7 +6,7 @@ use super::View;
 use super::table::Table;
 use super::text::{count, safe, short};
 
-/// Returns what went, or would go, and why.
+/// Returns what was removed, or would be, and why.
 pub fn gc(report: &GcReport, view: &View) -> String {
     let paint = view.paint;
     let going: Vec<&GcSession> = report
@@ -76,7 +76,7 @@ fn sessions(report: &GcReport, going: &[&GcSession], view: &View) -> String {
     table.render(view) + "\n"
 }
 
-/// Returns a reason as people read it.
+/// Returns a reason in words.
 fn why(reason: &str) -> &str {
     match reason {
         "unused" => "not used for longer than `keep`",
@@ -107,7 +107,7 @@ fn about(workspace: &GcWorkspace, dry_run: bool, view: &View) -> String {
     String::new()
 }
 
-/// Returns what the store takes.
+/// Returns the store's disk usage.
 pub fn du(report: &DuReport, view: &View) -> String {
     let paint = view.paint;
     let mut table = Table::new(&[0]);
@@ -159,7 +159,7 @@ pub fn du(report: &DuReport, view: &View) -> String {
 /// How many files are named without `--verbose`.
 const NAMED: usize = 20;
 
-/// Returns what is forgotten, or would be.
+/// Returns what was forgotten, or would be.
 pub fn forget(report: &ForgetReport, view: &View) -> String {
     let mut text = String::new();
     for workspace in &report.workspaces {

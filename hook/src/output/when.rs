@@ -1,4 +1,4 @@
-//! What people mean by a time: "2 days ago", "yesterday", a date.
+//! Parses times as people write them: "2 days ago", "yesterday", a date.
 
 use ckpt_store::Milliseconds;
 use interim::{Dialect, Interval, parse_date_string, parse_duration};
@@ -8,7 +8,7 @@ use super::time::TimeContext;
 
 /// Parses a moment, relative to the present time and time zone. Returns `None` if it is invalid or in the future.
 ///
-/// A duration alone, such as "2 h", is so long ago, as for git.
+/// A duration alone, such as "2 h", means that long ago, as in git.
 pub fn moment(text: &str, times: &TimeContext) -> Option<Milliseconds> {
     let text = text.trim();
     let now = OffsetDateTime::from_unix_timestamp(times.now.div_euclid(1000))
@@ -28,7 +28,7 @@ pub fn moment(text: &str, times: &TimeContext) -> Option<Milliseconds> {
         true => format!("{text} ago"),
         false => text.to_owned(),
     };
-    // RFC 3339, as JSON documents of others have it.
+    // RFC 3339, as in other programs' JSON documents.
     let exact = OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339);
     let moment = match exact {
         Ok(moment) => moment,

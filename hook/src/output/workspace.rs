@@ -7,7 +7,7 @@ use super::paint::Paint;
 use super::table::Table;
 use super::text::{count, safe, short};
 
-/// Returns a row a workspace.
+/// Returns one row per workspace.
 pub fn list(report: &WorkspacesReport, view: &View) -> String {
     if report.workspaces.is_empty() {
         return "Nothing has been recorded yet.\n".to_owned();
@@ -36,7 +36,7 @@ fn state(state: WorkspaceState, paint: Paint) -> String {
     }
 }
 
-/// Returns what was taken over.
+/// Returns what was adopted.
 pub fn adopt(report: &AdoptReport, view: &View) -> String {
     let paint = view.paint;
     let head = if report.dry_run {
@@ -61,7 +61,7 @@ pub fn adopt(report: &AdoptReport, view: &View) -> String {
     text
 }
 
-/// Returns a history in some words.
+/// Describes a history in a few words.
 pub fn history(workspace: &WorkspaceReport, view: &View) -> String {
     format!(
         "{} (`{}`, {}, used {})",

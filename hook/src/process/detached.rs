@@ -1,4 +1,5 @@
-//! Work that outlives the hook: a snapshot that takes longer than an agent should wait, and what is left to do after a first one.
+//! Work that outlives the hook: a snapshot that takes longer than an agent should wait, and the work that remains after
+//! a first one.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -15,7 +16,7 @@ pub fn take_snapshot(store: &Path, cwd: &Path) -> io::Result<()> {
     start("snapshot", store, cwd)
 }
 
-/// Starts to make what the store borrowed of the repository of the workspace that holds `cwd` its own.
+/// Starts to copy the objects that the store borrows from the repository of the workspace that holds `cwd`.
 pub fn settle(store: &Path, cwd: &Path) -> io::Result<()> {
     start("settle", store, cwd)
 }
@@ -36,7 +37,7 @@ fn start(command: &str, store: &Path, cwd: &Path) -> io::Result<()> {
         .process_group(0)
         .spawn()?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    // A snapshot that is not nice is a snapshot all the same.
+    // A snapshot at normal priority is better than none.
     let _ = setpriority_process(pid, NICENESS);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Faults on demand, in debug builds alone: `$CKPT_HOOK_TEST_FAULT` names one, and a test looks at what becomes of it.
+//! Faults on demand, only in debug builds: `$CKPT_HOOK_TEST_FAULT` names one, and a test checks the outcome.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use super::posix;
 use crate::surroundings::variable;
 
-/// Hangs where the variable says so: after the settings are read, which say when a hook has to end.
+/// Hangs if the variable says so: after the settings are read, because they set the deadline.
 pub fn hang() {
     while variable("CKPT_HOOK_TEST_FAULT").is_some_and(|fault| fault == "hang") {
         std::thread::sleep(Duration::from_secs(1));
     }
 }
 
-/// Does what the variable says.
+/// Causes the fault that the variable names.
 pub fn strike() {
     match variable("CKPT_HOOK_TEST_FAULT")
         .as_deref()

@@ -1,4 +1,4 @@
-//! This process and what it starts, as the kernel sees them: signals, streams, a deadline, work that outlives the hook.
+//! This process and those that it starts: signals, streams, a deadline, work that outlives the hook.
 
 pub mod detached;
 #[cfg(debug_assertions)]

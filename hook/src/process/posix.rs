@@ -1,4 +1,4 @@
-//! What a process must be told in C: signals, limits, standard streams, and an end without ceremony.
+//! What needs the C library: signals, limits, standard streams, and an immediate exit.
 //!
 //! This is the binary's only `unsafe` code. Each block calls one function of the C library with arguments made here; no
 //! outside input reaches it.
@@ -27,14 +27,14 @@ const FATAL: [libc::c_int; 6] = [
     libc::SIGALRM,
 ];
 
-/// The stack for handlers, in bytes: the ordinary one may be what is broken.
+/// The stack for handlers, in bytes: the ordinary one may have overflowed.
 const STACK: usize = 64 << 10;
 
 /// The exit code of a crash.
 static CODE: AtomicI32 = AtomicI32::new(0);
 
-/// Makes the process end with `code` on any crash, leave no core file, take few calls for its memory, and keep its streams shut
-/// unless they are asked for.
+/// Makes the process exit with `code` on any crash, leave no core file, allocate with few system calls, and keep its
+/// streams closed unless they are asked for.
 pub fn behave(code: u8, stderr: bool, stdout: bool) {
     CODE.store(i32::from(code), Ordering::Relaxed);
     keep_memory();
@@ -53,8 +53,8 @@ pub fn behave(code: u8, stderr: bool, stdout: bool) {
     close(stderr, stdout);
 }
 
-/// Asks the kernel for memory in large pieces, and gives none of it back: a hook lives for some milliseconds, and each piece is a
-/// call.
+/// Gets memory from the kernel in large pieces, and returns none: a hook lives for some milliseconds, and each piece
+/// costs a system call.
 #[cfg(target_env = "gnu")]
 fn keep_memory() {
     const PIECE: libc::c_int = 1 << 20;
@@ -70,12 +70,12 @@ fn keep_memory() {
 #[cfg(not(target_env = "gnu"))]
 fn keep_memory() {}
 
-/// Returns stdout under another number, which no process that is started here inherits.
+/// Returns a duplicate of stdout, which child processes do not inherit.
 pub fn keep_stdout() -> Option<OwnedFd> {
     rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).ok()
 }
 
-/// Ends the process without unwinding, flushing or running anything that was registered for its end.
+/// Ends the process without unwinding, flushing or running exit handlers.
 pub fn exit_now() -> ! {
     // SAFETY: `_exit` takes an integer and does not return.
     unsafe { libc::_exit(CODE.load(Ordering::Relaxed)) }
@@ -100,8 +100,8 @@ pub fn ignore_interrupts() {
     ignore(libc::SIGINT);
 }
 
-/// Outlives Ctrl-C and Ctrl-\, which go to a command that is started after this, too, and end it: a signal that is caught is not
-/// inherited, as one that is ignored would be. What was ignored before stays so, as under `nohup`.
+/// Survives Ctrl-C and Ctrl-\, which still end a command that is started after this: unlike an ignored signal, a caught
+/// one is not inherited. What was ignored before stays ignored, as under `nohup`.
 pub fn outlive_interrupts() {
     for signal in [libc::SIGINT, libc::SIGQUIT] {
         // SAFETY: all bits zero is a valid `sigaction`: no flags, an empty mask, the default handler.
@@ -155,10 +155,10 @@ fn use_own_stack() {
     unsafe { libc::sigaltstack(&raw const stack, null_mut()) };
 }
 
-/// What the C library or the allocator would print is of no use to an agent.
+/// Output of the C library or the allocator would only confuse an agent.
 fn close(stderr: bool, stdout: bool) {
     if let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") {
-        // Where it fails the streams stay as they are, and we do not write to them.
+        // If this fails, the streams stay as they are, and we do not write to them.
         if !stderr {
             let _ = rustix::stdio::dup2_stderr(&nowhere);
         }

@@ -1,4 +1,4 @@
-//! Signals that are for a command that was started here.
+//! Passes signals on to a command that was started here.
 
 use std::process::Child;
 use std::thread::JoinHandle;
@@ -9,13 +9,13 @@ use signal_hook::iterator::{Handle, Signals};
 
 use super::posix;
 
-/// What ends a command from outside: a time limit, a service manager, a terminal that closes.
+/// The signals that end a command from outside: sent by a time limit, a service manager, or a terminal that closes.
 const PASSED_ON: [i32; 2] = [SIGTERM, SIGHUP];
 
-/// Signals that are caught, and not passed on yet. Where they cannot be caught, nothing is passed on.
+/// Signals that are caught, and not passed on yet. If they cannot be caught, nothing is passed on.
 pub struct Caught(Option<Signals>);
 
-/// Catches what is to be passed on. What is ignored stays ignored, as under `nohup`; the command inherits that.
+/// Catches the signals to pass on. Ignored ones stay ignored, as under `nohup`; the command inherits that.
 pub fn catch() -> Caught {
     let caught = PASSED_ON
         .into_iter()
@@ -37,7 +37,7 @@ impl Caught {
                 } else {
                     Signal::TERM
                 };
-                // It may have ended by itself.
+                // It may already have exited.
                 let _ = kill_process(pid, signal);
             }
         });
@@ -45,7 +45,7 @@ impl Caught {
     }
 }
 
-/// Waits until a command has ended, and leaves its exit code to be asked for.
+/// Waits until a command has exited, and leaves its exit status to be collected.
 pub fn wait_for_end(command: &Child) {
     let Some(pid) = pid(command) else { return };
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -63,7 +63,7 @@ impl Drop for Passing {
     fn drop(&mut self) {
         if let Some((handle, thread)) = self.0.take() {
             handle.close();
-            // It does nothing that could panic.
+            // The thread does nothing that could panic.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The end of a hook that takes too long: exit code 0 at the deadline, wherever the work stands.
+//! Ends a hook that takes too long: exit code 0 at the deadline, whatever it is doing.
 //!
 //! Objects and rows are written so that a process can be killed at any moment, so nothing needs to be tidied up here.
 
@@ -26,7 +26,7 @@ struct Watched {
 }
 
 impl Watchdog {
-    /// Starts to wait. Where there is no thread to be had, the kernel's alarm stands in.
+    /// Starts to wait. If no thread can be started, the kernel's alarm takes over.
     pub fn start(after: Duration, strict: bool) -> Self {
         let started = Instant::now();
         let state = Mutex::new(Watched {
@@ -48,13 +48,13 @@ impl Watchdog {
         Self { shared, started }
     }
 
-    /// Moves the deadline to so long after the start.
+    /// Sets the deadline to this long after the start.
     pub fn set(&self, after: Duration) {
         self.shared.lock().deadline = self.started + after;
         self.shared.moved.notify_one();
     }
 
-    /// Sets the log that notes the end.
+    /// Sets the log in which the end is noted.
     pub fn note_in(&self, log: LogFile) {
         self.shared.lock().log = Some(log);
     }
@@ -93,7 +93,7 @@ fn end(log: Option<LogFile>, strict: bool) {
                 "a hook was not done at its deadline and ended",
             );
         }
-        // Nobody listens any more: then the process is at its end.
+        // Nobody listens any more: the process is ending anyway.
         let _ = done.send(());
     });
     if noting.is_ok() {

@@ -1,5 +1,5 @@
-//! Reads what an agent writes on stdin: to its end, because an agent that writes into a closed pipe may fall over it, and in
-//! bounded memory, because an agent may write whatever it likes.
+//! Reads what an agent writes on stdin: to its end, because an agent may fail when it writes into a closed pipe, and in
+//! bounded memory, because an agent may write any amount.
 
 mod condense;
 
@@ -14,22 +14,23 @@ use rustix::fs::{FileType, OFlags};
 
 use condense::Condenser;
 
-/// No more than this is read, in bytes.
+/// The most that is read, in bytes.
 const MOST_READ: u64 = 1 << 30;
 
-/// No more of a file's first line is read, in bytes.
+/// The most that is read of a file's first line, in bytes.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// So much is read at once, in bytes; a pipe rarely holds more. It is on the stack: memory for it would be a call of its own.
+/// How much is read at once, in bytes; a pipe rarely holds more. The buffer is on the stack, because allocating it
+/// would cost a system call.
 const AT_ONCE: usize = 64 << 10;
 
-/// How long to listen to a writer if nothing will be recorded, so that it does not meet a closed pipe.
+/// How long to read from a writer if nothing will be recorded, so that it does not write into a closed pipe.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What stood on stdin.
+/// The input on stdin.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RawPayload {
-    /// As much of it as is of use: long values are shortened.
+    /// The payload with long values shortened.
     pub bytes: Vec<u8>,
     /// Whether its end is missing, because it is too long even so.
     pub is_cut: bool,
@@ -56,7 +57,7 @@ pub fn read_payload(mut stdin: impl Read) -> io::Result<RawPayload> {
     })
 }
 
-/// Returns the first line of a file that a payload names, as long as such a line may be.
+/// Returns the first line of a file that a payload names, up to a limit.
 pub fn first_line(path: &Path) -> Option<String> {
     let file = File::options()
         .read(true)
@@ -81,7 +82,7 @@ pub fn is_from_program() -> bool {
     matches!(kind, Ok(FileType::Fifo | FileType::Socket))
 }
 
-/// Hears out a writer whose payload is of no interest: reads and drops what comes within [`PATIENCE`], or up to the end of stdin.
+/// Reads and drops a payload that is not needed, for [`PATIENCE`] or up to the end of stdin.
 pub fn listen() {
     let end = Instant::now() + PATIENCE;
     let stdin = io::stdin();

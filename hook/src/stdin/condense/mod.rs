@@ -1,9 +1,9 @@
 //! Shortens a payload while it is read, so that neither time nor memory grows with it.
 //!
-//! An agent may send a whole conversation, or everything that a tool printed: fifty megabytes, in which a few fields matter.
-//! Every byte is looked at once. Strings, fields and the payload are cut at their maximum lengths, and open brackets are
-//! closed, so that everything before and after a long value is parsed as if the value were short. This does not validate:
-//! other bytes than JSON come out unchanged, up to those lengths.
+//! An agent may send a whole conversation, or everything that a tool printed: fifty megabytes, in which a few fields
+//! matter. Every byte is read once. Strings, fields and the payload are cut at their maximum lengths, and open brackets
+//! are closed, so that everything before and after a long value is parsed as if the value were short. This does not
+//! validate: other bytes than JSON come out unchanged, up to those lengths.
 
 mod strings;
 
@@ -11,7 +11,7 @@ use memchr::memchr2;
 
 use self::strings::{BLOCK, StringState};
 
-/// The most that is kept of a string, in bytes as they are written: a prompt's mebibyte, with room for escapes.
+/// The most that is kept of a string, in bytes with escapes: a prompt's mebibyte, with room for escapes.
 const LONGEST_STRING: usize = 2 << 20;
 
 /// The most that is kept of a field of the payload.
@@ -29,14 +29,14 @@ pub struct Condenser {
     kept: Vec<u8>,
     /// The brackets that are open in what is kept.
     open: Vec<u8>,
-    /// Up to where what is kept is whole, once the open brackets are closed.
+    /// The length up to which the kept part is valid once the open brackets are closed.
     whole: usize,
-    /// Where the field begins that is being read.
+    /// The start of the current field.
     field: usize,
-    /// What is left out from now on.
+    /// What is being left out.
     dropping: Dropping,
     place: StringState,
-    /// How much of the string that is being read is kept; `None` if its rest is left out.
+    /// How much of the current string is kept; `None` if its rest is left out.
     of_string: Option<usize>,
     is_cut: bool,
 }
@@ -47,12 +47,12 @@ enum Dropping {
     Nothing,
     /// The rest of a field, within so many brackets.
     Field(usize),
-    /// All that comes.
+    /// Everything.
     All,
 }
 
 impl Condenser {
-    /// Takes the bytes that come next.
+    /// Adds the next bytes.
     pub fn take(&mut self, mut bytes: &[u8]) {
         loop {
             bytes = &bytes[self.left_out(bytes)..];
@@ -68,12 +68,12 @@ impl Condenser {
         }
     }
 
-    /// Returns what is kept, and whether the end of the payload is missing in it.
+    /// Returns what is kept, and whether the end of the payload is missing.
     pub fn finish(self) -> (Vec<u8>, bool) {
         (self.kept, self.is_cut)
     }
 
-    /// Returns how much comes next of what is left out. Most of a long payload is, so that this is one plain loop.
+    /// Returns the length of the next part that is left out. Most of a long payload is, so this is one plain loop.
     fn left_out(&mut self, bytes: &[u8]) -> usize {
         let mut brackets = match self.dropping {
             Dropping::Nothing => return 0,
@@ -105,7 +105,7 @@ impl Condenser {
         let plain = bytes.iter().position(is_sign).unwrap_or(bytes.len());
         let dropping = self.dropping;
         self.keep(&bytes[..plain]);
-        // Where the field became too long just now, the sign is left out, too.
+        // If this made the field too long, the ellipsis is left out, too.
         match bytes.get(plain).filter(|_| self.dropping == dropping) {
             Some(b'"') => self.begin_string(),
             Some(b',') => self.comma(),
@@ -132,7 +132,7 @@ impl Condenser {
         let (taken, place) = strings::skip(near, 0, self.place);
         let has_end = place == StringState::Between;
         if let Some(length) = &mut self.of_string {
-            // The escape that a backslash begins is kept when its next byte is there.
+            // An escape is kept once the byte after its backslash has been read.
             let text = taken - usize::from(has_end || place == StringState::AfterBackslash);
             *length += text;
             self.keep(&near[..text]);
@@ -199,7 +199,7 @@ impl Condenser {
     fn open(&mut self, bracket: u8) {
         self.keep(&[bracket]);
         match &mut self.dropping {
-            // This bracket was one too many for the field.
+            // This bracket made the field too long.
             Dropping::Field(brackets) => *brackets += 1,
             Dropping::All => {}
             Dropping::Nothing => {
@@ -245,7 +245,7 @@ impl Condenser {
         }
     }
 
-    /// Keeps bytes, and returns whether more may come: else the rest of the field is left out.
+    /// Keeps bytes, and returns whether there is room for more; otherwise the rest of the field is left out.
     fn keep(&mut self, bytes: &[u8]) -> bool {
         if self.dropping == Dropping::Nothing {
             self.kept.extend_from_slice(bytes);
@@ -256,7 +256,7 @@ impl Condenser {
         self.dropping == Dropping::Nothing
     }
 
-    /// Leaves out the rest of the field, back to where it was whole.
+    /// Leaves out the rest of the field, back to where it was valid.
     fn end_field(&mut self) {
         self.kept.truncate(self.whole);
         let inner = self.open.len().saturating_sub(1);
@@ -270,7 +270,7 @@ impl Condenser {
         };
     }
 
-    /// Leaves out all that comes.
+    /// Leaves out everything from here on.
     fn end(&mut self) {
         self.kept.extend(self.open.drain(..).rev().map(closing));
         (self.dropping, self.is_cut) = (Dropping::All, true);

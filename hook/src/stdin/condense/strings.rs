@@ -1,21 +1,21 @@
 //! Finds strings and brackets in JSON, sixty-four bytes at once.
 //!
-//! Most of a long payload is left out, and looking at it byte by byte would take longer than the rest of a hook call. Each
-//! bit represents a byte. Strings are derived from backslashes and quotes as in Langdale and Lemire, "Parsing Gigabytes of
-//! JSON per Second" (2019), section 3.1.1. This does not validate: it finds something in any bytes.
+//! Most of a long payload is left out, and reading it byte by byte would take longer than the rest of a hook call. Each
+//! bit represents a byte. Strings are derived from backslashes and quotes as in Langdale and Lemire, "Parsing Gigabytes
+//! of JSON per Second" (2019), section 3.1.1. This does not validate: it accepts any bytes.
 
 use memchr::memchr2;
 
-/// How many bytes are looked at together, one a bit.
+/// How many bytes are processed together, one per bit.
 pub const BLOCK: usize = 64;
 
 /// Every other bit, from the lowest on.
 const EVEN: u64 = 0x5555_5555_5555_5555;
 
-/// What stands before a byte.
+/// The state before a byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StringState {
-    /// No string that is open.
+    /// No open string.
     #[default]
     Between,
     /// A string's beginning.
@@ -45,14 +45,14 @@ pub fn inside(block: &[u8; BLOCK], place: StringState) -> (u64, StringState) {
 
 /// Returns a bit for each bracket that opens, and one for each that closes, in strings or not.
 pub fn brackets(block: &[u8; BLOCK]) -> (u64, u64) {
-    // Round ones are no JSON; the two others differ in this one bit.
+    // Parentheses do not occur in JSON; the two other kinds differ only in this bit.
     (
         bits(block, |byte| byte | 0x20 == b'{'),
         bits(block, |byte| byte | 0x20 == b'}'),
     )
 }
 
-/// Returns where a string ends that the bytes from `at` on are the rest of, behind its quote, and where in it they end.
+/// Returns the end of the string that continues at `at`, after its quote, and the state there.
 pub fn skip(bytes: &[u8], mut at: usize, mut place: StringState) -> (usize, StringState) {
     while at < bytes.len() && place != StringState::Between {
         if place == StringState::InString {
@@ -67,7 +67,7 @@ pub fn skip(bytes: &[u8], mut at: usize, mut place: StringState) -> (usize, Stri
             };
             continue;
         }
-        // An escape is rarely alone, so that a block with more of them is passed over as a whole.
+        // Escapes rarely come alone, so a block with more of them is skipped as a whole.
         (at, place) = match bytes[at..].first_chunk().map(|block| inside(block, place)) {
             Some((u64::MAX, next)) => (at + BLOCK, next),
             _ => (at + 1, StringState::InString),
@@ -76,9 +76,9 @@ pub fn skip(bytes: &[u8], mut at: usize, mut place: StringState) -> (usize, Stri
     (at, place)
 }
 
-/// Returns a bit for each byte that a function holds for, the first byte's lowest.
+/// Returns a bit for each byte for which a predicate is true; the first byte's bit is the lowest.
 fn bits(block: &[u8; BLOCK], holds: impl Fn(u8) -> bool) -> u64 {
-    // Written so that compilers make vector instructions of it: each byte's own bit in its word, then the words joined.
+    // Written so that compilers vectorize it: first each byte's bit in its word, then the words are joined.
     let mut marks = [0; BLOCK];
     for (index, mark) in marks.iter_mut().enumerate() {
         *mark = if holds(block[index]) {
@@ -96,7 +96,7 @@ fn bits(block: &[u8; BLOCK], holds: impl Fn(u8) -> bool) -> u64 {
         .fold(0, |bits, word| bits << 8 | joined(word))
 }
 
-/// Returns which bytes stand behind a backslash that counts, and whether the byte after the block does.
+/// Returns which bytes are escaped by a backslash, and whether the byte after the block is.
 fn escaped(backslashes: u64, first_is_escaped: bool) -> (u64, bool) {
     let first = u64::from(first_is_escaped);
     let backslashes = backslashes & !first;
