@@ -194,16 +194,13 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
         let plan = plan_for(snapshots, &material, undoing, on_conflict)?;
         warnings.extend(self.warnings_of(&material, git.is_some(), &plan)?);
-        // A redo does not report again what the revert already left.
-        let is_revert = movement.kind == OperationKind::Revert;
-        let is_incomplete =
-            is_revert && !material.unprotected.is_empty() || !material.unread.is_empty();
         let reference = movement.reference_snapshot(base);
         let reference = reference.map(|id| sessions::snapshot(connection, id));
         Ok(Operation {
             kind: movement.kind,
             movement: Some(movement),
             plan,
+            is_incomplete: is_incomplete(movement, &material),
             lines: material.lines,
             git,
             on_conflict,
@@ -213,7 +210,6 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             warnings,
             finished: Vec::new(),
             expectation,
-            is_incomplete,
         })
     }
 
@@ -299,6 +295,13 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         )?);
         Ok(told)
     }
+}
+
+/// Returns whether something cannot be undone because it was not recorded or cannot be read. A redo does not report again
+/// what the revert already left.
+fn is_incomplete(movement: &Movement, material: &Material) -> bool {
+    let is_revert = movement.kind == OperationKind::Revert;
+    is_revert && !material.unprotected.is_empty() || !material.unread.is_empty()
 }
 
 /// Returns the open steps of a workspace, and what is known before the look at it, in one transaction: otherwise each

@@ -77,24 +77,17 @@ pub(crate) fn attribute(
         .iter()
         .map(|change| if steps.is_empty() { None } else { time(change) })
         .collect();
-    let seen = changes.iter().zip(&times).map(|(change, time)| Changed {
-        path: &change.path,
-        at: time.map(|time| time.at),
-    });
+    let seen = changes.iter().zip(&times).map(changed);
     let seen: Vec<Changed<'_>> = seen.collect();
     let evidence = Evidence::new(&steps, &seen, now);
     let worker = |step: usize| (&steps[step], acting[step].step.life.caller.as_deref());
-    let is_moved_between = |step: usize, path: &WorkspacePath, time: Option<Dated>| {
-        let span = time.and_then(|time| Some((time.since?, time.at)));
-        span.is_some_and(|(since, at)| evidence.paused(step, path, since, at))
-    };
     let rows = changes
         .iter()
         .zip(&seen)
         .zip(&times)
         .flat_map(|((change, seen), time)| {
             let verdict = match evidence.judge(*seen, preferred) {
-                Verdict::Agent(step) if is_moved_between(step, &change.path, *time) => {
+                Verdict::Agent(step) if is_moved_between(&evidence, step, &change.path, *time) => {
                     Verdict::Unclear(vec![step], Doubt::Moved)
                 }
                 // If an edit tool of this step had reached there, it would have named the file. What else happens there
@@ -116,6 +109,25 @@ pub(crate) fn attribute(
             rows_of(change, verdict, &acting, from)
         });
     rows.collect()
+}
+
+/// Returns a change as evidence sees it.
+fn changed<'a>((change, time): (&'a Change, &Option<Dated>)) -> Changed<'a> {
+    Changed {
+        path: &change.path,
+        at: time.map(|time| time.at),
+    }
+}
+
+/// Returns whether a path may have been moved during a pause between two tools of a step.
+fn is_moved_between(
+    evidence: &Evidence<'_>,
+    step: usize,
+    path: &WorkspacePath,
+    time: Option<Dated>,
+) -> bool {
+    let span = time.and_then(|time| Some((time.since?, time.at)));
+    span.is_some_and(|(since, at)| evidence.paused(step, path, since, at))
 }
 
 fn rows_of(
