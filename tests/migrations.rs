@@ -459,7 +459,7 @@ fn rows_of_views(connection: &Connection) -> BTreeMap<String, Vec<String>> {
         let mut statement = connection
             .prepare(&format!("SELECT * FROM {view} LIMIT 1000 OFFSET {offset}"))
             .expect("a view can be asked");
-        let names = statement.column_names().into_iter();
+        let names = statement.column_names();
         let names: Vec<String> = names.map(str::to_owned).collect();
         let row = |row: &rusqlite::Row<'_>| {
             let values = (0..names.len()).map(|column| row.get_ref(column));

@@ -131,9 +131,10 @@ fn a_watcher_that_is_stopped_behind_or_killed_hides_no_change() {
     let most: usize = most.trim().parse().unwrap_or(16_384);
     if most <= 1 << 16 {
         let files = ["d1/file", "d2/file"].map(|path| watched.world.workspace().join(path));
-        let mut files = files.map(|path| fs::File::options().append(true).open(path).unwrap());
+        let append = |path| fs::File::options().append(true).open(path);
+        let mut files = files.map(|path| append(path).expect("it is there"));
         for number in 0..most + 100 {
-            files[number % 2].write_all(b"x").unwrap();
+            files[number % 2].write_all(b"x").expect("there is room");
         }
         drop(files);
     }

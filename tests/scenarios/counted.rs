@@ -57,7 +57,7 @@ fn log_and_show_count_a_renamed_file_once_edited_or_not() {
     });
     assert_eq!(counted(&mut world, "edited"), (2, 2, 0), "and another file");
     let feed = world.store.feed(Some(&world.cwd), 0).expect("a feed");
-    let steps = feed
+    let mut steps = feed
         .notifications
         .into_iter()
         .filter_map(|told| match told {
@@ -65,7 +65,7 @@ fn log_and_show_count_a_renamed_file_once_edited_or_not() {
             _ => None,
         });
     assert_eq!(
-        steps.last(),
+        steps.next_back(),
         Some(2),
         "whoever is told of the step is told the same"
     );
