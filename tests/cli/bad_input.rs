@@ -75,7 +75,7 @@ fn an_unknown_id_is_named_with_what_lists_the_ids() {
         }
         let error = fails(&world, command, "ID", "ab", UNKNOWN);
         assert!(
-            error.contains("has at least 4 characters"),
+            error.contains("at least 4 characters"),
             "{command:?}: {error}"
         );
     }
