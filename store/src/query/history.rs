@@ -191,6 +191,9 @@ pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsRepo
 /// of its root, and counts there.
 pub(super) fn messages(store: &Store, chosen: Messages<'_>) -> Result<Vec<MessageReport>> {
     let connection = store.database.connection();
+    if chosen.message_id.is_none() {
+        store.database.keep_pages()?;
+    }
     let (conditions, values) = chosen.conditions();
     let sql = format!(
         "SELECT messages.state, messages.seq, messages.id, messages.agent_id, messages.session_id, messages.prompt,

@@ -186,6 +186,7 @@ fn or_mended(
     place: &Place,
     mut carry_out: impl FnMut(&mut Store) -> Result<Executed>,
 ) -> Result<Executed> {
+    store.database.keep_pages()?;
     let error = match carry_out(store) {
         Err(error) if error.is_damage() => error,
         done => return done,

@@ -137,6 +137,14 @@ impl Database {
         &self.connection
     }
 
+    /// Keeps in memory what is read from now on, up to 64 MiB instead of SQLite's 2. A list of a long history, and a
+    /// revert that heals the store, read many pages again.
+    pub fn keep_pages(&self) -> Result<()> {
+        self.connection
+            .pragma_update(None, "cache_size", -64 * 1024)
+            .context(|| "cannot read the session store")
+    }
+
     /// Returns a number that changes when another connection has committed something.
     pub fn data_version(&self) -> Result<i64> {
         self.connection

@@ -126,7 +126,8 @@ pub(crate) fn snapshots_since(
 /// How many snapshots with the same tree are returned.
 const ALIKE: u32 = 4;
 
-/// Returns the newest snapshots of a workspace that have a tree, newest first.
+/// Returns the newest snapshots of a workspace that have a tree, newest first. The `+` keeps SQLite from walking all
+/// snapshots of the workspace in their order: few have the same tree.
 pub(crate) fn snapshots_of_tree(
     connection: &Connection,
     workspace_id: i64,
@@ -134,7 +135,7 @@ pub(crate) fn snapshots_of_tree(
 ) -> Result<Vec<i64>> {
     super::read::all(
         connection,
-        "SELECT id FROM snapshots WHERE workspace_id = ?1 AND tree = ?2 AND pruned_at IS NULL ORDER BY id DESC LIMIT ?3",
+        "SELECT id FROM snapshots WHERE +workspace_id = ?1 AND tree = ?2 AND pruned_at IS NULL ORDER BY id DESC LIMIT ?3",
         params![workspace_id, tree, ALIKE],
         |row| row.get(0),
     )
