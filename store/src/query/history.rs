@@ -190,10 +190,20 @@ pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsRepo
 /// The messages are chosen first, so that a limit saves the work for all others. A sub-agent's step names the message
 /// of its root, and counts there.
 pub(super) fn messages(store: &Store, chosen: Messages<'_>) -> Result<Vec<MessageReport>> {
-    let connection = store.database.connection();
     if chosen.message_id.is_none() {
         store.database.keep_pages()?;
     }
+    // All statements see one state, and SQLite locks the file once instead of for each of them.
+    store
+        .database
+        .read(|connection| read_messages(store, connection, chosen))
+}
+
+fn read_messages(
+    store: &Store,
+    connection: &Connection,
+    chosen: Messages<'_>,
+) -> Result<Vec<MessageReport>> {
     let (conditions, values) = chosen.conditions();
     let sql = format!(
         "SELECT messages.state, messages.seq, messages.id, messages.agent_id, messages.session_id, messages.prompt,
