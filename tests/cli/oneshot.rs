@@ -166,7 +166,7 @@ fn an_exact_id_is_no_prefix_no_label_and_no_position() {
         let error: Value = serde_json::from_str(&refused.stdout).expect("a document");
         assert_eq!(error["error"]["kind"], "unknown", "{error:#}");
         let hint = error["error"]["hint"].as_str().expect("a hint");
-        assert!(hint.starts_with("`--exact` takes no"), "{error:#}");
+        assert!(hint.starts_with("`--exact` accepts no"), "{error:#}");
     }
 }
 
