@@ -21,13 +21,13 @@ pub(super) struct OuterAgents {
 }
 
 /// A tool of an agent in a workspace around this one, with the signs of that agent's life.
-pub(crate) type Around = (OuterTool, Signs);
+pub(crate) type OuterAgent = (OuterTool, Signs);
 
 /// Returns whether the first process started the second, or `None` if nobody knows.
 pub(super) type HasStarted<'a> = dyn Fn(&str, &str) -> Option<bool> + 'a;
 
 impl OuterAgents {
-    pub fn of(tools: &[Around]) -> Self {
+    pub fn of(tools: &[OuterAgent]) -> Self {
         let (shells, named): (Vec<_>, Vec<_>) = tools
             .iter()
             .partition(|(outer, _)| outer.tool.paths.is_empty());
@@ -89,7 +89,7 @@ fn of_edit(outer: &OuterTool) -> evidence::Step {
 
 /// Returns a step that stands for a shell. If its end was never reported, it may run as long as its agent is alive,
 /// unless it was interrupted.
-fn of_shell((outer, signs): &Around) -> evidence::Step {
+fn of_shell((outer, signs): &OuterAgent) -> evidence::Step {
     let standing = match outer.tool.finished_at {
         Some(_) => StepStanding::Finished,
         None => StepStanding::Open,

@@ -13,7 +13,7 @@
 
 use ckpt_schema::ToolKind;
 
-use super::around::{Around, HasStarted, OuterAgents};
+use super::around::{HasStarted, OuterAgent, OuterAgents};
 use super::evidence::{self, Changed, Dated, Doubt, Evidence, Reach, Signs, StepStanding, Verdict};
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
@@ -39,7 +39,7 @@ pub(crate) struct Patch<'a> {
     /// The time of the last change of the changed path, if known.
     pub time: &'a dyn Fn(&Change) -> Option<Dated>,
     /// The tools of agents in workspaces around this one that named files in it, or may have changed any.
-    pub outer: &'a [Around],
+    pub outer: &'a [OuterAgent],
     /// Returns whether one agent's process started another's.
     pub has_started: &'a HasStarted<'a>,
     /// Returns whether a path is in a nested workspace in which another agent works.

@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 
 use rusqlite::Connection;
 
-use super::around::Around;
+use super::around::OuterAgent;
 use super::attribute::{Acting, Patch, attribute, consolidate};
 use super::evidence::{Dated, StepStanding, TICK};
 use super::life;
@@ -351,7 +351,7 @@ fn attributed(
         let signs = life::signs_around(&outer, now);
         (outer, signs)
     });
-    let outer: Vec<Around> = outer.collect();
+    let outer: Vec<OuterAgent> = outer.collect();
     let acting: Vec<Acting<'_>> = looking
         .open
         .iter()
