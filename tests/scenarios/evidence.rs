@@ -6,7 +6,7 @@ use ckpt_schema::report::{FileResult, OperationReport, Outcome};
 use ckpt_schema::{Event, EventKind, ToolKind};
 use ckpt_store::{ErrorKind, RevertRequest, Settings, Unclear};
 
-use testing::scenario::{World, file_time, paths_with, set_clock_from_files, set_moment, to};
+use testing::scenario::{World, file_time, paths_with, set_clock_from_files, to};
 
 const MINUTE: i64 = 60_000;
 
@@ -111,74 +111,6 @@ fn what_is_unclear_is_taken_where_that_is_asked_for_and_comes_back() {
     assert_eq!(again.outcome, Outcome::Nothing, "it holds: {again:?}");
     world.unrevert();
     assert_eq!(world.read("whose"), "x\n", "and back");
-}
-
-/// Two messages, each cut off in a command and followed by an hour of silence, after which two files appear. A third one came after them.
-fn two_unclear() -> World {
-    let at = |minute: i64| set_moment(1_700_000_000_000 + minute * MINUTE);
-    at(0);
-    let mut world = World::new();
-    for number in [1, 2] {
-        at(number * 100);
-        world.message(&format!("m{number}"));
-        start(&mut world);
-        world.write(format!("its{number}"), "x\n");
-        at(number * 100 + 60);
-        world.write(format!("f{number}"), "?\n");
-        world.write(format!("g{number}"), "?\n");
-    }
-    at(300);
-    world.message("m3");
-    world
-}
-
-#[test]
-fn what_is_unclear_is_taken_where_it_was_said_and_nowhere_else() {
-    let there = |world: &World| -> Vec<&str> {
-        let names = ["f1", "g1", "f2", "g2", "its1", "its2"];
-        names
-            .into_iter()
-            .filter(|name| world.exists(name))
-            .collect()
-    };
-    let mut world = two_unclear();
-    let all = there(&world);
-    assert_eq!(all, ["f1", "g1", "f2", "g2", "its1", "its2"]);
-    let of_a_file = RevertRequest {
-        only: vec!["f1".into()],
-        ..taking("m1")
-    };
-    world.try_revert(&of_a_file).expect("it is known");
-    assert_eq!(there(&world), ["g1", "f2", "g2", "its1", "its2"]);
-    let report = world.revert("m1");
-    assert_eq!(there(&world), ["g1", "f2", "g2"], "{report:#?}");
-    assert_eq!(report.outcome, Outcome::Partial);
-    world.unrevert();
-    assert_eq!(there(&world), all);
-
-    world.try_revert(&taking("m2")).expect("it is known");
-    assert_eq!(there(&world), ["f1", "g1", "its1"]);
-    let report = world.revert("m1");
-    assert_eq!(
-        there(&world),
-        ["f1", "g1"],
-        "older ones were not asked for: {report:#?}"
-    );
-    assert_eq!(report.outcome, Outcome::Partial);
-    world.redo();
-    assert_eq!(there(&world), ["f1", "g1", "its1"], "as it was");
-    let keeping = RevertRequest {
-        unclear: Some(Unclear::Keep),
-        ..to("m2")
-    };
-    let report = world.try_revert(&keeping).expect("it is known");
-    assert_eq!(
-        there(&world),
-        ["f1", "g1", "f2", "g2", "its1"],
-        "{report:#?}"
-    );
-    world.unrevert();
-    assert_eq!(there(&world), all);
 }
 
 #[test]

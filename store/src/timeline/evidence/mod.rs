@@ -11,6 +11,8 @@
 
 mod doubt;
 #[cfg(test)]
+mod pause_tests;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use doubt::Doubt;

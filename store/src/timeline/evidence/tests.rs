@@ -3,15 +3,15 @@
 use super::*;
 
 const MINUTE: Milliseconds = 60_000;
-const HOUR: Milliseconds = 60 * MINUTE;
+pub(super) const HOUR: Milliseconds = 60 * MINUTE;
 /// When the steps of the tests begin.
-const BEGIN: Milliseconds = 1_700_000_000_000;
+pub(super) const BEGIN: Milliseconds = 1_700_000_000_000;
 
-fn path(text: &str) -> WorkspacePath {
+pub(super) fn path(text: &str) -> WorkspacePath {
     WorkspacePath::new(text).expect("legal")
 }
 
-fn shell(announced: Milliseconds, ended: Option<Milliseconds>) -> Tool {
+pub(super) fn shell(announced: Milliseconds, ended: Option<Milliseconds>) -> Tool {
     Tool {
         reach: Reach::Anything,
         announced_at: BEGIN + announced,
@@ -29,7 +29,7 @@ fn edit(file: &str, announced: Milliseconds, ended: Option<Milliseconds>) -> Too
 }
 
 /// A step of an agent that reports tools, last heard of when it reported the last one.
-fn step(standing: StepStanding, tools: Vec<Tool>) -> Step {
+pub(super) fn step(standing: StepStanding, tools: Vec<Tool>) -> Step {
     let last = tools
         .iter()
         .map(|tool| tool.ended_at.unwrap_or(tool.announced_at))
@@ -82,7 +82,7 @@ fn last_of(steps: &[Step], times: &[Milliseconds], now: Milliseconds) -> Verdict
     evidence.judge(*changes.last().expect("one"), None)
 }
 
-fn at(steps: &[Step], time: Milliseconds) -> Verdict {
+pub(super) fn at(steps: &[Step], time: Milliseconds) -> Verdict {
     last_of(steps, &[time], time + 4 * HOUR)
 }
 
@@ -95,7 +95,7 @@ fn timeless(steps: &[Step], now: Milliseconds) -> Verdict {
     Evidence::new(steps, &[change], BEGIN + now).judge(change, None)
 }
 
-fn unclear(doubt: Doubt) -> Verdict {
+pub(super) fn unclear(doubt: Doubt) -> Verdict {
     Verdict::Unclear(vec![0], doubt)
 }
 
@@ -577,58 +577,4 @@ mod laws {
             prop_assert!(!matches!(at(&steps, time), Verdict::Shared(_)));
         }
     }
-}
-
-#[test]
-fn an_agent_paused_where_none_of_its_tools_is_known_to_have_run() {
-    let f = path("f");
-    let paused = |steps: &[Step], since: Milliseconds, at: Milliseconds| {
-        let evidence = Evidence::new(steps, &[], BEGIN + 4 * HOUR);
-        evidence.paused(0, &f, BEGIN + since, BEGIN + at)
-    };
-    let two = |end, begin| {
-        let tools = vec![shell(0, Some(end)), shell(begin, Some(HOUR))];
-        [step(StepStanding::Finished, tools)]
-    };
-    let apart = two(1_000, 60_000);
-    assert!(paused(&apart, 0, 70_000), "between the two");
-    assert!(!paused(&apart, 0, 2_000), "it was the first one's");
-    assert!(!paused(&apart, 59_000, 70_000), "the second one's");
-    assert!(paused(&apart, 30_000, 70_000), "or nobody's");
-    assert!(!paused(&two(1_000, 2_000), 0, 70_000), "one after another");
-    assert!(!paused(&two(60_000, 1_000), 0, 70_000), "side by side");
-    let other = Step {
-        root: "other".to_owned(),
-        ..step(StepStanding::Finished, vec![shell(0, Some(HOUR))])
-    };
-    let both = [apart[0].clone(), other.clone()];
-    assert!(
-        paused(&both, 0, 70_000),
-        "another agent's tool is another's"
-    );
-    let sub_agent = Step {
-        root: apart[0].root.clone(),
-        ..other
-    };
-    assert!(!paused(&[apart[0].clone(), sub_agent], 0, 70_000));
-}
-
-#[test]
-fn an_agent_that_was_interrupted_does_not_go_on_after_its_tool() {
-    let cut_at = |interrupted_at: Milliseconds| {
-        let mut cut = step(StepStanding::TurnEnded, vec![shell(0, Some(5_000))]);
-        cut.signs.interrupted_at = Some(BEGIN + interrupted_at);
-        [cut]
-    };
-    let with_the_tool = cut_at(5_000);
-    assert_eq!(at(&with_the_tool, 5_200), Verdict::Agent(0));
-    let late = unclear(Doubt::Ended { after: 1_000 });
-    assert_eq!(at(&with_the_tool, 6_000), late, "by then it had stopped");
-    assert_eq!(at(&cut_at(5_900), 6_000), Verdict::Agent(0), "it went on");
-    assert_eq!(at(&cut_at(60_000), 6_900), Verdict::Agent(0), "so did it");
-    assert_eq!(
-        at(&cut_at(-10), 6_900),
-        Verdict::Agent(0),
-        "an earlier turn"
-    );
 }
