@@ -311,10 +311,7 @@ fn forget_part(
     };
     let belongings = part.belongings();
     if dry_run {
-        let connection = store.database.connection();
-        report.snapshots =
-            forget::snapshots_with(connection, workspace, rewritten.iter().map(|one| one.old))?;
-        report.prompts = forget::prompts_of(connection, &belongings.messages)?;
+        count(store, workspace, &rewritten, &belongings, &mut report)?;
         return Ok(report);
     }
     if paths.is_empty() && belongings == Belongings::default() {
@@ -341,6 +338,21 @@ fn forget_part(
         Ok((snapshots, prompts))
     })?;
     Ok(report)
+}
+
+/// Fills in how many snapshots and prompts would go.
+fn count(
+    store: &Store,
+    workspace: i64,
+    rewritten: &[Rewritten],
+    belongings: &Belongings,
+    report: &mut ForgetWorkspace,
+) -> Result<()> {
+    let connection = store.database.connection();
+    let trees = rewritten.iter().map(|one| one.old);
+    report.snapshots = forget::snapshots_with(connection, workspace, trees)?;
+    report.prompts = forget::prompts_of(connection, &belongings.messages)?;
+    Ok(())
 }
 
 /// Makes the trees and rules of a workspace without what is to be forgotten, and stores them if asked to. Heals what is

@@ -100,25 +100,30 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
         ),
         ..Diagnostic::default()
     })?;
+    findings.push(known_again(&path, &orphan.key, snapshots.len(), is_aside));
+    Ok(findings)
+}
+
+/// Says that the snapshots of a directory are there again, and how to use them.
+fn known_again(path: &str, key: &str, number: usize, is_aside: bool) -> Finding {
     let hint = match is_aside {
         true => format!(
-            "another history continues there: `ckpt-hook workspace adopt {}` exchanges them",
-            orphan.key
+            "another history continues there: `ckpt-hook workspace adopt {key}` exchanges them"
         ),
         false => {
             "`ckpt-hook log --snapshots` lists them, and `ckpt-hook restore ID` goes back to one"
                 .to_owned()
         }
     };
-    findings.push(Finding {
+    Finding {
         repaired: true,
         hint: Some(hint),
-        ..Finding::new("warning", SUBJECT,
+        ..Finding::new(
+            "warning",
+            SUBJECT,
             format!(
-                "`{path}`: {} snapshots were recovered from their repository; their sessions and prompts, and who made each change, are lost",
-                snapshots.len()
+                "`{path}`: {number} snapshots were recovered from their repository; their sessions and prompts, and who made each change, are lost"
             ),
         )
-    });
-    Ok(findings)
+    }
 }
