@@ -56,12 +56,12 @@ impl Totals {
 struct MessageTotals {
     totals: Totals,
     is_open: bool,
-    changes: Vec<PathChange>,
+    changes: Vec<CountedChange>,
 }
 
 /// One change of a path, as much of it as tells whether rows are enough to count files.
 #[derive(Clone, Copy)]
-struct PathChange {
+struct CountedChange {
     /// The number of the path.
     path: u32,
     is_unclear: bool,
@@ -173,7 +173,7 @@ impl MessageTotals {
         self.totals.has_live_changes |= flags & 2 != 0;
         let path = names.number(row.get_ref(2)?.as_bytes()?);
         let is_unclear = flags & 1 != 0;
-        self.changes.push(PathChange {
+        self.changes.push(CountedChange {
             path,
             is_unclear,
             old: beginning(row.get_ref(5)?.as_bytes_or_null()?),

@@ -4,7 +4,7 @@ use ckpt_schema::report::{OperationEntry, OperationReport, Outcome};
 use ckpt_store::Store;
 use ckpt_store::revert::PriorState;
 
-use super::undo::Undone;
+use super::undo::UndoOutcome;
 use crate::cli::invocation::Invocation;
 use crate::failure::{BUSY, DONE, Failure, PARTIAL, UNAVAILABLE};
 use crate::output::operation::{self, Around};
@@ -52,9 +52,9 @@ pub fn finish(
 pub fn finish_undo(
     invocation: &Invocation,
     store: &mut Store,
-    undone: &Undone,
+    undone: &UndoOutcome,
 ) -> Result<u8, Failure> {
-    let Undone {
+    let UndoOutcome {
         report,
         is_part,
         of,

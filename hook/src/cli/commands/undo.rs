@@ -75,7 +75,7 @@ pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Fai
 }
 
 /// What an undo did.
-pub struct Undone {
+pub struct UndoOutcome {
     /// The outcome.
     pub report: OperationReport,
     /// Whether the operation that it took back was a part of one.
@@ -85,7 +85,7 @@ pub struct Undone {
 }
 
 /// Takes back the last operation of a workspace.
-pub fn undo(store: &mut Store, directory: &Path, asked: Undo) -> Result<Undone, Failure> {
+pub fn undo(store: &mut Store, directory: &Path, asked: Undo) -> Result<UndoOutcome, Failure> {
     let last = last(store, directory)?;
     let before = store.before(&last.id)?;
     let report = match way(&last, &before) {
@@ -120,7 +120,7 @@ pub fn undo(store: &mut Store, directory: &Path, asked: Undo) -> Result<Undone, 
         }
         Reversal::Files => files(store, directory, asked, &last)?,
     };
-    Ok(Undone {
+    Ok(UndoOutcome {
         report,
         is_part: before.is_part,
         of: last,
