@@ -1,5 +1,7 @@
 //! Qwen Code.
 
+use std::process::Command;
+
 use super::{Agent, ESC, PLUGIN, Screen, all, our_package};
 
 /// Qwen Code.
@@ -9,22 +11,8 @@ pub const QWEN_CODE: Agent = Agent {
     settle: |world, _| world.write_home(".qwen/settings.json", SETTINGS),
     say: |command, message| {
         command.args((!message.is_first).then_some("--continue"));
-        command.args([
-            "--auth-type",
-            "openai",
-            "-m",
-            "scripted",
-            "--approval-mode",
-            "yolo",
-            "-p",
-            message.prompt,
-        ]);
-        command
-            .env("OPENAI_API_KEY", "dummy")
-            .env("OPENAI_BASE_URL", format!("{}/v1", message.url));
-        command
-            .env("OPENAI_MODEL", "scripted")
-            .env("QWEN_TELEMETRY_ENABLED", "false");
+        on_scripted_model(command, message.url);
+        command.args(["-p", message.prompt]);
     },
     tells_prompts: true,
     goes_on: true,
@@ -41,21 +29,7 @@ pub const QWEN_CODE: Agent = Agent {
     counts: all,
     screen: Some(Screen {
         settle: |_| (),
-        start: |command, url| {
-            command.args([
-                "--auth-type",
-                "openai",
-                "-m",
-                "scripted",
-                "--approval-mode",
-                "yolo",
-            ]);
-            command
-                .env("OPENAI_API_KEY", "dummy")
-                .env("OPENAI_BASE_URL", format!("{url}/v1"))
-                .env("OPENAI_MODEL", "scripted")
-                .env("QWEN_TELEMETRY_ENABLED", "false");
-        },
+        start: on_scripted_model,
         questions: &[],
         ready: "Type your message",
         taken: "1 queued",
@@ -69,6 +43,17 @@ pub const QWEN_CODE: Agent = Agent {
         rewind: &[],
     }),
 };
+
+/// Lets a call of it ask the scripted model, and nobody for permission.
+fn on_scripted_model(command: &mut Command, url: &str) {
+    command
+        .args(["--auth-type", "openai", "-m", "scripted"])
+        .args(["--approval-mode", "yolo"])
+        .env("OPENAI_API_KEY", "dummy")
+        .env("OPENAI_BASE_URL", format!("{url}/v1"))
+        .env("OPENAI_MODEL", "scripted")
+        .env("QWEN_TELEMETRY_ENABLED", "false");
+}
 
 const SETTINGS: &str = r#"{
   "security": { "auth": { "selectedType": "openai" }, "folderTrust": { "enabled": false } },

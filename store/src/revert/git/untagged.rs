@@ -26,12 +26,10 @@ pub(super) fn names(
             if !is_of_this(root, &directory) {
                 continue;
             }
-            let removed = removed_by(&words).map(str::to_owned);
-            let gone =
-                removed.filter(|tag| repository.value_of(&format!("refs/tags/{tag}")).is_none());
-            for tag in gone {
-                if !names.contains(&tag) {
-                    names.push(tag);
+            for tag in removed_by(&words) {
+                let is_gone = repository.value_of(&format!("refs/tags/{tag}")).is_none();
+                if is_gone && !names.iter().any(|name| name == tag) {
+                    names.push(tag.to_owned());
                 }
             }
         }
@@ -49,22 +47,18 @@ fn is_of_this(root: &Path, directory: &str) -> bool {
 }
 
 /// Returns the tags that a command like `git tag -d v1 v2` names; none if it works in a repository that it names.
-fn removed_by<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
+fn removed_by<'w>(words: &[&'w str]) -> Vec<&'w str> {
     let is_before = |word: &&&str| BEFORE.contains(word) || word.contains('=');
     let rest = &words[words.iter().take_while(is_before).count()..];
     let given = match rest {
         [git, "tag", given @ ..] if *git == "git" || git.ends_with("/git") => given,
         _ => &[],
     };
-    let removes = given.iter().any(|word| ["-d", "--delete"].contains(word));
-    let names = given
-        .iter()
-        .filter(move |_| removes)
-        .map(|word| unquoted(word));
-    names
-        .filter(|name| is_name(name))
-        .collect::<Vec<_>>()
-        .into_iter()
+    if !given.iter().any(|word| ["-d", "--delete"].contains(word)) {
+        return Vec::new();
+    }
+    let names = given.iter().map(|word| unquoted(word));
+    names.filter(|name| is_name(name)).collect()
 }
 
 /// What only the shell can expand is no name, nor is an option or where output goes.
