@@ -59,7 +59,7 @@ fn a_setting_is_set_got_and_unset_and_what_else_is_in_the_file_stays() {
     world.configure(text);
     let run = world.run(&["config", "set", "seed", "true"], b"").exits(0);
     assert!(
-        run.stdout.contains("seed is true now, and was false"),
+        run.stdout.contains("seed is now true, and was false"),
         "{run}"
     );
     assert_eq!(file(&world), text.replace("false", "true"), "comments stay");

@@ -249,10 +249,7 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
     );
     fs::write(&settings, &other).expect("writable");
     told(
-        &[
-            "! claude-code: it calls another ckpt-hook than this one in `",
-            again,
-        ],
+        &["! claude-code: it calls a different ckpt-hook in `", again],
         0,
     );
     fs::remove_file(world.path("ckpt-hook")).expect("ours");

@@ -66,17 +66,17 @@ pub fn render_change(report: &ConfigChange, view: &View) -> String {
     let file = safe(&report.file);
     match (&report.former, &report.value) {
         (former, Some(value)) if former.as_ref() == Some(value) => {
-            format!("{key} was {} already{place}, in `{file}`.\n", safe(value))
+            format!("{key} is already {}{place}, in `{file}`.\n", safe(value))
         }
         (Some(former), Some(value)) => format!(
-            "{key} is {}{place} now, and was {}, in `{file}`.\n",
+            "{key} is now {}{place}, and was {}, in `{file}`.\n",
             safe(value),
             safe(former)
         ),
-        (None, Some(value)) => format!("{key} is {}{place} now, in `{file}`.\n", safe(value)),
+        (None, Some(value)) => format!("{key} is now {}{place}, in `{file}`.\n", safe(value)),
         (Some(former), None) => {
             format!(
-                "{key} is not set{place} any more; it was {}, in `{file}`.\n",
+                "{key} is no longer set{place}; it was {}, in `{file}`.\n",
                 safe(former)
             )
         }

@@ -24,7 +24,7 @@ pub fn render(report: &LabelsReport, view: &View) -> String {
         }
         (LabelAction::Unchanged, Some(entry)) => {
             let (thing, label) = what(entry);
-            format!("The {thing} was labelled {label} already.\n")
+            format!("The {thing} is already labelled {label}.\n")
         }
         (LabelAction::Deleted, Some(entry)) => {
             let (thing, label) = what(entry);

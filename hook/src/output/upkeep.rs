@@ -193,7 +193,7 @@ pub fn forget(report: &ForgetReport, view: &View) -> String {
         "All of this would be removed from the store; nothing was changed yet.\n".to_owned()
     } else {
         format!(
-            "{} Forgotten. The store takes {}, before {}.\n",
+            "{} Forgotten. The store takes {}; before, it took {}.\n",
             view.paint.good("✓"),
             size(report.bytes_after),
             size(report.bytes_before)

@@ -114,7 +114,7 @@ pub fn agrees(invocation: &Invocation, yes: bool, question: &str) -> Result<bool
         ));
     }
     let answer = key(question, &['y', 'n'])
-        .map_err(|error| Error::failed("cannot ask at the terminal").because(error))?;
+        .map_err(|error| Error::failed("cannot ask on this terminal").because(error))?;
     let agrees = answer == Some('y');
     if !agrees && !invocation.output.is_quiet() {
         eprint_line("Nothing was removed.")?;

@@ -59,7 +59,7 @@ fn find(name: &str) -> Result<&'static SettingKey, Failure> {
 fn refused(key: &SettingKey, value: &str) -> Failure {
     Failure::usage(
         format!(
-            "`{}` is not a value of `{}`",
+            "`{}` is not a valid value for `{}`",
             value.escape_debug(),
             key.name
         ),

@@ -30,7 +30,7 @@ pub fn check(text: &str) -> Result<(), Failure> {
     Label::new(text).map(drop).map_err(|problem| {
         Failure::usage(
             format!("`{}` cannot be a label: {problem}", safe(text)),
-            "a label is a short text that does not look like an id, such as `before lunch`",
+            "a label must be a short text that does not look like an id, such as `before lunch`",
         )
     })
 }

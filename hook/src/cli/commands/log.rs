@@ -143,7 +143,7 @@ fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter
     if since.zip(until).is_some_and(|(since, until)| since > until) {
         return Err(Failure::usage(
             "`--since` is later than `--until`",
-            "nothing can be between them: exchange them",
+            "no time lies between them: swap the two",
         ));
     }
     Ok(LogFilter {

@@ -182,7 +182,7 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
         )),
         Installation::Elsewhere => Some((
             "warning",
-            "it calls another ckpt-hook than this one",
+            "it calls a different ckpt-hook",
             Some(again.as_str()),
         )),
         Installation::Doubled => Some((

@@ -124,7 +124,7 @@ impl ServerHandler for Server {
         let name = request.name.as_ref();
         let Some(tool) = tools::all(self.may_apply).find(|tool| tool.name == name) else {
             let why = match name {
-                "apply" => "this server only looks: `ckpt-hook mcp --allow-revert` may apply",
+                "apply" => "this server is read-only: `ckpt-hook mcp --allow-revert` may apply",
                 _ => "there is no such tool",
             };
             return Err(ErrorData::invalid_params(why, None));
@@ -154,7 +154,7 @@ impl Server {
         tool: &McpTool,
         parameters: JsonObject,
     ) -> Result<Result<Value, Value>, ErrorData> {
-        let gone = || ErrorData::internal_error("the server ends", None);
+        let gone = || ErrorData::internal_error("the server is shutting down", None);
         if let Some(name) = tools::OUTWARD
             .iter()
             .find(|name| parameters.contains_key(**name))

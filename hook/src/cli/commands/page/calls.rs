@@ -31,7 +31,7 @@ pub fn call(invocation: &Invocation, body: &[u8]) -> HttpResponse {
     let answer = match Incoming::parse(body) {
         Ok(Incoming::Request(job)) => respond(invocation, &job),
         Ok(Incoming::Cancel(_) | Incoming::Notification) => {
-            RequestError::request("a request has an id").response(&Value::Null)
+            RequestError::request("the request has no `id`").response(&Value::Null)
         }
         Err((id, problem)) => problem.response(&id),
     };

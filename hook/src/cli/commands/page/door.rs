@@ -44,11 +44,11 @@ impl Door {
         let refuse = |status, why| Err(HttpResponse::refusal(status, why));
         // A name that an attacker made resolve to this machine: DNS rebinding.
         if request.field("host") != Some(&self.host) {
-            return refuse(403, "this server has another name");
+            return refuse(403, "the `Host` field names another server");
         }
         let own = format!("http://{}", self.host);
         if !request.field_may_be("origin", |origin| origin == own) {
-            return refuse(403, "another page has no business here");
+            return refuse(403, "requests from other pages are refused");
         }
         // Browsers say where a request comes from. Only navigation to the page itself may start elsewhere, such as in a
         // terminal.
@@ -57,17 +57,17 @@ impl Door {
             && request.field_may_be("sec-fetch-dest", |dest| dest == "document");
         let is_own = |site: &str| site == "same-origin" || site == "none";
         if !is_entrance && !request.field_may_be("sec-fetch-site", is_own) {
-            return refuse(403, "another page has no business here");
+            return refuse(403, "requests from other pages are refused");
         }
         if request.method != "POST" {
             return Ok(());
         }
         if request.field("origin").is_none() {
-            return refuse(403, "a call says where it comes from");
+            return refuse(403, "the request has no `Origin` field");
         }
         // No form can send this type, and another page may only after a preflight request, which is never answered.
         if request.field("content-type") != Some("application/json") {
-            return refuse(415, "a call is application/json");
+            return refuse(415, "the body must be `application/json`");
         }
         Ok(())
     }

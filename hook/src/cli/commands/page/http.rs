@@ -75,7 +75,12 @@ impl HttpRequest {
                     "there are too many fields",
                 )));
             }
-            Err(_) => return Err(Some(HttpResponse::refusal(400, "this is no request"))),
+            Err(_) => {
+                return Err(Some(HttpResponse::refusal(
+                    400,
+                    "this is not an HTTP request",
+                )));
+            }
         };
         let request = Self {
             method: parsed.method.unwrap_or_default().to_owned(),
@@ -98,7 +103,10 @@ impl HttpRequest {
         until: Instant,
     ) -> Result<Vec<u8>, Option<HttpResponse>> {
         if self.has("transfer-encoding") {
-            return Err(Some(HttpResponse::refusal(411, "a body has a length")));
+            return Err(Some(HttpResponse::refusal(
+                411,
+                "the request has no `Content-Length` field",
+            )));
         }
         let length = match self.field("content-length") {
             None if self.has("content-length") => None,
@@ -106,7 +114,10 @@ impl HttpRequest {
             Some(text) => text.parse::<usize>().ok(),
         };
         let Some(length) = length else {
-            return Err(Some(HttpResponse::refusal(400, "the length is no number")));
+            return Err(Some(HttpResponse::refusal(
+                400,
+                "`Content-Length` is not a number",
+            )));
         };
         if length > MOST_BODY {
             return Err(Some(HttpResponse::refusal(413, "the body is too long")));

@@ -269,7 +269,7 @@ impl Dialog<'_> {
         };
         Ok(match number {
             Some(number) => choice.go(number),
-            None => Err("This is no number"),
+            None => Err("That is not a number"),
         })
     }
 

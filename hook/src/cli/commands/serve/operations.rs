@@ -57,7 +57,7 @@ fn on_conflict(asked: &OperationParameters) -> Result<Option<OnConflict>, Reques
         return Ok(None);
     };
     let known = OnConflict::from_name(name).ok_or_else(|| {
-        RequestError::parameters("`on_conflict` is `merge`, `keep` or `overwrite`")
+        RequestError::parameters("`on_conflict` must be `merge`, `keep` or `overwrite`")
     })?;
     Ok(Some(known))
 }
@@ -67,7 +67,7 @@ fn unclear(asked: &OperationParameters) -> Result<Option<Unclear>, RequestError>
         return Ok(None);
     };
     let known = Unclear::from_name(name)
-        .ok_or_else(|| RequestError::parameters("`unclear` is `keep` or `take`"))?;
+        .ok_or_else(|| RequestError::parameters("`unclear` must be `keep` or `take`"))?;
     Ok(Some(known))
 }
 

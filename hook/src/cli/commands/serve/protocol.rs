@@ -82,14 +82,14 @@ impl Incoming {
         let message: Value = serde_json::from_slice(line)
             .map_err(|error| (Value::Null, RequestError::parse(&error.to_string())))?;
         let Value::Object(mut message) = message else {
-            let what = "a message is an object: batches are not accepted";
+            let what = "a message must be an object: batches are not accepted";
             return Err((Value::Null, RequestError::request(what)));
         };
         let id = message.remove("id");
         if !matches!(id, None | Some(Value::String(_) | Value::Number(_))) {
             return Err((
                 Value::Null,
-                RequestError::request("an id is text or a number"),
+                RequestError::request("an `id` must be a string or a number"),
             ));
         }
         let refuse = |what: &str| {
@@ -105,7 +105,7 @@ impl Incoming {
         let parameters = match message.remove("params") {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(parameters)) => parameters,
-            Some(_) => return refuse("`params` is an object: parameters have names"),
+            Some(_) => return refuse("`params` must be an object: parameters are named"),
         };
         if method == "cancel" {
             return match parameters.get("id") {

@@ -48,7 +48,7 @@ pub const KEYS: [(&str, &str); 17] = [
         "Enter →",
         "open: from the timeline to the files, then the patch",
     ),
-    ("← Shift-Tab", "to the pane before"),
+    ("← Shift-Tab", "to the previous pane"),
     (
         "Tab Space",
         "mark a file, or a hunk in its patch: a revert then takes only what is marked",

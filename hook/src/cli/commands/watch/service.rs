@@ -76,7 +76,7 @@ pub fn uninstall(invocation: &Invocation) -> std::result::Result<(), Failure> {
     }
     invocation
         .output
-        .text("The watcher is stopped, and starts no more by itself.\n")
+        .text("The watcher is stopped and no longer starts by itself.\n")
 }
 
 /// Returns where the unit is (systemd.unit(5), the user's own folder).
