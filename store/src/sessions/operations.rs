@@ -406,20 +406,11 @@ impl ChainOperation {
     /// Takes out the files of a part that a restore has put back to their state before it. Nothing else undoes such a
     /// part. If a later restore did again what the part had done, as the undo of an undo does, they stay in force.
     fn take_back(&mut self, restored: &BTreeMap<WorkspacePath, Vec<State>>) {
-        let is_put_back = |item: &Item| {
-            let states = restored.get(&item.path).into_iter().flatten();
-            let newest = states
-                .rev()
-                .find(|state| **state == item.expected || **state == item.target);
-            item.has_moved() && newest.is_some_and(|state| *state == item.expected)
-        };
         self.taken_back = self
             .items
-            .iter()
-            .filter(|item| is_put_back(item))
-            .map(|item| item.path.clone())
+            .extract_if(.., |item| is_put_back(item, restored))
+            .map(|item| item.path)
             .collect();
-        self.items.retain(|item| !is_put_back(item));
     }
 
     /// Returns whether restores put back every file that it wrote or removed. The files that it did not touch do not
@@ -427,6 +418,15 @@ impl ChainOperation {
     pub fn is_taken_back(&self) -> bool {
         !self.taken_back.is_empty() && !self.items.iter().any(Item::has_moved)
     }
+}
+
+/// Returns whether the newest restore that gave a file either state of an item gave it the one before the item.
+fn is_put_back(item: &Item, restored: &BTreeMap<WorkspacePath, Vec<State>>) -> bool {
+    let states = restored.get(&item.path).into_iter().flatten();
+    let newest = states
+        .rev()
+        .find(|state| **state == item.expected || **state == item.target);
+    item.has_moved() && newest.is_some_and(|state| *state == item.expected)
 }
 
 /// Returns the paths that operations wrote or removed since a snapshot, leaving out the whole moves of one chain of

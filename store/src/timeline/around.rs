@@ -50,18 +50,19 @@ impl OuterAgents {
     ) -> bool {
         let evidence = Evidence::new(&self.shells, &[], now);
         let began = began(step, change);
-        let is_above = |number: usize| {
-            let outer = self.processes[number].as_deref();
-            outer
-                .zip(process)
-                .and_then(|(outer, own)| has_started(outer, own))
-                == Some(true)
-        };
+        let is_above =
+            |number: usize| is_above(self.processes[number].as_deref(), process, has_started);
         let is_rival = |(number, shell): (usize, &evidence::Step)| {
             evidence.could_make(number, change) && (shell.started_at > began || !is_above(number))
         };
         self.shells.iter().enumerate().any(is_rival)
     }
+}
+
+/// Returns whether one agent's process is known to have started the other's.
+fn is_above(outer: Option<&str>, own: Option<&str>, has_started: &HasStarted<'_>) -> bool {
+    let processes = outer.zip(own);
+    processes.and_then(|(outer, own)| has_started(outer, own)) == Some(true)
 }
 
 /// Returns when the newest tool of a step that may have made a change began, or when the step began if it reports no

@@ -150,14 +150,40 @@ fn also_emptied(
         .filter(|item| kind(item.expected) == Some(EntryKind::Directory))
         .map(|item| &item.path)
         .collect();
-    let may_go = |directory: &&WorkspacePath| {
-        !wanted.contains(directory)
-            && !own.contains(directory)
-            && !gaining.contains(*directory)
-            && (named.contains(directory)
-                || !needed.is_empty() && is_at_or_below(directory, &needed))
+    let emptied = EmptiedDirectories {
+        wanted,
+        needed,
+        named,
+        own,
+        gaining,
     };
-    losing.iter().filter(may_go).cloned().collect()
+    let going = losing.iter().filter(|directory| emptied.may_go(directory));
+    going.cloned().collect()
+}
+
+/// What decides on the directories that an operation empties.
+struct EmptiedDirectories<'a> {
+    /// Those that the operation puts there.
+    wanted: HashSet<&'a WorkspacePath>,
+    /// The paths of files and links that it puts there.
+    needed: HashSet<&'a WorkspacePath>,
+    /// Those that the caller says may go.
+    named: HashSet<&'a WorkspacePath>,
+    /// Those that an item replaces itself.
+    own: HashSet<&'a WorkspacePath>,
+    /// Those in which something is written.
+    gaining: &'a HashSet<WorkspacePath>,
+}
+
+impl EmptiedDirectories<'_> {
+    /// Returns whether a directory goes when it is empty.
+    fn may_go(&self, directory: &WorkspacePath) -> bool {
+        let is_needed = self.wanted.contains(directory)
+            || self.own.contains(directory)
+            || self.gaining.contains(directory);
+        let is_in_the_way = || !self.needed.is_empty() && is_at_or_below(directory, &self.needed);
+        !is_needed && (self.named.contains(directory) || is_in_the_way())
+    }
 }
 
 /// Returns whether a path is one of these paths, or below one.

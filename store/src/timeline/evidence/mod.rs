@@ -297,21 +297,18 @@ impl<'a> Evidence<'a> {
 
     /// Returns one step per conversation, in the order of the steps.
     fn one_a_root(&self, steps: Vec<usize>, preferred: Option<usize>) -> Vec<usize> {
-        let is_of_root =
-            |step: usize, other: usize| self.steps[step].root == self.steps[other].root;
-        let is_chosen = |step: usize| match preferred.filter(|at| steps.contains(at)) {
-            Some(preferred) if is_of_root(preferred, step) => step == preferred,
-            _ => steps
-                .iter()
-                .rev()
-                .find(|other| is_of_root(**other, step))
-                .is_some_and(|newest| *newest == step),
-        };
-        steps
+        let preferred = preferred.filter(|at| steps.contains(at));
+        let chosen = steps
             .iter()
-            .copied()
-            .filter(|step| is_chosen(*step))
-            .collect()
+            .filter(|step| self.is_chosen(**step, &steps, preferred));
+        chosen.copied().collect()
+    }
+
+    /// Returns whether a step stands for its conversation: the preferred step if it is of the same one, else the newest.
+    fn is_chosen(&self, step: usize, among: &[usize], preferred: Option<usize>) -> bool {
+        let is_alike = |other: &usize| self.steps[*other].root == self.steps[step].root;
+        let chosen = preferred.filter(is_alike);
+        chosen.or_else(|| among.iter().copied().rev().find(is_alike)) == Some(step)
     }
 
     fn finding(&self, step: &Step, change: Changed<'_>) -> StepPart {

@@ -278,18 +278,25 @@ fn weigh(
     let times: Vec<Changed<'_>> = moments.iter().flatten().copied().map(changed).collect();
     let evidence = Evidence::new(&steps, &times, since.now);
     let claim = |at| of_verdict(evidence.judge(changed(at), None), at_work, since);
-    let either = |one: Option<GitClaim>, other: Option<GitClaim>| {
-        let nobody = || GitClaim::Keep(Author::User.to_string());
-        let is_nobody = one.is_none() && other.is_none();
-        (!is_nobody).then(|| {
-            let one = one.unwrap_or_else(nobody);
-            either(one, other.unwrap_or_else(nobody), since)
-        })
-    };
+    let either = |one, other| either_known(one, other, since);
     let claims = moments
         .iter()
         .map(|times| times.iter().copied().map(claim).reduce(either).flatten());
     claims.collect()
+}
+
+/// Returns whose a move is that is one of these two. Where nothing is known of one of them, it is the user's.
+fn either_known(
+    one: Option<GitClaim>,
+    other: Option<GitClaim>,
+    since: UndoneMessages<'_>,
+) -> Option<GitClaim> {
+    if one.is_none() && other.is_none() {
+        return None;
+    }
+    let nobody = || GitClaim::Keep(Author::User.to_string());
+    let (one, other) = (one.unwrap_or_else(nobody), other.unwrap_or_else(nobody));
+    Some(either(one, other, since))
 }
 
 fn of_verdict(
