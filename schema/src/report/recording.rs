@@ -33,6 +33,24 @@ pub struct EventReport {
     pub went_back: Vec<FileReport>,
 }
 
+impl EventReport {
+    /// Returns the report of an event, given its normalised name, that recorded nothing.
+    pub fn of_nothing(event: Option<String>) -> Self {
+        Self {
+            version: super::VERSION,
+            event,
+            session: None,
+            message: None,
+            step: None,
+            snapshot: None,
+            looked: None,
+            changes: None,
+            gaps: None,
+            went_back: Vec::new(),
+        }
+    }
+}
+
 /// Which part of a workspace was scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -45,7 +45,7 @@ const PATIENCE_AT_FIRST: Duration = Duration::from_secs(1);
 pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     let begin = Instant::now();
     if !store.surroundings.settings.enabled {
-        return Ok(empty_report(event));
+        return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     }
     let KnownEvent {
         place,
@@ -53,7 +53,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         has_open_operation,
     } = KnownEvent::of_event(store, event)?;
     if !place.settings.enabled {
-        return Ok(empty_report(event));
+        return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     }
     let deadline = begin + place.settings.hook_deadline.saturating_sub(RESERVE);
     let decision = decided(&place, event, &view)?;
@@ -360,21 +360,6 @@ fn may_take_hints(event: &Event, now: Milliseconds) -> bool {
     );
     // The last digits of the time are random enough.
     !begins && now % TRUSTED != 0
-}
-
-fn empty_report(event: &Event) -> EventReport {
-    EventReport {
-        version: VERSION,
-        event: Some(event.event.name().to_owned()),
-        session: None,
-        message: None,
-        step: None,
-        snapshot: None,
-        looked: None,
-        changes: None,
-        gaps: None,
-        went_back: Vec::new(),
-    }
 }
 
 /// Captures the workspace by hand.

@@ -12,11 +12,10 @@ use super::operate;
 use super::operation::{Operation, Options};
 use super::plan::{Lines, plan_exactly};
 use super::recover::Recovered;
-use super::refuse;
 use crate::error::{Error, Result};
 use crate::model::request::{OnConflict, Unclear};
 use crate::store::Store;
-use crate::timeline::{Looking, Place};
+use crate::timeline::Place;
 
 /// The entries that files get, and what they must be before.
 #[derive(Clone, Copy)]
@@ -64,34 +63,25 @@ fn under_lock(
     options: Options,
     recovered: Recovered,
 ) -> Result<operate::Executed> {
-    let (open, before) = operate::known(store, place)?;
-    let who = "an agent is at work in this workspace";
-    let busy = refuse::while_busy(who, &open, store.now(), options)?;
-    let snapshots = place.snapshots()?;
-    let looking = Looking {
-        open: &open,
-        ..Looking::default()
-    };
-    let seen = operate::observe(store, place, &snapshots, before, looking)?;
-    let paths = wanted.states.keys().cloned().collect();
-    let current = current_states(place, &snapshots, &seen.snapshot, &paths)?;
-    refuse_stale(wanted, &current)?;
-    let operation = Operation {
-        kind: OperationKind::Restore,
-        movement: None,
-        plan: plan_exactly(&snapshots, wanted.states, &current)?,
-        lines: Lines::new(),
-        git: None,
-        on_conflict: OnConflict::Overwrite,
-        unclear: Unclear::default(),
-        base: None,
-        reference: None,
-        warnings: recovered.warnings,
-        finished: recovered.finished,
-        // The files come from several states, so there is none to compare with.
-        expectation: None,
-        is_incomplete: false,
-    };
-    let executed = operate::execute(store, place, &snapshots, operation, &seen, &[], options)?;
-    Ok(executed.while_busy(busy))
+    operate::restoring(store, place, options, |_, snapshots, seen| {
+        let paths = wanted.states.keys().cloned().collect();
+        let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
+        refuse_stale(wanted, &current)?;
+        Ok(Operation {
+            kind: OperationKind::Restore,
+            movement: None,
+            plan: plan_exactly(snapshots, wanted.states, &current)?,
+            lines: Lines::new(),
+            git: None,
+            on_conflict: OnConflict::Overwrite,
+            unclear: Unclear::default(),
+            base: None,
+            reference: None,
+            warnings: recovered.warnings,
+            finished: recovered.finished,
+            // The files come from several states, so there is none to compare with.
+            expectation: None,
+            is_incomplete: false,
+        })
+    })
 }

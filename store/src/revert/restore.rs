@@ -11,7 +11,6 @@ use super::operate::{self, Executed};
 use super::operation::{Operation, Options};
 use super::receipt::Expectation;
 use super::recover::Recovered;
-use super::refuse;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
 use crate::model::entry::ObjectId;
@@ -22,7 +21,7 @@ use crate::model::request::{OnConflict, RestoreRequest, Unclear};
 use crate::sessions;
 use crate::snapshot::{Budget, Gap, PatchSide, Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::{Looking, Observation, Place, snapshot_of};
+use crate::timeline::{Observation, Place, snapshot_of};
 
 pub(crate) fn restore(
     store: &mut Store,
@@ -57,34 +56,18 @@ fn restore_under_lock(
     options: Options,
     recovered: Recovered,
 ) -> Result<Executed> {
-    // Resolve: find the state, and refuse or warn if an agent is busy.
-    let wanted_id = snapshot_named(store, place, &request.id)?;
-    let (open, before) = operate::known(store, place)?;
-    let who = "an agent is at work in this workspace";
-    let busy = refuse::while_busy(who, &open, store.now(), options)?;
-    let snapshots = place.snapshots()?;
-
-    // Observe.
-    let looking = Looking {
-        open: &open,
-        ..Looking::default()
-    };
-    let seen = operate::observe(store, place, &snapshots, before, looking)?;
-
-    // Plan, and execute what was planned.
-    let wanted = WantedState {
-        store,
-        place,
-        snapshots: &snapshots,
-        seen: &seen,
-        id: wanted_id,
-        only: &only,
-    };
-    let also_busy = |error| refuse::also_busy(error, who, busy);
-    let operation = wanted.plan(request, recovered).map_err(also_busy)?;
-    let executed = operate::execute(store, place, &snapshots, operation, &seen, &[], options)
-        .map_err(also_busy)?;
-    Ok(executed.while_busy(busy))
+    let id = snapshot_named(store, place, &request.id)?;
+    operate::restoring(store, place, options, |store, snapshots, seen| {
+        let wanted = WantedState {
+            store,
+            place,
+            snapshots,
+            seen,
+            id,
+            only: &only,
+        };
+        wanted.plan(request, recovered)
+    })
 }
 
 /// A captured state that paths go back to, and the present state.

@@ -38,8 +38,8 @@ pub use install::{InstallArguments, UninstallArguments};
 pub use interfaces::{McpArguments, PageArguments, ServeArguments, UiArguments, WatchArguments};
 pub use label::LabelArguments;
 pub use operation::{
-    OnConflictArgument, RedoArguments, RestoreArguments, RevertArguments, UnclearArgument,
-    UndoArguments, UnrevertArguments,
+    OnConflictArgument, Planning, RedoArguments, RestoreArguments, RevertArguments,
+    UnclearArgument, UndoArguments, UnrevertArguments,
 };
 pub use record::{EventArguments, FlagArguments, RunArguments};
 pub use upkeep::{DuArguments, ForgetArguments, GcArguments, GroupingArgument};

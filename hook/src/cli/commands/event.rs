@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{self, EventReport};
+use ckpt_schema::report::EventReport;
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::error::{Error, ErrorKind, Result};
 use ckpt_store::sessions::Diagnostic;
@@ -39,7 +39,7 @@ impl Recorded {
     /// No event was recorded.
     pub fn nothing() -> Self {
         Self {
-            report: nothing(),
+            report: EventReport::of_nothing(None),
             words: None,
             unsettled: None,
         }
@@ -196,7 +196,7 @@ struct Recorder<'a> {
 
 impl Recorder<'_> {
     fn record_all(&mut self, agent: &str, parsed: Parsed) -> Result<EventReport> {
-        let mut last = Ok(nothing());
+        let mut last = Ok(EventReport::of_nothing(None));
         for problem in &parsed.problems {
             self.note(
                 "warning",
@@ -219,7 +219,7 @@ impl Recorder<'_> {
     fn record(&mut self, event: &Event) -> Result<EventReport> {
         let settings = self.settings(event);
         if !settings.enabled {
-            return Ok(nothing());
+            return Ok(EventReport::of_nothing(None));
         }
         // The processes between a hook and its agent change with every call, but the agent changes only with its
         // session. So it is looked up only when something begins, and no tool has to wait for that.
@@ -375,22 +375,6 @@ impl Recorder<'_> {
                 ),
             );
         }
-    }
-}
-
-/// Returns the report of a hook that recorded nothing.
-fn nothing() -> EventReport {
-    EventReport {
-        version: report::VERSION,
-        event: None,
-        session: None,
-        message: None,
-        step: None,
-        snapshot: None,
-        looked: None,
-        changes: None,
-        gaps: None,
-        went_back: Vec::new(),
     }
 }
 

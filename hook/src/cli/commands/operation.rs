@@ -1,6 +1,6 @@
 //! `revert`, `redo`, `unrevert`, `restore`: the operations, their plans and their outcomes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::OperationReport;
 use ckpt_store::model::request::{Force, OnConflict, Unclear};
@@ -11,7 +11,7 @@ use super::outcome::{finish, watched};
 use super::parts::{self, How};
 use super::{pick, ui};
 use crate::cli::arguments::{
-    self, RestoreArguments, RevertArguments, UiArguments, UnrevertArguments,
+    self, Planning, RestoreArguments, RevertArguments, UiArguments, UnrevertArguments,
 };
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
@@ -45,10 +45,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         git: arguments.git,
     };
     let mut store = invocation.open()?;
-    let how = arguments.patch.then_some(How {
-        dry_run: arguments.planning.dry_run,
-        force,
-    });
+    let how = how(arguments.patch, &arguments.planning, force);
     if message.is_none() && request.step.is_none() {
         if invocation.output.can_ask() && !is_read_by_no_person() && is_plain(arguments) {
             let newest = LogFilter {
@@ -65,16 +62,14 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         }
         return pick::revert(invocation, &mut store, request, how);
     }
-    let directory = invocation.directory()?;
     let request = RevertRequest {
         dry_run: request.dry_run || arguments.patch,
         ..request
     };
-    let report = watched(invocation, &mut store, |store| {
-        store.revert(&directory, &request)
-    })?;
     let is_part = !request.only.is_empty() || request.alone || request.step.is_some();
-    choose_or_finish(invocation, &mut store, &report, how, is_part)
+    operate(invocation, &mut store, how, is_part, |store, directory| {
+        store.revert(directory, &request)
+    })
 }
 
 /// Returns whether the browser has a key for everything that is asked for.
@@ -109,16 +104,11 @@ pub fn redo(
         force,
         git: arguments.git,
     };
+    let how = how(arguments.patch, &arguments.planning, force);
     let mut store = invocation.open()?;
-    let directory = invocation.directory()?;
-    let report = watched(invocation, &mut store, |store| {
-        store.redo(&directory, &request)
-    })?;
-    let how = arguments.patch.then_some(How {
-        dry_run: arguments.planning.dry_run,
-        force,
-    });
-    choose_or_finish(invocation, &mut store, &report, how, false)
+    operate(invocation, &mut store, how, false, |store, directory| {
+        store.redo(directory, &request)
+    })
 }
 
 /// Puts paths back to a captured state.
@@ -135,29 +125,35 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         force,
         git: arguments.git,
     };
+    let how = how(arguments.patch, &arguments.planning, force);
     let mut store = invocation.open()?;
-    let directory = invocation.directory()?;
-    let report = watched(invocation, &mut store, |store| {
-        store.restore(&directory, &request)
-    })?;
-    let how = arguments.patch.then_some(How {
-        dry_run: arguments.planning.dry_run,
-        force,
-    });
-    choose_or_finish(invocation, &mut store, &report, how, false)
+    operate(invocation, &mut store, how, false, |store, directory| {
+        store.restore(directory, &request)
+    })
 }
 
-/// With `--patch` (`how`), the report is a plan whose hunks the user chooses now. Otherwise it is the outcome.
-fn choose_or_finish(
+/// How hunks are chosen, if `--patch` asks for that.
+fn how(patch: bool, planning: &Planning, force: Force) -> Option<How> {
+    patch.then_some(How {
+        dry_run: planning.dry_run,
+        force,
+    })
+}
+
+/// Operates on the workspace. With `--patch` (`how`), the report is a plan whose hunks the user chooses now. Otherwise it
+/// is the outcome.
+fn operate(
     invocation: &Invocation,
     store: &mut Store,
-    report: &OperationReport,
     how: Option<How>,
     is_part: bool,
+    operation: impl FnOnce(&mut Store, &Path) -> ckpt_store::Result<OperationReport>,
 ) -> Result<u8, Failure> {
+    let directory = invocation.directory()?;
+    let report = watched(invocation, store, |store| operation(store, &directory))?;
     match how {
-        Some(how) => parts::choose(invocation, store, report, how),
-        None => finish(invocation, store, report, is_part),
+        Some(how) => parts::choose(invocation, store, &report, how),
+        None => finish(invocation, store, &report, is_part),
     }
 }
 
