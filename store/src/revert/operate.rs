@@ -88,35 +88,6 @@ pub(crate) fn carry_out(
     Ok(executed.while_busy(busy))
 }
 
-/// Puts files back to states that no session's point names. The caller holds the workspace's lock; `plan` decides by
-/// the present state and writes nothing. The steps that are open go on.
-pub(super) fn restoring(
-    store: &mut Store,
-    place: &Place,
-    options: Options,
-    plan: impl FnOnce(&Store, &Snapshots, &Observation) -> Result<Operation<'static>>,
-) -> Result<Executed> {
-    // Resolve: find the open steps, and refuse or warn if one is busy.
-    let (open, before) = known(store, place)?;
-    let who = "an agent is at work in this workspace";
-    let busy = refuse::while_busy(who, &open, store.now(), options)?;
-    let snapshots = place.snapshots()?;
-
-    // Observe.
-    let looking = Looking {
-        open: &open,
-        ..Looking::default()
-    };
-    let seen = observe(store, place, &snapshots, before, looking)?;
-
-    // Plan, and execute what was planned.
-    let also_busy = |error| refuse::also_busy(error, who, busy);
-    let operation = plan(store, &snapshots, &seen).map_err(also_busy)?;
-    let executed =
-        execute(store, place, &snapshots, operation, &seen, &[], options).map_err(also_busy)?;
-    Ok(executed.while_busy(busy))
-}
-
 /// The report on an operation, and its plan. A dry run only made the plan.
 #[derive(Debug)]
 pub(crate) struct Executed {

@@ -12,6 +12,7 @@ use super::operate;
 use super::operation::{Operation, Options};
 use super::plan::{Lines, plan_exactly};
 use super::recover::Recovered;
+use super::restore::restoring;
 use crate::error::{Error, Result};
 use crate::model::request::{OnConflict, Unclear};
 use crate::store::Store;
@@ -63,7 +64,7 @@ fn under_lock(
     options: Options,
     recovered: Recovered,
 ) -> Result<operate::Executed> {
-    operate::restoring(store, place, options, |_, snapshots, seen| {
+    restoring(store, place, options, |_, snapshots, seen| {
         let paths = wanted.states.keys().cloned().collect();
         let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
         refuse_stale(wanted, &current)?;

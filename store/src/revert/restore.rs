@@ -11,6 +11,7 @@ use super::operate::{self, Executed};
 use super::operation::{Operation, Options};
 use super::receipt::Expectation;
 use super::recover::Recovered;
+use super::refuse;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
 use crate::model::entry::ObjectId;
@@ -21,7 +22,7 @@ use crate::model::request::{OnConflict, RestoreRequest, Unclear};
 use crate::sessions;
 use crate::snapshot::{Budget, Gap, PatchSide, Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::{Observation, Place, snapshot_of};
+use crate::timeline::{Looking, Observation, Place, snapshot_of};
 
 pub(crate) fn restore(
     store: &mut Store,
@@ -57,7 +58,7 @@ fn restore_under_lock(
     recovered: Recovered,
 ) -> Result<Executed> {
     let id = snapshot_named(store, place, &request.id)?;
-    operate::restoring(store, place, options, |store, snapshots, seen| {
+    restoring(store, place, options, |store, snapshots, seen| {
         let wanted = WantedState {
             store,
             place,
@@ -68,6 +69,35 @@ fn restore_under_lock(
         };
         wanted.plan(request, recovered)
     })
+}
+
+/// Puts files back to states that no session's point names. The caller holds the workspace's lock; `plan` decides by
+/// the present state and writes nothing. The steps that are open go on.
+pub(super) fn restoring(
+    store: &mut Store,
+    place: &Place,
+    options: Options,
+    plan: impl FnOnce(&Store, &Snapshots, &Observation) -> Result<Operation<'static>>,
+) -> Result<Executed> {
+    // Resolve: find the open steps, and refuse or warn if one is busy.
+    let (open, before) = operate::known(store, place)?;
+    let who = "an agent is at work in this workspace";
+    let busy = refuse::while_busy(who, &open, store.now(), options)?;
+    let snapshots = place.snapshots()?;
+
+    // Observe.
+    let looking = Looking {
+        open: &open,
+        ..Looking::default()
+    };
+    let seen = operate::observe(store, place, &snapshots, before, looking)?;
+
+    // Plan, and execute what was planned.
+    let also_busy = |error| refuse::also_busy(error, who, busy);
+    let operation = plan(store, &snapshots, &seen).map_err(also_busy)?;
+    let executed = operate::execute(store, place, &snapshots, operation, &seen, &[], options)
+        .map_err(also_busy)?;
+    Ok(executed.while_busy(busy))
 }
 
 /// A captured state that paths go back to, and the present state.
