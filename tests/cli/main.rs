@@ -8,6 +8,7 @@ mod comparison;
 mod completions;
 mod concurrency;
 mod config;
+mod damaged;
 mod database;
 mod doctor;
 mod files;

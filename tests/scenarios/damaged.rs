@@ -7,28 +7,6 @@ use std::path::PathBuf;
 use ckpt_schema::report::Outcome;
 use testing::scenario::{World, to};
 
-/// The packs of the only workspace, the newest last.
-fn packs(world: &World) -> Vec<PathBuf> {
-    let workspace = fs::read_dir(world.base().join("store/snapshots"))
-        .expect("there")
-        .next()
-        .expect("one workspace")
-        .expect("readable");
-    let directory = workspace.path().join("repository.git/objects/pack");
-    let paths = fs::read_dir(directory)
-        .expect("there")
-        .map(|entry| entry.expect("readable").path());
-    let mut packs: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|name| name == "pack"))
-        .collect();
-    packs.sort_by_key(|path| {
-        path.metadata()
-            .and_then(|file| file.modified())
-            .expect("there")
-    });
-    packs
-}
-
 fn put(path: &PathBuf, bytes: &[u8]) {
     fs::remove_file(path).expect("it is ours");
     fs::write(path, bytes).expect("it is ours");
@@ -55,25 +33,20 @@ fn after_a_step() -> World {
 #[test]
 fn what_goes_is_stored_anew_where_its_stored_bytes_are_damaged() {
     let mut world = after_a_step();
-    let pack = packs(&world).pop().expect("the step's");
+    let pack = world.packs().pop().expect("the step's");
     let sound = fs::read(&pack).expect("ours");
     // The blob of the file is the first entry: behind the header of the pack, and its own.
     for at in [15, 20, 30, 50] {
         let mut damaged = sound.clone();
         damaged[at] ^= 0x55;
-        for newer in packs(&world) {
-            if newer
-                .metadata()
-                .and_then(|file| file.modified())
-                .expect("there")
-                > pack
-                    .metadata()
-                    .and_then(|file| file.modified())
-                    .expect("there")
-            {
-                fs::remove_file(newer.with_extension("idx")).expect("it is ours");
-                fs::remove_file(newer).expect("it is ours");
-            }
+        for newer in world
+            .packs()
+            .iter()
+            .skip_while(|other| **other != pack)
+            .skip(1)
+        {
+            fs::remove_file(newer.with_extension("idx")).expect("it is ours");
+            fs::remove_file(newer).expect("it is ours");
         }
         put(&pack, &damaged);
         world.reopen(ckpt_store::Settings::default());
@@ -88,7 +61,7 @@ fn what_goes_is_stored_anew_where_its_stored_bytes_are_damaged() {
 #[test]
 fn an_operation_with_damage_anywhere_gives_the_right_bytes_or_changes_nothing() {
     let mut world = after_a_step();
-    let pack = packs(&world).pop().expect("the step's");
+    let pack = world.packs().pop().expect("the step's");
     let sound = fs::read(&pack).expect("ours");
     let mut reverted = 0;
     for at in (12..sound.len()).step_by(5) {
@@ -145,7 +118,7 @@ fn an_event_goes_on_where_the_last_snapshot_is_lost_beyond_healing() {
         if is_in_a_step {
             world.start();
         }
-        for pack in packs(&world) {
+        for pack in world.packs() {
             put(&pack, b"");
         }
         world.reopen(ckpt_store::Settings::default());
@@ -189,7 +162,7 @@ fn an_event_heals_what_of_the_last_snapshot_still_stands_in_the_workspace() {
     world.write("a/same", "0\n");
     world.write("b/edited", "0\n");
     world.turn("m1", |world| world.write("b/edited", "1\n"));
-    for pack in packs(&world) {
+    for pack in world.packs() {
         put(&pack, b"");
     }
     world.reopen(ckpt_store::Settings::default());

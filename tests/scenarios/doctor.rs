@@ -1,33 +1,12 @@
 //! `doctor` reads what the rows name: what is damaged is healed, or named.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ckpt_schema::report::Finding;
 use ckpt_store::Settings;
 
 use testing::scenario::World;
-
-fn repository(world: &World) -> PathBuf {
-    let mut workspaces = fs::read_dir(world.base().join("store/snapshots")).expect("there");
-    let workspace = workspaces.next().expect("one workspace").expect("readable");
-    workspace.path().join("repository.git")
-}
-
-/// The packs, the oldest first.
-fn packs(world: &World) -> Vec<PathBuf> {
-    let entries = fs::read_dir(repository(world).join("objects/pack")).expect("there");
-    let paths = entries.map(|entry| entry.expect("readable").path());
-    let mut packs: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|name| name == "pack"))
-        .collect();
-    packs.sort_by_key(|path| {
-        path.metadata()
-            .and_then(|file| file.modified())
-            .expect("there")
-    });
-    packs
-}
 
 /// Cuts a pack off, as a disk that lost its second half does.
 fn cut(path: &Path) {
@@ -85,7 +64,7 @@ fn all_that_rows_name_is_read() {
 #[test]
 fn a_pack_that_is_cut_off_is_named_with_the_files_that_are_lost() {
     let mut world = two_steps();
-    let pack = packs(&world)[1].clone();
+    let pack = world.packs()[1].clone();
     cut(&pack);
     let findings = check(&mut world, false);
     let errors = errors(&findings).join("\n");
@@ -101,9 +80,8 @@ fn a_pack_that_is_cut_off_is_named_with_the_files_that_are_lost() {
 #[test]
 fn what_is_still_in_the_workspace_heals_the_store() {
     let mut world = two_steps();
-    for pack in packs(&world) {
-        cut(&pack);
-    }
+    let before = world.packs();
+    before.iter().for_each(|pack| cut(pack));
     let findings = check(&mut world, false);
     assert!(
         findings.iter().any(|finding| finding.repaired),
@@ -111,11 +89,12 @@ fn what_is_still_in_the_workspace_heals_the_store() {
     );
     let lost = errors(&findings).join("\n");
     assert!(!lost.contains("`kept`"), "it is still there: {lost}");
-    let newest = packs(&world).pop().expect("one was written");
-    assert!(
-        newest.metadata().expect("there").len() > 3000,
-        "with the files of now"
-    );
+    let mut written = world.packs();
+    written.retain(|pack| !before.contains(pack));
+    let sizes = written
+        .iter()
+        .map(|pack| pack.metadata().expect("there").len());
+    assert!(sizes.max() > Some(3000), "with the files of now");
     let again = check(&mut world, false);
     assert!(
         !again.iter().any(|finding| finding.repaired),
@@ -134,7 +113,7 @@ fn what_the_users_repository_holds_heals_the_store() {
     world.start_in("s1");
     world.write("file", noise(2));
     world.finish_in("s1");
-    cut(&packs(&world)[0]);
+    cut(&world.packs()[0]);
     let findings = check(&mut world, false);
     assert!(
         findings.iter().any(|finding| finding.repaired),
@@ -155,7 +134,7 @@ fn git_takes_for_needed_what_the_rows_name() {
     fs::create_dir(world.path("empty")).expect("ours");
     world.message("m2");
     check(&mut world, false);
-    let git_dir = format!("--git-dir={}", repository(&world).display());
+    let git_dir = format!("--git-dir={}", world.repository().display());
     let unreachable = world.run_git(&[&git_dir, "fsck", "--full", "--strict", "--unreachable"]);
     let mut needed = unreachable
         .lines()
@@ -218,7 +197,7 @@ fn a_damaged_index_beside_a_whole_pack_is_made_again() {
                 // One pack with deltas.
                 world.store.gc(false).expect("it is ours");
             }
-            let pack = packs(&world)[0].clone();
+            let pack = world.packs()[0].clone();
             let index = pack.with_extension("idx");
             let before = fs::read(&index).expect("there");
             act(&index);
@@ -247,7 +226,7 @@ fn a_damaged_index_beside_a_whole_pack_is_made_again() {
 #[test]
 fn a_damaged_pack_gets_no_new_index() {
     let mut world = two_steps();
-    let pack = packs(&world)[1].clone();
+    let pack = world.packs()[1].clone();
     rewrite(&pack, |bytes| bytes[20] ^= 0x55);
     fs::remove_file(pack.with_extension("idx")).expect("ours");
     let findings = check(&mut world, false);

@@ -432,18 +432,6 @@ fn no_kind_of_file_and_nothing_that_a_crash_left_keeps_what_is_forgotten() {
     );
 }
 
-/// The packs of the only workspace, the oldest first.
-fn packs(world: &World) -> Vec<PathBuf> {
-    let mut packs = files(&world.base().join("store/snapshots"));
-    packs.retain(|path| path.extension().is_some_and(|ending| ending == "pack"));
-    packs.sort_by_key(|path| {
-        path.metadata()
-            .and_then(|file| file.modified())
-            .expect("there")
-    });
-    packs
-}
-
 fn put(path: &Path, bytes: &[u8]) {
     fs::remove_file(path).expect("ours");
     fs::write(path, bytes).expect("ours");
@@ -496,7 +484,7 @@ fn what_is_lost_for_good_keeps_nothing_from_being_forgotten() {
             world.remove("key");
             world.write("lost", "now\n");
         });
-        act(&packs(&world));
+        act(&world.packs());
         world.reopen(ckpt_store::Settings::default());
         forget(&mut world, Forget::Path("key".to_owned()));
         assert_eq!(

@@ -12,30 +12,11 @@ use ckpt_store::Settings;
 use testing::git;
 use testing::scenario::{World, to};
 
-/// The folder of the only workspace.
-fn folder(world: &World) -> PathBuf {
-    let mut folders = fs::read_dir(world.base().join("store/snapshots")).expect("there");
-    let folder = folders.next().expect("one workspace").expect("readable");
-    folder.path()
-}
-
-fn repository(world: &World) -> PathBuf {
-    folder(world).join("repository.git")
-}
-
-/// The files beside the packs with an ending, the oldest first.
-fn files(world: &World, ending: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(repository(world).join("objects/pack")).expect("there");
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("readable").path())
-        .collect();
-    files.retain(|path| path.extension().is_some_and(|other| other == ending));
-    files.sort_by_key(|path| {
-        path.metadata()
-            .and_then(|file| file.modified())
-            .expect("there")
-    });
-    files
+/// The indexes of the packs.
+fn indexes(world: &World) -> Vec<PathBuf> {
+    let packs = world.packs().into_iter();
+    let indexes = packs.map(|pack| pack.with_extension("idx"));
+    indexes.filter(|index| index.exists()).collect()
 }
 
 fn reopen(world: &mut World) {
@@ -58,7 +39,7 @@ impl Story {
     /// The trees of the snapshot of a message that no other one has, the root last.
     fn own_trees(&self, message: &str) -> Vec<String> {
         let trees = |tree: &str| -> Vec<String> {
-            let git_dir = format!("--git-dir={}", repository(&self.world).display());
+            let git_dir = format!("--git-dir={}", self.world.repository().display());
             let below = self.world.run_git(&[&git_dir, "ls-tree", "-r", "-t", tree]);
             let below = below.lines().filter(|line| line.contains(" tree "));
             let ids = below.map(|line| line[12..52].to_owned());
@@ -109,15 +90,15 @@ fn story() -> Story {
 
 /// Packs all objects but these anew, so that these are lost and nothing else.
 fn lose(world: &World, lost: &[String]) {
-    let git_dir = format!("--git-dir={}", repository(world).display());
+    let git_dir = format!("--git-dir={}", world.repository().display());
     let all = [
         "cat-file",
         "--batch-all-objects",
         "--batch-check=%(objectname)",
     ];
     let all = world.run_git(&[&[&*git_dir][..], &all].concat());
-    let (packs, indexes) = (files(world, "pack"), files(world, "idx"));
-    let base = repository(world).join("objects/pack/pack");
+    let (packs, indexes) = (world.packs(), indexes(world));
+    let base = world.repository().join("objects/pack/pack");
     let mut command = world.git_command(&[&git_dir, "pack-objects", "-q"]);
     let mut child = command
         .arg(&base)
@@ -135,7 +116,7 @@ fn lose(world: &World, lost: &[String]) {
         fs::remove_file(old).expect("ours");
     }
     for derived in ["objects/info/recent-packs", "objects/pack/multi-pack-index"] {
-        let _ = fs::remove_file(repository(world).join(derived));
+        let _ = fs::remove_file(world.repository().join(derived));
     }
 }
 
@@ -194,7 +175,7 @@ fn doctor_makes_a_lost_tree_again_and_names_what_is_lost_below_it() {
         let mut lost = story.own_trees("m2");
         let mut world = story.world;
         if is_blob_lost {
-            let git_dir = format!("--git-dir={}", repository(&world).display());
+            let git_dir = format!("--git-dir={}", world.repository().display());
             let root = lost.last().expect("the root").clone();
             let blob = format!("{root}:d/removed");
             lost.push(world.run_git(&[&git_dir, "rev-parse", &blob]));
@@ -250,9 +231,9 @@ fn put(path: &Path, bytes: &[u8]) {
 
 /// Harms the indexes of all packs, so that nothing else tells where an object is.
 fn harm(world: &World, act: fn(&Path)) {
-    files(world, "idx").iter().for_each(|index| act(index));
+    indexes(world).iter().for_each(|index| act(index));
     for derived in ["objects/info/recent-packs", "objects/pack/multi-pack-index"] {
-        let _ = fs::remove_file(repository(world).join(derived));
+        let _ = fs::remove_file(world.repository().join(derived));
     }
 }
 
@@ -303,7 +284,7 @@ fn an_event_whose_last_tree_is_lost_makes_it_again_and_knows_what_changed() {
     let mut world = story().world;
     let newest = world.message("m4").snapshot.expect("it is taken");
     world.start();
-    let git_dir = format!("--git-dir={}", repository(&world).display());
+    let git_dir = format!("--git-dir={}", world.repository().display());
     let below = git::text(&mut world.git_command(&[&git_dir, "rev-parse", &format!("{newest}:d")]));
     lose(&world, &[newest, below]);
     world.write("edited", "edited by m4\n");
@@ -324,7 +305,9 @@ fn an_event_whose_last_tree_is_lost_makes_it_again_and_knows_what_changed() {
 fn doctor_says_that_a_repository_is_gone_and_stores_what_is_still_there() {
     for what in ["", "repository.git", "repository.git/objects"] {
         let mut world = story().world;
-        fs::rename(folder(&world).join(what), world.base().join("away")).expect("ours");
+        let repository = world.repository();
+        let folder = repository.parent().expect("the workspace's");
+        fs::rename(folder.join(what), world.base().join("away")).expect("ours");
         reopen(&mut world);
         let status = world.status();
         let is_told = |told: &DiagnosticReport| told.message.contains("are gone");
@@ -369,7 +352,7 @@ fn gc_heals_what_it_meets_damaged_and_goes_on() {
         .filter_map(|row| row.skipped.as_deref())
         .collect();
     assert_eq!(skipped, [] as [&str; 0]);
-    assert_eq!(files(&world, "pack").len(), 1, "the others are gone");
+    assert_eq!(world.packs().len(), 1, "the others are gone");
     reopen(&mut world);
     world.revert("m2");
     assert_before_m2(&world, "after gc");

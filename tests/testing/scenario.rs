@@ -115,6 +115,8 @@ pub struct World {
     pub root: PathBuf,
     /// The directory that the agent and the user are in.
     pub cwd: PathBuf,
+    /// The packs of the store, in the order in which they came: their times may be those of one tick.
+    packs: RefCell<Vec<PathBuf>>,
 }
 
 impl World {
@@ -135,6 +137,7 @@ impl World {
             store,
             cwd: root.clone(),
             root,
+            packs: RefCell::default(),
         }
     }
 
@@ -152,6 +155,26 @@ impl World {
 
     pub fn base(&self) -> PathBuf {
         self.directory.path().canonicalize().expect("it is there")
+    }
+
+    /// The repository of the only workspace.
+    pub fn repository(&self) -> PathBuf {
+        let mut workspaces = fs::read_dir(self.base().join("store/snapshots")).expect("there");
+        let workspace = workspaces.next().expect("one workspace");
+        workspace.expect("readable").path().join("repository.git")
+    }
+
+    /// The packs of the only workspace, the oldest first.
+    pub fn packs(&self) -> Vec<PathBuf> {
+        let mut packs = self.packs.borrow_mut();
+        let found = fs::read_dir(self.repository().join("objects/pack"));
+        let found = found.into_iter().flatten();
+        let mut found: Vec<PathBuf> = found.map(|entry| entry.expect("readable").path()).collect();
+        found.retain(|path| path.extension().is_some_and(|ending| ending == "pack"));
+        packs.retain(|pack| found.contains(pack));
+        found.retain(|pack| !packs.contains(pack));
+        packs.extend(found);
+        packs.clone()
     }
 
     /// Opens the store anew, as another process does.
@@ -263,9 +286,14 @@ impl World {
     }
 
     pub fn send(&mut self, event: &Event) -> EventReport {
-        self.store
+        let report = self
+            .store
             .record(event)
-            .unwrap_or_else(|error| panic!("{event:?}: {error}: {:?}", error.causes()))
+            .unwrap_or_else(|error| panic!("{event:?}: {error}: {:?}", error.causes()));
+        if report.snapshot.is_some() {
+            self.packs();
+        }
+        report
     }
 
     pub fn message_in(&mut self, session: &str, message: &str) -> EventReport {

@@ -225,6 +225,13 @@ impl Snapshots {
         Ok(rebuilt)
     }
 
+    /// Returns whether something was read from a pack whose index is damaged or missing.
+    pub(crate) fn needs_indexes(&self) -> bool {
+        self.objects
+            .reader()
+            .is_ok_and(|reader| reader.has_rebuilt())
+    }
+
     /// Returns what is wrong with the packs themselves, by name. `all` reads each pack completely.
     pub(crate) fn check_packs(&self, all: bool) -> Result<Vec<(String, &'static str)>> {
         check::packs(&self.objects, all)

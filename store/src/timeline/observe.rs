@@ -21,6 +21,7 @@ use crate::model::gap::IgnoredRemoval;
 use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
+use crate::objects::pack::rebuild::SOON_READ;
 use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, SnapshotRow};
 use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken};
 use crate::store::Store;
@@ -209,24 +210,20 @@ fn capture(
     }
 }
 
-/// The largest pack whose index is rebuilt while an agent waits, in bytes.
-const SOON_READ: u64 = 64 << 20;
-
-/// Returns what changed since the last snapshot. If an object is missing only because the index of its pack is damaged,
-/// rebuilds that index.
+/// Returns what changed since the last snapshot. If an object was found only in a pack whose index is damaged, rebuilds
+/// that index.
 fn patch_or_new_index(
     last: Option<&Last>,
     place: &Place,
     snapshots: &Snapshots,
     taken: &Taken,
 ) -> Result<Vec<Change>> {
-    match patch_since(last, place, snapshots, taken) {
-        Err(error) if error.is_damage() => match snapshots.rebuild_indexes(SOON_READ) {
-            Ok(rebuilt) if !rebuilt.is_empty() => patch_since(last, place, snapshots, taken),
-            _ => Err(error),
-        },
-        patch => patch,
+    let patch = patch_since(last, place, snapshots, taken);
+    if snapshots.needs_indexes() {
+        // It can be read without them as well, only slower.
+        let _ = snapshots.rebuild_indexes(SOON_READ);
     }
+    patch
 }
 
 /// Returns what changed since the last snapshot; or nothing, and why that snapshot is lost. What only it knew is gone,

@@ -114,6 +114,11 @@ impl<const N: usize> PackIndex<N> {
         Self::check(IndexBytes::open(file, u64::MAX)?)
     }
 
+    /// Checks that the parts of an index in memory fit together.
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Result<Self> {
+        Self::check(IndexBytes::Whole(bytes))
+    }
+
     fn check(bytes: IndexBytes) -> Result<Self> {
         let mut magic = [0; MAGIC.len()];
         bytes.read(0, &mut magic)?;

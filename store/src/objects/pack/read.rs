@@ -49,6 +49,15 @@ impl PackFile {
         }
     }
 
+    /// Returns the pack with this file name, and an index that is not the one beside it.
+    pub(super) fn with_index(directory: &Path, name: &Path, index: Vec<u8>) -> Result<Self> {
+        let index = PackIndex::of_bytes(index)?;
+        Ok(Self {
+            index: OnceLock::from((index, None)),
+            ..Self::new(directory, name)
+        })
+    }
+
     /// Returns its file name.
     pub(crate) fn name(&self) -> &Path {
         &self.name

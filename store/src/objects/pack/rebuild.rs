@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flate2::bufread::ZlibDecoder;
 use libdeflater::Crc;
@@ -17,7 +18,7 @@ use sha1::{Digest, Sha1};
 use super::data::{Data, PackEntry};
 use super::entry::{EntryContent, FileRange, at_end};
 use super::index::{self, Indexed};
-use super::read::{LARGEST, open_regular};
+use super::read::{LARGEST, PackFile, open_regular};
 use super::write::{checksum, create_temporary, seal};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::sync;
@@ -33,31 +34,63 @@ const MAGIC: &[u8; 8] = b"PACK\0\0\0\x02";
 const HEADER: u64 = 12;
 const CHECKSUM: usize = 20;
 
+/// The largest pack whose index is rebuilt while an agent waits, in bytes.
+pub(crate) const SOON_READ: u64 = 64 << 20;
+
 /// Rebuilds the damaged and missing indexes of intact packs of at most `largest` bytes. Returns the packs' names. The
 /// caller holds the workspace's lock, so that nobody is putting a pack into place.
 pub(crate) fn rebuild_indexes(directory: &Path, largest: u64) -> Result<Vec<PathBuf>> {
     let mut rebuilt = Vec::new();
-    for entry in presence::entries(directory)? {
-        let name = PathBuf::from(entry.file_name());
-        let is_pack = name.extension().is_some_and(|ending| ending == "pack");
-        if !is_pack || borrowed::is_borrowed(name.as_os_str().as_encoded_bytes()) {
-            continue;
-        }
-        let path = directory.join(&name);
-        // No index can be made from a damaged pack.
-        if !has_its_index(&path).unwrap_or(false)
-            && presence::metadata(&path)?.is_some_and(|metadata| metadata.len() <= largest)
-            && let Ok(index) = index_of(&path)
-        {
-            put(&path, &index)?;
-            rebuilt.push(name);
-        }
+    for pack in without_index(directory, largest)? {
+        let (name, index) = pack?;
+        put(&directory.join(&name), &index)?;
+        rebuilt.push(name);
     }
     if !rebuilt.is_empty() {
         recent::forget(directory);
         sync(directory)?;
     }
     Ok(rebuilt)
+}
+
+/// Does this in memory, for a reader that has no lock and writes nothing. Packs that cannot be read are left out.
+pub(crate) fn with_rebuilt_index(directory: &Path, largest: u64) -> Vec<Arc<PackFile>> {
+    let packs = without_index(directory, largest).into_iter().flatten();
+    let packs = packs.filter_map(|pack| {
+        let (name, index) = pack.ok()?;
+        PackFile::with_index(directory, &name, index).ok()
+    });
+    packs.map(Arc::new).collect()
+}
+
+/// Returns the intact packs of at most `largest` bytes whose index is damaged or missing, with the bytes of a new one.
+fn without_index(
+    directory: &Path,
+    largest: u64,
+) -> Result<impl Iterator<Item = Result<(PathBuf, Vec<u8>)>>> {
+    let names = presence::entries(directory)?
+        .into_iter()
+        .map(|entry| PathBuf::from(entry.file_name()))
+        .filter(|name| {
+            let is_pack = name.extension().is_some_and(|ending| ending == "pack");
+            is_pack && !borrowed::is_borrowed(name.as_os_str().as_encoded_bytes())
+        });
+    let rebuilt = move |path: &Path| -> Result<Option<Vec<u8>>> {
+        let is_short = || {
+            let metadata = presence::metadata(path)?;
+            Ok::<_, Error>(metadata.is_some_and(|metadata| metadata.len() <= largest))
+        };
+        // No index can be made from a damaged pack.
+        if has_its_index(path).unwrap_or(false) || !is_short()? {
+            return Ok(None);
+        }
+        Ok(index_of(path).ok())
+    };
+    let directory = directory.to_owned();
+    Ok(names.filter_map(move |name| {
+        let index = rebuilt(&directory.join(&name)).transpose()?;
+        Some(index.map(|index| (name, index)))
+    }))
 }
 
 /// Returns whether the index beside a pack is intact, and made for this pack.

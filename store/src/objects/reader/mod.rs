@@ -11,11 +11,12 @@ mod packs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::hash::ObjectKind;
 use super::multi_pack_index;
 use super::pack::read::PackFile;
+use super::pack::rebuild::{SOON_READ, with_rebuilt_index};
 use super::tree::{self, TreeEntry};
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::leftover;
@@ -41,6 +42,9 @@ pub(crate) struct ObjectReader {
     packs: RwLock<Arc<Packs>>,
     kept: ObjectCache,
     is_crowded: AtomicBool,
+    /// The packs whose index is damaged or missing, with one in memory. They are searched for once, when an object is
+    /// in no other.
+    rebuilt: OnceLock<Vec<Arc<PackFile>>>,
 }
 
 /// Up to this size, a blob is decoded completely before its first byte is written. A larger one is decoded twice.
@@ -59,6 +63,7 @@ impl ObjectReader {
             packs: RwLock::new(Arc::new(packs)),
             kept: ObjectCache::default(),
             is_crowded: AtomicBool::new(false),
+            rebuilt: OnceLock::new(),
         })
     }
 
@@ -261,8 +266,8 @@ impl ObjectReader {
         Ok(bytes)
     }
 
-    /// Reads and hashes an object. If no likely copy is intact, it looks once for packs that were added since, and then
-    /// everywhere.
+    /// Reads and hashes an object. If no likely copy is intact, it looks once for packs that were added since, then
+    /// everywhere, and then in packs whose index is damaged.
     fn find_hashed<T>(
         &self,
         id: ObjectId,
@@ -273,7 +278,8 @@ impl ObjectReader {
         }
         self.refresh()?;
         let packs = self.packs();
-        first(id, packs.likely(id).chain(packs.unlikely(id)), read)?.ok_or_else(|| missing(id))
+        let places = packs.likely(id).chain(packs.unlikely(id));
+        self.found_or_rebuilt(id, first(id, places, &mut read), read)
     }
 
     /// Like [`Self::find_hashed`], for reads without hashing.
@@ -287,7 +293,31 @@ impl ObjectReader {
         }
         self.refresh()?;
         let packs = self.packs();
-        first(id, packs.certain(id).chain(packs.unlikely(id)), read)?.ok_or_else(|| missing(id))
+        let places = packs.certain(id).chain(packs.unlikely(id));
+        self.found_or_rebuilt(id, first(id, places, &mut read), read)
+    }
+
+    fn found_or_rebuilt<T>(
+        &self,
+        id: ObjectId,
+        found: Result<Option<T>>,
+        read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>,
+    ) -> Result<T> {
+        if let Ok(Some(found)) = found {
+            return Ok(found);
+        }
+        let rebuilt = || with_rebuilt_index(&self.directory, SOON_READ);
+        let packs = self.rebuilt.get_or_init(rebuilt).iter();
+        let places = packs.filter_map(|pack| Some((pack, pack.find(id)?)));
+        match first(id, places, read) {
+            Ok(Some(found)) => Ok(found),
+            _ => found?.ok_or_else(|| missing(id)),
+        }
+    }
+
+    /// Returns whether an object had to be searched for in a pack whose index is damaged or missing.
+    pub(crate) fn has_rebuilt(&self) -> bool {
+        self.rebuilt.get().is_some_and(|packs| !packs.is_empty())
     }
 
     /// Returns an object of any kind, hashed in full.

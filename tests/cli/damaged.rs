@@ -1,0 +1,98 @@
+//! What a command that only reads says of a store whose indexes are damaged, as after a power cut.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use testing::binary::Sandbox;
+use testing::tree;
+
+const READING: [&[&str]; 6] = [
+    &["cat", "m2:src/a.txt"],
+    &["diff", "m1", "m2", "-p"],
+    &["show", "m2", "-p"],
+    &["show", "m2", "--json"],
+    &["log", "-p"],
+    &["log", "-S", "two"],
+];
+
+/// Commands that look at the workspace, and may mend what they meet.
+const LOOKING: [&[&str]; 4] = [
+    &["diff", "m1", "-p"],
+    &["blame", "src/a.txt", "--json"],
+    &["recover", "notes.md", "--dry-run", "--json"],
+    &["revert", "m1", "--dry-run", "--contents", "--json"],
+];
+
+fn world() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("src/a.txt", "one\n");
+    world.write("notes.md", "mine\n");
+    world.play("m1", "add two", |world| {
+        world.write("src/a.txt", "one\ntwo\n");
+    });
+    world.play("m2", "add three", |world| {
+        world.write("src/a.txt", "one\ntwo\nthree\n");
+        world.remove("notes.md");
+    });
+    world
+}
+
+/// The folder of the packs of the only workspace.
+fn packs(world: &Sandbox) -> PathBuf {
+    let mut folders = fs::read_dir(world.store().join("snapshots")).expect("there");
+    let folder = folders.next().expect("one workspace").expect("readable");
+    folder.path().join("repository.git/objects/pack")
+}
+
+/// What the commands print. Ages of messages, and what time and process ids differ in, are left out.
+fn answers(world: &Sandbox, commands: &[&[&str]]) -> Vec<String> {
+    let answer = |arguments: &&[&str]| {
+        let run = world.run(arguments, b"").exits(0);
+        let text = world.redact(&run.stdout);
+        let plain = text
+            .lines()
+            .filter(|line| !line.contains("\"plan\"") && !line.contains("\"tree\""));
+        plain.collect::<Vec<_>>().join("\n")
+    };
+    commands.iter().map(answer).collect()
+}
+
+/// Harms every index, and removes what was derived from them.
+fn harm(packs: &Path, act: impl Fn(&mut Vec<u8>)) {
+    for entry in fs::read_dir(packs).expect("there") {
+        let path = entry.expect("readable").path();
+        if path.extension().is_some_and(|ending| ending == "idx") {
+            let mut bytes = fs::read(&path).expect("ours");
+            act(&mut bytes);
+            fs::remove_file(&path).expect("ours");
+            fs::write(&path, bytes).expect("ours");
+        }
+    }
+    for derived in ["info/recent-packs", "pack/multi-pack-index"] {
+        let _ = fs::remove_file(packs.with_file_name("").join(derived));
+    }
+}
+
+#[test]
+fn what_only_reads_reads_by_the_packs_where_their_indexes_are_damaged_and_writes_nothing() {
+    let harms: [(&str, fn(&mut Vec<u8>)); 3] = [
+        ("empty", Vec::clear),
+        ("cut off", |bytes| bytes.truncate(bytes.len() / 2)),
+        ("zeros after the fan-out table", |bytes| {
+            bytes[1032..].fill(0)
+        }),
+    ];
+    let world = world();
+    let packs = packs(&world);
+    let (reading, looking) = (answers(&world, &READING), answers(&world, &LOOKING));
+    for (what, act) in harms {
+        harm(&packs, act);
+        let before = tree::read(&packs);
+        assert_eq!(answers(&world, &READING), reading, "{what}");
+        assert_eq!(tree::read(&packs), before, "{what}: nothing is written");
+        for (command, answer) in LOOKING.iter().zip(&looking) {
+            harm(&packs, act);
+            assert_eq!(answers(&world, &[command]), [answer.clone()], "{what}");
+        }
+    }
+}
