@@ -236,7 +236,7 @@ fn no_command_reads_a_long_history_twice() {
 }
 
 /// Syncs of a call that stores something.
-const SYNCS: u64 = 3;
+const SYNCS: u64 = 2;
 
 #[test]
 fn the_first_call_of_all_syncs_what_it_makes_once() {

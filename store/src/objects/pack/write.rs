@@ -20,6 +20,7 @@ use sha1::{Digest, Sha1};
 
 use super::entry::{FileRange, encode_delta_header, encode_header, same_contents, whole};
 use super::index::{self, Indexed};
+use super::rebuild::SOON_READ;
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
 use crate::fs::leftover::TEMPORARY_PACK;
@@ -433,11 +434,15 @@ impl OpenPack {
         index_file.write_all(&index).context(what)?;
         let not_synced = || format!("cannot sync the pack in `{}`", directory.display());
         // All changes are made before the first sync, so that a file system with a journal writes them once for both.
+        // The index of a pack that is soon read gets no sync of its own: whoever finds it torn makes it again from the
+        // pack. Its name is on disk with the directory, so that the pack is never taken for a leftover.
         make_read_only(file).context(not_synced)?;
         make_read_only(&index_file).context(not_synced)?;
         system::begin_write_back(&index_file);
         file.sync_all().context(not_synced)?;
-        index_file.sync_all().context(not_synced)?;
+        if self.position > SOON_READ {
+            index_file.sync_all().context(not_synced)?;
+        }
         let name = ObjectId::new(checksum);
         recent::forget(directory);
         // The pack comes first: an index without its pack would name objects that do not exist.
