@@ -172,6 +172,33 @@ fn a_revert_names_what_was_forgotten_and_leaves_it_alone() {
 }
 
 #[test]
+fn what_was_forgotten_and_stays_is_told_to_be_forgotten_and_not_to_be_changed_since() {
+    for is_edited in [false, true] {
+        let mut world = with_secrets();
+        forget(&mut world, Forget::Path("config/.env".to_owned()));
+        if is_edited {
+            world.write("config/.env", "edited by the user\n");
+        }
+        // The next look finds the file that the snapshots before it no longer hold.
+        turn(&mut world, "s", "m4", |world| {
+            world.write("kept", "the agent's fourth\n")
+        });
+        let before = world.read("config/.env");
+        let report = world.revert("m3");
+        assert_eq!(world.read("config/.env"), before, "it is left alone");
+        let mut told = report
+            .receipt
+            .expect("a revert has one")
+            .differences
+            .into_iter();
+        let told = told
+            .find(|difference| difference.path.path == "config/.env")
+            .expect("it is named");
+        assert!(told.words.starts_with("forgotten"), "{told:?}");
+    }
+}
+
+#[test]
 fn a_forgotten_message_takes_its_prompt_and_what_it_wrote_with_it() {
     let mut world = with_secrets();
     forget(&mut world, Forget::Message("m2".to_owned()));

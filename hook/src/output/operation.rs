@@ -143,10 +143,12 @@ fn differing(report: &OperationReport) -> String {
         .filter(|file| says_something(file))
         .map(|file| &file.path)
         .collect();
-    let mut by_reason: BTreeMap<DifferenceReason, Vec<&PathText>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<(DifferenceReason, &str), Vec<&PathText>> = BTreeMap::new();
     for difference in &receipt.differences {
         if !told.contains(&difference.path) {
-            let paths = by_reason.entry(difference.reason).or_default();
+            let paths = by_reason
+                .entry((difference.reason, difference.phrase()))
+                .or_default();
             paths.push(&difference.path);
         }
     }
@@ -156,12 +158,12 @@ fn differing(report: &OperationReport) -> String {
     }
     let parts: Vec<String> = by_reason
         .iter()
-        .map(|(reason, paths)| {
+        .map(|((_, phrase), paths)| {
             let mut names: Vec<String> = paths.iter().take(NAMED).map(|name| path(name)).collect();
             if paths.len() > NAMED {
                 names.push(format!("and {} more", paths.len() - NAMED));
             }
-            format!("{} ({})", reason.phrase(), names.join(", "))
+            format!("{phrase} ({})", names.join(", "))
         })
         .collect();
     let verb = match number {

@@ -320,6 +320,19 @@ pub struct Difference {
     pub by: Vec<AuthorReport>,
 }
 
+impl Difference {
+    /// How [`words`](Self::words) begin for a path of which the content was removed from the store.
+    pub const FORGOTTEN: &str = "forgotten";
+
+    /// Returns the reason as words that continue "it differs", without the details.
+    pub fn phrase(&self) -> &'static str {
+        match self.words.starts_with(Self::FORGOTTEN) {
+            true => Self::FORGOTTEN,
+            false => self.reason.phrase(),
+        }
+    }
+}
+
 /// Why a path differs: exactly one reason for each.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

@@ -109,6 +109,11 @@ impl GapReason {
     /// The beginning of the reasons of everything forgotten.
     pub(crate) const FORGOTTEN: &str = "forgotten";
 
+    /// Returns whether its content was removed from the store.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        matches!(self, Self::Forgotten | Self::ForgottenDirectory)
+    }
+
     /// Parses the text of a reason, as [`Display`](fmt::Display) writes it. `None` for any other text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Some(cause) = text.strip_prefix(Self::UNREADABLE) {

@@ -327,6 +327,9 @@ pub(super) fn plan_for(
     Ok(plan)
 }
 
+/// Why a path stays as it is of which the content was forgotten.
+pub(super) const FORGOTTEN: &str = "forgotten: its content was removed from the store";
+
 /// Sets the reason of paths that cannot be restored because they were forgotten.
 fn name_forgotten(items: &mut [Item], forgotten: &[Vec<u8>]) {
     let gaps = items
@@ -338,10 +341,7 @@ fn name_forgotten(items: &mut [Item], forgotten: &[Vec<u8>]) {
             .iter()
             .any(|above| above == path || is_below(path, above))
         {
-            item.reason = Some(ItemReason::new(
-                ReasonCode::Forgotten,
-                "forgotten: its content was removed from the store",
-            ));
+            item.reason = Some(ItemReason::new(ReasonCode::Forgotten, FORGOTTEN));
         }
     }
 }

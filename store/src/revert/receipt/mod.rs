@@ -15,6 +15,7 @@ use rusqlite::Connection;
 
 use super::chain::chain;
 use super::movement::{Movement, Part, RevertScope};
+use super::plan::FORGOTTEN;
 use super::unclear::Taking;
 use super::warnings::first_of;
 use crate::error::Result;
@@ -123,16 +124,18 @@ impl Expectation {
 
 /// Returns which paths differ and why, for the user, as one sentence without a full stop. `None` if nothing differs.
 pub(super) fn in_words(receipt: &Receipt) -> Option<String> {
-    let mut by_reason: BTreeMap<DifferenceReason, Vec<&str>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<(DifferenceReason, &str), Vec<&str>> = BTreeMap::new();
     for difference in &receipt.differences {
-        let paths = by_reason.entry(difference.reason).or_default();
+        let paths = by_reason
+            .entry((difference.reason, difference.phrase()))
+            .or_default();
         paths.push(&difference.path.path);
     }
     let parts: Vec<String> = by_reason
         .iter()
-        .map(|(reason, paths)| {
+        .map(|((_, phrase), paths)| {
             let names = paths.iter().map(|path| format!("`{path}`"));
-            format!("{} ({})", reason.phrase(), first_of(names, NAMED))
+            format!("{phrase} ({})", first_of(names, NAMED))
         })
         .collect();
     (!parts.is_empty()).then(|| format!("not as it was then: {}", parts.join("; ")))
@@ -210,9 +213,12 @@ impl ReceiptComparison<'_> {
         }
         let paths: Vec<WorkspacePath> = differing.keys().cloned().collect();
         let since = self.since(&paths)?;
+        let forgotten = self.forgotten()?;
+        let is_forgotten = |path: &WorkspacePath| forgotten.iter().any(|gap| gap.covers(path));
         let known = |path: &WorkspacePath| KnownPath {
             item: self.items.get(path).copied(),
             since: since.get(path).map_or(&[], |past| past.changes.as_slice()),
+            is_forgotten: is_forgotten(path),
             ..KnownPath::default()
         };
         let open: Vec<WorkspacePath> = paths
@@ -233,7 +239,10 @@ impl ReceiptComparison<'_> {
                 ..known(&path)
             }
             .reason();
-            let (words, by) = said(reason, since.get(&path));
+            let (words, by) = match is_forgotten(&path) {
+                true => (FORGOTTEN.to_owned(), Vec::new()),
+                false => said(reason, since.get(&path)),
+            };
             Difference {
                 path: path.to_report(),
                 reason,
@@ -242,6 +251,13 @@ impl ReceiptComparison<'_> {
             }
         };
         Ok(paths.into_iter().map(difference).collect())
+    }
+
+    /// Returns the gaps of the state that it is compared with whose content was forgotten since.
+    fn forgotten(&self) -> Result<Vec<Gap>> {
+        let mut gaps = sessions::gaps_of(self.connection, self.expectation.snapshot)?;
+        gaps.retain(|gap| gap.reason.is_forgotten());
+        Ok(gaps)
     }
 
     /// Gathers what is known about paths that no row names.

@@ -38,6 +38,8 @@ pub(super) struct KnownPath<'a> {
     pub item: Option<&'a Item>,
     /// What happened to it since the state that it is compared with, newest first.
     pub since: &'a [LaterChange],
+    /// Whether its content then was forgotten since, so that nothing could put it back.
+    pub is_forgotten: bool,
     /// Whether it is in or below a gap, then or now.
     pub is_in_gap: bool,
     /// Whether ignore rules hid it then, hide it now, or hide something in it.
@@ -49,7 +51,9 @@ pub(super) struct KnownPath<'a> {
 impl KnownPath<'_> {
     /// Returns the one reason for which it differs.
     pub fn reason(&self) -> DifferenceReason {
-        self.of_item()
+        let is_forgotten = self.is_forgotten.then_some(DifferenceReason::NotCaptured);
+        is_forgotten
+            .or_else(|| self.of_item())
             .or_else(|| self.of_history())
             .or_else(|| self.is_in_gap.then_some(DifferenceReason::NotCaptured))
             .or_else(|| self.is_hidden.then_some(DifferenceReason::Ignored))
@@ -293,17 +297,18 @@ mod tests {
     proptest! {
         #[test]
         fn a_fault_is_only_what_nothing_explains(
-            is_in_gap: bool, is_hidden: bool, was_moved: bool, is_of_user: bool,
+            is_forgotten: bool, is_in_gap: bool, is_hidden: bool, was_moved: bool, is_of_user: bool,
         ) {
             let history = [since(Actor::Nobody, Attribution::Outside)];
             let known = KnownPath {
                 item: None,
                 since: if is_of_user { &history } else { &[] },
+                is_forgotten,
                 is_in_gap,
                 is_hidden,
                 was_moved,
             };
-            let is_known = is_in_gap || is_hidden || was_moved || is_of_user;
+            let is_known = is_forgotten || is_in_gap || is_hidden || was_moved || is_of_user;
             prop_assert_eq!(known.reason() != DifferenceReason::Unexplained, is_known);
         }
     }
