@@ -1,10 +1,11 @@
 //! A store on a disk that has hardly any room, or hardly any inodes, from its first event on.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::json;
 
-use testing::binary::Sandbox;
+use testing::binary::{Run, Sandbox, binary};
 use testing::mount::Mount;
 
 /// Plays a turn of an agent whose hooks may find no room.
@@ -73,5 +74,50 @@ fn a_store_without_room_disturbs_nobody_says_so_and_works_when_there_is_room() {
         world.run(&["gc"], b"").exits(0);
         world.run(&["doctor", "--all"], b"").exits(0);
         drop(mount);
+    }
+}
+
+/// Runs a command that may write `blocks` blocks of 512 or 1024 bytes, as the shell counts, to each file.
+fn limited(world: &Sandbox, blocks: u32, arguments: &[&str]) -> Run {
+    let plain = world.command(arguments);
+    let mut limited = Command::new("sh");
+    limited
+        .args([
+            "-c",
+            &format!("ulimit -f {blocks}; exec \"$@\""),
+            "sh",
+            binary(),
+        ])
+        .args(arguments)
+        .env_clear()
+        .current_dir(world.workspace());
+    for (name, value) in plain.get_envs() {
+        limited.env(name, value.unwrap_or_default());
+    }
+    Run::of(&mut limited)
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_ends_no_command_and_nothing_is_torn() {
+    for blocks in [0, 8, 100, 1_000] {
+        let world = Sandbox::new();
+        world.write("a0", noise(0));
+        world.play("m1", "first", |world| world.write("a1", noise(1)));
+        world.play("m2", "second", |world| world.write("a0", noise(2)));
+        for command in [
+            &["gc"][..],
+            &["revert", "m1"],
+            &["forget", "--path", "a1", "--yes"],
+        ] {
+            let run = limited(&world, blocks, command);
+            let code = run
+                .code
+                .unwrap_or_else(|| panic!("{blocks}: a signal ends it: {run}"));
+            assert!([0, 1, 3].contains(&code), "{blocks}: {command:?}: {run}");
+        }
+        let a0 = world.read("a0");
+        assert!(a0 == noise(0) || a0 == noise(2), "{blocks}: it is whole");
+        world.run(&["gc"], b"").exits(0);
+        world.run(&["doctor", "--all"], b"").exits(0);
     }
 }

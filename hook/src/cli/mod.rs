@@ -57,10 +57,12 @@ use invocation::Invocation;
 use crate::config;
 use crate::failure::{DONE, FAILED, Failure, PARTIAL, is_help};
 use crate::output::{self, Output};
+use crate::process::posix;
 use crate::surroundings::Environment;
 
 /// Runs a command of a person or a program.
 pub fn run(arguments: &[OsString]) -> ExitCode {
+    posix::outlive_file_limit();
     std::panic::set_hook(Box::new(|panic| apologise(panic.location())));
     let done = catch_unwind(AssertUnwindSafe(|| run_to_code(arguments)));
     ExitCode::from(done.unwrap_or_else(|_| after_a_panic()))

@@ -100,21 +100,30 @@ pub fn ignore_interrupts() {
     ignore(libc::SIGINT);
 }
 
-/// Survives Ctrl-C and Ctrl-\, which still end a command that is started after this: unlike an ignored signal, a caught
-/// one is not inherited. What was ignored before stays ignored, as under `nohup`.
+/// Survives Ctrl-C and Ctrl-\, which still end a command that is started after this. What was ignored before stays
+/// ignored, as under `nohup`.
 pub fn outlive_interrupts() {
-    for signal in [libc::SIGINT, libc::SIGQUIT] {
-        // SAFETY: all bits zero is a valid `sigaction`: no flags, an empty mask, the default handler.
-        let mut action: libc::sigaction = unsafe { zeroed() };
-        action.sa_sigaction = outlived as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        action.sa_flags = libc::SA_RESTART;
-        // SAFETY: as above.
-        let mut before: libc::sigaction = unsafe { zeroed() };
-        // SAFETY: both are initialised and outlive the call; `outlived` does nothing at all.
-        unsafe { libc::sigaction(signal, &raw const action, &raw mut before) };
-        if before.sa_sigaction == libc::SIG_IGN {
-            ignore(signal);
-        }
+    outlive(libc::SIGINT);
+    outlive(libc::SIGQUIT);
+}
+
+/// Makes a write beyond the limit on the size of files fail, as on a full disk, instead of ending the process.
+pub fn outlive_file_limit() {
+    outlive(libc::SIGXFSZ);
+}
+
+/// Catches a signal and does nothing: unlike an ignored signal, a caught one is not inherited.
+fn outlive(signal: libc::c_int) {
+    // SAFETY: all bits zero is a valid `sigaction`: no flags, an empty mask, the default handler.
+    let mut action: libc::sigaction = unsafe { zeroed() };
+    action.sa_sigaction = outlived as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: as above.
+    let mut before: libc::sigaction = unsafe { zeroed() };
+    // SAFETY: both are initialised and outlive the call; `outlived` does nothing at all.
+    unsafe { libc::sigaction(signal, &raw const action, &raw mut before) };
+    if before.sa_sigaction == libc::SIG_IGN {
+        ignore(signal);
     }
 }
 
