@@ -398,6 +398,24 @@ fn an_empty_ignored_folder_that_came_is_told_to_stay() {
 }
 
 #[test]
+fn ignore_files_that_ignore_themselves_are_named_where_they_differ() {
+    let mut world = with_ignored();
+    world.write("own/.gitignore", "*\n");
+    world.write("gone/.gitignore", "*\n");
+    world.write("same/.gitignore", "*\n");
+    world.turn("m1", |world| {
+        world.write("own/.gitignore", "*\n*.tmp\n");
+        world.remove("gone/.gitignore");
+        world.write("made/.gitignore", "*\n");
+    });
+    let report = world.revert("m1");
+    let all = ["gone/.gitignore", "made/.gitignore", "own/.gitignore"];
+    assert_eq!(ignored_arrivals(&report), all, "{report:#?}");
+    let text = "3 ignore files that ignore themselves differ from then, and stay as they are";
+    assert_eq!(told(&report, text).len(), 1, "{report:#?}");
+}
+
+#[test]
 fn ignored_files_that_came_between_steps_or_went_again_are_not_told_to_stay() {
     let mut world = with_ignored();
     world.turn("m1", |world| {

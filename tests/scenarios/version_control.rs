@@ -1,6 +1,7 @@
 //! The metadata of version control is a repository's own, whichever system it is of.
 
-use testing::scenario::World;
+use ckpt_schema::report::{NoteCode, OperationReport};
+use testing::scenario::{World, set_clock_from_files};
 
 const DIRECTORIES: [&str; 7] = [".hg", ".jj", ".svn", ".bzr", "_darcs", ".pijul", "CVS"];
 const FILES: [&str; 2] = [".fslckout", "_FOSSIL_"];
@@ -81,4 +82,43 @@ fn age(world: &World, path: &str) {
     let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     let file = std::fs::File::open(world.path(path)).expect("it is there");
     file.set_modified(long_ago).expect("it is ours");
+}
+
+/// What the notes of one kind are about.
+fn about(report: &OperationReport, code: NoteCode) -> Vec<&str> {
+    let notes = report.remarks.iter().filter(|note| note.code == code);
+    let about = notes.flat_map(|note| &note.about);
+    about.map(String::as_str).collect()
+}
+
+#[test]
+fn a_repository_that_was_made_below_is_named_although_nothing_else_is_in_it() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("a", "0\n")]);
+    world.make_directory("users");
+    world.run_git(&["init", "--quiet", "users"]);
+    world.turn("m1", |world| {
+        world.run_git(&["init", "--quiet", "made/here"]);
+        world.write("made/mercurial/.hg/state", "1\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(
+        about(&report, NoteCode::RepositoriesBelow),
+        ["made/here", "made/mercurial"]
+    );
+    assert!(world.exists("made/here/.git/HEAD"), "no snapshot holds it");
+}
+
+#[test]
+fn a_repository_below_that_was_removed_is_named() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("a", "0\n")]);
+    world.run_git(&["init", "--quiet", "vendor/sub"]);
+    world.write("vendor/sub/f", "0\n");
+    world.run_git(&["init", "--quiet", "vendor/stays"]);
+    world.turn("m1", |world| world.remove_tree("vendor/sub"));
+    let report = world.revert("m1");
+    assert_eq!(world.read("vendor/sub/f"), "0\n");
+    assert_eq!(about(&report, NoteCode::RepositoryRemoved), ["vendor/sub"]);
+    assert_eq!(about(&report, NoteCode::IgnoredRemoved), [""; 0]);
 }

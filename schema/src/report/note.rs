@@ -83,7 +83,7 @@ pub enum NoteCode {
     MovedIn,
     /// Ignored files are gone, or a command ran that removes them. Most ignored files are not captured.
     IgnoredRemoved,
-    /// Ignored files came since, and stay.
+    /// Ignored files came since, and stay; or ignore files that ignore themselves changed.
     IgnoredMade,
     /// Folders stay because of files that are ignored or not captured.
     FoldersStay,

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::FileTime;
-use super::path::WorkspacePath;
+use super::path::{WorkspacePath, is_plain_dot_git, is_version_control, join};
 
 /// Why a snapshot could not hold a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,11 +31,56 @@ pub enum GapReason {
     ForgottenDirectory,
 }
 
-/// An ignored file that went. No snapshot holds it.
+/// Something that a look sees and no snapshot holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Uncaptured {
+    /// An ignored path.
+    Ignored(WorkspacePath),
+    /// The metadata of a repository below the workspace's root.
+    Repository {
+        /// The directory that it is in.
+        folder: WorkspacePath,
+        /// Its name, such as `.git`.
+        name: Vec<u8>,
+    },
+}
+
+impl Uncaptured {
+    /// Returns what is at a path, given as bytes.
+    pub fn at(path: &[u8]) -> Option<Self> {
+        let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
+            Some(slash) => (&path[..slash], &path[slash + 1..]),
+            None => (&path[..0], path),
+        };
+        if !is_plain_dot_git(name) && !is_version_control(name, true) {
+            return WorkspacePath::new(path).ok().map(Self::Ignored);
+        }
+        let folder = WorkspacePath::new(folder).ok()?;
+        let name = name.to_vec();
+        Some(Self::Repository { folder, name })
+    }
+
+    /// Returns the ignored path, or the directory of the repository.
+    pub fn path(&self) -> &WorkspacePath {
+        match self {
+            Self::Ignored(path) | Self::Repository { folder: path, .. } => path,
+        }
+    }
+
+    /// Returns the path as bytes, with the name of the metadata.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Ignored(path) => path.as_bytes().to_vec(),
+            Self::Repository { folder, name } => join(folder.as_bytes(), name),
+        }
+    }
+}
+
+/// An ignored file, or a repository's metadata, that went. No snapshot holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoredRemoval {
-    /// Its path.
-    pub path: WorkspacePath,
+    /// What it was.
+    pub what: Uncaptured,
     /// When a look first saw it.
     pub known_at: FileTime,
     /// When a look missed it.

@@ -2,18 +2,18 @@
 //! that looks saw do; and for those that no look saw, the command line, if it was kept. This module does IO, but only
 //! reads.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ckpt_schema::report::{NoteCode, OperationKind};
 
+use super::ignored::{apart, path_of};
 use super::movement::Movement;
 use super::warnings::first_of;
 use crate::error::Result;
 use crate::model::Milliseconds;
-use crate::model::gap::IgnoredRemoval;
+use crate::model::gap::{IgnoredRemoval, Uncaptured};
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, WorkTimes};
@@ -50,11 +50,14 @@ pub(super) fn told(
     };
     let connection = store.database.connection();
     let since = movement.since.unwrap_or_default();
-    let mut gone = Vec::new();
+    let (mut gone, mut repositories) = (Vec::new(), Vec::new());
     if !missed.is_empty() {
         let work = sessions::work_since(connection, &movement.session.id, since)?;
         let went = went_in(&work, missed, store.surroundings.file_times);
-        gone = not_back(place, snapshots, reference, went)?;
+        let is_gone = |what: &Uncaptured| is_gone(&path_of(place, what));
+        let (ignored, metadata) = apart(went.into_iter().filter(is_gone));
+        gone = not_back(place, snapshots, reference, ignored)?;
+        repositories = metadata;
     }
     let mut commands = Vec::new();
     for line in sessions::commands_of(connection, &movement.session.id, since)? {
@@ -69,17 +72,21 @@ pub(super) fn told(
         }
     }
     commands.dedup();
-    let notes = [of_paths(gone), of_commands(commands)];
+    let notes = [
+        of_paths(gone),
+        of_repositories(&repositories),
+        of_commands(commands),
+    ];
     Ok(notes.into_iter().flatten().collect())
 }
 
-/// Returns the paths that existed when the message was sent, and went while a step was open. `told` turns a time of a
+/// Returns what existed when the message was sent, and went while a step was open. `told` turns a time of a
 /// file into one of the clock of rows, in milliseconds.
 fn went_in(
     work: &WorkTimes,
     missed: &[IgnoredRemoval],
     told: fn(Milliseconds) -> Milliseconds,
-) -> Vec<WorkspacePath> {
+) -> Vec<Uncaptured> {
     let went = missed.iter().filter(|removal| {
         let known_at = told(removal.known_at / NANOSECONDS);
         let gone_at = told(removal.gone_at / NANOSECONDS);
@@ -89,8 +96,7 @@ fn went_in(
                 *began <= gone_at && ended.is_none_or(|ended| gone_at <= ended)
             })
     });
-    let paths: BTreeSet<WorkspacePath> = went.map(|removal| removal.path.clone()).collect();
-    paths.into_iter().collect()
+    went.map(|removal| removal.what.clone()).collect()
 }
 
 /// Returns the ignored paths that do not exist and do not come back.
@@ -123,6 +129,15 @@ fn of_paths(paths: Vec<WorkspacePath>) -> Option<Note> {
     let named = first_of(about.iter().map(|path| format!("`{path}`")), NAMED_PATHS);
     let text = format!("{what}: {named}");
     Some(Note::about(NoteCode::IgnoredRemoved, text, about))
+}
+
+fn of_repositories(folders: &[WorkspacePath]) -> Option<Note> {
+    let about: Vec<String> = folders.iter().map(WorkspacePath::to_text).collect();
+    let text = format!(
+        "the metadata of repositories is gone and does not come back, because it is never captured: {}",
+        first_of(about.iter().map(|name| format!("`{name}`")), NAMED_PATHS)
+    );
+    (!about.is_empty()).then(|| Note::about(NoteCode::RepositoryRemoved, text, about))
 }
 
 fn of_commands(commands: Vec<String>) -> Option<Note> {

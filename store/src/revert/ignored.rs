@@ -1,8 +1,10 @@
-//! Names ignored files that came since a message. They were never captured, so no revert removes them. This module does
-//! IO, but only reads.
+//! Names ignored files that came since a message, and the metadata of repositories below the workspace. They were never
+//! captured, so no revert removes them. This module does IO, but only reads.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use ckpt_schema::report::{NoteCode, OperationKind};
@@ -11,13 +13,14 @@ use super::movement::Movement;
 use super::warnings::first_of;
 use crate::error::Result;
 use crate::model::Milliseconds;
+use crate::model::gap::Uncaptured;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, WorkTimes};
-use crate::snapshot::Snapshots;
+use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::Place;
 use crate::timeline::evidence::TICK;
+use crate::timeline::{Observation, Place};
 
 /// How many paths a line names.
 const NAMED: usize = 4;
@@ -25,35 +28,95 @@ const NAMED: usize = 4;
 /// Nanoseconds, the unit of a file's time, per millisecond.
 const NANOSECONDS: i64 = 1_000_000;
 
-/// Names what is ignored and came while a step of the message, or of a later one, was open. It leaves out what is in
-/// folders that are `leaving`: if such a folder cannot go because of that, it is named itself. Nobody can say who made
-/// these files.
+/// Names what is ignored and came while a step of the message, or of a later one, was open, and the ignore files that
+/// ignore themselves and differ from `then`, the snapshot that the revert goes back to. It leaves out what is in folders
+/// that are `leaving`: if such a folder cannot go because of that, it is named itself. Nobody can say who made these
+/// files.
 pub(super) fn told(
     store: &Store,
     place: &Place,
-    snapshots: &Snapshots,
+    (snapshots, seen): (&Snapshots, &Observation),
     movement: &Movement,
-    leaving: &[WorkspacePath],
-) -> Result<Option<Note>> {
+    (then, leaving): (Option<&Snapshot>, &[WorkspacePath]),
+) -> Result<Vec<Note>> {
     let is_whole = movement.part.is_none() && movement.kind == OperationKind::Revert;
     if !is_whole || movement.to.is_none() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let connection = store.database.connection();
     let since = movement.since.unwrap_or_default();
     let work = sessions::work_since(connection, &movement.session.id, since)?;
     let told = store.surroundings.file_times;
-    let is_made = |path: &WorkspacePath| {
-        made_at(place, path).is_none_or(|made| told(made) + TICK >= work.sent_at)
+    let is_new = |what: &Uncaptured| {
+        let at = path_of(place, what);
+        let made = made_at(&at).map(told);
+        at.symlink_metadata().is_ok() && made.is_none_or(|made| made + TICK >= work.sent_at)
     };
-    let came = snapshots.ignored().into_iter();
-    let came = came.filter(|(_, known_at)| came_in(&work, told(known_at / NANOSECONDS)));
-    let came = came.map(|(path, _)| path);
-    let came = came.filter(|path| is_there(place, path) && is_made(path));
-    let came = came.filter(|path| !path.is_at_or_below(leaving));
-    let mut about: Vec<String> = came.map(|path| path.to_text()).collect();
-    about.sort_unstable();
-    Ok(note(about))
+    let mut came = snapshots.uncaptured();
+    came.retain(|(what, known_at)| {
+        came_in(&work, told(known_at / NANOSECONDS))
+            && !what.path().is_at_or_below(leaving)
+            && is_new(what)
+    });
+    let (ignored, repositories) = apart(came.into_iter().map(|(what, _)| what));
+    let files = match then {
+        Some(then) => snapshots.own_ignore_files_changed(then, &seen.snapshot)?,
+        None => Vec::new(),
+    };
+    let files = files
+        .into_iter()
+        .filter(|path| !path.is_at_or_below(leaving))
+        .collect();
+    let notes = [
+        of_ignored(texts(&ignored)),
+        of_ignore_files(files),
+        (!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))),
+    ];
+    Ok(notes.into_iter().flatten().collect())
+}
+
+/// Returns the note on ignore files that ignore themselves. Only their lines are remembered.
+fn of_ignore_files(files: Vec<WorkspacePath>) -> Option<Note> {
+    let about = texts(&files);
+    let what = match about.len() {
+        0 => return None,
+        1 => "an ignore file that ignores itself differs from then, and stays as it is".to_owned(),
+        count => format!(
+            "{count} ignore files that ignore themselves differ from then, and stay as they are"
+        ),
+    };
+    let named = first_of(about.iter().map(|path| format!("`{path}`")), NAMED);
+    Some(Note::about(
+        NoteCode::IgnoredMade,
+        format!("{what}: {named}"),
+        about,
+    ))
+}
+
+/// Returns ignored paths, and the directories of repositories, sorted.
+pub(super) fn apart(
+    all: impl Iterator<Item = Uncaptured>,
+) -> (Vec<WorkspacePath>, Vec<WorkspacePath>) {
+    let (mut ignored, mut repositories) = (BTreeSet::new(), BTreeSet::new());
+    for what in all {
+        match what {
+            Uncaptured::Ignored(path) => ignored.insert(path),
+            Uncaptured::Repository { folder, .. } => repositories.insert(folder),
+        };
+    }
+    (
+        ignored.into_iter().collect(),
+        repositories.into_iter().collect(),
+    )
+}
+
+/// Returns the note on repositories that came since. No revert removes their metadata.
+pub(super) fn repositories_stay(folders: Vec<String>) -> Note {
+    let text = format!(
+        "repositories that were cloned or made since stay with their metadata: {}",
+        first_of(folders.iter().map(|name| format!("`{name}`")), NAMED)
+    );
+    Note::about(NoteCode::RepositoriesBelow, text, folders)
 }
 
 /// Returns whether something that was first seen at a moment came while a step was open.
@@ -64,7 +127,7 @@ fn came_in(work: &WorkTimes, known_at: Milliseconds) -> bool {
             .any(|(began, ended)| *began <= known_at && ended.is_none_or(|ended| known_at <= ended))
 }
 
-fn note(about: Vec<String>) -> Option<Note> {
+fn of_ignored(about: Vec<String>) -> Option<Note> {
     let what = match about.len() {
         0 => return None,
         1 => "an ignored path that came since stays".to_owned(),
@@ -78,15 +141,18 @@ fn note(about: Vec<String>) -> Option<Note> {
     ))
 }
 
-fn is_there(place: &Place, path: &WorkspacePath) -> bool {
-    let path = place.root.join(OsStr::from_bytes(path.as_bytes()));
-    path.symlink_metadata().is_ok()
+fn texts(paths: &[WorkspacePath]) -> Vec<String> {
+    paths.iter().map(WorkspacePath::to_text).collect()
+}
+
+/// Returns where something is.
+pub(super) fn path_of(place: &Place, what: &Uncaptured) -> PathBuf {
+    place.root.join(OsStr::from_bytes(&what.to_bytes()))
 }
 
 /// Returns when something was created, in milliseconds, if the file system knows. A look may be the first to see what
 /// has long been there.
-fn made_at(place: &Place, path: &WorkspacePath) -> Option<Milliseconds> {
-    let path = place.root.join(OsStr::from_bytes(path.as_bytes()));
+fn made_at(path: &Path) -> Option<Milliseconds> {
     let made = path.symlink_metadata().ok()?.created().ok()?;
     i64::try_from(made.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
 }

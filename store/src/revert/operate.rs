@@ -431,9 +431,11 @@ impl Execution<'_> {
             place, snapshots, seen, &leaving,
         )?);
         if let Some(movement) = operation.movement {
-            let came = ignored::told(store, place, snapshots, movement, &leaving)?;
+            let then = operation.reference.as_ref();
+            let mut came =
+                ignored::told(store, place, (snapshots, seen), movement, (then, &leaving))?;
             let told = surroundings::told_before(store.database.connection(), movement)?;
-            let came = came.filter(|note| !surroundings::is_told(&told, note));
+            came.retain(|note| !surroundings::is_told(&told, note));
             operation.warnings.extend(came);
         }
         Ok(ReadyPlan {

@@ -11,6 +11,7 @@ use ckpt_schema::report::{NoteCode, OperationKind};
 use rusqlite::Connection;
 
 use super::chain::holding;
+use super::ignored;
 use super::movement::Movement;
 use super::report::short;
 use super::warnings::first_of;
@@ -277,11 +278,7 @@ pub(super) fn folders_that_stay(
 fn notes_of_folders(repositories: Vec<String>, others: Vec<(String, String)>) -> Vec<Note> {
     let mut told = Vec::new();
     if !repositories.is_empty() {
-        let text = format!(
-            "repositories that were cloned or made since stay with their `.git`: {}",
-            first_of(repositories.iter().map(|name| format!("`{name}`")), NAMED)
-        );
-        told.push(Note::about(NoteCode::RepositoriesBelow, text, repositories));
+        told.push(ignored::repositories_stay(repositories));
     }
     if !others.is_empty() {
         let names = others

@@ -48,7 +48,9 @@ pub(crate) use settle::Settled;
 pub use times::Times;
 use view::SnapshotView;
 
-pub use crate::model::gap::{Gap, GapReason, IgnoredRemoval, IgnoredRemovals, SpecialFile};
+pub use crate::model::gap::{
+    Gap, GapReason, IgnoredRemoval, IgnoredRemovals, SpecialFile, Uncaptured,
+};
 
 /// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
 /// directories under the same ignore rules.
@@ -179,9 +181,10 @@ impl Snapshots {
         take::take(&self.directory, &self.objects, request)
     }
 
-    /// Returns the ignored paths that the last look remembers, each with the time of the look that first saw it.
-    pub(crate) fn ignored(&self) -> Vec<(WorkspacePath, FileTime)> {
-        cache::ignored(&self.directory)
+    /// Returns the ignored paths and the repositories below that the last look remembers, each with the time of the look
+    /// that first saw it.
+    pub(crate) fn uncaptured(&self) -> Vec<(Uncaptured, FileTime)> {
+        cache::uncaptured(&self.directory)
     }
 
     /// Returns whether packs are still files of the user's repository. [`Snapshots::settle`] ends that.
@@ -428,6 +431,20 @@ impl Snapshots {
     ) -> Result<Vec<(WorkspacePath, Entry)>> {
         let reader = self.objects.reader()?;
         patch::went_out_of_view(&reader, old, new)
+    }
+
+    /// Returns the ignore files that ignore themselves and whose lines differ between two snapshots, by path. Neither
+    /// holds the files.
+    pub fn own_ignore_files_changed(
+        &self,
+        old: &Snapshot,
+        new: &Snapshot,
+    ) -> Result<Vec<WorkspacePath>> {
+        if old.rules == new.rules {
+            return Ok(Vec::new());
+        }
+        let reader = self.objects.reader()?;
+        patch::own_ignore_files_changed(&reader, old, new)
     }
 
     /// Returns for each path, in order, whether ignore rules hid it from a snapshot.

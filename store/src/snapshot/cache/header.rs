@@ -6,8 +6,7 @@ use super::bytes::{
 use super::record::{code, reason};
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
-use crate::model::gap::IgnoredRemoval;
-use crate::model::path::WorkspacePath;
+use crate::model::gap::{IgnoredRemoval, Uncaptured};
 use crate::objects::borrowed::Borrowed;
 use crate::snapshot::{Gap, Snapshot};
 
@@ -81,7 +80,7 @@ impl CacheHeader {
         }
         put_length(&mut bytes, self.ignored_gone.len());
         for removal in &self.ignored_gone {
-            put_text(&mut bytes, removal.path.as_bytes());
+            put_text(&mut bytes, &removal.what.to_bytes());
             bytes.extend_from_slice(&removal.known_at.to_le_bytes());
             bytes.extend_from_slice(&removal.gone_at.to_le_bytes());
         }
@@ -122,7 +121,7 @@ impl CacheHeader {
         // Older versions wrote none.
         for _ in 0..reader.length().unwrap_or_default() {
             ignored_gone.push(IgnoredRemoval {
-                path: WorkspacePath::new(reader.text()?).ok()?,
+                what: Uncaptured::at(&reader.text()?)?,
                 known_at: reader.u64()?.cast_signed(),
                 gone_at: reader.u64()?.cast_signed(),
             });

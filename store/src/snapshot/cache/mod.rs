@@ -35,7 +35,8 @@ use crate::error::{Context, Result, contained};
 use crate::fs::disk::Stamp;
 use crate::fs::leftover;
 use crate::model::FileTime;
-use crate::model::path::{WorkspacePath, join};
+use crate::model::gap::Uncaptured;
+use crate::model::path::join;
 use crate::objects::pack::read::open_sized;
 use bytes::{ByteReader, put_length, put_texts};
 pub(crate) use header::CacheHeader;
@@ -265,9 +266,9 @@ fn begin(magic: &[u8; 8], id: Uuid, header: &CacheHeader) -> Vec<u8> {
     bytes
 }
 
-/// Returns the ignored paths, each with the time of the look that first saw it. Without an intact cache, there are
-/// none.
-pub(crate) fn ignored(folder: &Path) -> Vec<(WorkspacePath, FileTime)> {
+/// Returns the ignored paths and the repositories below, each with the time of the look that first saw it. Without an
+/// intact cache, there are none.
+pub(crate) fn uncaptured(folder: &Path) -> Vec<(Uncaptured, FileTime)> {
     let cache = contained(|| Cache::read(folder)).flatten();
     let Some(cache) = cache else {
         return Vec::new();
@@ -276,8 +277,8 @@ pub(crate) fn ignored(folder: &Path) -> Vec<(WorkspacePath, FileTime)> {
     for directory in (0..cache.len()).filter_map(|number| cache.directory(number)) {
         let items = directory.items().filter(CachedItem::is_ignored);
         ignored.extend(items.filter_map(|item| {
-            let path = WorkspacePath::new(join(directory.path, item.name)).ok()?;
-            Some((path, item.stamp.mtime))
+            let what = Uncaptured::at(&join(directory.path, item.name))?;
+            Some((what, item.stamp.mtime))
         }));
     }
     ignored
@@ -390,7 +391,7 @@ mod tests {
             },
             gaps: Vec::new(),
             ignored_gone: vec![IgnoredRemoval {
-                path: WorkspacePath::new("gone").expect("legal"),
+                what: Uncaptured::at(b"gone").expect("legal"),
                 known_at: 1,
                 gone_at: 2,
             }],

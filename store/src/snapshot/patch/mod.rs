@@ -21,6 +21,7 @@ use crate::objects::reader::ObjectReader;
 use gaps::Gaps;
 pub(crate) use hidden::{Budget, rewritten};
 use visibility::Visibility;
+pub(crate) use visibility::own_ignore_files_changed;
 
 /// An open snapshot, and its gaps.
 pub(crate) struct OpenSide<'a> {

@@ -1,12 +1,14 @@
 //! Finds what came into view or went out of it because ignore rules changed: nobody created or deleted it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::file_type;
 use crate::error::Result;
 use crate::model::entry::{Change, ObjectId};
-use crate::model::path::WorkspacePath;
+use crate::model::path::{WorkspacePath, join};
 use crate::objects::reader::ObjectReader;
+use crate::snapshot::Snapshot;
 use crate::snapshot::rules::{Matcher, Rules};
 use crate::snapshot::view::SnapshotView;
 
@@ -62,9 +64,42 @@ pub(super) fn matcher<'a>(
     view: &'a SnapshotView<'_>,
     rules: Option<ObjectId>,
 ) -> Result<Matcher<'a>> {
-    let rules = match rules {
-        Some(rules) => Rules::decode(&reader.blob(rules)?)?,
-        None => Rules::default(),
-    };
+    let rules = read_rules(reader, rules)?;
     Ok(rules.matcher(|directory| view.ignore_file(directory)))
+}
+
+fn read_rules(reader: &ObjectReader, rules: Option<ObjectId>) -> Result<Rules> {
+    match rules {
+        Some(rules) => Rules::decode(&reader.blob(rules)?),
+        None => Ok(Rules::default()),
+    }
+}
+
+/// See [`Snapshots::own_ignore_files_changed`](crate::snapshot::Snapshots::own_ignore_files_changed).
+pub(crate) fn own_ignore_files_changed(
+    reader: &ObjectReader,
+    old: &Snapshot,
+    new: &Snapshot,
+) -> Result<Vec<WorkspacePath>> {
+    let lines = |rules| -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
+        Ok(read_rules(reader, rules)?.untracked.into_iter().collect())
+    };
+    let (before, after) = (lines(old.rules)?, lines(new.rules)?);
+    let directories: BTreeSet<&Vec<u8>> = before.keys().chain(after.keys()).collect();
+    let (was, is) = (
+        SnapshotView::open(reader, old)?,
+        SnapshotView::open(reader, new)?,
+    );
+    let mut changed = Vec::new();
+    for directory in directories {
+        let Ok(path) = WorkspacePath::new(join(directory, b".gitignore")) else {
+            continue;
+        };
+        // What a snapshot holds has a row of its own.
+        let is_held = was.state(&path)?.or(is.state(&path)?).is_some();
+        if before.get(directory) != after.get(directory) && !is_held {
+            changed.push(path);
+        }
+    }
+    Ok(changed)
 }

@@ -97,7 +97,7 @@ impl Open<'_> {
             },
         };
         let is_empty = known.map_or(names.is_empty(), |old| old.is_empty);
-        names.retain(|(name, _)| !is_plain_dot_git(name));
+        names.retain(|(name, _)| !self.path.is_empty() || !is_plain_dot_git(name));
         let mut items = Vec::with_capacity(names.len());
         let mut looked = DirectoryFindings::default();
         for (name, is_directory) in &names {
@@ -189,8 +189,8 @@ impl Open<'_> {
         listed: Option<bool>,
         looked: &mut DirectoryFindings,
     ) -> Result<Option<ListedItem>> {
-        if listed.is_some_and(|is_directory| is_version_control(name, is_directory)) {
-            return Ok(None);
+        if listed.is_some_and(|is_directory| is_of_repository(name, is_directory)) {
+            return Ok(self.repository_below(name));
         }
         let path = join(self.path, name);
         let mut view = listed.and_then(|is_directory| self.decide(&path, is_directory));
@@ -206,8 +206,8 @@ impl Open<'_> {
             }
         };
         let is_directory = stamp.file_type() == 0o040_000;
-        if is_version_control(name, is_directory) {
-            return Ok(None);
+        if is_of_repository(name, is_directory) {
+            return Ok(self.repository_below(name));
         }
         if listed != Some(is_directory) {
             view = self.decide(&path, is_directory);
@@ -361,6 +361,16 @@ impl Open<'_> {
         Some(before.unwrap_or_else(|| ListedItem::ignored(name, disk::fine_now())))
     }
 
+    /// Returns the item of a repository's metadata below the root. It is not captured, and remembered like an ignored
+    /// name: a revert says that the repository came, or went.
+    fn repository_below(&self, name: &[u8]) -> Option<ListedItem> {
+        if self.path.is_empty() || self.view == DirectoryView::Passage {
+            return None;
+        }
+        let before = self.ignored_before(name).cloned();
+        Some(before.unwrap_or_else(|| ListedItem::ignored(name, disk::fine_now())))
+    }
+
     fn ignored_before(&self, name: &[u8]) -> Option<&ListedItem> {
         let item = self.old?.item(name)?;
         (item.kind == ItemKind::Ignored).then_some(item)
@@ -393,6 +403,11 @@ impl Open<'_> {
             ..self.walk.content(name, stamp, id)
         })
     }
+}
+
+/// Returns whether a name is that of any version control system's metadata.
+fn is_of_repository(name: &[u8], is_directory: bool) -> bool {
+    is_plain_dot_git(name) || is_version_control(name, is_directory)
 }
 
 /// Reads the ignore file of an open directory, and returns it with its hash, or `None` if there is none that git would

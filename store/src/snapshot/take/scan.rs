@@ -17,8 +17,8 @@ use crate::git;
 use crate::git::tracked::Tracked;
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
-use crate::model::gap::IgnoredRemoval;
-use crate::model::path::{WorkspacePath, join, parent};
+use crate::model::gap::{IgnoredRemoval, Uncaptured};
+use crate::model::path::{join, parent};
 use crate::snapshot::cache::Cache;
 use crate::snapshot::rules;
 use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
@@ -307,7 +307,7 @@ fn ignored_gone(
     let gone_at = disk::fine_now();
     let missed = missed.into_iter().filter_map(|(path, known_at)| {
         Some(IgnoredRemoval {
-            path: WorkspacePath::new(path).ok()?,
+            what: Uncaptured::at(&path)?,
             known_at,
             gone_at,
         })
