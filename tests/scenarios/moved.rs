@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use ckpt_schema::report::{Outcome, WorkspaceState};
+use ckpt_schema::report::{DifferenceReason, Outcome, WorkspaceState};
 use ckpt_store::ErrorKind;
 
-use testing::scenario::World;
+use testing::scenario::{World, set_clock_from_files, to};
 
 /// A message that wrote a file; what it was before is `0`.
 fn history() -> World {
@@ -243,4 +243,38 @@ fn one_directory_of_two_names_has_one_history() {
             assert!(!world.exists("b"));
         },
     );
+}
+
+#[test]
+fn what_differs_in_a_directory_that_a_tool_replaced_is_not_called_the_users() {
+    set_clock_from_files(0);
+    let mut world = history();
+    world.message("m2");
+    world.start();
+    world.tool_start_in("s1", "t1", &[]);
+    swap(&world);
+    world.write("a", "2\n");
+    world.write("made", "2\n");
+    adopt(&mut world, None);
+    let error = world
+        .try_revert(&to("m2"))
+        .expect_err("nobody saw what it did");
+    assert!(
+        error
+            .to_string()
+            .contains("the directory was replaced while a tool ran"),
+        "{error}"
+    );
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial);
+    let receipt = report.receipt.as_ref().expect("it was compared");
+    let reasons: Vec<_> = receipt.differences.iter().map(|one| one.reason).collect();
+    assert!(!reasons.is_empty(), "{report:#?}");
+    assert!(
+        reasons
+            .iter()
+            .all(|reason| *reason == DifferenceReason::Unrecorded),
+        "{report:#?}"
+    );
+    assert_eq!(world.read("a"), "2\n", "nobody knows whose it is");
 }

@@ -206,15 +206,26 @@ pub(crate) fn step_with_tools(connection: &Connection, id: &str) -> Result<Optio
     Ok(steps_where(connection, "steps.id = ?1", &id)?.pop())
 }
 
-/// Closes the open steps of a workspace at its newest snapshot: what changed since is not theirs.
+/// Closes the open steps of a workspace at its newest snapshot: what changed since is not theirs, or unknown for the reason
+/// that `unknown` gives.
 pub(crate) fn close_open_steps(
     connection: &Connection,
     workspace_id: i64,
+    unknown: impl Fn(&OpenStep) -> Option<&'static str>,
     now: Milliseconds,
 ) -> Result<()> {
     let newest = super::workspace(connection, workspace_id)?.last_snapshot_id;
     for step in open_steps(connection, workspace_id)? {
-        close_step(connection, &step.row.id, None, newest, true, None, now)?;
+        let unprotected = unknown(&step);
+        close_step(
+            connection,
+            &step.row.id,
+            None,
+            newest,
+            true,
+            unprotected,
+            now,
+        )?;
     }
     Ok(())
 }

@@ -14,11 +14,13 @@ use super::life::is_at_work;
 use super::root::Workspace;
 use super::workspace::{PATIENCE, Place, workspace_of};
 use crate::error::{Error, Result};
-use crate::sessions::{self, ListedWorkspace, WorkspaceRow};
+use crate::sessions::{self, ListedWorkspace, OpenStep, WorkspaceRow};
 use crate::store::Store;
 
 /// The shortest prefix that is accepted for a workspace's id.
 const SHORTEST: usize = 4;
+/// Why it is unknown what a step did.
+const REPLACED: &str = "the directory was replaced while a tool ran";
 
 /// Returns all workspaces that have a history, the most recently used first.
 pub(crate) fn list(store: &Store) -> Result<WorkspacesReport> {
@@ -120,9 +122,19 @@ fn exchange(
         .map(|place| place.lock(PATIENCE))
         .collect::<Result<Vec<_>>>()?;
     let (now, id) = (store.now(), wanted.id);
+    let file_times = store.surroundings.file_times;
+    let born = workspace
+        .identity
+        .born
+        .map(|born| file_times(born / 1_000_000));
     store.database.write(|connection| {
-        // No step may stay open: what differs here from the last snapshot of that history is nobody's change.
-        sessions::close_open_steps(connection, id, now)?;
+        // No step may stay open: what differs here from the last snapshot of that history is nobody's change. But if this
+        // directory was made while a tool ran, the tool may have made it.
+        let unknown = |step: &OpenStep| {
+            let has_made = step.has_running && born.is_none_or(|born| born >= step.started_at);
+            has_made.then_some(REPLACED)
+        };
+        sessions::close_open_steps(connection, id, unknown, now)?;
         sessions::set_aside(connection, &workspace.root, now)?;
         sessions::forget_identity(connection, id, &workspace.identity)?;
         sessions::take_over(connection, id, &workspace.root, &workspace.identity, now)
