@@ -421,3 +421,47 @@ fn newest_operation(world: &Sandbox) -> String {
         .expect("an id")
         .to_owned()
 }
+
+#[test]
+fn a_second_undo_says_again_what_the_revert_was_told_of_conflicts_unless_something_changed() {
+    for is_changed in [false, true] {
+        let world = Sandbox::new();
+        world.write("file", "first\n");
+        world.play("m1", "change it", |world| {
+            world.write("file", "the agent's\n")
+        });
+        world.write("file", "mine\n");
+        let revert = ["revert", "m1", "--on-conflict", "overwrite"];
+        world.run(&revert, b"").exits(0);
+        assert_eq!(world.read("file"), b"first\n");
+        world.run(&["undo"], b"").exits(0);
+        assert_eq!(world.read("file"), b"mine\n", "it goes back");
+        if is_changed {
+            world.write("other", "mine, too\n");
+            let run = world.run(&["undo"], b"").exits(3);
+            assert!(run.stdout.contains("file"), "it is named: {run}");
+            assert_eq!(world.read("file"), b"mine\n", "nobody said it again");
+        } else {
+            world.run(&["undo"], b"").exits(0);
+            assert_eq!(world.read("file"), b"first\n", "and forth");
+            world.run(&["undo"], b"").exits(0);
+            assert_eq!(world.read("file"), b"mine\n", "and back again");
+        }
+    }
+}
+
+#[test]
+fn the_plan_of_an_undo_of_a_revert_that_changed_no_file_is_what_it_does() {
+    let world = Sandbox::new();
+    world.write("file", "first\n");
+    world.play("m1", "change it", |world| {
+        world.write("file", "the agent's\n")
+    });
+    world.write("file", "first\n");
+    world.run(&["revert", "m1"], b"").exits(0);
+    world.write("file", "mine\n");
+    let plan = world.run(&["undo", "--dry-run"], b"");
+    let done = world.run(&["undo"], b"");
+    assert_eq!(plan.code, done.code, "{plan} {done}");
+    assert_eq!(world.read("file"), b"mine\n", "{done}");
+}

@@ -52,7 +52,7 @@ use crate::fs::layout::Lock;
 use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
 use crate::model::request::{
-    Chosen, ChosenContent, Force, RedoRequest, RestoreRequest, RevertRequest,
+    Chosen, ChosenContent, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
 };
 use crate::sessions;
 use crate::store::Store;
@@ -374,12 +374,28 @@ pub struct PriorState {
     pub point: Option<String>,
     /// Whether the operation was about a part, so that the point stayed.
     pub is_part: bool,
+    /// What the revert that had led there did with changed files.
+    pub on_conflict: OnConflict,
+    /// What it did with unclear changes.
+    pub unclear: Unclear,
 }
 
 /// Returns the state just before an operation.
 pub(crate) fn before(store: &Store, operation: &str) -> Result<PriorState> {
-    let row = crate::sessions::operation(store.database.connection(), operation)?;
+    let connection = store.database.connection();
+    let row = sessions::operation(connection, operation)?;
+    let moves = match (&row.session_id, row.base_snapshot_id) {
+        (Some(session), Some(base)) => sessions::moves_since(connection, session, base)?,
+        _ => Vec::new(),
+    };
+    let earlier = moves.iter().take_while(|earlier| earlier.row.id != row.id);
+    let reverts = earlier.filter(|earlier| earlier.row.kind == OperationKind::Revert);
+    let policy = reverts.last();
+    let policy = policy.map(|revert| (revert.on_conflict, revert.row.unclear));
+    let (on_conflict, unclear) = policy.unwrap_or_default();
     Ok(PriorState {
+        on_conflict,
+        unclear,
         is_unreverted: row.base_snapshot_id.is_some()
             && row.base_snapshot_id == row.before_snapshot_id,
         point: row.from_message_id,

@@ -7,9 +7,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{
-    ChangeReport, FileAction, FileReport, FileResult, OperationEntry, OperationKind,
-    OperationReport, Outcome, PathText, ReasonCode, ShowReport,
+    ChangeReport, FileAction, FileReport, FileResult, NoteCode, NoteReport, OperationEntry,
+    OperationKind, OperationReport, Outcome, PathText, ReasonCode, ShowReport,
 };
+use ckpt_store::model::request::{OnConflict, Unclear};
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::revert::PriorState;
 use ckpt_store::{Error, Force, RedoRequest, RestoreRequest, RevertRequest, Store};
@@ -100,16 +101,20 @@ pub fn undo(store: &mut Store, directory: &Path, asked: Undo) -> Result<UndoOutc
             };
             let report = store.redo(directory, &request)?;
             // The message that came after it made it permanent.
-            if report.outcome == Outcome::Nothing && report.operation.is_none() && !report.busy {
+            let is_permanent = |note: &NoteReport| note.code == NoteCode::NothingReverted;
+            if report.remarks.iter().any(is_permanent) {
                 files(store, directory, asked, &last)?
             } else {
                 report
             }
         }
         Reversal::To(point) => {
+            let (on_conflict, unclear) = policy(store, directory, &last, &before)?;
             let request = RevertRequest {
                 message: point,
                 session: last.session.clone(),
+                on_conflict,
+                unclear,
                 git: last.git,
                 dry_run: asked.dry_run,
                 contents: asked.contents,
@@ -125,6 +130,28 @@ pub fn undo(store: &mut Store, directory: &Path, asked: Undo) -> Result<UndoOutc
         is_part: before.is_part,
         of: last,
     })
+}
+
+/// Returns what the revert to which an undo leads back did with files that differ from what the agent left. It does that
+/// again only if nothing was changed since the operation that is taken back: otherwise it might take what was.
+fn policy(
+    store: &mut Store,
+    directory: &Path,
+    last: &OperationEntry,
+    before: &PriorState,
+) -> Result<(OnConflict, Option<Unclear>), Failure> {
+    let usual = (OnConflict::default(), None);
+    let then = (before.on_conflict, Some(before.unclear));
+    if then == (OnConflict::default(), Some(Unclear::default())) || last.after.is_none() {
+        return Ok(usual);
+    }
+    let request = DiffRequest {
+        from: last.after.clone(),
+        to: Some("current".to_owned()),
+        paths: Vec::new(),
+    };
+    let is_unchanged = store.diff(directory, &request)?.files.is_empty();
+    Ok(if is_unchanged { then } else { usual })
 }
 
 /// Returns the newest operation of a workspace that was carried out.
