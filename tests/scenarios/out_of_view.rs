@@ -229,6 +229,34 @@ fn unrevert_is_exact_where_an_ignore_rule_went_and_its_folder_became_a_file() {
 }
 
 #[test]
+fn a_folder_that_a_revert_makes_where_all_is_hidden_goes_with_the_way_forward() {
+    for rule in ["build/\n", "build/*\n", "deep/\n"] {
+        for name in ["build/o", "build/deep/o"] {
+            let mut world = World::git(&[("a", "1\n"), (".gitignore", rule)]);
+            world.write(name, "made once\n");
+            world.message("m1");
+            world.step(|world| world.write(".gitignore", ""));
+            world.step(|world| {
+                world.remove_tree("build");
+                world.write(".gitignore", rule);
+            });
+            let after = world.tree();
+            let report = world.revert("m1");
+            assert!(world.exists(name), "{rule:?} {name}: {report:?}");
+            let there = world.tree();
+            for _ in 0..2 {
+                let back = world.unrevert();
+                assert_eq!(world.tree(), after, "{rule:?} {name}: {back:?}");
+                let is_said = back.notes.iter().any(|note| note.contains("folders stay"));
+                assert!(!is_said, "{rule:?} {name}: they went: {back:?}");
+                let report = world.revert("m1");
+                assert_eq!(world.tree(), there, "{rule:?} {name}: {report:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_chain_of_reverts_over_a_rule_that_went_and_a_folder_that_became_a_file_goes_both_ways() {
     for rule in ["out\n", "out/\n", "out/*\n", "/out/x\n"] {
         for points in [&["m1"][..], &["m2", "m1"], &["m3", "m2", "m1"]] {

@@ -307,10 +307,11 @@ fn moved_by(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
 }
 
 /// Returns a JSON array of the directories that may go, each as a path, and of those that are made again, each as an
-/// object with its permissions. [`from_json`] reads the former, [`made_from_json`] the latter.
+/// object with its permissions, or with null if no snapshot has them. [`from_json`] reads the former, [`made_from_json`]
+/// the latter.
 pub(crate) fn directories_to_json(
     leaving: &[WorkspacePath],
-    made: &BTreeMap<WorkspacePath, u32>,
+    made: &BTreeMap<WorkspacePath, Option<u32>>,
 ) -> String {
     let made = made
         .iter()
@@ -318,11 +319,12 @@ pub(crate) fn directories_to_json(
     Value::from_iter(leaving.iter().map(value).chain(made)).to_string()
 }
 
-/// Reads the directories that are made again, with their permissions.
-pub(crate) fn made_from_json(text: &str) -> BTreeMap<WorkspacePath, u32> {
+/// Reads the directories that are made again, with their permissions if these are known.
+pub(crate) fn made_from_json(text: &str) -> BTreeMap<WorkspacePath, Option<u32>> {
     let values: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
     let made = |value: Value| {
-        let permissions = u32::try_from(value.get("permissions")?.as_u64()?).ok()?;
+        let permissions = value.get("permissions").and_then(Value::as_u64);
+        let permissions = permissions.and_then(|permissions| u32::try_from(permissions).ok());
         Some((path(value.get("made")?.clone())?, permissions))
     };
     values.into_iter().filter_map(made).collect()

@@ -264,12 +264,14 @@ fn paths_of_any_bytes_are_read_as_they_were_written() {
 
 #[test]
 fn directories_that_go_and_that_are_made_are_told_apart() {
-    let [gone, made] = [&b"a"[..], b"\xff"].map(|bytes| WorkspacePath::new(bytes).expect("legal"));
-    let text = directories_to_json(std::slice::from_ref(&gone), &[(made.clone(), 0o750)].into());
+    let [gone, made, hidden] =
+        [&b"a"[..], b"\xff", b"b"].map(|bytes| WorkspacePath::new(bytes).expect("legal"));
+    let all = [(made, Some(0o750)), (hidden, None)].into();
+    let text = directories_to_json(std::slice::from_ref(&gone), &all);
     assert_eq!(from_json(&text), [gone], "one goes");
     assert_eq!(
         made_from_json(&text),
-        [(made, 0o750)].into(),
-        "the other is made as it was"
+        all,
+        "the others are made, as they were if that is known"
     );
 }

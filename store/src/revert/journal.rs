@@ -156,12 +156,13 @@ fn parted(paths: Vec<WorkspacePath>, holds: &[bool]) -> (Vec<WorkspacePath>, Vec
     (those, others)
 }
 
-/// Returns the missing directories that get something, with their permissions in the state that it goes back to.
+/// Returns the missing directories that get something, with their permissions in the state that it goes back to. That
+/// state has none for a directory in which ignore rules hid everything.
 fn directories_to_make(
     place: &Place,
     operation: &Operation<'_>,
     seen: &Observation,
-) -> Result<BTreeMap<WorkspacePath, u32>> {
+) -> Result<BTreeMap<WorkspacePath, Option<u32>>> {
     let coming = operation
         .plan
         .items
@@ -192,11 +193,7 @@ fn directories_to_make(
         .map(|(path, _)| path)
         .collect();
     let permissions = snapshots.directory_permissions(&reference, &missing)?;
-    Ok(missing
-        .into_iter()
-        .zip(permissions)
-        .filter_map(|(path, permissions)| Some((path, permissions?)))
-        .collect())
+    Ok(missing.into_iter().zip(permissions).collect())
 }
 
 /// Which try of an operation this is. It decides what happens to the operation if files could not be written.
@@ -485,7 +482,7 @@ fn put_files<R>(
         operation: &row.id,
         items,
         directories: &directories,
-        permissions: &|path| made.get(path).copied(),
+        permissions: &|path| made.get(path).copied().flatten(),
         contents: &contents,
         progress: Some(&tell),
     };

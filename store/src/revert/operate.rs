@@ -428,7 +428,11 @@ impl Execution<'_> {
         refuse::check_before_writing(&root, snapshots, &operation.plan, options)?;
         let leaving = directories_that_may_go(store, place, operation)?;
         operation.warnings.extend(surroundings::folders_that_stay(
-            place, snapshots, seen, &leaving,
+            place,
+            snapshots,
+            seen,
+            &operation.plan,
+            &leaving,
         )?);
         if let Some(movement) = operation.movement {
             let then = operation.reference.as_ref();

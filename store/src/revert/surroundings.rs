@@ -7,12 +7,13 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ckpt_schema::report::{NoteCode, OperationKind};
+use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 use rusqlite::Connection;
 
 use super::chain::holding;
 use super::ignored;
 use super::movement::Movement;
+use super::plan::Plan;
 use super::report::short;
 use super::warnings::first_of;
 use crate::error::Result;
@@ -232,6 +233,7 @@ pub(super) fn folders_that_stay(
     place: &Place,
     snapshots: &Snapshots,
     seen: &Observation,
+    plan: &Plan,
     leaving: &[WorkspacePath],
 ) -> Result<Vec<Note>> {
     if leaving.is_empty() {
@@ -239,13 +241,15 @@ pub(super) fn folders_that_stay(
     }
     let mut sorted = leaving.to_vec();
     sorted.sort();
+    // What goes with this operation keeps no folder, though ignore rules may hide it.
+    let going = plan.items.iter();
+    let going = going.filter(|item| item.result == FileResult::Planned && item.target.is_none());
     let captured: BTreeSet<WorkspacePath> = snapshots
         .around(&seen.snapshot, &sorted)?
         .into_iter()
-        .flat_map(|(path, _)| {
-            let above = std::iter::successors(path.parent(), WorkspacePath::parent);
-            above.chain([path.clone()]).collect::<Vec<_>>()
-        })
+        .map(|(path, _)| path)
+        .chain(going.map(|item| item.path.clone()))
+        .flat_map(|path| std::iter::successors(Some(path), WorkspacePath::parent))
         .collect();
     let (mut repositories, mut others) = (Vec::new(), Vec::new());
     for folder in &sorted {
