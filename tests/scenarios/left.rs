@@ -403,15 +403,22 @@ fn ignore_files_that_ignore_themselves_are_named_where_they_differ() {
     world.write("own/.gitignore", "*\n");
     world.write("gone/.gitignore", "*\n");
     world.write("same/.gitignore", "*\n");
+    world.write("seen/.gitignore", "*\n");
     world.turn("m1", |world| {
+        world.write("seen/.gitignore", "*.tmp\n");
         world.write("own/.gitignore", "*\n*.tmp\n");
         world.remove("gone/.gitignore");
         world.write("made/.gitignore", "*\n");
     });
     let report = world.revert("m1");
-    let all = ["gone/.gitignore", "made/.gitignore", "own/.gitignore"];
+    let all = [
+        "gone/.gitignore",
+        "made/.gitignore",
+        "own/.gitignore",
+        "seen/.gitignore",
+    ];
     assert_eq!(ignored_arrivals(&report), all, "{report:#?}");
-    let text = "3 ignore files that ignore themselves differ from then, and stay as they are";
+    let text = "4 ignore files that ignore themselves differ from then, and stay as they are";
     assert_eq!(told(&report, text).len(), 1, "{report:#?}");
 }
 

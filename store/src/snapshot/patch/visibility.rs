@@ -9,7 +9,7 @@ use crate::model::entry::{Change, ObjectId};
 use crate::model::path::{WorkspacePath, join};
 use crate::objects::reader::ObjectReader;
 use crate::snapshot::Snapshot;
-use crate::snapshot::rules::{Matcher, Rules};
+use crate::snapshot::rules::{Matcher, Rules, significant_lines};
 use crate::snapshot::view::SnapshotView;
 
 /// What is in view on either side.
@@ -95,9 +95,15 @@ pub(crate) fn own_ignore_files_changed(
         let Ok(path) = WorkspacePath::new(join(directory, b".gitignore")) else {
             continue;
         };
-        // What a snapshot holds has a row of its own.
-        let is_held = was.state(&path)?.or(is.state(&path)?).is_some();
-        if before.get(directory) != after.get(directory) && !is_held {
+        let (hid, hides) = (before.get(directory), after.get(directory));
+        let is_changed = match (hid, is.ignore_file(directory)) {
+            // It came into view with other lines: nothing but rules decided on that, so it has no row.
+            (Some(lines), Some(bytes)) => *lines != significant_lines(&bytes),
+            // What a snapshot holds has a row of its own.
+            (Some(_), None) => hid != hides,
+            (None, _) => hid != hides && was.state(&path)?.or(is.state(&path)?).is_none(),
+        };
+        if is_changed {
             changed.push(path);
         }
     }
