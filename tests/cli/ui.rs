@@ -87,6 +87,23 @@ fn a_revert_and_its_way_back_take_a_few_keys() {
 }
 
 #[test]
+fn ids_are_as_short_as_everywhere() {
+    let world = two_messages();
+    let log = world.json(&["log"]);
+    let id = log["messages"][0]["id"].as_str().expect("an id");
+    let Some(mut screen) = browse(&world, 30, 110, "CKPT_HOOK_TEST_ID_LENGTH=4") else {
+        return;
+    };
+    screen.press("r");
+    screen.wait_for(&format!("“second” ({}", &id[..4]));
+    let contents = screen.contents();
+    assert!(!contents.contains(&id[..8]), "{contents}");
+    screen.press("q");
+    screen.press("q");
+    is_whole(&mut screen, 0);
+}
+
+#[test]
 fn only_the_marked_files_are_reverted() {
     let world = two_messages();
     let Some(mut screen) = browse(&world, 30, 110, "") else {

@@ -132,6 +132,8 @@ impl Search {
 
 impl Browser {
     fn open(invocation: &Invocation) -> Result<Self, Failure> {
+        // Opened before the output is quiet, so that ids are as short here as everywhere.
+        let mut store = invocation.open()?;
         let mut wanted = invocation.common.wanted();
         wanted.quiet = true;
         let view = *invocation.output.view();
@@ -141,7 +143,6 @@ impl Browser {
             config: invocation.config.clone(),
             output: Output::new(wanted, &invocation.surroundings),
         };
-        let mut store = invocation.open()?;
         Ok(Self {
             directory: invocation.directory()?,
             data_version: store.data_version()?,
