@@ -49,32 +49,36 @@ async def record(client: Client, session: str, event: str, **more: Any) -> None:
     await client.record(whole)
 
 
+async def client() -> Client:
+    """Returns the chat's client. A message may come before Chainlit says that the chat begins, so the first who asks starts it."""
+    starting: asyncio.Future[Client] | None = cl.user_session.get("client")
+    if starting is None:
+        starting = asyncio.ensure_future(Client.start(WORKSPACE))
+        cl.user_session.set("client", starting)
+    return await asyncio.shield(starting)
+
+
 @cl.on_chat_start
 async def start() -> None:
-    cl.user_session.set("client", await Client.start(WORKSPACE))
+    await client()
 
 
 @cl.on_chat_end
 async def end() -> None:
-    await client().close()
-
-
-def client() -> Client:
-    found: Client = cl.user_session.get("client")
-    return found
+    await (await client()).close()
 
 
 @cl.on_message
 async def answer(sent: cl.Message) -> None:
     session = cl.user_session.get("id")
-    await record(client(), session, "user_message", message_id=sent.id, prompt=sent.content, tells_of_tools=True)
+    await record(await client(), session, "user_message", message_id=sent.id, prompt=sent.content, tells_of_tools=True)
     text, tools = work(sent.content)
     for number, tool in enumerate(tools):
         name = {"tool_use_id": f"{sent.id}-{number}", "tool_name": "write"}
-        await record(client(), session, "tool_start", **name)
+        await record(await client(), session, "tool_start", **name)
         tool()
-        await record(client(), session, "tool_finish", **name)
-    await record(client(), session, "turn_end")
+        await record(await client(), session, "tool_finish", **name)
+    await record(await client(), session, "turn_end")
     button = cl.Action(name="revert", label="Back to before this", payload={"message": sent.id})
     await cl.Message(text, actions=[button]).send()
 
@@ -94,7 +98,7 @@ async def revert(action: cl.Action) -> None:
 
 
 async def find(id: str) -> Message | None:
-    messages = await client().messages(session=cl.user_session.get("id"))
+    messages = await (await client()).messages(session=cl.user_session.get("id"))
     return next((message for message in messages if message.agent_id == id), None)
 
 
@@ -161,7 +165,7 @@ async def done(report: Any) -> None:
 @cl.action_callback("undo")
 async def undo(action: cl.Action) -> None:
     try:
-        await client().undo()
+        await (await client()).undo()
         await cl.Message("All is as it was before the revert.").send()
     except FailureError as error:
         await cl.Message(f"Nothing was done: {error}").send()
