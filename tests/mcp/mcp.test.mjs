@@ -76,7 +76,7 @@ test("it lists tools that only look, and has no other unless it may", async (t) 
   assert.equal((await call("show", { id: "last" })).document.message.agent_id, "m1");
   assert.equal((await call("blame", { path: "made" })).document.hunks[0].by, "agent");
   const { document } = await call("plan", { message: "m1" });
-  await assert.rejects(call("apply", { plan: document.plan }), /only looks/);
+  await assert.rejects(call("apply", { plan: document.plan }), /read-only/);
   for (const method of ["revert", "undo", "record", "subscribe"]) await assert.rejects(call(method, { message: "m1" }), /no such tool/);
   await assert.rejects(call("status", { workspace: "/" }), /one workspace/);
   assert.equal(world.read("changed"), "2\n", "nothing was changed");
