@@ -52,6 +52,11 @@ impl<'a> World<'a> {
         let folder = folder.canonicalize()?;
         let world = Self { programs, folder };
         fs::create_dir(world.workspace())?;
+        // It is a repository of its own, because the trees usually are inside another one, which would be the workspace.
+        run(
+            command(Path::new("git"), &world.workspace()).args(["init", "--quiet"]),
+            b"",
+        )?;
         Ok(world)
     }
 
