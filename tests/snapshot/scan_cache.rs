@@ -1,5 +1,6 @@
 //! The stat cache's traps: whatever is remembered, the snapshot is that of the bytes on the disk.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -381,5 +382,39 @@ fn a_cache_that_is_damaged_at_any_byte_gives_the_right_tree_or_a_full_look() {
             put(name, &bytes[..length]);
             assert_eq!(world.take(), expected, "`{name}` cut off after {length}");
         }
+    }
+}
+
+#[test]
+fn a_large_cache_that_is_damaged_anywhere_gives_the_right_tree_where_few_of_its_entries_are_read() {
+    let world = CapturedWorkspace::plain();
+    // The entries of a small cache are read at once.
+    for number in 0..1200 {
+        world.write(&format!("many/{number}"), "m");
+    }
+    world.write("a/one", "1");
+    world.write("z/two", "2");
+    world.grow_old();
+    world.take();
+    let file = world.store.join("snapshots/key/cache");
+    let sound = fs::read(&file).expect("it was written");
+    let around = BTreeSet::from([path("z/two")]);
+    world.write("z/two", "22");
+    let near = || {
+        let request = Request {
+            only_around: Some(&around),
+            ..world.request()
+        };
+        world.snapshots.take(&request).expect("whatever it says")
+    };
+    let expected = near().snapshot;
+    let last = (sound.len() - 200)..sound.len();
+    for at in (0..sound.len()).step_by(1999).chain(last.step_by(7)) {
+        let mut damaged = sound.clone();
+        damaged[at] ^= 1 << (at % 8);
+        fs::remove_file(&file).expect("it is there");
+        fs::write(&file, &damaged).expect("it is ours");
+        let _ = fs::remove_file(file.with_extension("changes"));
+        assert_eq!(near().snapshot, expected, "byte {at}");
     }
 }

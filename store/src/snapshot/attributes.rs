@@ -37,6 +37,11 @@ impl Bearer {
         }
     }
 
+    /// Returns the kind of a file with this `st_mode`, or `None` if it is not a regular one.
+    pub(crate) fn of_stat(st_mode: u32) -> Option<Self> {
+        (st_mode & 0o170_000 == 0o100_000).then(|| Self::file(st_mode))
+    }
+
     const fn letter(self) -> u8 {
         match self {
             Self::File => b'f',
@@ -76,6 +81,46 @@ impl Bearer {
 /// The default modes of files, executables and directories.
 const USUAL: [u32; 3] = [0o644, 0o755, 0o755];
 
+/// The permissions of the files of one directory, if all of a kind have the same: the permissions, and how many have
+/// them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Permissions {
+    /// Of files that their owner may not run.
+    pub files: (u32, u32),
+    /// Of those that he may run.
+    pub executables: (u32, u32),
+}
+
+impl Permissions {
+    /// Returns the permissions of files with these `st_mode`s, or `None` if they are not all the same.
+    pub(crate) fn of(st_modes: impl Iterator<Item = u32>) -> Option<Self> {
+        let mut all = Self::default();
+        for st_mode in st_modes {
+            let kind = match Bearer::of_stat(st_mode) {
+                Some(Bearer::File) => &mut all.files,
+                Some(_) => &mut all.executables,
+                None => continue,
+            };
+            let permissions = st_mode & 0o777;
+            (kind.1 == 0 || kind.0 == permissions).then_some(())?;
+            *kind = (permissions, kind.1.checked_add(1)?);
+        }
+        Some(all)
+    }
+
+    /// Returns each kind with its permissions, and how many files have them.
+    pub(crate) fn kinds(self) -> impl Iterator<Item = (Bearer, u32, u32)> {
+        let kinds = [
+            (Bearer::File, self.files),
+            (Bearer::Executable, self.executables),
+        ];
+        let all = kinds
+            .into_iter()
+            .map(|(kind, (mode, count))| (kind, mode, count));
+        all.filter(|(_, _, count)| *count > 0)
+    }
+}
+
 /// Counts permission bits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Census {
@@ -83,20 +128,11 @@ pub(crate) struct Census {
 }
 
 impl Census {
-    /// Counts one bearer.
-    pub(crate) fn count(&mut self, bearer: Bearer, permissions: u32) {
+    /// Counts some bearers of a kind.
+    pub(crate) fn count(&mut self, bearer: Bearer, permissions: u32, bearers: u32) {
         *self.counts[bearer.slot()]
             .entry(permissions & 0o777)
-            .or_default() += 1;
-    }
-
-    /// Adds the counts of another census.
-    pub(crate) fn add(&mut self, other: &Self) {
-        for (counts, others) in self.counts.iter_mut().zip(&other.counts) {
-            others
-                .iter()
-                .for_each(|(permissions, count)| *counts.entry(*permissions).or_default() += count);
-        }
+            .or_default() += u64::from(bearers);
     }
 
     /// Returns attributes with the most frequent permissions as defaults, and nothing noted. The usual ones win a tie.
@@ -135,12 +171,6 @@ impl Default for Attributes {
 const MAGIC: &[u8] = b"ckpt-hook attributes 1\n";
 
 impl Attributes {
-    /// Returns whether a census counted nothing but defaults.
-    pub(crate) fn are_all_of(&self, census: &Census) -> bool {
-        let mut kinds = self.defaults.iter().zip(&census.counts);
-        kinds.all(|(default, counts)| counts.keys().all(|permissions| permissions == default))
-    }
-
     /// Notes the permissions of a path, unless they are the default. A directory without captured entries is always
     /// noted.
     pub(crate) fn note(&mut self, path: &WorkspacePath, bearer: Bearer, permissions: u32) {
@@ -337,8 +367,8 @@ mod tests {
     #[test]
     fn usual_permissions_need_no_blob() {
         let mut census = Census::default();
-        census.count(Bearer::File, 0o644);
-        census.count(Bearer::Directory, 0o755);
+        census.count(Bearer::File, 0o644, 1);
+        census.count(Bearer::Directory, 0o755, 1);
         let mut attributes = census.attributes();
         attributes.note(&path("a"), Bearer::File, 0o644);
         assert_eq!(attributes.encode(), None, "a git tree says it all");
@@ -347,9 +377,8 @@ mod tests {
     #[test]
     fn the_most_frequent_permissions_are_the_default() {
         let mut census = Census::default();
-        [0o664, 0o664, 0o600]
-            .into_iter()
-            .for_each(|permissions| census.count(Bearer::File, permissions));
+        census.count(Bearer::File, 0o664, 2);
+        census.count(Bearer::File, 0o600, 1);
         let mut attributes = census.attributes();
         attributes.note(&path("a"), Bearer::File, 0o664);
         attributes.note(&path("b"), Bearer::File, 0o600);
@@ -359,8 +388,7 @@ mod tests {
             Some(text.as_bytes()),
             "only the exception is listed"
         );
-        census.count(Bearer::File, 0o644);
-        census.count(Bearer::File, 0o644);
+        census.count(Bearer::File, 0o644, 2);
         assert_eq!(
             census.attributes().defaults[0],
             0o644,
@@ -459,9 +487,9 @@ mod tests {
             defaults in (0..0o1000_u32, 0..0o1000_u32, 0..0o1000_u32),
         ) {
             let mut census = Census::default();
-            census.count(Bearer::File, defaults.0 & !0o100);
-            census.count(Bearer::Executable, defaults.1 | 0o100);
-            census.count(Bearer::Directory, defaults.2);
+            census.count(Bearer::File, defaults.0 & !0o100, 1);
+            census.count(Bearer::Executable, defaults.1 | 0o100, 1);
+            census.count(Bearer::Directory, defaults.2, 1);
             let mut attributes = census.attributes();
             for (text, kind, permissions) in noted {
                 let bearer = [

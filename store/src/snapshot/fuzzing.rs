@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::cache::Cache;
+use super::cache::{Cache, Extent};
 use super::rules::Rules;
 use crate::git::index;
 use crate::model::entry::ObjectId;
@@ -114,9 +114,14 @@ pub fn cache(bytes: &[u8]) {
     let Ok(folder) = scratch(&[("cache", &whole), ("cache.changes", &changes)]) else {
         return;
     };
-    let Some(cache) = Cache::read(folder.path()) else {
-        return;
-    };
+    for extent in [Extent::Whole, Extent::Front] {
+        if let Some(cache) = Cache::read(folder.path(), extent) {
+            look_at(&cache);
+        }
+    }
+}
+
+fn look_at(cache: &Cache) {
     for number in 0..cache.len() {
         let Some(directory) = cache.directory(number) else {
             continue;
@@ -127,10 +132,12 @@ pub fn cache(bytes: &[u8]) {
             directory.tree(),
             directory.rules(),
         );
+        let _ = (directory.permissions(), directory.is_sure());
         let _ = directory.items().filter_map(|item| item.kind()).count();
         let _ = cache.listing(directory.path);
     }
-    let _ = (cache.find(b"a"), cache.first_from(b"a/"));
+    cache.load();
+    let _ = (cache.find(b"a"), cache.first_from(b"a/"), cache.is_torn());
 }
 
 /// Takes the bytes as an ignore file and, after a zero byte, a path.

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::Instant;
 
-use super::cache::Cache;
+use super::cache::{Cache, Extent};
 
 use super::scan::overlay::Overlay;
 use super::scan::read::{self, ReadOutcome};
@@ -242,7 +242,7 @@ fn large(directory: &OwnedFd, name: &[u8]) -> Option<Vec<u8>> {
 /// packs.
 pub(super) fn give_back(folder: &Path, objects: &Objects) -> Result<()> {
     let boot = super::take::boot();
-    let cache = Cache::read(folder).filter(|cache| {
+    let cache = Cache::read(folder, Extent::Front).filter(|cache| {
         cache.header.boot == boot && cache.header.packs == super::take::stamp_of_packs(objects)
     });
     borrowed::give_back(&objects.packs())?;

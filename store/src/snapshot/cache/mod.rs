@@ -6,16 +6,22 @@
 //! and both trees are right; changes that belong to another `cache` are skipped, and what is left is merely older. All
 //! of this is only a hint: if anything is wrong with it, the next snapshot is slower, and nothing else.
 //!
-//! Numbers are little-endian. `length` counts what follows it; the checksum is of all that follows it.
+//! In front is the head of each directory, behind it are the bodies with the entries. A look at everything reads all at
+//! once. A look at a few directories reads the front and their bodies, so it takes a time that does not depend on the
+//! number of files.
+//!
+//! Numbers are little-endian. `front` is the length up to the bodies, in bytes; the checksum is of `front` and what
+//! follows it up to there. Each head has the checksum of its body.
 //!
 //! ```text
-//! cache          MAGIC  checksum:u32  length:u64  id:[16]  header  record*
-//! cache.changes  MAGIC  checksum:u32  length:u64  id:[16]  header  gone  record*
-//! header         length:u32  `CacheHeader::encode`             record  one directory, see `record`, by path
-//! gone           the paths of directories that went
+//! cache          MAGIC  checksum:u32  front:u64  id:[16]  header  gone  head*  body*
+//! cache.changes  the same, with another MAGIC
+//! header         length:u32  `CacheHeader::encode`        head, body  one directory, see `record`, by path
+//! gone           the paths of directories that went; none in `cache`
 //! ```
 
 mod bytes;
+mod file;
 mod header;
 mod record;
 
@@ -24,121 +30,140 @@ use std::fs;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::buffer::spare_capacity;
-use rustix::io::Errno;
 use uuid::Uuid;
 
 use super::scan::listing::Listing;
-use super::scan::overlay::{Overlay, OverlayDirectory};
+use super::scan::overlay::Overlay;
 use crate::error::{Context, Result, contained};
 use crate::fs::disk::Stamp;
 use crate::fs::leftover;
 use crate::model::FileTime;
 use crate::model::gap::Uncaptured;
 use crate::model::path::join;
-use crate::objects::pack::read::open_sized;
-use bytes::{ByteReader, put_length, put_texts};
+use bytes::{put_length, put_texts};
+pub(crate) use file::Extent;
+use file::{CHECKED, CacheFile, Front, PREFIX, Place};
 pub(crate) use header::CacheHeader;
-pub(crate) use record::{CachedItem, Directory, put_listing};
+use record::Head;
+pub(crate) use record::{CachedItem, Directory, Records};
 
-const WHOLE: &[u8; 8] = b"ckptc\0\0\x04";
-const CHANGES: &[u8; 8] = b"ckptd\0\0\x04";
-/// The length of what precedes the header, in bytes.
-const FRONT: usize = 8 + 4 + 8 + 16;
+const WHOLE: &[u8; 8] = b"ckptc\0\0\x05";
+const CHANGES: &[u8; 8] = b"ckptd\0\0\x05";
 /// Changes up to this size, in bytes, never cause the whole cache to be rewritten.
 const SMALL: usize = 64 << 10;
+/// About what the changes of one snapshot take, in bytes.
+const USUAL_CHANGE: usize = 16 << 10;
 
 /// A cache that was read.
 pub(crate) struct Cache {
-    /// Both files, one after the other.
-    bytes: Vec<u8>,
-    /// The length of the first one, the whole cache.
-    whole: usize,
+    whole: CacheFile,
+    changes: Option<CacheFile>,
     id: Uuid,
-    /// The offset of each directory, by path.
-    directories: Vec<usize>,
+    /// Where each directory is, by path.
+    places: Vec<Place>,
     /// The directories of the whole cache that are gone.
     gone: Vec<Vec<u8>>,
+    /// The bodies that were read one by one.
+    bodies: Vec<OnceLock<Option<Box<[u8]>>>>,
+    is_torn: AtomicBool,
     /// The data about the whole snapshot.
     pub header: CacheHeader,
 }
 
 impl Cache {
-    /// Reads the cache, or returns `None` if there is no usable one. The checksum is checked every time, because a
+    /// Reads the cache, or returns `None` if there is no usable one. The checksums are checked every time, because a
     /// flipped bit would look like a file that did not change. That takes a hundredth of the time of the scan.
-    pub fn read(folder: &Path) -> Option<Self> {
-        let bytes = read_own(&folder.join("cache"))?;
-        let (id, mut reader) = front(&bytes, WHOLE)?;
-        let header = header_of(&mut reader)?;
-        let directories = records(reader.0, bytes.len() - reader.0.len())?;
-        let whole = bytes.len();
-        let cache = Self {
-            bytes,
+    pub fn read(folder: &Path, extent: Extent) -> Option<Self> {
+        let (whole, front) = CacheFile::read(&folder.join("cache"), WHOLE, extent)?;
+        let Front {
+            id, header, places, ..
+        } = front;
+        let mut cache = Self {
             whole,
+            changes: None,
             id,
-            directories,
+            places,
             gone: Vec::new(),
+            bodies: Vec::new(),
+            is_torn: AtomicBool::new(false),
             header,
         };
-        match read_own(&folder.join("cache.changes")) {
-            Some(changes) => cache.overlaid(changes),
-            None => Some(cache),
+        let changes = CacheFile::read(&folder.join("cache.changes"), CHANGES, Extent::Whole);
+        // Changes of an older or a newer cache do not count.
+        if let Some((changes, front)) = changes.filter(|(_, front)| front.id == id) {
+            cache.overlay(changes, front)?;
         }
+        if extent == Extent::Front {
+            cache.bodies = cache.places.iter().map(|_| OnceLock::new()).collect();
+        }
+        Some(cache)
     }
 
-    /// Applies the changes if they belong to this cache, and not to an older or a newer one.
-    fn overlaid(self, changes: Vec<u8>) -> Option<Self> {
-        match front(&changes, CHANGES) {
-            Some((id, reader)) if id == self.id => self.merged(&changes, reader),
-            _ => Some(self),
-        }
-    }
-
-    fn merged(mut self, changes: &[u8], mut reader: ByteReader<'_>) -> Option<Self> {
-        self.header = header_of(&mut reader)?;
-        self.gone = reader.texts()?;
-        let changed = records(reader.0, self.bytes.len() + changes.len() - reader.0.len())?;
-        self.bytes.extend_from_slice(changes);
-        let gone: HashSet<usize> = self
+    /// Applies the changes.
+    fn overlay(&mut self, changes: CacheFile, front: Front) -> Option<()> {
+        let gone: HashSet<usize> = front
             .gone
             .iter()
             .filter_map(|path| self.find(path))
             .collect();
-        let mut directories = Vec::with_capacity(self.directories.len() + changed.len());
+        let mut places = Vec::with_capacity(self.places.len() + front.places.len());
         let mut next = 0;
-        for start in changed {
-            let path = Directory::parse(self.bytes.get(start..)?)?.path;
-            let place = self.search(path);
-            let position = place.unwrap_or_else(|position| position);
-            directories.extend(self.kept(next..position, &gone));
-            directories.push(start);
-            next = position + usize::from(place.is_ok());
+        for place in front.places {
+            let found = self.search(changes.head(place)?.path);
+            let position = found.unwrap_or_else(|position| position);
+            places.extend(self.kept(next..position, &gone));
+            places.push(Place {
+                is_change: true,
+                ..place
+            });
+            next = position + usize::from(found.is_ok());
         }
-        directories.extend(self.kept(next..self.directories.len(), &gone));
-        self.directories = directories;
-        Some(self)
+        places.extend(self.kept(next..self.places.len(), &gone));
+        self.places = places;
+        self.header = front.header;
+        self.gone = front.gone;
+        self.changes = Some(changes);
+        Some(())
     }
 
-    fn kept(&self, numbers: Range<usize>, gone: &HashSet<usize>) -> impl Iterator<Item = usize> {
+    fn kept(&self, numbers: Range<usize>, gone: &HashSet<usize>) -> impl Iterator<Item = Place> {
         numbers
             .filter(|number| !gone.contains(number))
-            .map(|number| self.directories[number])
+            .map(|number| self.places[number])
+    }
+
+    /// Reads all bodies at once, because most of them are needed.
+    pub fn load(&self) {
+        let places = self.places.iter().filter(|place| !place.is_change);
+        if !self.whole.load(places.copied()) {
+            self.is_torn.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns whether a body was asked for that could not be read, or was damaged. Then nothing that came of this
+    /// cache can be used.
+    pub fn is_torn(&self) -> bool {
+        self.is_torn.load(Ordering::Relaxed)
     }
 
     /// Writes what changed since a cache was read (`overlay`), or the whole cache if that is much or there was none.
     pub fn write(folder: &Path, header: &CacheHeader, overlay: &Overlay<'_>) -> Result<()> {
         if let Some(below) = overlay.below() {
             let changes = below.changes(header, overlay);
-            if changes.len() <= SMALL.max(below.whole / 4) {
-                return put(folder, "cache.changes", changes);
+            if changes.len() <= most_changes(below.whole.length) {
+                return put(folder, "cache.changes", &changes);
             }
+            below.load();
         }
-        let mut whole = begin(WHOLE, Uuid::new_v4(), header);
+        let mut records = Records::default();
         for seen in overlay.iter() {
-            seen.append_to(&mut whole);
+            seen.append_to(&mut records);
         }
-        put(folder, "cache", whole)?;
+        let whole = encode(WHOLE, Uuid::new_v4(), header, &[], &records);
+        put(folder, "cache", &whole)?;
         // The changes no longer belong to any cache.
         let _ = fs::remove_file(folder.join("cache.changes"));
         sweep(folder);
@@ -147,37 +172,53 @@ impl Cache {
 
     /// Returns the contents of the file of changes: the earlier ones, and the overlay's.
     fn changes(&self, header: &CacheHeader, overlay: &Overlay<'_>) -> Vec<u8> {
-        let mut changes = begin(CHANGES, self.id, header);
         let gone = self
             .gone
             .iter()
             .chain(overlay.gone())
             .filter(|path| !overlay.has_fresh(path));
-        put_texts(&mut changes, &gone.cloned().collect::<Vec<_>>());
-        for seen in overlay.iter() {
-            if self.is_change(&seen) {
-                seen.append_to(&mut changes);
-            }
+        let gone: Vec<Vec<u8>> = gone.cloned().collect();
+        let mut records = Records::default();
+        for seen in overlay.iter_with(|number| self.places[number].is_change) {
+            seen.append_to(&mut records);
         }
-        changes
-    }
-
-    /// Returns whether a directory differs from the whole cache.
-    fn is_change(&self, seen: &OverlayDirectory<'_>) -> bool {
-        match seen {
-            OverlayDirectory::Fresh(..) => true,
-            OverlayDirectory::Remembered(number, _) => self.directories[*number] >= self.whole,
-        }
+        encode(CHANGES, self.id, header, &gone, &records)
     }
 
     /// Returns how many directories there are.
     pub fn len(&self) -> usize {
-        self.directories.len()
+        self.places.len()
     }
 
     /// Returns a directory by its number; numbers follow paths.
     pub fn directory(&self, number: usize) -> Option<Directory<'_>> {
-        Directory::parse(self.bytes.get(*self.directories.get(number)?..)?)
+        Some(Directory::new(self, number, self.head(number)?))
+    }
+
+    fn head(&self, number: usize) -> Option<Head<'_>> {
+        let place = *self.places.get(number)?;
+        self.file(place)?.head(place)
+    }
+
+    fn file(&self, place: Place) -> Option<&CacheFile> {
+        match place.is_change {
+            true => self.changes.as_ref(),
+            false => Some(&self.whole),
+        }
+    }
+
+    /// Returns the body of a directory, or `None` if it cannot be read. Then the cache is torn.
+    fn body(&self, number: usize, head: &Head<'_>) -> Option<&[u8]> {
+        let place = *self.places.get(number)?;
+        let file = self.file(place)?;
+        let body = file.body(place, head).or_else(|| {
+            let body = self.bodies.get(number)?;
+            body.get_or_init(|| file.read_body(place, head)).as_deref()
+        });
+        if body.is_none() {
+            self.is_torn.store(true, Ordering::Relaxed);
+        }
+        body
     }
 
     /// Returns the number of a directory.
@@ -191,11 +232,11 @@ impl Cache {
     }
 
     fn search(&self, path: &[u8]) -> std::result::Result<usize, usize> {
-        let compare = |start: &usize| {
-            Directory::parse(&self.bytes[*start..]).map(|directory| directory.path.cmp(path))
+        let compare = |place: &Place| {
+            let head = self.file(*place).and_then(|file| file.head(*place));
+            head.map_or(std::cmp::Ordering::Less, |head| head.path.cmp(path))
         };
-        self.directories
-            .binary_search_by(|start| compare(start).unwrap_or(std::cmp::Ordering::Less))
+        self.places.binary_search_by(compare)
     }
 
     /// Returns the stamp of a directory.
@@ -209,67 +250,41 @@ impl Cache {
     }
 }
 
-/// Reads a file that the user owns. One of another user, or a link, is not a cache.
-fn read_own(path: &Path) -> Option<Vec<u8>> {
-    let (file, length) = open_sized(path).ok()?;
-    let mut bytes = Vec::new();
-    bytes
-        .try_reserve_exact(usize::try_from(length).ok()?)
-        .ok()?;
-    while bytes.len() < bytes.capacity() {
-        match rustix::io::read(&file, spare_capacity(&mut bytes)) {
-            Ok(0) => break,
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => return None,
-        }
-    }
-    Some(bytes)
+/// Returns how large the file of changes may become beside a whole cache of this size, both in bytes. Each snapshot
+/// writes the changes again, and when they are too large, the whole cache: at the square root of twice the product of
+/// what a snapshot adds and the whole, both cost the same over time.
+fn most_changes(whole: usize) -> usize {
+    SMALL.max(whole.saturating_mul(2 * USUAL_CHANGE).isqrt())
 }
 
-/// Reads the bytes before the header of such a file, and checks its checksum.
-fn front<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Option<(Uuid, ByteReader<'a>)> {
-    let mut reader = ByteReader(bytes);
-    (reader.take(8)? == magic).then_some(())?;
-    let checksum = reader.u32()?;
-    let is_sound = checksum == libdeflater::crc32(reader.0);
-    let length = reader.record()?;
-    let id = Uuid::from_slice(reader.take(16)?).ok()?;
-    (is_sound && length == bytes.len() - FRONT).then_some((id, reader))
-}
-
-fn header_of(reader: &mut ByteReader<'_>) -> Option<CacheHeader> {
-    let length = reader.length()?;
-    CacheHeader::decode(reader.take(length)?)
-}
-
-/// Returns the offset of each record in some bytes, the first of which is at `start`.
-fn records(mut bytes: &[u8], mut start: usize) -> Option<Vec<usize>> {
-    let mut starts = Vec::new();
-    while !bytes.is_empty() {
-        starts.push(start);
-        let mut reader = ByteReader(bytes);
-        let length = reader.record()?;
-        reader.take(length)?;
-        start += bytes.len() - reader.0.len();
-        bytes = reader.0;
-    }
-    Some(starts)
-}
-
-fn begin(magic: &[u8; 8], id: Uuid, header: &CacheHeader) -> Vec<u8> {
-    let mut bytes = magic.to_vec();
-    bytes.resize(FRONT - 16, 0);
-    bytes.extend_from_slice(id.as_bytes());
+/// Returns the contents of a file.
+fn encode(
+    magic: &[u8; 8],
+    id: Uuid,
+    header: &CacheHeader,
+    gone: &[Vec<u8>],
+    records: &Records,
+) -> Vec<u8> {
     let header = header.encode();
+    let mut bytes = magic.to_vec();
+    bytes.resize(PREFIX - 16, 0);
+    bytes.extend_from_slice(id.as_bytes());
     put_length(&mut bytes, header.len());
     bytes.extend_from_slice(&header);
+    put_texts(&mut bytes, gone);
+    bytes.extend_from_slice(&records.heads);
+    let front = bytes.len();
+    bytes[CHECKED..CHECKED + 8].copy_from_slice(&(front as u64).to_le_bytes());
+    let checksum = libdeflater::crc32(&bytes[CHECKED..]);
+    bytes[8..CHECKED].copy_from_slice(&checksum.to_le_bytes());
+    bytes.extend_from_slice(&records.bodies);
     bytes
 }
 
 /// Returns the ignored paths and the repositories below, each with the time of the look that first saw it. Without an
 /// intact cache, there are none.
 pub(crate) fn uncaptured(folder: &Path) -> Vec<(Uncaptured, FileTime)> {
-    let cache = contained(|| Cache::read(folder)).flatten();
+    let cache = contained(|| Cache::read(folder, Extent::Whole)).flatten();
     let Some(cache) = cache else {
         return Vec::new();
     };
@@ -284,14 +299,10 @@ pub(crate) fn uncaptured(folder: &Path) -> Vec<(Uncaptured, FileTime)> {
     ignored
 }
 
-/// Fills in length and checksum, and puts the file in its place.
-fn put(folder: &Path, name: &str, mut bytes: Vec<u8>) -> Result<()> {
-    let length = (bytes.len() - FRONT) as u64;
-    bytes[12..20].copy_from_slice(&length.to_le_bytes());
-    let checksum = libdeflater::crc32(&bytes[12..]);
-    bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
+/// Puts a file in its place.
+fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let new = folder.join(format!("{name}.{}", std::process::id()));
-    let written = write_file(&new, &bytes).and_then(|()| {
+    let written = write_file(&new, bytes).and_then(|()| {
         // Renaming over a file makes some file systems write out the new one at once (ext4's `auto_da_alloc`), which
         // costs more than everything else here. The checksum already detects a cache that did not reach the disk.
         let _ = fs::remove_file(folder.join(name));
@@ -331,19 +342,13 @@ fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Returns the bytes after the front of two files, whose fronts have correct checksums.
+/// Returns two files with correct checksums. Of each, the first two bytes are the length of the bodies, which come last.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn seal(whole: &[u8], changes: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    let seal = |magic: &[u8; 8], rest: &[u8]| {
-        let length = (rest.len() as u64).to_le_bytes();
-        let checked = [&length[..], Uuid::nil().as_bytes(), rest].concat();
-        let checksum = libdeflater::crc32(&checked).to_le_bytes();
-        [&magic[..], &checksum, &checked].concat()
-    };
-    (seal(WHOLE, whole), seal(CHANGES, changes))
+    (file::seal(WHOLE, whole), file::seal(CHANGES, changes))
 }
 
-/// Returns the bytes after the front of a small cache, once as a whole and once as changes, as the fuzzer takes them.
+/// Returns what `seal` takes for a small cache, once as a whole and once as changes, as the fuzzer does.
 #[cfg(test)]
 pub(super) fn sample() -> Vec<u8> {
     tests::sample()
@@ -416,32 +421,43 @@ mod tests {
     }
 
     pub fn sample() -> Vec<u8> {
-        let mut whole = begin(WHOLE, Uuid::nil(), &header("one"));
-        put_listing(&mut whole, b"", &listing(1));
-        let mut changes = begin(CHANGES, Uuid::nil(), &header("two"));
-        put_texts(&mut changes, &[]);
-        put_listing(&mut changes, b"", &listing(2));
-        let (whole, changes) = (&whole[FRONT..], &changes[FRONT..]);
+        let [whole, changes] = [("one", 1), ("two", 2)].map(|(text, size)| {
+            let mut records = Records::default();
+            records.put(b"", &listing(size));
+            let bytes = encode(WHOLE, Uuid::nil(), &header(text), &[], &records);
+            let bodies = u16::try_from(records.bodies.len()).expect("it is small");
+            [&bodies.to_le_bytes(), &bytes[PREFIX..]].concat()
+        });
         let at = whole.len() * 256 / (whole.len() + changes.len());
-        [&[u8::try_from(at).unwrap_or(128)][..], whole, changes].concat()
+        [&[u8::try_from(at).unwrap_or(128)][..], &whole, &changes].concat()
     }
 
-    fn contents(cache: &Cache) -> (CacheHeader, Vec<Vec<u8>>) {
-        let raw = |number| cache.directory(number).expect("it was read").raw.to_vec();
-        (cache.header.clone(), (0..cache.len()).map(raw).collect())
+    /// What a cache holds, or `None` if it is torn.
+    type Contents = Option<(CacheHeader, Vec<(Vec<u8>, Listing)>)>;
+
+    fn contents(cache: &Cache) -> Contents {
+        let listed = |number| {
+            let directory = cache.directory(number)?;
+            Some((directory.path.to_vec(), directory.listing()?))
+        };
+        let listings = (0..cache.len()).map(listed).collect::<Option<_>>();
+        let header = cache.header.clone();
+        listings
+            .filter(|_| !cache.is_torn())
+            .map(|listings| (header, listings))
     }
 
     /// Writes a cache and changes of it; returns what it holds without them, and with them.
-    fn write(folder: &Path) -> [(CacheHeader, Vec<Vec<u8>>); 2] {
+    fn write(folder: &Path) -> [Contents; 2] {
         let mut first = Overlay::over(None);
         first.put(Vec::new(), Some(listing(1)));
         first.put(b"below".to_vec(), Some(listing(2)));
         Cache::write(folder, &header("one"), &first).expect("it is writable");
-        let whole = Cache::read(folder).expect("it was just written");
+        let whole = Cache::read(folder, Extent::Whole).expect("it was just written");
         let mut second = Overlay::over(Some(&whole));
         second.put(b"below".to_vec(), Some(listing(3)));
         Cache::write(folder, &header("two"), &second).expect("it is writable");
-        let both = Cache::read(folder).expect("it was just written");
+        let both = Cache::read(folder, Extent::Whole).expect("it was just written");
         [contents(&whole), contents(&both)]
     }
 
@@ -455,6 +471,42 @@ mod tests {
         let (older, length) = bytes.split_last_chunk::<4>().expect("it is longer");
         assert_eq!(*length, [0; 4], "an empty list is its length");
         assert_eq!(CacheHeader::decode(older), Some(header));
+    }
+
+    #[test]
+    fn only_the_entries_that_are_asked_for_are_read() {
+        let folder = tempfile::tempdir().expect("a scratch directory");
+        let many = Listing {
+            items: (0..2000).flat_map(|_| listing(1).items).collect(),
+            ..listing(1)
+        };
+        let mut overlay = Overlay::over(None);
+        overlay.put(Vec::new(), Some(many.clone()));
+        overlay.put(b"below".to_vec(), Some(listing(2)));
+        Cache::write(folder.path(), &header("one"), &overlay).expect("it is writable");
+        let path = folder.path().join("cache");
+        let mut bytes = fs::read(&path).expect("it was written");
+        let front = u64::from_le_bytes(bytes[CHECKED..CHECKED + 8].try_into().expect("eight"));
+        // The root's entries come first.
+        bytes[usize::try_from(front).expect("small")] ^= 1;
+        fs::write(&path, &bytes).expect("it is writable");
+        let cache = Cache::read(folder.path(), Extent::Front).expect("its front is sound");
+        assert_eq!(cache.listing(b"below"), Some(listing(2)), "it is intact");
+        assert!(!cache.is_torn(), "nothing else was read");
+        assert_ne!(cache.listing(b""), Some(many), "it is damaged");
+        assert!(cache.is_torn(), "and that shows");
+        assert!(
+            Cache::read(folder.path(), Extent::Whole).is_none(),
+            "a look at everything checks everything"
+        );
+    }
+
+    #[test]
+    fn changes_and_whole_caches_take_the_same_share_of_what_is_written() {
+        let megabyte = 1 << 20;
+        assert_eq!(most_changes(0), SMALL, "a small cache is not written anew");
+        assert_eq!(most_changes(8 * megabyte), megabyte / 2);
+        assert_eq!(most_changes(32 * megabyte), megabyte);
     }
 
     #[test]
@@ -476,18 +528,22 @@ mod tests {
                 fs::remove_file(&path).expect("it is there");
                 fs::write(&path, &damaged).expect("it is writable");
                 // What is merely older is compared with the disk, as it was then.
-                if let Some(cache) = Cache::read(folder.path()) {
-                    assert_eq!(
-                        contents(&cache),
-                        older,
-                        "{name}: {}",
-                        damaged.escape_ascii()
-                    );
+                if let Some(cache) = Cache::read(folder.path(), Extent::Whole) {
+                    let text = damaged.escape_ascii();
+                    assert_eq!(contents(&cache), older, "{name}: {text}");
+                }
+                // A body that nothing was read of may be damaged.
+                if let Some(cache) = Cache::read(folder.path(), Extent::Front) {
+                    let read = contents(&cache);
+                    let is_right = read.is_none() || read == older || read == whole;
+                    assert!(is_right, "{name}: {}", damaged.escape_ascii());
                 }
             }
             fs::write(&path, &bytes).expect("it is writable");
         }
-        let cache = Cache::read(folder.path()).expect("it is as it was written");
-        assert_eq!(contents(&cache), whole, "nothing else was changed");
+        for extent in [Extent::Whole, Extent::Front] {
+            let cache = Cache::read(folder.path(), extent).expect("it is as it was written");
+            assert_eq!(contents(&cache), whole, "nothing else was changed");
+        }
     }
 }

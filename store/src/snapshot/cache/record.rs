@@ -1,30 +1,97 @@
 //! One directory in the cache, read in place: a workspace has too many entries to copy them for a look.
 //!
+//! Its head says what a snapshot has to know of every directory, also of one that nobody looks at. Its body, the
+//! entries, is read when it is asked for.
+//!
 //! ```text
-//! record   length:u64  path:u32  items:u32  state:u8 view:u8 flags:u16  stamp  rules:[20] tree:[20]  path  item*  names
-//! item     stamp  name:u16  kind:u8 flags:u8  id:[20]
-//! stamp    mtime:i64 ctime:i64 inode:u64 size:u64 mode:u32
+//! head   body:u32 checksum:u32  path:u32 items:u32  files:u32 executables:u32  files' mode:u16 executables' mode:u16
+//!        state:u8 view:u8 flags:u16  stamp  rules:[20] tree:[20]  path
+//! body   item*  names
+//! item   stamp  name:u16  kind:u8 flags:u8  id:[20]
+//! stamp  mtime:i64 ctime:i64 inode:u64 size:u64 mode:u32
 //! ```
+//!
+//! `body` and `path` are lengths in bytes, `checksum` is the body's.
 
+use super::Cache;
 use super::bytes::{ByteReader, STAMP, id, put_length, put_stamp, stamp};
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
+use crate::snapshot::attributes::Permissions;
 use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::scan::listing::{ItemKind, ListedItem, Listing, ListingState};
 use crate::snapshot::{GapReason, SpecialFile};
 
 const ITEM: usize = STAMP + 24;
-const FIXED: usize = 4 + STAMP + 40;
+/// What follows the lengths and the checksum in a head, without the path.
+const FIXED: usize = 16 + STAMP + 40;
+/// Where the stamp is in there.
+const AT_STAMP: usize = 16;
+
+const SETTLED: u8 = 1;
+const EMPTY: u8 = 1 << 1;
+const RULES: u8 = 1 << 2;
+const TREE: u8 = 1 << 3;
+const SURE: u8 = 1 << 4;
+const UNIFORM: u8 = 1 << 5;
+const DIRECTORIES: u8 = 1 << 6;
+const GAPS: u8 = 1 << 7;
+
+/// The head of one directory, in place.
+#[derive(Clone, Copy)]
+pub(super) struct Head<'a> {
+    /// All of its bytes.
+    pub raw: &'a [u8],
+    /// The length of the body.
+    pub body: usize,
+    /// The checksum of the body.
+    pub checksum: u32,
+    items: usize,
+    fixed: &'a [u8],
+    /// The directory's path.
+    pub path: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    /// Parses the head at the beginning of the bytes, or returns `None` if it is invalid.
+    pub fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let mut reader = ByteReader(bytes);
+        let (body, checksum) = (reader.length()?, reader.u32()?);
+        let (path, items) = (reader.length()?, reader.length()?);
+        let fixed = reader.take(FIXED)?;
+        let path = reader.take(path)?;
+        (items.checked_mul(ITEM)? <= body).then_some(())?;
+        Some(Self {
+            raw: &bytes[..bytes.len() - reader.0.len()],
+            body,
+            checksum,
+            items,
+            fixed,
+            path,
+        })
+    }
+
+    fn has(&self, flag: u8) -> bool {
+        self.fixed[14] & flag != 0
+    }
+
+    fn u32(&self, at: usize) -> u32 {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|next| self.fixed[at + next]);
+        u32::from_le_bytes([a, b, c, d])
+    }
+
+    fn u16(&self, at: usize) -> u32 {
+        u32::from(u16::from_le_bytes([self.fixed[at], self.fixed[at + 1]]))
+    }
+}
 
 /// One directory of a cache, in place.
 pub(crate) struct Directory<'a> {
-    /// The whole record.
-    pub raw: &'a [u8],
-    fixed: &'a [u8],
+    cache: &'a Cache,
+    number: usize,
+    head: Head<'a>,
     /// Its path.
     pub path: &'a [u8],
-    items: &'a [u8],
-    names: &'a [u8],
 }
 
 /// One entry of a directory, in place.
@@ -40,49 +107,49 @@ pub(crate) struct CachedItem<'a> {
 }
 
 impl<'a> Directory<'a> {
-    /// Parses the record at the beginning of the bytes, or returns `None` if it is invalid.
-    pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
-        let mut reader = ByteReader(bytes);
-        let length = reader.record()?;
-        let raw = bytes.get(..length.checked_add(8)?)?;
-        let mut reader = ByteReader(reader.take(length)?);
-        let (path, items) = (reader.length()?, reader.length()?);
-        let fixed = reader.take(FIXED)?;
-        let path = reader.take(path)?;
-        let items = reader.take(items.checked_mul(ITEM)?)?;
-        Some(Self {
-            raw,
-            fixed,
-            path,
-            items,
-            names: reader.0,
-        })
+    pub(super) fn new(cache: &'a Cache, number: usize, head: Head<'a>) -> Self {
+        Self {
+            cache,
+            number,
+            head,
+            path: head.path,
+        }
     }
 
     /// Returns its stamp.
     pub fn stamp(&self) -> Stamp {
-        stamp(&self.fixed[4..4 + STAMP])
+        stamp(&self.head.fixed[AT_STAMP..AT_STAMP + STAMP])
     }
 
     /// Returns whether its content is valid until something changes: nothing in it was too young, or could not be
     /// captured for a reason that may pass without a trace.
     pub fn is_sure(&self) -> bool {
-        self.is_settled() && self.items().all(|item| item.is_sure())
+        self.is_settled() && self.head.has(SURE)
     }
 
     /// Returns whether it is the store's own directory.
     pub fn is_left_out(&self) -> bool {
-        self.fixed[0] == 1
+        self.head.fixed[12] == 1
     }
 
     /// Returns whether it is completely empty.
     pub fn is_empty(&self) -> bool {
-        self.fixed[2] & 2 != 0
+        self.head.has(EMPTY)
     }
 
     /// Returns whether its names are valid as long as its stamp stays the same.
     pub fn is_settled(&self) -> bool {
-        self.fixed[0] == 0 && self.fixed[2] & 1 != 0
+        self.head.fixed[12] == 0 && self.head.has(SETTLED)
+    }
+
+    /// Returns whether any of its entries could not be captured.
+    pub fn has_gaps(&self) -> bool {
+        self.head.has(GAPS)
+    }
+
+    /// Returns whether any of its entries is a directory.
+    pub fn has_directories(&self) -> bool {
+        self.head.has(DIRECTORIES)
     }
 
     /// Returns which part of it is captured.
@@ -92,23 +159,35 @@ impl<'a> Directory<'a> {
             DirectoryView::Included,
             DirectoryView::Ignored,
             DirectoryView::Passage,
-        ][usize::from(self.fixed[1] & 3)]
+        ][usize::from(self.head.fixed[13] & 3)]
     }
 
     /// Returns the hash of the ignore file that decided about its entries.
     pub fn rules(&self) -> Option<ObjectId> {
-        (self.fixed[2] & 4 != 0).then(|| id(&self.fixed[4 + STAMP..]))
+        let at = AT_STAMP + STAMP;
+        self.head.has(RULES).then(|| id(&self.head.fixed[at..]))
     }
 
     /// Returns its tree.
     pub fn tree(&self) -> Option<ObjectId> {
-        (self.fixed[2] & 8 != 0).then(|| id(&self.fixed[24 + STAMP..]))
+        let at = AT_STAMP + STAMP + 20;
+        self.head.has(TREE).then(|| id(&self.head.fixed[at..]))
+    }
+
+    /// Returns the permissions of its files, or `None` if not all of a kind have the same.
+    pub fn permissions(&self) -> Option<Permissions> {
+        self.head.has(UNIFORM).then(|| Permissions {
+            files: (self.head.u16(8), self.head.u32(0)),
+            executables: (self.head.u16(10), self.head.u32(4)),
+        })
     }
 
     /// Returns its entries, by name.
     pub fn items(&self) -> impl Iterator<Item = CachedItem<'a>> + use<'a> {
-        let mut names = self.names;
-        self.items.chunks_exact(ITEM).map(move |item| {
+        let body = self.cache.body(self.number, &self.head);
+        let split = body.and_then(|body| body.split_at_checked(self.head.items * ITEM));
+        let (items, mut names) = split.unwrap_or_default();
+        items.chunks_exact(ITEM).map(move |item| {
             let length =
                 usize::from(u16::from_le_bytes([item[STAMP], item[STAMP + 1]])).min(names.len());
             let (name, rest) = names.split_at(length);
@@ -126,7 +205,7 @@ impl<'a> Directory<'a> {
 
     /// Returns whether its names could be read, or `None` if the cache is invalid.
     pub fn state(&self) -> Option<ListingState> {
-        Some(match self.fixed[0] {
+        Some(match self.head.fixed[12] {
             0 => ListingState::Listed,
             1 => ListingState::LeftOut,
             code => ListingState::Gap(reason(code)?),
@@ -142,10 +221,10 @@ impl<'a> Directory<'a> {
     pub fn listing(&self) -> Option<Listing> {
         Some(Listing {
             stamp: self.stamp(),
-            is_settled: self.fixed[2] & 1 != 0,
+            is_settled: self.head.has(SETTLED),
             state: self.state()?,
             view: self.view(),
-            is_empty: self.fixed[2] & 2 != 0,
+            is_empty: self.is_empty(),
             rules: self.rules(),
             tree: self.tree(),
             items: self
@@ -154,29 +233,26 @@ impl<'a> Directory<'a> {
                 .collect::<Option<_>>()?,
         })
     }
+
+    /// Returns whether it is exactly this listing.
+    pub fn is(&self, listing: &Listing) -> bool {
+        let mut record = Records::default();
+        record.put(self.path, listing);
+        record.heads == self.head.raw
+            && self.cache.body(self.number, &self.head) == Some(&record.bodies[..])
+    }
+
+    /// Copies it to the records of another file.
+    pub fn append_to(&self, records: &mut Records) {
+        // Without the body, the cache is torn, and not used to write another one.
+        if let Some(body) = self.cache.body(self.number, &self.head) {
+            records.heads.extend_from_slice(self.head.raw);
+            records.bodies.extend_from_slice(body);
+        }
+    }
 }
 
 impl CachedItem<'_> {
-    /// Returns whether it is valid as long as its stamp stays the same: it was not too young when it was read, or can
-    /// never be captured.
-    fn is_sure(&self) -> bool {
-        match self.kind() {
-            Some(ItemKind::Content(_) | ItemKind::Watched(_)) => self.is_settled,
-            Some(
-                ItemKind::Directory
-                | ItemKind::Ignored
-                | ItemKind::Gap(
-                    GapReason::ReservedName
-                    | GapReason::TooDeep
-                    | GapReason::TooLarge
-                    | GapReason::KeptTooLarge
-                    | GapReason::Special(_),
-                ),
-            ) => true,
-            Some(ItemKind::Gap(_)) | None => false,
-        }
-    }
-
     /// Returns it as an item of a listing, or `None` if the cache is invalid.
     fn listed(&self) -> Option<ListedItem> {
         Some(ListedItem {
@@ -209,47 +285,71 @@ impl CachedItem<'_> {
     }
 }
 
-/// Appends a directory. A listing that does not fit the format becomes a record that no reader accepts.
-pub(crate) fn put_listing(bytes: &mut Vec<u8>, path: &[u8], listing: &Listing) {
-    let start = bytes.len();
-    bytes.extend_from_slice(&[0; 8]);
-    put_length(bytes, path.len());
-    put_length(bytes, listing.items.len());
-    bytes.push(match &listing.state {
+/// The heads and bodies of directories, to be written.
+#[derive(Default)]
+pub(crate) struct Records {
+    pub(super) heads: Vec<u8>,
+    pub(super) bodies: Vec<u8>,
+}
+
+impl Records {
+    /// Adds a directory. A listing that does not fit the format becomes a record that no reader accepts.
+    pub fn put(&mut self, path: &[u8], listing: &Listing) {
+        let start = self.bodies.len();
+        for item in &listing.items {
+            put_item(&mut self.bodies, item);
+        }
+        for item in &listing.items {
+            self.bodies.extend_from_slice(&item.name);
+        }
+        let body = &self.bodies[start..];
+        let heads = &mut self.heads;
+        put_length(heads, body.len());
+        heads.extend_from_slice(&libdeflater::crc32(body).to_le_bytes());
+        put_length(heads, path.len());
+        put_length(heads, listing.items.len());
+        put_fixed(heads, listing);
+        heads.extend_from_slice(path);
+    }
+}
+
+fn put_fixed(heads: &mut Vec<u8>, listing: &Listing) {
+    let permissions = listing.permissions();
+    let Permissions { files, executables } = permissions.unwrap_or_default();
+    heads.extend_from_slice(&files.1.to_le_bytes());
+    heads.extend_from_slice(&executables.1.to_le_bytes());
+    // Permission bits fit into nine bits.
+    for mode in [files.0, executables.0] {
+        heads.extend_from_slice(&u16::try_from(mode).unwrap_or(u16::MAX).to_le_bytes());
+    }
+    heads.push(match &listing.state {
         ListingState::Listed => 0,
         ListingState::LeftOut => 1,
         ListingState::Gap(reason) => code(reason),
     });
-    bytes.push(match listing.view {
+    heads.push(match listing.view {
         DirectoryView::Open => 0,
         DirectoryView::Included => 1,
         DirectoryView::Ignored => 2,
         DirectoryView::Passage => 3,
     });
-    let bits = [
-        listing.is_settled,
-        listing.is_empty,
-        listing.rules.is_some(),
-        listing.tree.is_some(),
+    let has = |kind: fn(&ItemKind) -> bool| listing.items.iter().any(|item| kind(&item.kind));
+    let flags = [
+        (SETTLED, listing.is_settled),
+        (EMPTY, listing.is_empty),
+        (RULES, listing.rules.is_some()),
+        (TREE, listing.tree.is_some()),
+        (SURE, listing.items.iter().all(ListedItem::is_sure)),
+        (UNIFORM, permissions.is_some()),
+        (DIRECTORIES, has(|kind| *kind == ItemKind::Directory)),
+        (GAPS, has(|kind| matches!(kind, ItemKind::Gap(_)))),
     ];
-    bytes.push(
-        bits.iter()
-            .rev()
-            .fold(0, |flags, bit| flags << 1 | u8::from(*bit)),
-    );
-    bytes.push(0);
-    put_stamp(bytes, &listing.stamp);
+    let set = flags.iter().filter(|(_, is_set)| *is_set);
+    heads.extend_from_slice(&[set.fold(0, |flags, (flag, _)| flags | flag), 0]);
+    put_stamp(heads, &listing.stamp);
     for id in [listing.rules, listing.tree] {
-        bytes.extend_from_slice(id.unwrap_or(ObjectId::EMPTY_TREE).as_bytes());
+        heads.extend_from_slice(id.unwrap_or(ObjectId::EMPTY_TREE).as_bytes());
     }
-    bytes.extend_from_slice(path);
-    listing.items.iter().for_each(|item| put_item(bytes, item));
-    listing
-        .items
-        .iter()
-        .for_each(|item| bytes.extend_from_slice(&item.name));
-    let length = (bytes.len() - start - 8) as u64;
-    bytes[start..start + 8].copy_from_slice(&length.to_le_bytes());
 }
 
 fn put_item(bytes: &mut Vec<u8>, item: &ListedItem) {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::fs::threads;
 use crate::model::entry::{Mode, ObjectId};
 use crate::model::path::WorkspacePath;
-use crate::model::path::{join, split};
+use crate::model::path::join;
 use crate::objects::hash::ObjectKind;
 use crate::objects::tree::{self, TreeEntry, TreeMode};
 use crate::snapshot::Gap;
@@ -98,86 +98,66 @@ fn tree_mode(st_mode: u32) -> TreeMode {
     }
 }
 
-/// How many directories are surveyed at a time.
-const PART: usize = 16;
-
-/// Returns the attributes of all directories together, and the gaps, by path.
+/// Returns the attributes of all directories together, and the gaps, by path. Of a directory that nobody looked at, the
+/// head says enough, unless something in it is unusual.
 pub(crate) fn survey(overlay: &Overlay<'_>) -> (Attributes, Vec<Gap>) {
     let directories: Vec<OverlayDirectory<'_>> = overlay.iter().collect();
-    let parts: Vec<&[OverlayDirectory<'_>]> = directories.chunks(PART).collect();
-    let surveyed = threads::map(&parts, |part| TreePart::of(part));
     let mut census = Census::default();
-    surveyed.iter().for_each(|part| census.add(&part.census));
+    for directory in &directories {
+        count(directory, &mut census);
+    }
     let mut attributes = census.attributes();
-    let defaults = attributes.clone();
     let mut gaps = Vec::new();
-    for (part, directories) in surveyed.into_iter().zip(parts) {
-        gaps.extend(part.gaps);
-        for (path, bearer, permissions) in part.bare {
-            attributes.note(&path, bearer, permissions);
-        }
-        // Most directories have only defaults.
-        if defaults.are_all_of(&part.census) {
-            continue;
-        }
-        for_each_bearer(directories, |directory, name, bearer, permissions| {
-            if !defaults.is_default(bearer, permissions)
-                && let Ok(path) = WorkspacePath::new(join(directory, name))
-            {
-                attributes.note(&path, bearer, permissions);
-            }
-        });
+    for directory in &directories {
+        note(directory, &mut attributes);
+        directory.add_gaps(&mut gaps);
     }
     gaps.sort_by(|left, right| left.path.cmp(&right.path));
     (attributes, gaps)
 }
 
-/// The findings in some directories.
-struct TreePart {
-    census: Census,
-    /// The directories without captured entries.
-    bare: Vec<(WorkspacePath, Bearer, u32)>,
-    gaps: Vec<Gap>,
-}
-
-impl TreePart {
-    fn of(directories: &[OverlayDirectory<'_>]) -> Self {
-        let mut part = Self {
-            census: Census::default(),
-            bare: Vec::new(),
-            gaps: Vec::new(),
-        };
-        for_each_bearer(directories, |_, _, bearer, permissions| {
-            part.census.count(bearer, permissions)
-        });
-        for directory in directories {
-            directory.add_gaps(&mut part.gaps);
-            if !directory.path().is_empty()
-                && let Some(bearer) = directory.bare()
-                && let Ok(path) = WorkspacePath::new(directory.path())
-            {
-                part.bare.push((path, bearer, directory.mode()));
-            }
+/// Counts the permissions of a directory with captured entries, and of its files.
+fn count(directory: &OverlayDirectory<'_>, census: &mut Census) {
+    if !directory.path().is_empty() && directory.has_tree() {
+        census.count(Bearer::Directory, directory.mode(), 1);
+    }
+    match directory.permissions() {
+        Some(permissions) => {
+            let kinds = permissions.kinds();
+            kinds.for_each(|(kind, mode, files)| census.count(kind, mode, files));
         }
-        part
+        None => directory.contents(|_, mode| {
+            let file = Bearer::of_stat(mode).into_iter();
+            file.for_each(|file| census.count(file, mode, 1));
+        }),
     }
 }
 
-/// Calls `each` with directory, name and permissions of every file, and of every directory with captured entries.
-fn for_each_bearer(
-    directories: &[OverlayDirectory<'_>],
-    mut each: impl FnMut(&[u8], &[u8], Bearer, u32),
-) {
-    for directory in directories {
-        let path = directory.path();
-        if !path.is_empty() && directory.has_tree() {
-            let (outer, name) = split(path);
-            each(outer, name, Bearer::Directory, directory.mode());
-        }
-        directory.contents(|name, mode| match tree_mode(mode) {
-            TreeMode::File => each(path, name, Bearer::File, mode),
-            TreeMode::Executable => each(path, name, Bearer::Executable, mode),
-            TreeMode::Symlink | TreeMode::Tree => {}
-        });
+/// Notes what is not the default in a directory: its own permissions, those of its files, and that nothing in it is
+/// captured.
+fn note(directory: &OverlayDirectory<'_>, attributes: &mut Attributes) {
+    let path = directory.path();
+    let own = directory.has_tree().then_some(Bearer::Directory);
+    if !path.is_empty()
+        && let Some(bearer) = own.or_else(|| directory.bare())
+        && !attributes.is_default(bearer, directory.mode())
+        && let Ok(path) = WorkspacePath::new(path)
+    {
+        attributes.note(&path, bearer, directory.mode());
     }
+    let are_default = directory.permissions().is_some_and(|permissions| {
+        let mut kinds = permissions.kinds();
+        kinds.all(|(kind, mode, _)| attributes.is_default(kind, mode))
+    });
+    if are_default {
+        return;
+    }
+    directory.contents(|name, mode| {
+        if let Some(file) = Bearer::of_stat(mode)
+            && !attributes.is_default(file, mode)
+            && let Ok(path) = WorkspacePath::new(join(path, name))
+        {
+            attributes.note(&path, file, mode);
+        }
+    });
 }

@@ -4,6 +4,7 @@ use crate::fs::disk::Stamp;
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
 use crate::snapshot::GapReason;
+use crate::snapshot::attributes::Permissions;
 use crate::snapshot::rules::DirectoryView;
 
 /// One directory.
@@ -82,6 +83,12 @@ impl Listing {
         }
     }
 
+    /// Returns the permissions of what is captured in it, or `None` if not all files of a kind have the same.
+    pub fn permissions(&self) -> Option<Permissions> {
+        let captured = self.items.iter().filter(|item| item.content().is_some());
+        Permissions::of(captured.map(|item| item.stamp.mode))
+    }
+
     /// Returns the entry of a name.
     pub fn item(&self, name: &[u8]) -> Option<&ListedItem> {
         self.items
@@ -102,6 +109,24 @@ impl ListedItem {
             },
             is_settled: true,
             kind: ItemKind::Ignored,
+        }
+    }
+
+    /// Returns whether it is valid as long as its stamp stays the same: it was not too young when it was read, or can
+    /// never be captured.
+    pub fn is_sure(&self) -> bool {
+        match self.kind {
+            ItemKind::Content(_) | ItemKind::Watched(_) => self.is_settled,
+            ItemKind::Directory
+            | ItemKind::Ignored
+            | ItemKind::Gap(
+                GapReason::ReservedName
+                | GapReason::TooDeep
+                | GapReason::TooLarge
+                | GapReason::KeptTooLarge
+                | GapReason::Special(_),
+            ) => true,
+            ItemKind::Gap(_) => false,
         }
     }
 

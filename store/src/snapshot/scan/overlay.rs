@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::listing::{ItemKind, ListedItem, Listing, ListingState};
 use crate::model::entry::ObjectId;
 use crate::model::path::{join, split};
-use crate::snapshot::attributes::Bearer;
-use crate::snapshot::cache::{Cache, Directory, put_listing};
+use crate::snapshot::attributes::{Bearer, Permissions};
+use crate::snapshot::cache::{Cache, Directory, Records};
 use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::{Gap, GapReason};
 
@@ -23,8 +23,8 @@ pub(crate) struct Overlay<'c> {
 pub(crate) enum OverlayDirectory<'a> {
     /// It was looked at: its path, and what was found.
     Fresh(&'a [u8], &'a Listing),
-    /// It is unchanged in the cache, under this number.
-    Remembered(usize, Directory<'a>),
+    /// It is unchanged in the cache.
+    Remembered(Directory<'a>),
 }
 
 impl<'c> Overlay<'c> {
@@ -128,10 +128,8 @@ impl<'c> Overlay<'c> {
             .below?
             .find(path)
             .filter(|_| !self.gone.contains(path))?;
-        Some(OverlayDirectory::Remembered(
-            number,
-            self.below?.directory(number)?,
-        ))
+        let directory = self.below?.directory(number)?;
+        Some(OverlayDirectory::Remembered(directory))
     }
 
     fn has_directory(&self, directory: &[u8], name: &[u8]) -> bool {
@@ -168,36 +166,38 @@ impl<'c> Overlay<'c> {
 
     /// Returns whether the cache holds exactly this listing of a directory.
     fn is_remembered(&self, path: &[u8], listing: &Listing) -> bool {
-        self.remembered(path).is_some_and(|old| {
-            let mut record = Vec::with_capacity(old.raw.len());
-            put_listing(&mut record, path, listing);
-            record == old.raw
-        })
+        self.remembered(path).is_some_and(|old| old.is(listing))
     }
 
     /// Returns every directory, by path.
     pub fn iter(&self) -> impl Iterator<Item = OverlayDirectory<'_>> {
-        let numbers = 0..self.below.map_or(0, Cache::len);
-        let mut remembered = numbers
-            .filter_map(|number| Some((number, self.below?.directory(number)?)))
-            .filter(|(_, directory)| {
-                !self.gone.contains(directory.path) && !self.fresh.contains_key(directory.path)
-            })
+        self.iter_with(|_| true)
+    }
+
+    /// Returns every directory that was looked at, and those of the others whose number in the cache is asked for, by
+    /// path.
+    pub fn iter_with<'a>(
+        &'a self,
+        is_wanted: impl Fn(usize) -> bool + 'a,
+    ) -> impl Iterator<Item = OverlayDirectory<'a>> {
+        let numbers = (0..self.below.map_or(0, Cache::len)).filter(move |at| is_wanted(*at));
+        let remembered = numbers.filter_map(|number| self.below?.directory(number));
+        let mut remembered = remembered
+            .filter(|directory| self.gone.is_empty() || !self.gone.contains(directory.path))
             .peekable();
         let mut fresh = self.fresh.iter().peekable();
         std::iter::from_fn(move || {
-            let is_fresh_next = match (fresh.peek(), remembered.peek()) {
-                (Some((path, _)), Some((_, directory))) => path[..] < *directory.path,
-                (first, _) => first.is_some(),
+            let Some((path, listing)) = fresh.peek().copied() else {
+                return remembered.next().map(OverlayDirectory::Remembered);
             };
-            if is_fresh_next {
-                return fresh
-                    .next()
-                    .map(|(path, listing)| OverlayDirectory::Fresh(path, listing));
+            match remembered.next_if(|directory| *directory.path < path[..]) {
+                Some(directory) => Some(OverlayDirectory::Remembered(directory)),
+                None => {
+                    remembered.next_if(|directory| *directory.path == path[..]);
+                    fresh.next();
+                    Some(OverlayDirectory::Fresh(path, listing))
+                }
             }
-            remembered
-                .next()
-                .map(|(number, directory)| OverlayDirectory::Remembered(number, directory))
         })
     }
 
@@ -296,7 +296,7 @@ impl<'a> OverlayDirectory<'a> {
     pub fn path(&self) -> &'a [u8] {
         match self {
             Self::Fresh(path, _) => path,
-            Self::Remembered(_, directory) => directory.path,
+            Self::Remembered(directory) => directory.path,
         }
     }
 
@@ -304,7 +304,7 @@ impl<'a> OverlayDirectory<'a> {
     pub fn mode(&self) -> u32 {
         match self {
             Self::Fresh(_, listing) => listing.stamp.mode,
-            Self::Remembered(_, directory) => directory.stamp().mode,
+            Self::Remembered(directory) => directory.stamp().mode,
         }
     }
 
@@ -312,7 +312,7 @@ impl<'a> OverlayDirectory<'a> {
     pub fn has_tree(&self) -> bool {
         match self {
             Self::Fresh(_, listing) => listing.tree.is_some(),
-            Self::Remembered(_, directory) => directory.tree().is_some(),
+            Self::Remembered(directory) => directory.tree().is_some(),
         }
     }
 
@@ -321,7 +321,7 @@ impl<'a> OverlayDirectory<'a> {
     pub fn bare(&self) -> Option<Bearer> {
         let (view, is_empty) = match self {
             Self::Fresh(_, listing) => (listing.view, listing.is_empty),
-            Self::Remembered(_, directory) => (directory.view(), directory.is_empty()),
+            Self::Remembered(directory) => (directory.view(), directory.is_empty()),
         };
         let is_open = matches!(view, DirectoryView::Open | DirectoryView::Included);
         if self.has_tree() || !is_open || self.state() != Some(ListingState::Listed) {
@@ -339,9 +339,15 @@ impl<'a> OverlayDirectory<'a> {
                 .items
                 .iter()
                 .any(|item| item.kind == ItemKind::Directory),
-            Self::Remembered(_, directory) => directory
-                .items()
-                .any(|item| item.kind() == Some(ItemKind::Directory)),
+            Self::Remembered(directory) => directory.has_directories(),
+        }
+    }
+
+    /// Returns the permissions of its files, or `None` if not all of a kind have the same.
+    pub fn permissions(&self) -> Option<Permissions> {
+        match self {
+            Self::Fresh(_, listing) => listing.permissions(),
+            Self::Remembered(directory) => directory.permissions(),
         }
     }
 
@@ -356,7 +362,7 @@ impl<'a> OverlayDirectory<'a> {
                     .filter(is_content)
                     .for_each(|item| each(&item.name, item.stamp.mode));
             }
-            Self::Remembered(_, directory) => {
+            Self::Remembered(directory) => {
                 let contents = directory.items().filter(|item| item.content().is_some());
                 contents.for_each(|item| each(item.name, item.stamp.mode));
             }
@@ -382,7 +388,8 @@ impl<'a> OverlayDirectory<'a> {
                     }
                 }
             }
-            Self::Remembered(_, directory) => {
+            Self::Remembered(directory) if !directory.has_gaps() => {}
+            Self::Remembered(directory) => {
                 for item in directory.items() {
                     if let Some(ItemKind::Gap(reason)) = item.kind() {
                         add(item.name, &reason, item.stamp.mode, item.stamp.size);
@@ -402,15 +409,15 @@ impl<'a> OverlayDirectory<'a> {
     fn state(&self) -> Option<ListingState> {
         match self {
             Self::Fresh(_, listing) => Some(listing.state.clone()),
-            Self::Remembered(_, directory) => directory.state(),
+            Self::Remembered(directory) => directory.state(),
         }
     }
 
-    /// Appends its record for the cache.
-    pub fn append_to(&self, bytes: &mut Vec<u8>) {
+    /// Adds its record for the cache.
+    pub fn append_to(&self, records: &mut Records) {
         match self {
-            Self::Fresh(path, listing) => put_listing(bytes, path, listing),
-            Self::Remembered(_, directory) => bytes.extend_from_slice(directory.raw),
+            Self::Fresh(path, listing) => records.put(path, listing),
+            Self::Remembered(directory) => directory.append_to(records),
         }
     }
 }

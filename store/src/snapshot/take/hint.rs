@@ -60,6 +60,11 @@ impl Hint {
         })
     }
 
+    /// Returns whether the watcher knows where something may have changed.
+    pub fn is_narrow(&self) -> bool {
+        self.answer.places.is_some()
+    }
+
     /// Returns the numbers of the directories to look at: those where something may have changed since the cache was
     /// written, and those that the cache itself is not sure of. `None` if that may be all.
     pub fn numbers(&self, cache: &Cache) -> Option<Vec<usize>> {

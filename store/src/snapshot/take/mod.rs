@@ -17,7 +17,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::borrowed::{self, Borrowed};
-use super::cache::{Cache, CacheHeader};
+use super::cache::{Cache, CacheHeader, Extent};
 use super::noted;
 use super::rules::Rules;
 use super::scan::assemble;
@@ -42,39 +42,23 @@ use scan::Scanned;
 /// Takes a snapshot, with the stat cache in `folder`.
 pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> Result<Taken> {
     let scene = SnapshotBuilder::open(folder, objects, request)?;
-    let boot = boot();
-    let cache = if request.anew {
-        None
-    } else {
-        contained(|| Cache::read(folder)).flatten()
-    };
-    let is_trusted = cache
-        .as_ref()
-        .is_some_and(|cache| scene.holds_all(cache, &boot));
-    let cache = cache.filter(|cache| is_trusted || scene.verify(cache));
-    let index = UserIndex::look(scene.location.as_ref(), cache.as_ref(), scene.now);
     // This comes before any look: what changes from now on is in the next answer.
     let hint = match request.only_around {
         None => Hint::ask(folder, &scene),
         Some(_) => None,
     };
-    let tasks = scene.tasks(cache.as_ref(), &index, hint.as_ref());
-    let missed = hint.as_ref().is_some_and(Hint::missed);
-    let taken = if let Some(cache) = cache
-        .as_ref()
-        .filter(|_| is_trusted && tasks.is_empty() && !index.is_new && !index.is_restamped)
-    {
-        let header = cache.header.clone();
-        objects.note_borrowing(!header.borrowed.is_empty());
-        let (gaps, blob, ignored_gone) = (header.gaps, index.blob, header.ignored_gone);
-        hint.iter().for_each(Hint::note);
-        Taken {
-            ignored_gone: IgnoredRemovals(ignored_gone),
-            ..scene.taken(header.snapshot, gaps, blob, Vec::new(), Times::default())
-        }
+    let cache = if request.anew {
+        None
     } else {
-        scene.renew(folder, boot, cache.as_ref(), index, tasks, hint.as_ref())?
+        contained(|| Cache::read(folder, scene.extent(hint.as_ref()))).flatten()
     };
+    let taken = match scene.look(folder, cache, hint.as_ref())? {
+        // A body of the cache was damaged.
+        None => scene.look(folder, None, hint.as_ref())?,
+        taken => taken,
+    };
+    let missed = hint.as_ref().is_some_and(Hint::missed);
+    let taken = taken.expect("without a cache, none is torn");
     Ok(Taken { missed, ..taken })
 }
 
@@ -133,6 +117,46 @@ impl<'a> SnapshotBuilder<'a> {
             now: request.now,
             root,
         })
+    }
+
+    /// Returns how much of the cache is needed.
+    fn extent(&self, hint: Option<&Hint>) -> Extent {
+        let is_hinted = self.request.takes_hints && hint.is_some_and(Hint::is_narrow);
+        match is_hinted || self.request.only_around.is_some() {
+            true => Extent::Front,
+            false => Extent::Whole,
+        }
+    }
+
+    /// Looks at the workspace, and stores what is new. Returns `None` if the cache turned out to be torn.
+    fn look(
+        &self,
+        folder: &Path,
+        cache: Option<Cache>,
+        hint: Option<&Hint>,
+    ) -> Result<Option<Taken>> {
+        let boot = boot();
+        let is_trusted = cache
+            .as_ref()
+            .is_some_and(|cache| self.holds_all(cache, &boot));
+        let cache = cache.filter(|cache| is_trusted || self.verify(cache));
+        let index = UserIndex::look(self.location.as_ref(), cache.as_ref(), self.now);
+        let tasks = self.tasks(cache.as_ref(), &index, hint);
+        let is_same = is_trusted && tasks.is_empty() && !index.is_new && !index.is_restamped;
+        let Some(cache) = cache.as_ref().filter(|_| is_same) else {
+            return self.renew(folder, boot, cache.as_ref(), index, tasks, hint);
+        };
+        if cache.is_torn() {
+            return Ok(None);
+        }
+        let header = cache.header.clone();
+        self.objects.note_borrowing(!header.borrowed.is_empty());
+        let (gaps, blob, ignored_gone) = (header.gaps, index.blob, header.ignored_gone);
+        hint.iter().for_each(|hint| hint.note());
+        Ok(Some(Taken {
+            ignored_gone: IgnoredRemovals(ignored_gone),
+            ..self.taken(header.snapshot, gaps, blob, Vec::new(), Times::default())
+        }))
     }
 
     /// Returns the hash of everything besides the workspace itself that decides what is captured.
@@ -202,6 +226,7 @@ impl<'a> SnapshotBuilder<'a> {
         if reader.refresh().is_err() {
             return false;
         }
+        cache.load();
         let packs = self.objects.packs();
         let mut borrowed = cache.header.borrowed.iter();
         // Only the times changed: `git gc` does that to a pack that we hold, but so does a forger.
@@ -230,7 +255,7 @@ impl<'a> SnapshotBuilder<'a> {
         reader.has_all(ids)
     }
 
-    /// Looks at what differs, and stores what is new.
+    /// Looks at what differs, and stores what is new. Returns `None` if the cache turned out to be torn.
     fn renew(
         &self,
         folder: &Path,
@@ -239,7 +264,7 @@ impl<'a> SnapshotBuilder<'a> {
         index: UserIndex<'_>,
         tasks: Vec<Task>,
         hint: Option<&Hint>,
-    ) -> Result<Taken> {
+    ) -> Result<Option<Taken>> {
         let sink = Sink::new(self.objects)?.keeping(cache.is_some());
         let capture_key = self.capture_key();
         let known = cache.filter(|_| !tasks.iter().any(reads_names_again) && !index.is_new);
@@ -254,6 +279,9 @@ impl<'a> SnapshotBuilder<'a> {
         } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut overlay, &touched, &sink)?;
         let (attributes, gaps) = assemble::survey(&overlay);
+        if cache.is_some_and(Cache::is_torn) {
+            return Ok(None);
+        }
         let attributes = store(&sink, attributes.encode())?;
         let rules = store(&sink, self.rules_of(&forced, &watched).encode())?;
         store(&sink, index.new_bytes())?;
@@ -284,10 +312,10 @@ impl<'a> SnapshotBuilder<'a> {
         };
         remember(folder, cache, &header, &overlay, hint);
         let taken = self.taken(snapshot, gaps, index.blob, undecided, times);
-        Ok(Taken {
+        Ok(Some(Taken {
             ignored_gone: IgnoredRemovals(ignored_gone),
             ..taken
-        })
+        }))
     }
 
     /// Returns the rules of the snapshot that are not files in its tree.
@@ -354,7 +382,7 @@ fn remember(
 
 /// Returns the rules of the snapshot that a cache belongs to.
 fn last_rules(folder: &Path, objects: &Objects) -> Option<Rules> {
-    let cache = contained(|| Cache::read(folder)).flatten()?;
+    let cache = contained(|| Cache::read(folder, Extent::Front)).flatten()?;
     match cache.header.snapshot.rules {
         Some(blob) => Rules::decode(&objects.reader().ok()?.blob(blob).ok()?).ok(),
         None => Some(Rules::default()),

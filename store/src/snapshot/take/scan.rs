@@ -270,10 +270,10 @@ impl<'a> Forced<'a> {
         overlay: &Overlay<'_>,
         matcher: &rules::Matcher<'_>,
     ) -> BTreeSet<Vec<u8>> {
+        let is_complete = self.old.is_some();
         if let (Some(old), true) = (self.old, self.is_same) {
             return old;
         }
-        let tracked = self.index.tracked();
         let mut candidates = self
             .met
             .into_inner()
@@ -281,10 +281,15 @@ impl<'a> Forced<'a> {
         // The walk does not meet what is below unchanged directories.
         let remembered = cache.iter().flat_map(|cache| cache.header.forced.iter());
         candidates.extend(remembered.cloned());
-        candidates.retain(|path| tracked.holds(path, false) || self.named.contains(path));
-        candidates.extend(self.named);
-        candidates.extend(missing(overlay, tracked));
+        candidates.extend(self.named.iter().cloned());
+        // With the same index and rules, the last snapshot knew them all.
+        if !is_complete {
+            candidates.extend(missing(overlay, self.index.tracked()));
+        }
         candidates.retain(|path| matcher.is_ignored(path));
+        // Few paths are ignored, so the index, which is as large as the work tree, is rarely read.
+        let index = self.index;
+        candidates.retain(|path| self.named.contains(path) || index.tracked().holds(path, false));
         candidates
     }
 }

@@ -41,6 +41,14 @@ impl SnapshotBuilder<'_> {
                 .filter(|_| self.request.takes_hints)
                 .and_then(|hint| hint.numbers(cache)),
         };
+        // Reading one body after the other is slower than all at once, where many are needed.
+        if index.is_new
+            || numbers
+                .as_ref()
+                .is_none_or(|few| few.len() > cache.len() / 8)
+        {
+            cache.load();
+        }
         let differences = check::check(cache, numbers.as_deref(), &self.against());
         if let (None, Some(hint)) = (&numbers, hint) {
             hint.judge(self, cache, &differences);
