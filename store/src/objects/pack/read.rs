@@ -28,6 +28,12 @@ pub(super) const LARGEST: u64 = 512 << 20;
 const LONGEST_COMMIT: u64 = 16 << 20;
 /// How many packs and indexes stay open after use. A store may have more of them than a process may open.
 const MOST_OPEN: usize = 32;
+/// How much of an entry is read for the size of its object, in bytes.
+const FRONT: usize = 64;
+/// How much is read at once for the sizes of objects that lie close together: as many of them as `CLOSE` in so many
+/// bytes.
+const WINDOW: usize = 64 << 10;
+const CLOSE: usize = 16;
 
 /// A pack, which is opened when it is first used.
 pub(crate) struct PackFile {
@@ -225,15 +231,31 @@ impl PackFile {
     /// Returns a blob's size in bytes, according to its entry or the front of its delta.
     pub(crate) fn blob_size(&self, offset: u64) -> Result<u64> {
         self.with_data(|data| {
-            let mut front = [0; 64];
-            let mut front = data.front(offset, &mut front)?;
-            match read_header::<SHA1>(&mut front, offset)? {
-                EntryHeader {
-                    content: EntryContent::Whole(kind),
-                    size,
-                } => check_blob_kind(kind).map(|()| size),
-                _ => size_from_delta(front),
-            }
+            let mut front = [0; FRONT];
+            size_of_blob(data.front(offset, &mut front)?, offset)
+        })
+    }
+
+    /// Returns the sizes in bytes of the blobs at some offsets, which are sorted; `None` for one that cannot be read.
+    /// Where entries lie close together, many are read at once.
+    pub(crate) fn blob_sizes(&self, offsets: &[u64]) -> Result<Vec<Option<u64>>> {
+        self.with_data(|data| {
+            let mut window = vec![0; WINDOW];
+            let (mut start, mut end) = (0, 0);
+            let size = |(at, offset): (usize, &u64)| {
+                let is_whole = end >= data.end || offset.saturating_add(FRONT as u64) <= end;
+                if !is_whole || !(start..end).contains(offset) {
+                    let later = offsets.get(at + CLOSE);
+                    let is_close = later.is_some_and(|later| later - offset < WINDOW as u64);
+                    let length = if is_close { WINDOW } else { FRONT };
+                    let read = data.front(*offset, &mut window[..length]).ok()?.len();
+                    (start, end) = (*offset, offset + read as u64);
+                }
+                let from = usize::try_from(offset - start).ok()?;
+                let to = usize::try_from(end - start).ok()?.min(from + FRONT);
+                size_of_blob(window.get(from..to)?, *offset).ok()
+            };
+            Ok(offsets.iter().enumerate().map(size).collect())
         })
     }
 
@@ -393,6 +415,17 @@ fn check_id(id: ObjectId, found: ObjectId) -> Result<()> {
         Err(Error::failed(format!(
             "its bytes are those of `{found}`, not of `{id}`"
         )))
+    }
+}
+
+/// Returns the size of a blob in bytes, according to the front of its entry or, for a delta, of its compressed bytes.
+fn size_of_blob(mut front: &[u8], offset: u64) -> Result<u64> {
+    match read_header::<SHA1>(&mut front, offset)? {
+        EntryHeader {
+            content: EntryContent::Whole(kind),
+            size,
+        } => check_blob_kind(kind).map(|()| size),
+        _ => size_from_delta(front),
     }
 }
 

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use super::index::PackIndex;
+use super::read::PackFile;
 use super::write::{Effort, PackWriter, pack_object};
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{ObjectKind, blob_id};
@@ -472,6 +474,56 @@ proptest! {
             prop_assert_eq!(&reader.blob(*id).expect("stored"), bytes);
         }
     }
+}
+
+#[test]
+fn the_sizes_of_many_blobs_are_those_of_each() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let git = |arguments: &[&str]| {
+        let mut git = testing::git::command(directory.path(), directory.path());
+        testing::git::bytes(git.args(arguments));
+    };
+    git(&["init", "--quiet", "."]);
+    // Small ones close together, large ones far apart, and versions that git stores as deltas.
+    for number in 0..400_usize {
+        let lines = format!("line {number}\n").repeat(1 + number % 40);
+        fs::write(directory.path().join(format!("small{number}")), lines).expect("writable");
+    }
+    for number in 0..6_u8 {
+        let mut large = noise(70_000);
+        large[0] = number;
+        fs::write(directory.path().join(format!("large{number}")), large).expect("writable");
+    }
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "x"]);
+    git(&["repack", "-adq"]);
+    let packs = directory.path().join(".git/objects/pack");
+    let listed = fs::read_dir(&packs).expect("the packs").flatten();
+    let mut names = listed.map(|entry| std::path::PathBuf::from(entry.file_name()));
+    let name = names.find(|name| name.extension().is_some_and(|ending| ending == "pack"));
+    let file = packs.join(name.expect("one pack"));
+    let pack = PackFile::new(&packs, Path::new(file.file_name().expect("it has one")));
+    let index = fs::File::open(file.with_extension("idx")).expect("its index");
+    let index = PackIndex::open(index).expect("its index");
+    let mut offsets: Vec<u64> = index
+        .entries()
+        .expect("all")
+        .into_iter()
+        .map(|(_, at)| at)
+        .collect();
+    offsets.sort_unstable();
+    let end = fs::metadata(&file).expect("it is there").len();
+    offsets.extend([end - 21, end - 20, end, u64::MAX]);
+    let each: Vec<_> = offsets
+        .iter()
+        .map(|offset| pack.blob_size(*offset).ok())
+        .collect();
+    let sized = each.iter().filter(|size| size.is_some()).count();
+    assert!(sized >= 406, "every blob has a size: {sized}");
+    assert_eq!(pack.blob_sizes(&offsets).expect("readable"), each);
+    let few: Vec<u64> = offsets.iter().step_by(50).copied().collect();
+    let some: Vec<_> = each.iter().step_by(50).copied().collect();
+    assert_eq!(pack.blob_sizes(&few).expect("readable"), some, "far apart");
 }
 
 #[test]

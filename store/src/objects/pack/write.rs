@@ -137,7 +137,12 @@ struct OpenPack {
     out: BufWriter<File>,
     position: u64,
     objects: HashMap<ObjectId, Indexed>,
+    /// What entries of other packs are copied through; empty until there is one.
+    copied: Vec<u8>,
 }
+
+/// How much of an entry is copied at a time, in bytes.
+const COPIED: usize = 128 << 10;
 
 /// A temporary file. It is removed on drop, unless it was renamed.
 pub(crate) struct Temporary(PathBuf);
@@ -287,6 +292,7 @@ impl OpenPack {
             out,
             position: HEADER,
             objects: HashMap::new(),
+            copied: Vec::new(),
         })
     }
 
@@ -352,17 +358,18 @@ impl OpenPack {
         new.update(header);
         self.out.write_all(header).context(what)?;
         let mut length = header.len() as u64;
-        let mut buffer = vec![0; 128 << 10];
+        self.copied.resize(COPIED, 0);
         loop {
-            let read = match rest.read(&mut buffer) {
+            let read = match rest.read(&mut self.copied) {
                 Ok(0) => break,
                 Ok(read) => read,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(_) => return Ok(None),
             };
-            old.update(&buffer[..read]);
-            new.update(&buffer[..read]);
-            self.out.write_all(&buffer[..read]).context(what)?;
+            let piece = &self.copied[..read];
+            old.update(piece);
+            new.update(piece);
+            self.out.write_all(piece).context(what)?;
             length += read as u64;
         }
         Ok((old.sum() == crc).then(|| (length, new.sum())))

@@ -12,7 +12,6 @@ mod packs;
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 use self::conversion::Conversions;
 use super::Request;
@@ -23,21 +22,20 @@ use crate::git::{Location, excludes};
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
 use crate::objects::Objects;
-use crate::objects::pack::read::PackFile;
 
 /// Sizes from here on do not fit into an index entry.
 const TOO_LARGE: u64 = 1 << 32;
 const SECOND: i64 = 1_000_000_000;
 
-/// The pack that holds each object, and the offset in it.
-type PackOffsets = HashMap<ObjectId, (Arc<PackFile>, u64)>;
+/// The blobs in the packs that we hold, with their sizes in bytes.
+type HeldBlobs = HashMap<ObjectId, u64>;
 
 /// The ids that can be taken.
 pub(crate) struct Seeds<'a> {
     /// The index's usable entries, by path.
     entries: HashMap<&'a [u8], &'a IndexEntry>,
     conversions: Conversions<'a>,
-    places: PackOffsets,
+    held: HeldBlobs,
 }
 
 impl<'a> Seeds<'a> {
@@ -71,12 +69,12 @@ impl<'a> Seeds<'a> {
             .collect();
         wanted.sort_unstable();
         wanted.dedup_by_key(|(id, _)| *id);
-        let places = packs::take(location, &wanted, objects);
+        let held = packs::take(location, &wanted, objects);
         let conversions = Conversions::of(request, location, root, tracked);
-        (!places.is_empty()).then_some(Self {
+        (!held.is_empty()).then_some(Self {
             entries,
             conversions,
-            places,
+            held,
         })
     }
 
@@ -92,8 +90,7 @@ impl<'a> Seeds<'a> {
         if !is_same(&entry.stat, stamp) || stamp.size >= TOO_LARGE {
             return None;
         }
-        let (pack, offset) = self.places.get(&id)?;
-        let is_as_large = pack.blob_size(*offset).is_ok_and(|size| size == stamp.size);
+        let is_as_large = self.held.get(&id) == Some(&stamp.size);
         (is_as_large && !self.conversions.may_apply_to(path)).then_some(id)
     }
 }

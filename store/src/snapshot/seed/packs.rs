@@ -9,9 +9,8 @@
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::PackOffsets;
+use super::HeldBlobs;
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
 use crate::fs::system;
@@ -26,24 +25,25 @@ use crate::objects::{self, Objects};
 /// Fewer objects than this are read from their files, which is better than one more pack to search for ever.
 const WORTH_IT: usize = 32;
 
-/// Takes the packs with wanted objects (sorted, with their sizes in bytes), and returns where these are.
+/// Takes the packs with wanted objects (sorted, with their sizes in bytes according to the index), and returns those
+/// that we hold, with their sizes according to the packs.
 pub(super) fn take(
     location: &Location,
     wanted: &[(ObjectId, u64)],
     objects: &Objects,
-) -> PackOffsets {
-    let mut places = PackOffsets::new();
+) -> HeldBlobs {
+    let mut held_blobs = HeldBlobs::new();
     let ids: Vec<ObjectId> = wanted.iter().map(|(id, _)| *id).collect();
     let to = objects.packs();
     // Unsound packs are links that a killed hook left, or whose objects were found damaged. Their files are read
     // instead.
     let is_sound = |(name, _): &Borrowed| borrowed::is_sound(&to, name);
     if !borrowed::list(&to).is_ok_and(|held| held.iter().all(is_sound)) {
-        return places;
+        return held_blobs;
     }
     let mut is_any_new = false;
     for name in names(&location.common.join("objects/pack")) {
-        let theirs = Arc::new(PackFile::new(&location.common.join("objects/pack"), &name));
+        let theirs = PackFile::new(&location.common.join("objects/pack"), &name);
         let Ok(found) = theirs.offsets(&ids) else {
             continue;
         };
@@ -66,16 +66,27 @@ pub(super) fn take(
         .is_ok()
         {
             is_any_new = true;
-            places.extend(
-                found
-                    .into_iter()
-                    .map(|(id, offset)| (id, (Arc::clone(&theirs), offset))),
-            );
+            held_blobs.extend(with_sizes(&theirs, found));
         }
     }
     let is_safe = !is_any_new
         || sync(&to).is_ok() && objects.reader().and_then(|reader| reader.refresh()).is_ok();
-    if is_safe { places } else { PackOffsets::new() }
+    if is_safe {
+        held_blobs
+    } else {
+        HeldBlobs::new()
+    }
+}
+
+/// Returns the blobs at some places of a pack with their sizes, without those that cannot be read.
+fn with_sizes(pack: &PackFile, mut places: Vec<(ObjectId, u64)>) -> Vec<(ObjectId, u64)> {
+    places.sort_unstable_by_key(|(_, offset)| *offset);
+    let offsets: Vec<u64> = places.iter().map(|(_, offset)| *offset).collect();
+    let sizes = pack.blob_sizes(&offsets).unwrap_or_default();
+    let sized = places.into_iter().zip(sizes);
+    sized
+        .filter_map(|((id, _), size)| Some((id, size?)))
+        .collect()
 }
 
 /// Returns the names of a directory's packs, largest first, so that objects that are in several come from few packs.
