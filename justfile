@@ -113,8 +113,9 @@ year:
 
 # Measures in trees (s, m, l, xl; more options: --cold, --rounds) and writes the tables and plots of docs/performance.md and docs/performance-targets.md anew
 bench *trees="s m":
-    cargo build --release --locked -p ckpt-hook -p ckpt-bench
-    target/release/ckpt-bench {{trees}}
+    cargo build --release --locked -p ckpt-bench
+    packaging/binary target/release-binary
+    target/release/ckpt-bench --hook target/release-binary/ckpt-hook {{trees}}
 
 # Everything that a release has for this machine's target, into a folder
 release folder="target/release-files":

@@ -5,7 +5,7 @@
     reason = "it is a program for people who measure"
 )]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ckpt_bench::bench::{Bench, Programs};
 use ckpt_bench::cases::{self, Extent};
@@ -25,6 +25,9 @@ struct Arguments {
     /// Only the commands that read a long history, and no tree
     #[arg(long)]
     reading: bool,
+    /// The program that is measured; by default the one beside this
+    #[arg(long)]
+    hook: Option<PathBuf>,
     /// Where the trees are, and are built
     #[arg(long, default_value = "target/bench")]
     trees: PathBuf,
@@ -55,7 +58,7 @@ fn main() -> Result<()> {
 }
 
 fn measure(arguments: &Arguments, results: &mut Results) -> Result<()> {
-    let programs = programs()?;
+    let programs = programs(arguments.hook.as_deref())?;
     let rounds = arguments.rounds.unwrap_or(21);
     let mut measured = reading::measure(&arguments.trees, &programs, rounds)?;
     measured.date = time::OffsetDateTime::now_utc().date().to_string();
@@ -80,12 +83,12 @@ fn measure(arguments: &Arguments, results: &mut Results) -> Result<()> {
     Ok(())
 }
 
-/// The programs beside this one.
-fn programs() -> Result<Programs> {
+/// The programs that are measured, and those beside this one.
+fn programs(hook: Option<&Path>) -> Result<Programs> {
     let own = std::env::current_exe()?;
     let beside = |name: &str| own.with_file_name(name);
     let programs = Programs {
-        hook: beside("ckpt-hook"),
+        hook: hook.map_or_else(|| Ok(beside("ckpt-hook")), Path::canonicalize)?,
         floor: beside("bench-floor"),
         empty: beside("bench-empty"),
         peak: beside("bench-peak"),

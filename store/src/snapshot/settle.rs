@@ -14,7 +14,6 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::cache::{Cache, Extent};
-
 use super::scan::overlay::Overlay;
 use super::scan::read::{self, ReadOutcome};
 use crate::error::{Error, Result};
