@@ -2002,7 +2002,8 @@ class MessageReport(TypedDict):
 
     additions: int
     """
-    Lines added.
+    Lines added. In a list, the sum of what each step added: a line that a second step rewrote counts twice. In
+    `show`, what the patch from before the message to after it adds.
     """
     agent: str
     """
@@ -2018,7 +2019,7 @@ class MessageReport(TypedDict):
     """
     deletions: int
     """
-    Lines removed.
+    Lines removed, counted in the same way.
     """
     files: int
     """

@@ -401,7 +401,8 @@ export interface MessageNotification {
  */
 export interface MessageReport {
   /**
-   * Lines added.
+   * Lines added. In a list, the sum of what each step added: a line that a second step rewrote counts twice. In
+   * `show`, what the patch from before the message to after it adds.
    */
   additions: number;
   /**
@@ -417,7 +418,7 @@ export interface MessageReport {
    */
   agent_session: string;
   /**
-   * Lines removed.
+   * Lines removed, counted in the same way.
    */
   deletions: number;
   /**
