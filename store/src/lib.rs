@@ -348,6 +348,11 @@ impl Store {
         ids::check_exact(self.database.connection(), place.row.id, id)
     }
 
+    /// Fails if text is neither a history's full id nor the path where its directory was.
+    pub fn check_exact_workspace(&self, cwd: &Path, which: &str) -> Result<()> {
+        timeline::check_exact(self, cwd, which)
+    }
+
     /// Returns what the user wrote in a message, if that was recorded.
     pub fn prompt(&mut self, cwd: &Path, message: &str) -> Result<Option<String>> {
         query::prompt(self, cwd, message)

@@ -368,6 +368,21 @@ fn what_is_no_request_is_answered_and_ends_nothing() {
         let error = client.refused(method, params.clone());
         assert_eq!(error["code"], -32602, "{method} {params}: {error}");
     }
+    for (method, params) in [
+        ("show", json!({"id": "last"})),
+        ("patch", json!({"id": "last"})),
+        ("patch", json!({"from": "last", "to": "current"})),
+        ("messages", json!({"session": "last"})),
+        ("status", json!({"session": "last"})),
+        ("plan", json!({"message": "last"})),
+    ] {
+        let mut exact = params.clone();
+        exact["exact"] = json!(true);
+        let error = client.refused(method, exact);
+        assert_eq!(error["data"]["kind"], "unknown", "{method} {params}");
+    }
+    let exact = json!({"from": "m1", "to": "current", "exact": true});
+    client.call("patch", exact);
     let error = client.refused("show", json!({"id": "nothing-has-this-id"}));
     assert_eq!(error["data"]["kind"], "unknown", "{error:#}");
     let error = client.refused("apply", json!({"plan": "nonsense"}));

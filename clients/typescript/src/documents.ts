@@ -803,6 +803,10 @@ export interface MessagesParameters {
    */
   everywhere?: boolean;
   /**
+   * Whether ids have to be full ones: no prefix, no label, no `last`.
+   */
+  exact?: boolean;
+  /**
    * How many at most.
    */
   limit?: number | null;
@@ -886,6 +890,10 @@ export interface OperationParameters {
  */
 export interface PatchParameters {
   /**
+   * Whether ids have to be full ones: no prefix, no label, no `last`.
+   */
+  exact?: boolean;
+  /**
    * The state before, by any id.
    */
   from?: string | null;
@@ -949,6 +957,10 @@ export interface ShowParameters {
  * The parameters of `status`.
  */
 export interface StatusParameters {
+  /**
+   * Whether ids have to be full ones: no prefix, no label, no `last`.
+   */
+  exact?: boolean;
   /**
    * One session, by any id.
    */
@@ -1828,7 +1840,8 @@ export interface AuthorReport {
  */
 export interface FileContents {
   /**
-   * The content afterwards: for a merge, its result.
+   * The content afterwards: for a merge, its result; for a file that stays, the one before. A plan with
+   * `on_conflict` `overwrite` has the earlier version of a file in conflict.
    */
   after: Content | null;
   /**
@@ -1836,7 +1849,8 @@ export interface FileContents {
    */
   before: Content | null;
   /**
-   * The lines that differ, in order, with three lines around them; null if a side is not text or is left out.
+   * The lines that differ, in order, with three lines around them; null if a side is not text or is left out, or if
+   * the two have little in common and many lines.
    */
   hunks: Hunk[] | null;
 }

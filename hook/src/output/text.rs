@@ -340,6 +340,9 @@ pub fn count(number: u64, thing: &str) -> String {
 /// Returns a number with commas between its thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
+    if digits.len() <= 3 {
+        return digits;
+    }
     let first = digits.len() % 3;
     let groups = digits.as_bytes()[first..].chunks(3);
     let groups = groups.map(|group| std::str::from_utf8(group).expect("digits are text"));
