@@ -198,6 +198,11 @@ fn every_view_has_the_columns_that_users_build_on() {
     }
 }
 
+/// Returns whether a line of a plan says that a table is read as a whole. A subquery is, once it has been answered.
+fn is_scan_of_a_table(line: &str) -> bool {
+    line.starts_with("SCAN") && !line.starts_with("SCAN (subquery") && line != "SCAN workspaces"
+}
+
 #[test]
 fn a_view_answers_for_one_row_without_reading_a_table_as_a_whole() {
     let connection = store();
@@ -220,9 +225,7 @@ fn a_view_answers_for_one_row_without_reading_a_table_as_a_whole() {
             .expect("it can be planned");
         let plan: Vec<String> = rows.map(|row| row.expect("text")).collect();
         assert!(
-            !plan
-                .iter()
-                .any(|line| line.starts_with("SCAN") && line != "SCAN workspaces"),
+            !plan.iter().any(|line| is_scan_of_a_table(line)),
             "one {key} of `{view}` costs what the store holds: {plan:#?}"
         );
     }

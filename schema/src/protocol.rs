@@ -76,6 +76,8 @@ pub struct MessagesParameters {
     pub since: Option<i64>,
     /// Those of every workspace.
     pub everywhere: bool,
+    /// Whether ids have to be full ones: no prefix, no label, no `last`.
+    pub exact: bool,
 }
 
 /// The parameters of `timeline`.
@@ -134,6 +136,8 @@ pub struct PatchParameters {
     pub to: Option<String>,
     /// The paths that are compared; all of them if empty.
     pub paths: Vec<PathBuf>,
+    /// Whether ids have to be full ones: no prefix, no label, no `last`.
+    pub exact: bool,
 }
 
 /// The result of `patch`.
@@ -258,6 +262,8 @@ pub struct StatusParameters {
     pub workspace: Option<PathBuf>,
     /// One session, by any id.
     pub session: Option<String>,
+    /// Whether ids have to be full ones: no prefix, no label, no `last`.
+    pub exact: bool,
 }
 
 /// The parameters of `record`.

@@ -348,6 +348,11 @@ impl Store {
         ids::check_exact(self.database.connection(), place.row.id, id)
     }
 
+    /// Fails if text is neither a history's full id nor the path where its directory was.
+    pub fn check_exact_workspace(&self, cwd: &Path, which: &str) -> Result<()> {
+        timeline::check_exact(self, cwd, which)
+    }
+
     /// Returns what the user wrote in a message, if that was recorded.
     pub fn prompt(&mut self, cwd: &Path, message: &str) -> Result<Option<String>> {
         query::prompt(self, cwd, message)
@@ -384,6 +389,11 @@ impl Store {
     /// which is empty if there was nothing to do.
     pub fn repair(&mut self) -> Vec<report::Finding> {
         upkeep::repair::repair(self)
+    }
+
+    /// Returns the damaged session store that was set aside, if nothing was recorded since. `repair` reads it.
+    pub fn set_aside(&self) -> Result<Option<std::path::PathBuf>> {
+        upkeep::repair::set_aside(self)
     }
 
     /// Returns the number of rows of each table, for a bug report.

@@ -44,16 +44,17 @@ pub fn count(old: &[u8], new: &[u8]) -> Option<(u64, u64)> {
     ))
 }
 
-/// Returns the lines that differ, with `context` lines around them, as in a unified diff. `None` if a side is binary,
-/// too large, or has too many lines to be compared in order.
+/// Returns the lines that differ, with `context` lines around them, as in a unified diff. `None` if a side is binary or
+/// too large, or if too many lines lie between the first difference and the last to be compared in order.
 pub fn hunks(old: &str, new: &str, context: u32) -> Option<Vec<Hunk>> {
     if !has_lines(old.as_bytes()) || !has_lines(new.as_bytes()) {
         return None;
     }
-    let input = InternedInput::new(old, new);
-    if input.before.len() + input.after.len() > MAX_COMPARED {
+    let (from, to) = without_common_ends(old.as_bytes(), new.as_bytes());
+    if lines(from).count() + lines(to).count() > MAX_COMPARED {
         return None;
     }
+    let input = InternedInput::new(old, new);
     let mut diff = Diff::compute(Algorithm::Myers, &input);
     diff.postprocess_lines(&input);
     let mut groups: Vec<Vec<Lines>> = Vec::new();
@@ -202,6 +203,21 @@ mod tests {
         assert_eq!(heads, [(2, 2, 2, 3), (17, 3, 18, 2)]);
         assert_eq!(hunks[0].lines, [" 2\n", "+x\n", " 3\n"]);
         assert_eq!(hunks[1].lines, [" 17\n", "-18\n", " 19\n"]);
+    }
+
+    #[test]
+    fn a_small_edit_of_a_long_file_has_hunks_and_a_long_rewrite_has_none() {
+        let text = |lines: std::ops::Range<usize>| {
+            let lines = lines.map(|line| format!("{line}\n"));
+            lines.collect::<String>()
+        };
+        let old = text(0..2 * MAX_COMPARED);
+        let new = old.replace("\n7\n", "\nseven\n");
+        let hunks = hunks(&old, &new, 1).expect("one line was edited");
+        assert_eq!(hunks.len(), 1);
+        assert_eq!(hunks[0].lines, [" 6\n", "-7\n", "+seven\n", " 8\n"]);
+        let other = text(2 * MAX_COMPARED..4 * MAX_COMPARED);
+        assert_eq!(super::hunks(&old, &other, 1), None, "it would take long");
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod payload;
 mod permission;
 mod picker;
 mod picture;
+mod reading;
 mod readme;
 mod rebuilt;
 mod replay;

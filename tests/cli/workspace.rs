@@ -36,6 +36,13 @@ fn a_history_of_another_directory_is_offered_and_taken_over_by_the_command_that_
     );
     let listed = world.json(&["workspace", "list"]);
     assert_eq!(listed["workspaces"][0]["messages"], 1, "{listed}");
+    let id = listed["workspaces"][0]["id"].as_str().expect("an id");
+    let exactly = ["workspace", "adopt", "--dry-run", "--exact"];
+    for (which, code) in [(id, 0), (&id[..8], 4)] {
+        world
+            .run(&[&exactly[..], &[which]].concat(), b"")
+            .exits(code);
+    }
     let run = world.run(&["workspace", "adopt"], b"").exits(0);
     assert!(run.stdout.contains("goes on with the history of"), "{run}");
     world.run(&["revert", "--message", "m1"], b"").exits(0);

@@ -88,6 +88,18 @@ test("files side by side and unified, folded, as pictures, and as bytes", async 
   await shot(tab, "unified");
 });
 
+test("a renamed file has the lines that were edited in it, not all of them", async (t) => {
+  const world = bakery();
+  world.play("moved", "Move the rye bread", () => {
+    world.write("bread/rye.md", `${world.read("recipes/rye.md")}- time\n`);
+    fs.rmSync(path.join(world.workspace, "recipes/rye.md"));
+  });
+  const { tab } = await page(t, world);
+  await message(tab, "Move the rye bread").click();
+  await tab.getByRole("heading", { name: "Move the rye bread" }).waitFor();
+  assert.match(await tab.locator("#detail .sum").innerText(), /1 file\s+\+1/);
+});
+
 test("a revert is planned, carried out, and undone from the toast", async (t) => {
   const world = bakery();
   const { tab } = await page(t, world);

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use ckpt_schema::report::{Notification, ShowReport};
+use ckpt_schema::report::{MessageReport, Notification, ShowReport};
 
+use rusqlite::Connection;
 use testing::scenario::World;
 
 const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
@@ -25,7 +26,16 @@ fn counted(world: &mut World, message: &str) -> (u64, u64, u64) {
     else {
         panic!("a message");
     };
-    assert_eq!(head, listed, "both describe it alike");
+    let without_lines = |message: &MessageReport| MessageReport {
+        additions: 0,
+        deletions: 0,
+        ..message.clone()
+    };
+    assert_eq!(
+        without_lines(&head),
+        without_lines(&listed),
+        "both describe it alike"
+    );
     let files: BTreeSet<_> = changes
         .iter()
         .filter(|change| change.renamed_to.is_none())
@@ -94,6 +104,98 @@ fn log_and_show_count_a_file_once_that_went_in_one_step_and_came_elsewhere_in_th
     world.step(|world| world.write("b", TEN.to_owned() + "11\n"));
     world.step(|world| world.remove("a"));
     assert_eq!(counted(&mut world, "m"), (1, 1, 0), "a became b");
+}
+
+/// Returns how many files the view for SQL counts, which sees no contents.
+fn in_the_view(world: &World, message: &str) -> u64 {
+    let path = world.base().join("store/sessions.db");
+    let sql = "SELECT files FROM message_overview WHERE agent_message = ?1";
+    let connection = Connection::open(path).expect("a store");
+    let files = connection.query_row(sql, [message], |row| row.get::<_, i64>(0));
+    files.expect("a message").unsigned_abs()
+}
+
+#[test]
+fn the_view_counts_the_files_that_log_counts_except_where_only_contents_tell() {
+    let mut world = World::git(&[
+        ("a", TEN),
+        ("b", "b\n"),
+        ("c", "b\n"),
+        ("empty", ""),
+        ("back", "1\n"),
+        ("kept", "1\n"),
+    ]);
+    world.turn("moved", |world| rename(world, "a", "new/a"));
+    world.turn("two of one content", |world| {
+        rename(world, "b", "new/b");
+        world.remove("c");
+        world.write("kept", "2\n");
+    });
+    world.turn("empty", |world| rename(world, "empty", "new/empty"));
+    world.turn("copied", |world| {
+        world.write("one more", world.read("new/a"));
+        rename(world, "new/a", "a");
+    });
+    world.message("in steps");
+    world.step(|world| {
+        world.write("scratch", "s\n");
+        world.write("back", "2\n");
+        world.write("kept", "3\n");
+        world.write("b", world.read("new/b"));
+    });
+    world.step(|world| {
+        world.remove("scratch");
+        world.remove("new/b");
+        world.write("back", "1\n");
+        world.write("kept", "4\n");
+    });
+    for (message, files) in [
+        ("moved", 1),
+        ("two of one content", 3),
+        ("empty", 2),
+        ("copied", 2),
+        ("in steps", 2),
+    ] {
+        assert_eq!(counted(&mut world, message).0, files, "{message}");
+        assert_eq!(in_the_view(&world, message), files, "{message}");
+    }
+    world.turn("edited", |world| {
+        rename(world, "a", "edited");
+        world.write("edited", TEN.to_owned() + "11\n");
+    });
+    assert_eq!(counted(&mut world, "edited").0, 1, "log reads contents");
+    assert_eq!(in_the_view(&world, "edited"), 2, "SQL does not");
+}
+
+#[test]
+fn show_counts_the_lines_of_the_patch_that_it_prints_however_often_steps_rewrote_them() {
+    let mut world = World::git(&[("a", TEN), ("b", TEN)]);
+    world.message("m");
+    world.step(|world| {
+        world.write("a", TEN.replace("1\n2\n", "one\ntwo\n"));
+        world.write("scratch", "1\n2\n");
+    });
+    world.step(|world| {
+        world.write("a", TEN.replace("1\n2\n", "ONE\nTWO\n"));
+        rename(world, "b", "c");
+        world.write("c", world.read("c") + "11\n");
+        world.remove("scratch");
+    });
+    let (_, additions, deletions) = counted(&mut world, "m");
+    assert_eq!(
+        (additions, deletions),
+        (7, 6),
+        "log adds up what each step did"
+    );
+    let ShowReport::Message { message, .. } = world.store.show(&world.cwd, "m").expect("shown")
+    else {
+        panic!("a message");
+    };
+    assert_eq!(
+        (message.additions, message.deletions),
+        (3, 2),
+        "two lines of `a` were rewritten, and one came to what was `b`"
+    );
 }
 
 #[test]

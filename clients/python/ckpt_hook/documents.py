@@ -531,6 +531,10 @@ class MessagesParameters(TypedDict):
     """
     Those of every workspace.
     """
+    exact: NotRequired[bool]
+    """
+    Whether ids have to be full ones: no prefix, no label, no `last`.
+    """
     limit: NotRequired[int | None]
     """
     How many at most.
@@ -736,6 +740,7 @@ How an operation ended.
 PatchParameters = TypedDict(
     'PatchParameters',
     {
+        'exact': NotRequired[bool],
         'from': NotRequired[str | None],
         'id': NotRequired[str | None],
         'paths': NotRequired[list[str]],
@@ -1093,6 +1098,10 @@ class StatusParameters(TypedDict):
     The parameters of `status`.
     """
 
+    exact: NotRequired[bool]
+    """
+    Whether ids have to be full ones: no prefix, no label, no `last`.
+    """
     session: NotRequired[str | None]
     """
     One session, by any id.
@@ -1711,7 +1720,8 @@ class FileContents(TypedDict):
 
     after: Content | None
     """
-    The content afterwards: for a merge, its result.
+    The content afterwards: for a merge, its result; for a file that stays, the one before. A plan with
+    `on_conflict` `overwrite` has the earlier version of a file in conflict.
     """
     before: Content | None
     """
@@ -1719,7 +1729,8 @@ class FileContents(TypedDict):
     """
     hunks: list[Hunk] | None
     """
-    The lines that differ, in order, with three lines around them; null if a side is not text or is left out.
+    The lines that differ, in order, with three lines around them; null if a side is not text or is left out, or if
+    the two have little in common and many lines.
     """
 
 
@@ -2002,7 +2013,8 @@ class MessageReport(TypedDict):
 
     additions: int
     """
-    Lines added.
+    Lines added. In a list, the sum of what each step added: a line that a second step rewrote counts twice. In
+    `show`, what the patch from before the message to after it adds.
     """
     agent: str
     """
@@ -2018,7 +2030,7 @@ class MessageReport(TypedDict):
     """
     deletions: int
     """
-    Lines removed.
+    Lines removed, counted in the same way.
     """
     files: int
     """

@@ -401,7 +401,8 @@ export interface MessageNotification {
  */
 export interface MessageReport {
   /**
-   * Lines added.
+   * Lines added. In a list, the sum of what each step added: a line that a second step rewrote counts twice. In
+   * `show`, what the patch from before the message to after it adds.
    */
   additions: number;
   /**
@@ -417,7 +418,7 @@ export interface MessageReport {
    */
   agent_session: string;
   /**
-   * Lines removed.
+   * Lines removed, counted in the same way.
    */
   deletions: number;
   /**
@@ -802,6 +803,10 @@ export interface MessagesParameters {
    */
   everywhere?: boolean;
   /**
+   * Whether ids have to be full ones: no prefix, no label, no `last`.
+   */
+  exact?: boolean;
+  /**
    * How many at most.
    */
   limit?: number | null;
@@ -885,6 +890,10 @@ export interface OperationParameters {
  */
 export interface PatchParameters {
   /**
+   * Whether ids have to be full ones: no prefix, no label, no `last`.
+   */
+  exact?: boolean;
+  /**
    * The state before, by any id.
    */
   from?: string | null;
@@ -948,6 +957,10 @@ export interface ShowParameters {
  * The parameters of `status`.
  */
 export interface StatusParameters {
+  /**
+   * Whether ids have to be full ones: no prefix, no label, no `last`.
+   */
+  exact?: boolean;
   /**
    * One session, by any id.
    */
@@ -1827,7 +1840,8 @@ export interface AuthorReport {
  */
 export interface FileContents {
   /**
-   * The content afterwards: for a merge, its result.
+   * The content afterwards: for a merge, its result; for a file that stays, the one before. A plan with
+   * `on_conflict` `overwrite` has the earlier version of a file in conflict.
    */
   after: Content | null;
   /**
@@ -1835,7 +1849,8 @@ export interface FileContents {
    */
   before: Content | null;
   /**
-   * The lines that differ, in order, with three lines around them; null if a side is not text or is left out.
+   * The lines that differ, in order, with three lines around them; null if a side is not text or is left out, or if
+   * the two have little in common and many lines.
    */
   hunks: Hunk[] | null;
 }

@@ -1,8 +1,6 @@
 //! Aligned columns that fit into the terminal. The last one gets the rest of the line; if that is too little, less
 //! important columns are dropped. No row is ever wider than the terminal.
 
-use console::{Alignment, measure_text_width, pad_str};
-
 use super::View;
 use super::text::{fit, fit_end, width, wrap};
 
@@ -100,7 +98,7 @@ impl Table {
         self.rows
             .iter()
             .filter_map(|row| row.cells.get(column))
-            .map(|cell| measure_text_width(cell))
+            .map(|cell| width(cell))
             .max()
             .unwrap_or(0)
     }
@@ -140,15 +138,11 @@ impl Table {
                 continue;
             };
             if position > 0 {
-                line.push_str(&" ".repeat(GAP));
+                line.extend(std::iter::repeat_n(' ', GAP));
             }
-            if position + 1 < shown.len() || self.right.contains(column) {
-                let side = if self.right.contains(column) {
-                    Alignment::Right
-                } else {
-                    Alignment::Left
-                };
-                line.push_str(&pad_str(cell, widths[*column], side, None));
+            let is_right = self.right.contains(column);
+            if position + 1 < shown.len() || is_right {
+                pad(&mut line, cell, widths[*column], is_right);
             } else {
                 let left = total.map(|total| total.saturating_sub(width(&line)));
                 line.push_str(&match left {
@@ -174,6 +168,18 @@ impl Table {
         }
         let indent = " ".repeat(self.indent + NOTE);
         format!("{line}\n{}\n", wrap(&format!("{indent}{note}"), total, 0))
+    }
+}
+
+/// Adds a cell with the spaces before or behind it that fill its column.
+fn pad(line: &mut String, cell: &str, columns: usize, is_right: bool) {
+    let spaces = std::iter::repeat_n(' ', columns.saturating_sub(width(cell)));
+    if is_right {
+        line.extend(spaces);
+        line.push_str(cell);
+    } else {
+        line.push_str(cell);
+        line.extend(spaces);
     }
 }
 

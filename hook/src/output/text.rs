@@ -138,6 +138,9 @@ pub fn short(id: &str) -> String {
 
 /// Returns how many columns text takes at most. A terminal without support for joined emoji shows their parts.
 pub fn width(text: &str) -> usize {
+    if is_plain(text) {
+        return text.len();
+    }
     if text
         .chars()
         .any(|character| joins(character) || character == AS_EMOJI)
@@ -148,6 +151,11 @@ pub fn width(text: &str) -> usize {
     } else {
         measure_text_width(text)
     }
+}
+
+/// Returns whether every byte is a character of one column, as in most cells of a table of thousands of rows.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Turns the character before it into an emoji, which takes two columns.
@@ -332,6 +340,9 @@ pub fn count(number: u64, thing: &str) -> String {
 /// Returns a number with commas between its thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
+    if digits.len() <= 3 {
+        return digits;
+    }
     let first = digits.len() % 3;
     let groups = digits.as_bytes()[first..].chunks(3);
     let groups = groups.map(|group| std::str::from_utf8(group).expect("digits are text"));

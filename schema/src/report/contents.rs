@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct FileContents {
     /// The content before; null if there is none, or if it is a directory.
     pub before: Option<Content>,
-    /// The content afterwards: for a merge, its result.
+    /// The content afterwards: for a merge, its result; for a file that stays, the one before. A plan with
+    /// `on_conflict` `overwrite` has the earlier version of a file in conflict.
     pub after: Option<Content>,
-    /// The lines that differ, in order, with three lines around them; null if a side is not text or is left out.
+    /// The lines that differ, in order, with three lines around them; null if a side is not text or is left out, or if
+    /// the two have little in common and many lines.
     pub hunks: Option<Vec<Hunk>>,
 }
 

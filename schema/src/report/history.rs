@@ -64,9 +64,10 @@ pub struct MessageReport {
     /// How many files they or somebody else may have changed.
     #[serde(default)]
     pub unclear: u64,
-    /// Lines added.
+    /// Lines added. In a list, the sum of what each step added: a line that a second step rewrote counts twice. In
+    /// `show`, what the patch from before the message to after it adds.
     pub additions: u64,
-    /// Lines removed.
+    /// Lines removed, counted in the same way.
     pub deletions: u64,
     /// Why the state just before it was not captured, if it was not.
     #[serde(default)]

@@ -18,7 +18,8 @@ impl Prefixes {
     /// Reads them. Each table except the snapshots has an index that holds only its ids.
     pub(crate) fn read(connection: &Connection) -> Result<Self> {
         let mut keys = keys(connection).context(|| "cannot read the ids")?;
-        keys.sort_unstable();
+        // Stable: it only joins what is in order already, as the rows of an index are.
+        keys.sort();
         // A tree that was captured twice has one id.
         keys.dedup();
         Ok(Self(keys))

@@ -30,15 +30,22 @@ impl ObjectId {
 
     /// Reads exactly 40 hex digits.
     pub fn from_hex(hex: &str) -> Option<Self> {
-        if hex.len() != 40 || !hex.is_ascii() {
-            return None;
-        }
+        let digits: &[u8; 40] = hex.as_bytes().try_into().ok()?;
         let mut bytes = [0; 20];
-        for (byte, digits) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
-            let digits = std::str::from_utf8(digits).ok()?;
-            *byte = u8::from_str_radix(digits, 16).ok()?;
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
         }
         Some(Self(bytes))
+    }
+}
+
+/// Returns the value of a hex digit.
+const fn digit(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
     }
 }
 

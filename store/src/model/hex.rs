@@ -8,9 +8,17 @@ pub struct Hex<'a>(pub &'a [u8]);
 
 impl fmt::Display for Hex<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        // In pieces: a list of a long history shows very many ids, and formatting each byte would take as long as all else.
+        self.0.chunks(20).try_for_each(|bytes| {
+            let mut digits = [0; 40];
+            for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+                pair[0] = DIGITS[usize::from(byte >> 4)];
+                pair[1] = DIGITS[usize::from(byte & 0xf)];
+            }
+            let digits = std::str::from_utf8(&digits[..2 * bytes.len()]);
+            formatter.write_str(digits.expect("digits are text"))
+        })
     }
 }
 
@@ -22,5 +30,8 @@ mod tests {
     fn every_byte_has_two_digits() {
         assert_eq!(Hex(&[0, 0x0a, 0xff]).to_string(), "000aff");
         assert_eq!(Hex(&[]).to_string(), "");
+        let all: Vec<u8> = (0..=255).collect();
+        let digits: String = all.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(Hex(&all).to_string(), digits, "of any length");
     }
 }

@@ -157,14 +157,8 @@ fn candidates(
 }
 
 pub(super) fn changes_of_message(connection: &Connection, id: &str) -> Result<Vec<Change>> {
-    let steps = "SELECT id FROM steps WHERE message_id = ?1 ORDER BY seq";
-    let steps: Vec<String> = all(connection, steps, [id], |row| row.get("id"))?;
-    let mut changes = Vec::new();
-    for step in steps {
-        let rows = sessions::changes_of_step(connection, &step)?;
-        changes.extend(rows.into_iter().map(|row| row.change));
-    }
-    Ok(changes)
+    let rows = sessions::changes_of_message(connection, id)?;
+    Ok(rows.into_iter().map(|row| row.change).collect())
 }
 
 /// Removes pure renames: they neither added nor removed text.

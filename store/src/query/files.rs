@@ -11,7 +11,7 @@ use super::{compare, own, renames};
 use crate::error::Result;
 use crate::fs::layout;
 use crate::model::attribution::Attribution;
-use crate::sessions::{self, ChangeRow, read};
+use crate::sessions::{self, ChangeRow};
 use crate::snapshot::Snapshots;
 
 /// How many files a message changed.
@@ -32,19 +32,19 @@ pub(super) struct LineCount {
     pub deletions: u64,
 }
 
-/// Counts the files of a message, a renamed one once.
+/// Counts the files of a message with so many steps, a renamed one once.
 pub(super) fn count(
     connection: &Connection,
     snapshots: &Snapshots,
     message: &str,
+    steps: u64,
 ) -> Result<FileCount> {
-    let sql = "SELECT id FROM steps WHERE message_id = ?1 ORDER BY seq";
-    let steps: Vec<String> = read::all(connection, sql, [message], |row| row.get(0))?;
-    let rows = steps
-        .iter()
-        .map(|step| sessions::changes_of_step(connection, step))
-        .collect::<Result<Vec<Vec<ChangeRow>>>>()?;
-    Ok(counted(snapshots, &own::of_steps(rows)))
+    let rows = sessions::changes_of_message(connection, message)?;
+    let rows = match steps {
+        1 => rows,
+        _ => own::in_all(rows),
+    };
+    Ok(counted(snapshots, &rows))
 }
 
 /// Counts the files of one step, a renamed one once.

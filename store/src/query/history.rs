@@ -222,12 +222,9 @@ fn read_messages(
     let mut labels = labels(connection)?;
     let undone = undone_alone_for_good(connection)?;
     let pending = pending_alone(connection)?;
-    for ReadMessage {
-        report, is_pruned, ..
-    } in &mut rows
-    {
-        let totals = totals.remove(&report.id).unwrap_or_default();
-        let reason = why_not_revertable(report.state, totals.has_live_changes, *is_pruned);
+    for (row, totals) in rows.iter_mut().zip(totals) {
+        let (report, is_pruned) = (&mut row.report, row.is_pruned);
+        let reason = why_not_revertable(report.state, totals.has_live_changes, is_pruned);
         report.revertable = reason.is_none();
         report.not_revertable = reason.map(str::to_owned);
         report.labels = labels.remove(&report.id).unwrap_or_default();
@@ -252,27 +249,23 @@ struct ReadMessage {
 }
 
 /// Counts the files of those messages again of which rows alone do not tell how many there are.
-fn count_files(
-    store: &Store,
-    rows: &[ReadMessage],
-    totals: &mut HashMap<String, Totals>,
-) -> Result<()> {
+fn count_files(store: &Store, rows: &[ReadMessage], totals: &mut [Totals]) -> Result<()> {
     let connection = store.database.connection();
     let folder = store.surroundings.directory.join("snapshots");
     let mut opened: HashMap<&str, Option<Snapshots>> = HashMap::new();
-    for row in rows {
-        let Some(totals) = totals.get_mut(&row.report.id) else {
-            continue;
-        };
-        if !totals.needs_contents {
-            continue;
-        }
+    let counted = rows.iter().zip(totals);
+    for (row, totals) in counted.filter(|(_, totals)| totals.needs_contents) {
         let key = row.workspace_key.as_str();
         let snapshots = opened
             .entry(key)
             .or_insert_with(|| files::snapshots(&folder.join(key)));
         if let Some(snapshots) = snapshots {
-            totals.take(files::count(connection, snapshots, &row.report.id)?);
+            totals.take(files::count(
+                connection,
+                snapshots,
+                &row.report.id,
+                totals.steps,
+            )?);
         }
     }
     Ok(())

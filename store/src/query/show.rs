@@ -13,6 +13,7 @@ use crate::error::{Context, Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
 use crate::model::Milliseconds;
+use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
 use crate::model::git_item::GitItem;
 use crate::sessions::read::{StepState, WordTable, all, gaps, operation_file, word};
@@ -68,7 +69,7 @@ fn show_message(
         message_id: Some(id),
         ..history::Messages::default()
     };
-    let message: MessageReport = history::messages(store, chosen)?
+    let mut message: MessageReport = history::messages(store, chosen)?
         .pop()
         .ok_or_else(|| gone(id))?;
     let snapshot = snapshot_id
@@ -85,6 +86,7 @@ fn show_message(
         [step] => with_renames(&snapshots, step.files.clone()),
         _ => changes_in_all(&snapshots, own::of_steps(rows)),
     };
+    (message.additions, message.deletions) = lines_in_all(&changes);
     Ok(ShowReport::Message {
         version: VERSION,
         message,
@@ -92,6 +94,28 @@ fn show_message(
         steps,
         changes,
     })
+}
+
+/// Returns the lines that changes add and remove, without unclear ones, as in `log`. A list of messages only has the
+/// sums of their steps: it would have to read every version of every file.
+fn lines_in_all(changes: &[ChangeReport]) -> (u64, u64) {
+    let unclear = Attribution::Unclear.name();
+    let is_counted = |change: &&ChangeReport| {
+        change.renamed_to.is_none() && change.attribution.as_deref() != Some(unclear)
+    };
+    changes
+        .iter()
+        .filter(is_counted)
+        .fold((0, 0), |(added, deleted), change| {
+            let (additions, deletions) = match &change.renamed_from {
+                Some(rename) => (rename.additions, rename.deletions),
+                None => (change.additions, change.deletions),
+            };
+            (
+                added + additions.unwrap_or(0),
+                deleted + deletions.unwrap_or(0),
+            )
+        })
 }
 
 /// Returns the total changes of steps, by path, with renames.

@@ -4,6 +4,7 @@
 //! the file.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use rusqlite::{Connection, Row, params};
 
@@ -23,6 +24,9 @@ const CHANGES: &str = "
     SELECT step_id, (attribution = 'unclear') + 2 * (undone_by IS NULL), ifnull(path_raw, path), additions, deletions,
            old_blob, new_blob
       FROM changes";
+
+/// The most steps for which there is room before they are read.
+const MOST_EXPECTED: usize = 1 << 20;
 
 /// What the steps of one message did. Unclear changes are not in the sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,41 +66,61 @@ struct MessageTotals {
 /// One change of a path, as much of it as tells whether rows are enough to count files.
 #[derive(Clone, Copy)]
 struct CountedChange {
-    /// The number of the path.
-    path: u32,
+    /// Where the path is.
+    path: (usize, usize),
     is_unclear: bool,
     /// The beginnings of the blobs: 0 for none.
     old: u64,
     new: u64,
 }
 
-/// Numbers the paths that were read. The same few thousand recur in every message.
+/// The paths that were read, one after the other. They are only compared within a message, so nothing is searched.
 #[derive(Default)]
-struct Names(HashMap<Box<[u8]>, u32>);
+struct Paths(Vec<u8>);
 
-impl Names {
-    fn number(&mut self, path: &[u8]) -> u32 {
-        if let Some(number) = self.0.get(path) {
-            return *number;
-        }
-        let number = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
-        self.0.insert(path.into(), number);
-        number
+impl Paths {
+    fn add(&mut self, path: &[u8]) -> (usize, usize) {
+        let start = self.0.len();
+        self.0.extend_from_slice(path);
+        (start, self.0.len())
+    }
+
+    fn get(&self, (start, end): (usize, usize)) -> &[u8] {
+        &self.0[start..end]
     }
 }
 
-/// Returns what the steps of these messages did, by the message's id.
-pub(super) fn totals(
-    connection: &Connection,
-    messages: &[&str],
-) -> Result<HashMap<String, Totals>> {
-    let sums = sums(connection, messages).context(|| "cannot read the session store")?;
-    let ids = messages.iter().map(|id| (*id).to_owned());
-    Ok(ids.zip(sums.into_iter().map(MessageTotals::end)).collect())
+/// Hashes ids of the store. They are random and of our own making, so nobody can choose ones that collide, and nothing
+/// is gained from the hash of the standard library, which takes several times as long.
+#[derive(Default)]
+struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for piece in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..piece.len()].copy_from_slice(piece);
+            let mixed = self.0.rotate_left(5) ^ u64::from_le_bytes(word);
+            self.0 = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        // The table looks at the first and the last bits; the product's last ones say little.
+        self.0 ^ self.0 >> 32
+    }
+}
+
+/// A table by id.
+type ByIdMap<K> = HashMap<K, usize, BuildHasherDefault<IdHasher>>;
+
+/// Returns what the steps of these messages did, in their order.
+pub(super) fn totals(connection: &Connection, messages: &[&str]) -> Result<Vec<Totals>> {
+    sums(connection, messages).context(|| "cannot read the session store")
 }
 
 /// Reads in the way that is faster for this share of the messages.
-fn sums(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<MessageTotals>> {
+fn sums(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Totals>> {
     let all: i64 = connection.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))?;
     if messages.len().saturating_mul(SHARE) > usize::try_from(all).unwrap_or(usize::MAX) {
         in_one_pass(connection, messages)
@@ -106,10 +130,10 @@ fn sums(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Mess
 }
 
 /// Reads each table once, in the order of the file. Searching the changes of each step takes half as long again.
-fn in_one_pass(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<MessageTotals>> {
-    let numbers: HashMap<&str, usize> = messages.iter().copied().zip(0..).collect();
+fn in_one_pass(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Totals>> {
+    let numbers: ByIdMap<&str> = messages.iter().copied().zip(0..).collect();
     let mut sums: Vec<MessageTotals> = messages.iter().map(|_| MessageTotals::default()).collect();
-    let mut steps: HashMap<Box<str>, usize> = HashMap::new();
+    let mut steps = expected_steps(connection)?;
     let mut statement = connection.prepare(STEPS)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -118,7 +142,7 @@ fn in_one_pass(connection: &Connection, messages: &[&str]) -> rusqlite::Result<V
             steps.insert(row.get_ref(0)?.as_str()?.into(), *number);
         }
     }
-    let mut names = Names::default();
+    let mut paths = Paths::default();
     let mut statement = connection.prepare(CHANGES)?;
     let mut rows = statement.query([])?;
     // The changes of a step are next to each other.
@@ -133,31 +157,42 @@ fn in_one_pass(connection: &Connection, messages: &[&str]) -> rusqlite::Result<V
             last.push_str(step);
         }
         if let Some(number) = message {
-            sums[*number].add_change(row, &mut names)?;
+            sums[*number].add_change(row, &mut paths)?;
         }
     }
-    Ok(sums)
+    Ok(sums.into_iter().map(|sum| sum.end(&paths)).collect())
+}
+
+/// Returns a table with room for all steps, which need not grow while they are read.
+fn expected_steps(connection: &Connection) -> rusqlite::Result<ByIdMap<Box<str>>> {
+    let last: Option<i64> =
+        connection.query_row("SELECT max(seq) FROM steps", [], |row| row.get(0))?;
+    let expected = usize::try_from(last.unwrap_or_default()).unwrap_or_default();
+    Ok(ByIdMap::with_capacity_and_hasher(
+        expected.min(MOST_EXPECTED),
+        BuildHasherDefault::default(),
+    ))
 }
 
 /// Searches the rows of each message.
-fn one_by_one(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<MessageTotals>> {
-    let mut names = Names::default();
+fn one_by_one(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Totals>> {
     let mut steps = connection.prepare(&format!("{STEPS} WHERE message_id = ?1"))?;
     let mut changes = connection.prepare(&format!("{CHANGES} WHERE step_id = ?1"))?;
-    let mut sums = Vec::with_capacity(messages.len());
+    let mut totals = Vec::with_capacity(messages.len());
     for id in messages {
         let mut sum = MessageTotals::default();
+        let mut paths = Paths::default();
         let mut rows = steps.query(params![id])?;
         while let Some(row) = rows.next()? {
             sum.add_step(row)?;
             let mut of_step = changes.query([row.get_ref(0)?.as_str()?])?;
             while let Some(row) = of_step.next()? {
-                sum.add_change(row, &mut names)?;
+                sum.add_change(row, &mut paths)?;
             }
         }
-        sums.push(sum);
+        totals.push(sum.end(&paths));
     }
-    Ok(sums)
+    Ok(totals)
 }
 
 impl MessageTotals {
@@ -168,10 +203,10 @@ impl MessageTotals {
         Ok(())
     }
 
-    fn add_change(&mut self, row: &Row<'_>, names: &mut Names) -> rusqlite::Result<()> {
+    fn add_change(&mut self, row: &Row<'_>, paths: &mut Paths) -> rusqlite::Result<()> {
         let flags: i64 = row.get(1)?;
         self.totals.has_live_changes |= flags & 2 != 0;
-        let path = names.number(row.get_ref(2)?.as_bytes()?);
+        let path = paths.add(row.get_ref(2)?.as_bytes()?);
         let is_unclear = flags & 1 != 0;
         self.changes.push(CountedChange {
             path,
@@ -191,15 +226,17 @@ impl MessageTotals {
         Ok(())
     }
 
-    fn end(mut self) -> Totals {
+    fn end(mut self, paths: &Paths) -> Totals {
         // Stable: those of one path stay in their order.
-        self.changes.sort_by_key(|change| change.path);
+        let name = |change: &CountedChange| paths.get(change.path);
+        self.changes
+            .sort_by(|one, other| name(one).cmp(name(other)));
         let mut totals = Totals {
             finished: self.totals.finished.filter(|_| !self.is_open),
             ..self.totals
         };
         let (mut has_gone, mut has_come, mut is_back) = (false, false, false);
-        for path in self.changes.chunk_by(|one, next| one.path == next.path) {
+        for path in self.changes.chunk_by(|one, next| name(one) == name(next)) {
             totals.files += u64::from(path.iter().any(|change| !change.is_unclear));
             totals.unclear += u64::from(path.iter().any(|change| change.is_unclear));
             let ([first, ..], [.., last]) = (path, path) else {

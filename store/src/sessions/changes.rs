@@ -43,20 +43,22 @@ const COLUMNS: &str = "changes.id, changes.step_id, changes.attribution, changes
                        changes.additions, changes.deletions";
 
 impl ChangeRow {
+    /// Reads [`COLUMNS`] by number, in their order: a lookup by name would search anew in each row, of which there may
+    /// be tens of thousands.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let additions: Option<i64> = row.get("additions")?;
-        let deletions: Option<i64> = row.get("deletions")?;
+        let additions: Option<i64> = row.get(12)?;
+        let deletions: Option<i64> = row.get(13)?;
         Ok(Self {
-            id: row.get("id")?,
-            step_id: row.get("step_id")?,
+            id: row.get(0)?,
+            step_id: row.get(1)?,
             attribution: word(row, WordTable::Changes, "attribution")?,
-            reason: row.get("reason")?,
-            from_snapshot_id: row.get("from_snapshot_id")?,
-            to_snapshot_id: row.get("to_snapshot_id")?,
+            reason: row.get(3)?,
+            from_snapshot_id: row.get(4)?,
+            to_snapshot_id: row.get(5)?,
             change: Change {
-                path: super::path(row)?,
-                old: super::state(row, "old_mode", "old_blob")?,
-                new: super::state(row, "new_mode", "new_blob")?,
+                path: super::path_at(row, 6, 7)?,
+                old: super::state(row, 8, 9)?,
+                new: super::state(row, 10, 11)?,
             },
             lines: additions
                 .zip(deletions)
@@ -188,6 +190,21 @@ pub(crate) fn changes_of_step(connection: &Connection, step: &str) -> Result<Vec
         .context(|| "cannot read a step's changes")?;
     rows.collect::<rusqlite::Result<_>>()
         .context(|| "cannot read a step's changes")
+}
+
+/// Returns the changes of all steps of a message, in the order of the steps.
+pub(crate) fn changes_of_message(connection: &Connection, message: &str) -> Result<Vec<ChangeRow>> {
+    let mut statement = connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM steps CROSS JOIN changes ON changes.step_id = steps.id
+              WHERE steps.message_id = ?1 ORDER BY steps.seq, changes.id"
+        ))
+        .context(|| "cannot read a message's changes")?;
+    let rows = statement
+        .query_map([message], ChangeRow::read)
+        .context(|| "cannot read a message's changes")?;
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read a message's changes")
 }
 
 /// Returns the changes of a session's messages that have not been undone for good, newest first: those of all messages

@@ -31,9 +31,9 @@ pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 pub(crate) use database::{is_noted, is_read_only};
 
 pub(crate) use changes::{
-    ChangeRow, ChangeSince, LiveChange, changes_between, changes_of_others, changes_of_step,
-    changes_since, delete_changes, insert_change, live_changes, mark_undone, outside_paths,
-    owners_of, release_to_outside, reverted_changes, sharers,
+    ChangeRow, ChangeSince, LiveChange, changes_between, changes_of_message, changes_of_others,
+    changes_of_step, changes_since, delete_changes, insert_change, live_changes, mark_undone,
+    outside_paths, owners_of, release_to_outside, reverted_changes, sharers,
 };
 pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, git_operations_since,
@@ -89,6 +89,7 @@ pub(crate) use workspaces::{
     workspace_at, workspaces_at_work_below, workspaces_of_turn,
 };
 
+use rusqlite::RowIndex;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
 use crate::model::entry::{Entry, Mode, ObjectId, State};
@@ -124,7 +125,11 @@ impl FromSql for Mode {
 }
 
 /// Reads two columns, a mode and a blob, as the state of a path.
-fn state(row: &rusqlite::Row<'_>, mode: &str, blob: &str) -> rusqlite::Result<State> {
+fn state(
+    row: &rusqlite::Row<'_>,
+    mode: impl RowIndex,
+    blob: impl RowIndex,
+) -> rusqlite::Result<State> {
     let mode: Option<Mode> = row.get(mode)?;
     let blob: Option<ObjectId> = row.get(blob)?;
     Ok(mode.map(|mode| Entry { mode, blob }))
@@ -132,10 +137,19 @@ fn state(row: &rusqlite::Row<'_>, mode: &str, blob: &str) -> rusqlite::Result<St
 
 /// Reads the columns `path` and `path_raw`. Anything that is not a path in a workspace was not written by us.
 pub(crate) fn path(row: &rusqlite::Row<'_>) -> rusqlite::Result<WorkspacePath> {
-    let raw: Option<Vec<u8>> = row.get("path_raw")?;
+    path_at(row, "path", "path_raw")
+}
+
+/// Does this with the columns given.
+fn path_at(
+    row: &rusqlite::Row<'_>,
+    path: impl RowIndex,
+    raw: impl RowIndex,
+) -> rusqlite::Result<WorkspacePath> {
+    let raw: Option<Vec<u8>> = row.get(raw)?;
     let bytes = match raw {
         Some(raw) => raw,
-        None => row.get::<_, String>("path")?.into_bytes(),
+        None => row.get::<_, String>(path)?.into_bytes(),
     };
     WorkspacePath::new(bytes).map_err(|problem| {
         rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(problem))

@@ -160,6 +160,21 @@ fn stood_here<'l>(listed: &'l [ListedWorkspace], root: &Path) -> Result<&'l List
         })
 }
 
+/// Fails if text is neither a history's full id nor its path.
+pub(crate) fn check_exact(store: &Store, cwd: &Path, which: &str) -> Result<()> {
+    let path = cwd.join(which);
+    let listed = sessions::listed_workspaces(store.database.connection())?;
+    let is_it = |one: &ListedWorkspace| one.row.key == which || one.row.path == path;
+    match listed.iter().any(is_it) {
+        true => Ok(()),
+        false => Err(Error::unknown(format!(
+            "`{}` is neither the full id of a history nor where its directory was",
+            which.escape_debug()
+        ))
+        .hint("`ckpt-hook workspace list` lists all of them")),
+    }
+}
+
 fn named<'l>(
     listed: &'l [ListedWorkspace],
     which: &str,

@@ -16,7 +16,7 @@ pub(crate) mod root;
 mod transcript;
 mod workspace;
 
-pub(crate) use adopt::{adopt, list as list_workspaces, offered};
+pub(crate) use adopt::{adopt, check_exact, list as list_workspaces, offered};
 pub(crate) use afterwards::step_afterwards;
 pub(crate) use losses::{has_lost_rows, note, notice};
 pub(crate) use observe::{Baseline, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};

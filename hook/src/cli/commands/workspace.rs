@@ -24,6 +24,9 @@ fn list(invocation: &Invocation) -> Result<u8, Failure> {
 fn adopt(invocation: &Invocation, arguments: &AdoptArguments) -> Result<u8, Failure> {
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;
+    if let (true, Some(which)) = (invocation.common.exact, &arguments.which) {
+        store.check_exact_workspace(&directory, which)?;
+    }
     let report = store.adopt(&directory, arguments.which.as_deref(), arguments.dry_run)?;
     invocation
         .output

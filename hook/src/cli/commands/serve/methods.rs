@@ -224,6 +224,10 @@ fn messages(
     asked: MessagesParameters,
 ) -> Result<Value, RequestError> {
     let directory = context.directory(asked.workspace.as_deref())?;
+    let mut store = context.open()?;
+    if asked.exact {
+        check_exact(&mut store, &directory, &[&asked.session])?;
+    }
     let filter = LogFilter {
         session: asked.session,
         limit: asked.limit,
@@ -231,7 +235,20 @@ fn messages(
         everywhere: asked.everywhere,
         ..LogFilter::default()
     };
-    document(&context.open()?.log(&directory, &filter)?)
+    document(&store.log(&directory, &filter)?)
+}
+
+/// Refuses ids that are not full ones. `current` is no id: it is the workspace as it is now.
+pub fn check_exact(
+    store: &mut Store,
+    directory: &Path,
+    ids: &[&Option<String>],
+) -> Result<(), RequestError> {
+    let ids = ids.iter().filter_map(|id| id.as_deref());
+    for id in ids.filter(|id| *id != "current") {
+        store.check_exact(directory, id)?;
+    }
+    Ok(())
 }
 
 fn operations(
@@ -286,6 +303,9 @@ fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, 
     }
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
+    if asked.exact {
+        check_exact(&mut store, &directory, &[&asked.id, &asked.from, &asked.to])?;
+    }
     let files = match &asked.id {
         Some(id) => {
             let report: ShowReport = store.show(&directory, id)?;
@@ -367,10 +387,11 @@ fn contents(
 
 fn status(context: &RequestContext<'_>, asked: StatusParameters) -> Result<Value, RequestError> {
     let directory = context.directory(asked.workspace.as_deref())?;
-    let report = context
-        .open()?
-        .status(&directory, asked.session.as_deref())?;
-    document(&report)
+    let mut store = context.open()?;
+    if asked.exact {
+        check_exact(&mut store, &directory, &[&asked.session])?;
+    }
+    document(&store.status(&directory, asked.session.as_deref())?)
 }
 
 /// Records an event of the generic kind: `event` on the command line.

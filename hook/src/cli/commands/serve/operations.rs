@@ -7,7 +7,7 @@ use ckpt_schema::report::OperationReport;
 use ckpt_store::{Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
 use serde_json::Value;
 
-use super::methods::{RequestContext, document};
+use super::methods::{self, RequestContext, document};
 use super::protocol::RequestError;
 use crate::cli::commands::undo::{Undo, undo};
 use crate::failure::Failure;
@@ -112,12 +112,8 @@ fn check_exact(
     if !asked.exact {
         return Ok(());
     }
-    let mut store = context.open()?;
     let ids = [&asked.message, &asked.step, &asked.session, &asked.id];
-    for id in ids.into_iter().flatten() {
-        store.check_exact(directory, id)?;
-    }
-    Ok(())
+    methods::check_exact(&mut context.open()?, directory, &ids)
 }
 
 fn run(

@@ -78,7 +78,7 @@ export async function open(entry, handlers) {
   if (mine !== current) return;
   const changes = found.changes.filter((file) => !file.renamed_to);
   const isUnknown = found.isOpen && changes.length === 0;
-  const whole = changes.reduce((sum, file) => [sum[0] + (file.additions ?? 0), sum[1] + (file.deletions ?? 0)], [0, 0]);
+  const whole = changes.reduce((sum, file) => [sum[0] + (edited(file).additions ?? 0), sum[1] + (edited(file).deletions ?? 0)], [0, 0]);
   const head = h("header.head", {},
     h("button.back.quiet", { type: "button", on: { click: handlers.back } }, "Back"),
     h("h2", {}, shown(found.title)),
@@ -127,7 +127,12 @@ function contentsList(changes) {
       const target = byId(`file-${index}`);
       target.scrollIntoView();
       target.querySelector("summary").focus({ preventScroll: true });
-    } } }, mark(file.kind), path(file.path), lines(file.additions, file.deletions))))));
+    } } }, mark(file.kind), path(file.path), lines(edited(file).additions, edited(file).deletions))))));
+}
+
+/** What has the lines of a file that was edited: a renamed one is not all of its lines. */
+function edited(file) {
+  return file.renamed_from ?? file;
 }
 
 export function mark(kind) {
@@ -155,7 +160,7 @@ function section(file, index, handlers) {
   };
   const element = h("details.file", { id: `file-${index}`, open: true },
     h("summary", {}, mark(file.kind), path(file.path), tags.filter(Boolean).map((tag) => h("span.tag", {}, tag)),
-      lines(file.renamed_from ? file.renamed_from.additions : file.additions, file.renamed_from ? file.renamed_from.deletions : file.deletions)),
+      lines(edited(file).additions, edited(file).deletions)),
     h("div.tools", {}, file.kind === "deleted" || file.binary ? null : h("button.quiet.blame", { type: "button", on: { click: () => handlers.blame(file.path) } }, "Who wrote what")),
     body);
   let isDrawn = false;

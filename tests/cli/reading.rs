@@ -1,0 +1,171 @@
+//! Reading the history as somebody does who knows git: other names, other programs, filters, a line for each entry.
+
+use std::fs;
+
+use serde_json::Value;
+use testing::binary::{Sandbox, finish};
+
+use crate::screen::Screen;
+
+fn two_messages() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("cake.txt", "flour\neggs\nmilk\n");
+    world.play("m1", "Add sugar", |world| {
+        world.write("cake.txt", "flour\n\teggs\nmilk\nsugar\n");
+    });
+    world.play("m2", "Add a note", |world| {
+        world.write("notes/new.txt", "soon\n")
+    });
+    world
+}
+
+/// What a command prints.
+#[track_caller]
+fn printed(world: &Sandbox, line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    world.run(&words, b"").exits(0).stdout
+}
+
+#[test]
+fn the_names_that_other_programs_have_for_it_are_understood() {
+    let world = two_messages();
+    for name in ["history", "ls"] {
+        assert_eq!(printed(&world, name), printed(&world, "log"), "{name}");
+    }
+    let plan = printed(&world, "revert m1 --dry-run");
+    for name in ["rewind", "rollback"] {
+        let other = printed(&world, &format!("{name} m1 --dry-run"));
+        assert_eq!(other, plan, "{name}");
+    }
+}
+
+#[test]
+fn each_entry_is_a_line_of_json_where_lines_are_asked_for() {
+    let world = two_messages();
+    world.run(&["revert", "m2"], b"").exits(0);
+    for (list, key) in [
+        ("log", "messages"),
+        ("log --operations", "operations"),
+        ("log --snapshots", "snapshots"),
+        ("log --graph", "entries"),
+    ] {
+        let lines = printed(&world, &format!("{list} --format jsonl"));
+        let lines: Vec<Value> = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a document"))
+            .collect();
+        let words: Vec<&str> = list.split(' ').collect();
+        let whole = world.json(&words);
+        assert!(!lines.is_empty(), "{list}");
+        assert_eq!(whole[key], Value::Array(lines), "{list}");
+    }
+}
+
+#[test]
+fn messages_are_filtered_by_the_options_of_git_and_by_state() {
+    let world = two_messages();
+    world.run(&["revert", "m2"], b"").exits(0);
+    for (options, expected) in [
+        (&["--agent", "generic"][..], &["m2", "m1"][..]),
+        (&["--agent", "codex"], &[]),
+        (&["--state", "hidden"], &["m2"]),
+        (&["--state", "live"], &["m1"]),
+        (&["--until", "2001-01-01"], &[]),
+        (&["--since", "2001-01-01", "-n", "1"], &["m2"]),
+        (&["--grep", "SUGAR"], &["m1"]),
+        (&["-S", "soon"], &["m2"]),
+        (&["cake.txt"], &["m1"]),
+    ] {
+        let report = world.json(&[&["log"][..], options].concat());
+        let messages = report["messages"].as_array().expect("a list");
+        let ids: Vec<&str> = messages
+            .iter()
+            .filter_map(|message| message["agent_id"].as_str())
+            .collect();
+        assert_eq!(ids, expected, "{options:?}");
+    }
+}
+
+#[test]
+fn a_difference_opens_in_the_users_tool_with_both_directories() {
+    let world = two_messages();
+    let script = "for side; do echo \"$(basename \"$side\"): $(cd \"$side\" && find . -type f | sort | tr '\\n' ' ')\"; done; echo \"in $1\"";
+    let own = world.path("tool");
+    fs::write(&own, format!("#!/bin/sh\n{script}\n")).expect("it is ours");
+    let line = format!("sh {}", own.display());
+    let mut command = world.command(&["diff", "m1", "--tool"]);
+    let run = finish(command.env("CKPT_HOOK_DIFFTOOL", &line), b"").exits(0);
+    assert!(
+        run.stdout
+            .starts_with("before: ./cake.txt \nafter: ./cake.txt ./notes/new.txt \n"),
+        "{run}"
+    );
+    let folder = run.stdout.lines().last().expect("a line");
+    let folder = folder.strip_prefix("in ").expect("a directory");
+    assert!(!fs::exists(folder).expect("readable"), "nothing is left");
+
+    world.run_git(&["config", "--global", "diff.tool", "mine"]);
+    let tool = "echo \"tool: $(cat \"$LOCAL\" | wc -l) $(cat \"$REMOTE\" | wc -l)\"";
+    world.run_git(&["config", "--global", "difftool.mine.cmd", tool]);
+    let run = world.run(&["diff", "m1", "m2", "--tool"], b"").exits(0);
+    assert_eq!(run.stdout, "tool: 3 4\n", "git's own: {run}");
+
+    let mut command = world.command(&["diff", "m1", "--tool"]);
+    let run = finish(command.env("CKPT_HOOK_DIFFTOOL", "exit 7;"), b"").exits(1);
+    assert!(run.stderr.contains("CKPT_HOOK_DIFFTOOL"), "{run}");
+    let run = world.run(&["diff", "m2", "m2", "--tool"], b"").exits(0);
+    assert_eq!(run.stdout, "Nothing differs.\n");
+}
+
+#[test]
+fn a_patch_without_context_is_applied_and_white_space_is_left_out_if_asked() {
+    let world = two_messages();
+    let patch = printed(&world, "diff m1 m2 -U 0");
+    assert!(!patch.contains("\n flour"), "no context: {patch}");
+    let mut apply = world.git_command(&["apply", "--unidiff-zero", "--reverse", "-"]);
+    finish(&mut apply, patch.as_bytes()).exits(0);
+    assert_eq!(world.read("cake.txt"), b"flour\neggs\nmilk\n");
+    let patch = printed(&world, "diff m1 m2 -w");
+    assert!(patch.contains("+sugar"), "{patch}");
+    assert!(!patch.contains("-eggs"), "only indented: {patch}");
+}
+
+#[test]
+fn a_patch_goes_to_the_pager_of_git_and_a_list_does_not() {
+    let world = two_messages();
+    world.run_git(&["config", "--global", "core.pager", "sed s/^/GIT:/"]);
+    let shown = |line: &str| {
+        let mut screen = Screen::open(&world, 80, &format!("stty rows 3; PAGER=cat {line}"))?;
+        screen.end();
+        Some(screen.contents())
+    };
+    let Some(patch) = shown("ckpt-hook show m1 -p") else {
+        return;
+    };
+    assert!(
+        patch.contains("GIT:diff --git"),
+        "as delta gets it: {patch}"
+    );
+    let list = shown("ckpt-hook log").expect("as before");
+    assert!(!list.contains("GIT:"), "{list}");
+    world.run_git(&["config", "--global", "pager.diff", "sed s/^/DIFF:/"]);
+    let patch = shown("ckpt-hook show m1 -p").expect("as before");
+    assert!(patch.contains("DIFF:diff --git"), "it goes first: {patch}");
+}
+
+#[test]
+fn an_empty_answer_says_that_the_history_was_damaged_and_how_to_get_it_back() {
+    let world = two_messages();
+    let database = world.store().join("sessions.db");
+    fs::write(&database, vec![b'x'; 1 << 14]).expect("it is ours");
+    for command in [&["log"][..], &["log", "--snapshots"], &["sessions"]] {
+        let run = world.run(command, b"").exits(0);
+        assert!(
+            run.stdout.contains("sessions.db.damaged-1")
+                && run.stdout.contains("`ckpt-hook doctor --repair`"),
+            "{run}"
+        );
+    }
+    world.play("m3", "go on", |world| world.write("one more", "1\n"));
+    assert!(printed(&world, "log").contains("1 message"));
+}
