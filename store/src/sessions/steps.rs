@@ -206,17 +206,17 @@ pub(crate) fn step_with_tools(connection: &Connection, id: &str) -> Result<Optio
     Ok(steps_where(connection, "steps.id = ?1", &id)?.pop())
 }
 
-/// Closes the open steps of a workspace at its newest snapshot: what changed since is not theirs, or unknown for the reason
-/// that `unknown` gives.
+/// Closes open steps of a workspace at its newest snapshot: what changed since is not theirs, or it is unknown for a reason.
 pub(crate) fn close_open_steps(
     connection: &Connection,
     workspace_id: i64,
-    unknown: impl Fn(&OpenStep) -> Option<&'static str>,
+    which: impl Fn(&OpenStep) -> bool,
+    unprotected: Option<&str>,
     now: Milliseconds,
 ) -> Result<()> {
     let newest = super::workspace(connection, workspace_id)?.last_snapshot_id;
-    for step in open_steps(connection, workspace_id)? {
-        let unprotected = unknown(&step);
+    let open = open_steps(connection, workspace_id)?;
+    for step in open.iter().filter(|step| which(step)) {
         close_step(
             connection,
             &step.row.id,
