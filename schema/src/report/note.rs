@@ -85,6 +85,8 @@ pub enum NoteCode {
     IgnoredRemoved,
     /// Ignored files came since, and stay; or ignore files that ignore themselves changed.
     IgnoredMade,
+    /// Ignored files changed while the agent worked, or something in ignored folders did, and stays.
+    IgnoredChanged,
     /// Folders stay because of files that are ignored or not captured.
     FoldersStay,
     /// The message that was asked for is discarded.
