@@ -470,7 +470,7 @@ impl Execution<'_> {
             snapshots,
             operation.expectation.as_ref(),
             items,
-            seen,
+            (&seen.snapshot, seen),
         );
         let receipt = take_receipt(operation, compared);
         if !options.dry_run {
