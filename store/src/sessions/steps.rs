@@ -354,7 +354,7 @@ pub(crate) fn close_step(
 pub(crate) struct WorkTimes {
     /// When the message was sent.
     pub sent_at: Milliseconds,
-    /// When each step began and ended; `None` if it is open, or has a command in the background.
+    /// When each step began, and when it or its last command in the background ended; `None` if it is open, or has one still.
     pub steps: Vec<(Milliseconds, Option<Milliseconds>)>,
 }
 
@@ -407,7 +407,8 @@ fn work_where(
     let sql = format!(
         "SELECT steps.started_at AS began,
                       iif(EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id AND background = 1 AND released_at IS NULL),
-                          NULL, steps.finished_at) AS ended
+                          NULL, max(steps.finished_at, ifnull((SELECT max(released_at) FROM tools
+                                                                WHERE step_id = steps.id AND background = 1), 0))) AS ended
                  FROM messages JOIN steps ON steps.message_id = messages.id
                 WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded' AND ({condition})
                 ORDER BY steps.seq"
