@@ -86,10 +86,8 @@ impl GitSide<'_> {
             .filter(|(_, moment)| !matches!(claim(*moment), GitClaim::Keep(_)));
         let unlogged = unlogged.map(|(name, _)| name.clone()).collect();
         let gone = gone_since(repository, &refs, &claim);
-        let root = self.place.root.as_path();
-        let mut removed = commands::removed(self.connection, (root, repository), movement)?;
-        removed.retain(|name| gone.iter().all(|(gone, _)| plain(name) != gone));
-        let mut others = others(&refs, (&removed, !gone.is_empty()), &claim);
+        let mut others = others(&refs, &claim);
+        others.extend(self.removals(repository, movement, &refs, (&gone, &claim))?);
         others.extend(renamed(repository, &refs, &claim));
         Ok(GitPast {
             line,
@@ -99,6 +97,33 @@ impl GitSide<'_> {
             gone,
             others,
         })
+    }
+
+    /// Returns notes on tags and branches that are gone and of which no log of HEAD tells.
+    fn removals(
+        &self,
+        repository: &Repository,
+        movement: &Movement,
+        refs: &Refs,
+        (gone, claim): (&[(String, Option<String>)], &dyn Fn(Moment) -> GitClaim),
+    ) -> Result<Vec<Note>> {
+        let root = self.place.root.as_path();
+        let mut named = commands::removed(self.connection, (root, repository), movement)?;
+        named.retain(|name| gone.iter().all(|(gone, _)| plain(name) != gone));
+        let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
+        let notes = [
+            removed_refs(
+                (NoteCode::TagsGone, "tag", "tags", "git tag -d"),
+                names_below(&named, "refs/tags/"),
+                refs.removed.tags.is_some_and(is_asked),
+            ),
+            removed_refs(
+                (NoteCode::BranchGone, "branch", "branches", "git branch -d"),
+                names_below(&named, "refs/heads/"),
+                refs.removed.branches.is_some_and(is_asked) && gone.is_empty(),
+            ),
+        ];
+        Ok(notes.into_iter().flatten().collect())
     }
 
     fn line(&self, movement: &Movement, base: Option<i64>) -> Result<Vec<SeenGit>> {
@@ -261,13 +286,8 @@ fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
         .collect()
 }
 
-/// Returns notes on tags, the stash, what was pushed, and branches that are gone, as far as it may be an undone step's
-/// work. `gone` are the refs that commands removed, and whether it is known otherwise which branches are gone.
-fn others(
-    refs: &Refs,
-    (gone, knows_branches): (&[String], bool),
-    claim: &dyn Fn(Moment) -> GitClaim,
-) -> Vec<Note> {
+/// Returns notes on tags, the stash and what was pushed, as far as it may be an undone step's work.
+fn others(refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
     let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
     let is_line_asked = |line: &&RefMove| is_asked(line.moment);
     let below = |name: &str, folder: &str| name.trim_start_matches(folder).to_owned();
@@ -292,16 +312,6 @@ fn others(
             ("tag", "tags"),
             tags,
             "made or moved since: no revert takes that back",
-        ),
-        removed_refs(
-            (NoteCode::TagsGone, "tag", "tags", "git tag -d"),
-            names_below(gone, "refs/tags/"),
-            refs.removed.tags.is_some_and(is_asked),
-        ),
-        removed_refs(
-            (NoteCode::BranchGone, "branch", "branches", "git branch -d"),
-            names_below(gone, "refs/heads/"),
-            refs.removed.branches.is_some_and(is_asked) && !knows_branches,
         ),
         note(
             NoteCode::Stashed,
