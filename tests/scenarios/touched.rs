@@ -111,3 +111,26 @@ fn while_only_files_were_edited_nothing_changed_in_ignored_folders() {
     assert_eq!(named(&report), [""; 0], "{report:#?}");
     assert_eq!(world.read("app.log"), "as it was\n", "the tool named it");
 }
+
+#[test]
+fn a_repository_that_came_while_rules_hid_it_is_named_when_they_are_gone() {
+    let mut world = with_ignored();
+    at(1);
+    world.turn("m1", |world| {
+        at(2);
+        world.write("dist/clone/.git/HEAD", "ref: refs/heads/main\n");
+    });
+    at(3);
+    world.write(".gitignore", "*.log\n");
+    world.turn("m2", |world| world.write("a", "2\n"));
+    at(4);
+    let born = world.path("dist/clone").metadata();
+    if born.and_then(|found| found.created()).is_err() {
+        return testing::skip::skip("a file system that knows when a directory was made");
+    }
+    let report = world.revert("m1");
+    let below = report.remarks.iter();
+    let mut below = below.filter(|note| note.code == NoteCode::RepositoriesBelow);
+    let below = below.next().expect("it is told of");
+    assert_eq!(below.about, ["dist/clone"], "{report:#?}");
+}

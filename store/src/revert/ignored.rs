@@ -49,16 +49,19 @@ pub(super) fn told(
     let since = movement.since.unwrap_or_default();
     let work = sessions::work_since(connection, &movement.session.id, since)?;
     let told = store.surroundings.file_times;
-    let is_new = |what: &Uncaptured| {
+    let has_come = |what: &Uncaptured, known_at: Milliseconds| {
         let at = path_of(place, what);
         let made = made_at(&at).map(told);
-        at.symlink_metadata().is_ok() && made.is_none_or(|made| made + TICK >= work.sent_at)
+        let is_new = || made.is_none_or(|made| made + TICK >= work.sent_at);
+        // A look may be late to see it, because rules hid the folder that it is in.
+        made.is_some_and(|made| made > work.sent_at && work.covers(made))
+            || came_in(&work, known_at) && is_new() && at.symlink_metadata().is_ok()
     };
     let mut all = snapshots.uncaptured();
     all.retain(|(what, _)| !what.path().is_at_or_below(leaving));
     let came = all
         .iter()
-        .filter(|(what, known_at)| came_in(&work, told(known_at / NANOSECONDS)) && is_new(what));
+        .filter(|(what, known_at)| has_come(what, told(known_at / NANOSECONDS)));
     let (ignored, repositories) = apart(came.map(|(what, _)| what.clone()));
     let files = match then {
         Some(then) => snapshots.own_ignore_files_changed(then, &seen.snapshot)?,
