@@ -71,7 +71,7 @@ pub enum NoteCode {
     RepositoriesBelow,
     /// A merge, rebase or the like is half done, and stays that way.
     GitUnderWay,
-    /// Submodules moved, and stay.
+    /// Submodules came or moved, and stay.
     Submodules,
     /// There is no repository for `--git` to move.
     NoRepository,

@@ -11,6 +11,7 @@ use ckpt_schema::report::{NoteCode, OperationKind};
 
 use super::movement::Movement;
 use super::plan::Plan;
+use super::surroundings::is_submodule;
 use super::touched;
 use super::warnings::first_of;
 use crate::error::Result;
@@ -62,7 +63,8 @@ pub(super) fn told(
     let came = all
         .iter()
         .filter(|(what, known_at)| has_come(what, told(known_at / NANOSECONDS)));
-    let (ignored, repositories) = apart(came.map(|(what, _)| what.clone()));
+    let (ignored, mut repositories) = apart(came.map(|(what, _)| what.clone()));
+    repositories.retain(|folder| !is_submodule(&place.root, folder));
     let files = match then {
         Some(then) => snapshots.own_ignore_files_changed(then, &seen.snapshot)?,
         None => Vec::new(),
