@@ -38,18 +38,21 @@ pub(super) fn told<'a>(
     movement: &Movement,
     ignored: impl Iterator<Item = &'a Uncaptured>,
 ) -> Result<Vec<Note>> {
-    let since = movement.since.unwrap_or_default();
-    let connection = store.database.connection();
-    let work = sessions::free_work_since(connection, &movement.session.id, since)?;
-    if work.steps.is_empty() {
-        return Ok(Vec::new());
-    }
     let paths: BTreeSet<&WorkspacePath> = ignored
         .filter_map(|what| match what {
             Uncaptured::Ignored(path) => Some(path),
             Uncaptured::Repository { .. } => None,
         })
         .collect();
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let since = movement.since.unwrap_or_default();
+    let connection = store.database.connection();
+    let work = sessions::free_work_since(connection, &movement.session.id, since)?;
+    if work.steps.is_empty() {
+        return Ok(Vec::new());
+    }
     let search = TouchedSearch {
         work: &work,
         file_times: store.surroundings.file_times,

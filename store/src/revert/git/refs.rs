@@ -132,7 +132,7 @@ fn identity(line: &RefMove) -> MoveKey {
 struct Written {
     /// The files that were written, by their names below the folder above, and when.
     files: Vec<(String, Moment)>,
-    /// When the names in each directory last changed, without those that were created since.
+    /// When the names in each directory of tags, and of logs of branches, last changed, without directories created since.
     folders: Vec<Milliseconds>,
 }
 
@@ -141,9 +141,13 @@ fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Written {
     let mut found = Written::default();
     let mut folders = vec![folder.to_owned()];
     let mut looked_at = 0;
+    let is_of_logs = above.ends_with("logs");
     while let Some(folder) = folders.pop() {
-        let changed_at = removed::changed_in_old(&above.join(&folder), since);
-        found.folders.extend(changed_at);
+        // Names that went from elsewhere are not told of.
+        if folder.starts_with("refs/tags") || is_of_logs && folder.starts_with("refs/heads") {
+            let changed_at = removed::changed_in_old(&above.join(&folder), since);
+            found.folders.extend(changed_at);
+        }
         let entries = std::fs::read_dir(above.join(&folder)).into_iter().flatten();
         for entry in entries.filter_map(Result::ok) {
             looked_at += 1;
