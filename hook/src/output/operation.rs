@@ -13,7 +13,7 @@ use super::View;
 use super::files::{moved, says_something};
 use super::fold;
 use super::paint::Paint;
-use super::text::{count, fit, path, safe, short, title};
+use super::text::{count, fit, safe, short, title};
 
 /// Information for people that is not in the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
