@@ -83,6 +83,33 @@ fn a_call_without_changes_syncs_nothing_and_writes_no_pack() {
     }
 }
 
+/// Calls that an event may add where it is unclear whose a change is.
+const UNCLEAR: u64 = 10;
+
+#[test]
+fn a_call_costs_hardly_more_where_a_change_is_unclear() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
+    let tree = SizedWorkspace::small();
+    let calls_of_step = || {
+        tree.settle();
+        tree.counts("step_start");
+        tree.edit(1);
+        tree.counts("step_finish").calls
+    };
+    let clear = calls_of_step();
+    assert_eq!(tree.unclear(), 0, "it is the agent's");
+    // From now on it is known to report its tools.
+    tree.counts("step_start");
+    tree.counts_of_edit("d000/f5");
+    tree.counts("step_finish");
+    let unclear = calls_of_step();
+    assert_eq!(tree.unclear(), 1, "no tool of the step was reported");
+    println!("{clear} calls, and {unclear} where it is unclear");
+    assert!(unclear <= clear + UNCLEAR + NOISE, "{clear} and {unclear}");
+}
+
 #[test]
 fn a_call_writes_its_rows_in_few_transactions() {
     if !has_strace() || !is_debug_build() {

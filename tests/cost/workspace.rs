@@ -96,6 +96,12 @@ impl SizedWorkspace {
         self.world.run(arguments, b"").exits(0);
     }
 
+    /// Returns how many files have an unclear change.
+    pub fn unclear(&self) -> usize {
+        let status = self.world.json(&["status"]);
+        status["unclear"].as_array().map_or(0, Vec::len)
+    }
+
     /// Runs a command and counts what it does.
     pub fn counts_of(&self, arguments: &[&str]) -> Counts {
         count::count_run(&self.world, arguments, "", &[])

@@ -112,6 +112,38 @@ fn a_submodule_that_moved_is_told_of() {
 }
 
 #[test]
+fn a_commit_on_a_branch_of_a_submodule_is_told_of() {
+    let mut world = World::git(&[("a", "1\n")]);
+    let module = world.path(".git/modules/lib");
+    fs::create_dir_all(module.join("logs")).expect("writable");
+    fs::write(module.join("HEAD"), "ref: refs/heads/main\n").expect("writable");
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let head = fs::File::open(module.join("HEAD")).expect("it is there");
+    head.set_modified(long_ago).expect("ours");
+    world.turn("m1", |world| {
+        world.write("a", "2\n");
+        fs::write(module.join("logs/HEAD"), "a line\n").expect("writable");
+    });
+    let report = world.revert("m1");
+    assert_eq!(told(&report, "`lib`").len(), 1, "{report:?}");
+}
+
+#[test]
+fn a_submodule_that_the_agent_made_is_told_of_once() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| {
+        let module = world.path(".git/modules/libs/one");
+        fs::create_dir_all(&module).expect("writable");
+        fs::write(module.join("HEAD"), "ref: refs/heads/main\n").expect("writable");
+        world.write("libs/one/code", "cloned\n");
+        world.write("libs/one/.git", "gitdir: ../../.git/modules/libs/one\n");
+    });
+    let report = world.revert("m1");
+    assert!(!world.exists("libs/one/code"), "what was captured goes");
+    assert_eq!(told(&report, "`libs/one`").len(), 1, "{report:?}");
+}
+
+#[test]
 fn work_in_another_workspace_since_is_told_of() {
     let mut world = World::new();
     world.write("a", "1\n");

@@ -46,6 +46,7 @@ mod sessions;
 mod side_by_side;
 mod told;
 mod told_once;
+mod touched;
 mod unclear;
 mod unfinished;
 mod unprotected;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ckpt_schema::report::{DifferenceReason, Outcome, WorkspaceState};
-use ckpt_store::ErrorKind;
+use ckpt_store::{ErrorKind, RevertRequest, Unclear};
 
 use testing::scenario::{World, set_clock_from_files, to};
 
@@ -245,8 +245,8 @@ fn one_directory_of_two_names_has_one_history() {
     );
 }
 
-#[test]
-fn what_differs_in_a_directory_that_a_tool_replaced_is_not_called_the_users() {
+/// A message of which a tool replaced the directory, of which the history was taken over since.
+fn replaced_by_a_tool() -> World {
     set_clock_from_files(0);
     let mut world = history();
     world.message("m2");
@@ -256,6 +256,57 @@ fn what_differs_in_a_directory_that_a_tool_replaced_is_not_called_the_users() {
     world.write("a", "2\n");
     world.write("made", "2\n");
     adopt(&mut world, None);
+    world
+}
+
+#[test]
+fn what_differs_in_a_directory_that_a_tool_replaced_is_unclear_and_can_be_taken() {
+    let mut world = replaced_by_a_tool();
+    world.write("later", "of the user\n");
+    let report = world.revert("m2");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+    let receipt = report.receipt.as_ref().expect("it was compared");
+    let reason = |path: &str| {
+        let mut found = receipt.differences.iter();
+        let found = found.find(|one| one.path.path == path);
+        found.map(|one| one.reason)
+    };
+    assert_eq!(reason("a"), Some(DifferenceReason::Unclear), "{report:#?}");
+    assert_eq!(reason("made"), Some(DifferenceReason::Unclear));
+    assert_eq!(reason("later"), Some(DifferenceReason::Yours), "made since");
+    let told = format!("{report:?}");
+    assert!(told.contains("directory was replaced while"), "{told}");
+    assert_eq!(world.read("a"), "2\n", "nobody knows whose it is");
+
+    let taken = world.try_revert(&RevertRequest {
+        unclear: Some(Unclear::Take),
+        ..to("m2")
+    });
+    taken.expect("that was said");
+    assert_eq!(world.read("a"), "1\n", "as it was before the message");
+    assert!(!world.exists("made"));
+    assert_eq!(world.read("later"), "of the user\n");
+    world.unrevert();
+    assert_eq!(world.read("a"), "2\n");
+    assert_eq!(world.read("made"), "2\n");
+}
+
+#[test]
+fn what_differs_in_a_directory_that_a_tool_replaced_and_nobody_could_look_at_is_not_called_the_users()
+ {
+    set_clock_from_files(0);
+    let mut world = history();
+    world.message("m2");
+    world.start();
+    world.tool_start_in("s1", "t1", &[]);
+    swap(&world);
+    world.write("a", "2\n");
+    let (repository, away) = (world.repository(), world.base().join("away"));
+    fs::rename(&repository, &away).expect("it is free");
+    fs::write(&repository, "no repository").expect("it is free");
+    adopt(&mut world, None);
+    fs::remove_file(&repository).expect("it is a file");
+    fs::rename(&away, &repository).expect("it is free");
     let error = world
         .try_revert(&to("m2"))
         .expect_err("nobody saw what it did");
@@ -269,12 +320,6 @@ fn what_differs_in_a_directory_that_a_tool_replaced_is_not_called_the_users() {
     assert_eq!(report.outcome, Outcome::Partial);
     let receipt = report.receipt.as_ref().expect("it was compared");
     let reasons: Vec<_> = receipt.differences.iter().map(|one| one.reason).collect();
-    assert!(!reasons.is_empty(), "{report:#?}");
-    assert!(
-        reasons
-            .iter()
-            .all(|reason| *reason == DifferenceReason::Unrecorded),
-        "{report:#?}"
-    );
+    assert_eq!(reasons, [DifferenceReason::Unrecorded], "{report:#?}");
     assert_eq!(world.read("a"), "2\n", "nobody knows whose it is");
 }

@@ -183,3 +183,32 @@ fn what_is_reverted_further_back_already_is_told_as_such() {
     );
     assert_eq!(report.outcome, Outcome::Nothing, "there is nothing to do");
 }
+
+#[test]
+fn what_a_revert_hides_again_by_ignore_rules_is_named_as_in_its_plan() {
+    let mut world = World::new();
+    world.write(".gitignore", "build/\n");
+    world.write("build/old", "of the user\n");
+    world.turn("m1", |world| {
+        world.write(".gitignore", "");
+        world.write("build/new", "of the agent\n");
+    });
+    let request = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
+    let planned = world.try_revert(&request).expect("it can be planned");
+    let report = world.revert("m1");
+    let hidden = [
+        ("build/new", DifferenceReason::Ignored),
+        ("build/old", DifferenceReason::Ignored),
+    ];
+    assert_eq!(differences(&planned), hidden);
+    assert_eq!(
+        differences(&report),
+        hidden,
+        "the rules are back: {report:#?}"
+    );
+    assert_eq!(world.read("build/old"), "of the user\n");
+    assert_eq!(differences(&world.unrevert()), [], "the state before");
+}

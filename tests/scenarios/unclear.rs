@@ -91,3 +91,31 @@ fn what_is_unclear_is_taken_where_it_was_said_and_nowhere_else() {
     world.unrevert();
     assert_eq!(there(&world), all);
 }
+
+#[test]
+fn what_is_unclear_is_a_word_of_its_own_in_status_log_and_show() {
+    let mut world = two_unclear();
+    let status = world.status();
+    let named: Vec<&str> = status
+        .unclear
+        .iter()
+        .map(|one| one.path.path.as_str())
+        .collect();
+    assert_eq!(named, ["f1", "f2", "g1", "g2"], "{status:#?}");
+    let why = "after the agent's last sign of life";
+    let mut reasons = status.unclear.iter().map(|one| &one.reason);
+    assert!(reasons.all(|reason| reason.contains(why)), "{status:#?}");
+
+    let log = world.log();
+    let counted: Vec<u64> = log.messages.iter().map(|one| one.unclear).collect();
+    assert_eq!(counted, [0, 2, 2], "the newest message first");
+
+    let cwd = world.cwd.clone();
+    let id = &log.messages[1].id;
+    let shown = world.store.show(&cwd, id).expect("it is known");
+    let shown = serde_json::to_string(&shown).expect("a report");
+    assert!(
+        shown.contains("\"unclear\"") && shown.contains(why),
+        "{shown}"
+    );
+}

@@ -210,6 +210,7 @@ export type NoteCode =
   | "moved_in"
   | "ignored_removed"
   | "ignored_made"
+  | "ignored_changed"
   | "folders_stay"
   | "discarded"
   | "nothing_reverted"

@@ -9,6 +9,9 @@ use super::text::safe_bytes;
 /// A list of more files than this is folded.
 const MANY: usize = 20;
 
+/// In one line, a list of more files than this is folded.
+const FEW: usize = 6;
+
 /// A file of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct ListedFile<'a> {
@@ -20,6 +23,18 @@ pub struct ListedFile<'a> {
     pub additions: Option<u64>,
     /// Lines removed.
     pub deletions: Option<u64>,
+}
+
+impl<'a> ListedFile<'a> {
+    /// Returns a file of which only the path counts.
+    fn of(path: &'a PathText) -> Self {
+        Self {
+            path,
+            is_foldable: true,
+            additions: None,
+            deletions: None,
+        }
+    }
 }
 
 /// A row of a folded list.
@@ -40,6 +55,16 @@ pub enum FoldedRow {
     },
 }
 
+impl FoldedRow {
+    /// Returns how many files of the list it stands for.
+    fn files(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Directory { files, .. } => usize::try_from(*files).unwrap_or(usize::MAX),
+        }
+    }
+}
+
 /// Returns the rows of a list: all files if they are few or `all` is set, else directories with their sums.
 ///
 /// The deepest directories are folded first, until the list is short or only the topmost are left. Files that must be
@@ -56,6 +81,33 @@ pub fn fold(lines: &[ListedFile<'_>], all: bool) -> Vec<FoldedRow> {
         }
         depth -= 1;
     }
+}
+
+/// Returns the names of paths for one line: each by itself if they are few, else directories with the number of paths
+/// in them. After `most` of these comes how many paths are not named.
+pub fn names(paths: &[&PathText], most: usize) -> Vec<String> {
+    let lines: Vec<ListedFile<'_>> = paths.iter().map(|path| ListedFile::of(path)).collect();
+    let each = || (0..lines.len()).map(FoldedRow::One).collect();
+    let deepest = lines.iter().map(|line| depth(line.path)).max();
+    let depths = (1..=deepest.unwrap_or_default()).rev();
+    let mut folded = depths.map(|depth| folded_at(&lines, depth));
+    let rows: Vec<FoldedRow> = match paths.len() {
+        few if few <= FEW => each(),
+        _ => match folded.find(|rows| rows.len() <= most) {
+            Some(rows) => rows,
+            None => folded_at(&lines, 1),
+        },
+    };
+    let named: usize = rows.iter().take(most).map(FoldedRow::files).sum();
+    let name = |row: &FoldedRow| match row {
+        FoldedRow::One(place) => super::text::path(lines[*place].path),
+        FoldedRow::Directory { name, files, .. } => format!("{files} in {name}"),
+    };
+    let mut names: Vec<String> = rows.iter().take(most).map(name).collect();
+    if named < paths.len() {
+        names.push(format!("and {} more", paths.len() - named));
+    }
+    names
 }
 
 /// Returns the depth of a path.
@@ -157,6 +209,35 @@ mod tests {
             [directory, FoldedRow::One(30), FoldedRow::One(31)],
             "one row for thirty files"
         );
+    }
+
+    #[test]
+    fn many_paths_in_one_line_are_counted_by_directory() {
+        let named = |all: &[String]| {
+            let paths = paths(all.iter().cloned());
+            names(&paths.iter().collect::<Vec<_>>(), 3).join(", ")
+        };
+        let some = |count: usize, above: &str| -> Vec<String> {
+            (0..count)
+                .map(|number| format!("{above}{number}"))
+                .collect()
+        };
+        assert_eq!(named(&some(6, "a/")), "a/0, a/1, a/2, and 3 more", "few");
+        assert_eq!(
+            named(&some(7, "")),
+            "0, 1, 2, and 4 more",
+            "in no directory"
+        );
+        let many = [some(34, "dist/"), some(2, "dist/js/"), some(1, "x")].concat();
+        assert_eq!(named(&many), "36 in dist/, x0");
+        let apart = [some(9, "a/b/"), some(2, "a/c/"), some(1, "a/")].concat();
+        assert_eq!(
+            named(&apart),
+            "9 in a/b/, 2 in a/c/, a/0",
+            "as deep as they fit"
+        );
+        let wide = [some(3, "a/"), some(3, "b/"), some(3, "c/"), some(3, "d/")].concat();
+        assert_eq!(named(&wide), "3 in a/, 3 in b/, 3 in c/, and 3 more");
     }
 
     #[test]

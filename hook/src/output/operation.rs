@@ -11,8 +11,9 @@ use ckpt_store::revert::PriorState;
 
 use super::View;
 use super::files::{moved, says_something};
+use super::fold;
 use super::paint::Paint;
-use super::text::{count, fit, path, safe, short, title};
+use super::text::{count, fit, safe, short, title};
 
 /// Information for people that is not in the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -158,13 +159,7 @@ fn differing(report: &OperationReport) -> String {
     }
     let parts: Vec<String> = by_reason
         .iter()
-        .map(|((_, phrase), paths)| {
-            let mut names: Vec<String> = paths.iter().take(NAMED).map(|name| path(name)).collect();
-            if paths.len() > NAMED {
-                names.push(format!("and {} more", paths.len() - NAMED));
-            }
-            format!("{phrase} ({})", names.join(", "))
-        })
+        .map(|((_, phrase), paths)| format!("{phrase} ({})", fold::names(paths, NAMED).join(", ")))
         .collect();
     let verb = match number {
         _ if report.dry_run => "would differ",

@@ -71,7 +71,7 @@ pub enum NoteCode {
     RepositoriesBelow,
     /// A merge, rebase or the like is half done, and stays that way.
     GitUnderWay,
-    /// Submodules moved, and stay.
+    /// Submodules came or moved, and stay.
     Submodules,
     /// There is no repository for `--git` to move.
     NoRepository,
@@ -85,6 +85,8 @@ pub enum NoteCode {
     IgnoredRemoved,
     /// Ignored files came since, and stay; or ignore files that ignore themselves changed.
     IgnoredMade,
+    /// Ignored files changed while the agent worked, or something in ignored folders did, and stays.
+    IgnoredChanged,
     /// Folders stay because of files that are ignored or not captured.
     FoldersStay,
     /// The message that was asked for is discarded.

@@ -332,6 +332,7 @@ fn look(
         open: &open,
         closing: &closing,
         known: None,
+        is_replaced: false,
         how: CaptureOptions {
             only_around: match &decision.look {
                 LookScope::Around(paths) => Some(paths),

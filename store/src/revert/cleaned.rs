@@ -90,11 +90,7 @@ fn went_in(
     let went = missed.iter().filter(|removal| {
         let known_at = told(removal.known_at / NANOSECONDS);
         let gone_at = told(removal.gone_at / NANOSECONDS);
-        let mut steps = work.steps.iter();
-        known_at <= work.sent_at
-            && steps.any(|(began, ended)| {
-                *began <= gone_at && ended.is_none_or(|ended| gone_at <= ended)
-            })
+        known_at <= work.sent_at && work.covers(gone_at)
     });
     went.map(|removal| removal.what.clone()).collect()
 }

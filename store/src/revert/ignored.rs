@@ -1,4 +1,4 @@
-//! Names ignored files that came since a message, and the metadata of repositories below the workspace. They were never
+//! Names ignored files that came since a message or changed, and the metadata of repositories below the workspace. They were never
 //! captured, so no revert removes them. This module does IO, but only reads.
 
 use std::collections::BTreeSet;
@@ -10,6 +10,9 @@ use std::time::UNIX_EPOCH;
 use ckpt_schema::report::{NoteCode, OperationKind};
 
 use super::movement::Movement;
+use super::plan::Plan;
+use super::surroundings::is_submodule;
+use super::touched;
 use super::warnings::first_of;
 use crate::error::Result;
 use crate::model::Milliseconds;
@@ -31,13 +34,13 @@ const NANOSECONDS: i64 = 1_000_000;
 /// Names what is ignored and came while a step of the message, or of a later one, was open, and the ignore files that
 /// ignore themselves and differ from `then`, the snapshot that the revert goes back to. It leaves out what is in folders
 /// that are `leaving`: if such a folder cannot go because of that, it is named itself. Nobody can say who made these
-/// files.
+/// files. Ignored paths that merely changed are named as well, unless the plan is about them.
 pub(super) fn told(
     store: &Store,
     place: &Place,
     (snapshots, seen): (&Snapshots, &Observation),
     movement: &Movement,
-    (then, leaving): (Option<&Snapshot>, &[WorkspacePath]),
+    (then, plan, leaving): (Option<&Snapshot>, &Plan, &[WorkspacePath]),
 ) -> Result<Vec<Note>> {
     let is_whole = movement.part.is_none() && movement.kind == OperationKind::Revert;
     if !is_whole || movement.to.is_none() {
@@ -47,18 +50,21 @@ pub(super) fn told(
     let since = movement.since.unwrap_or_default();
     let work = sessions::work_since(connection, &movement.session.id, since)?;
     let told = store.surroundings.file_times;
-    let is_new = |what: &Uncaptured| {
+    let has_come = |what: &Uncaptured, known_at: Milliseconds| {
         let at = path_of(place, what);
         let made = made_at(&at).map(told);
-        at.symlink_metadata().is_ok() && made.is_none_or(|made| made + TICK >= work.sent_at)
+        let is_new = || made.is_none_or(|made| made + TICK >= work.sent_at);
+        // A look may be late to see it, because rules hid the folder that it is in.
+        made.is_some_and(|made| made > work.sent_at && work.covers(made))
+            || came_in(&work, known_at) && is_new() && at.symlink_metadata().is_ok()
     };
-    let mut came = snapshots.uncaptured();
-    came.retain(|(what, known_at)| {
-        came_in(&work, told(known_at / NANOSECONDS))
-            && !what.path().is_at_or_below(leaving)
-            && is_new(what)
-    });
-    let (ignored, repositories) = apart(came.into_iter().map(|(what, _)| what));
+    let mut all = snapshots.uncaptured();
+    all.retain(|(what, _)| !what.path().is_at_or_below(leaving));
+    let came = all
+        .iter()
+        .filter(|(what, known_at)| has_come(what, told(known_at / NANOSECONDS)));
+    let (ignored, mut repositories) = apart(came.map(|(what, _)| what.clone()));
+    repositories.retain(|folder| !is_submodule(&place.root, folder));
     let files = match then {
         Some(then) => snapshots.own_ignore_files_changed(then, &seen.snapshot)?,
         None => Vec::new(),
@@ -67,12 +73,17 @@ pub(super) fn told(
         .into_iter()
         .filter(|path| !path.is_at_or_below(leaving))
         .collect();
+    let planned = plan.items.iter().map(|item| &item.path);
+    let known: BTreeSet<&WorkspacePath> = planned.chain(&ignored).collect();
+    let all = all.iter().map(|(what, _)| what);
+    let others = all.filter(|what| !known.contains(what.path()));
+    let changed = touched::told(store, place, movement, others)?;
     let notes = [
         of_ignored(texts(&ignored)),
         of_ignore_files(files),
         (!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))),
     ];
-    Ok(notes.into_iter().flatten().collect())
+    Ok(notes.into_iter().flatten().chain(changed).collect())
 }
 
 /// Returns the note on ignore files that ignore themselves. Only their lines are remembered.
@@ -121,10 +132,7 @@ pub(super) fn repositories_stay(folders: Vec<String>) -> Note {
 
 /// Returns whether something that was first seen at a moment came while a step was open.
 fn came_in(work: &WorkTimes, known_at: Milliseconds) -> bool {
-    let mut steps = work.steps.iter();
-    known_at > work.sent_at
-        && steps
-            .any(|(began, ended)| *began <= known_at && ended.is_none_or(|ended| known_at <= ended))
+    known_at > work.sent_at && work.covers(known_at)
 }
 
 fn of_ignored(about: Vec<String>) -> Option<Note> {

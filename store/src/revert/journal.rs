@@ -249,10 +249,10 @@ pub(super) fn finish_first(
     seen: &Observation,
 ) -> Finished {
     let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
-        let after = after.unwrap_or(seen);
+        let states = (&seen.snapshot, after.unwrap_or(seen));
         store.database.read(|connection| {
             let expectation = operation.expectation.as_ref();
-            receipt::receipt(connection, place, snapshots, expectation, items, after)
+            receipt::receipt(connection, place, snapshots, expectation, items, states)
         })
     };
     finish(store, place, snapshots, root, id, Try::First, &compare).unwrap_or_else(|error| {

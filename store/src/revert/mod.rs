@@ -37,6 +37,7 @@ mod report;
 mod restore;
 mod surroundings;
 mod token;
+mod touched;
 mod unclear;
 mod unseen;
 mod warnings;

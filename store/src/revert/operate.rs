@@ -435,9 +435,8 @@ impl Execution<'_> {
             &leaving,
         )?);
         if let Some(movement) = operation.movement {
-            let then = operation.reference.as_ref();
-            let mut came =
-                ignored::told(store, place, (snapshots, seen), movement, (then, &leaving))?;
+            let goal = (operation.reference.as_ref(), &operation.plan, &leaving[..]);
+            let mut came = ignored::told(store, place, (snapshots, seen), movement, goal)?;
             let told = surroundings::told_before(store.database.connection(), movement)?;
             came.retain(|note| !surroundings::is_told(&told, note));
             operation.warnings.extend(came);
@@ -471,7 +470,7 @@ impl Execution<'_> {
             snapshots,
             operation.expectation.as_ref(),
             items,
-            seen,
+            (&seen.snapshot, seen),
         );
         let receipt = take_receipt(operation, compared);
         if !options.dry_run {

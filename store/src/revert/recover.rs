@@ -182,8 +182,12 @@ fn compare(
     };
     let expectation = Expectation::of_row(store, row)?;
     store.database.read(|connection| {
-        let expectation = expectation.as_ref();
-        receipt::receipt(connection, place, snapshots, expectation, items, after)
+        let before = match row.before_snapshot_id {
+            Some(before) => snapshot_of(&sessions::snapshot(connection, before)?),
+            None => after.snapshot,
+        };
+        let (expectation, states) = (expectation.as_ref(), (&before, after));
+        receipt::receipt(connection, place, snapshots, expectation, items, states)
     })
 }
 

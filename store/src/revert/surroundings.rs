@@ -3,9 +3,11 @@
 //! turn. This module does IO, but only reads.
 
 use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 use rusqlite::Connection;
@@ -119,7 +121,18 @@ fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<No
     })
 }
 
-/// Names the submodules whose HEAD was written since a moment.
+/// Returns whether a folder is a submodule: the metadata is that of the repository around it, where [`submodules`] finds it.
+pub(super) fn is_submodule(root: &Path, folder: &WorkspacePath) -> bool {
+    let at = root.join(std::ffi::OsStr::from_bytes(folder.as_bytes()));
+    let real = |path: Option<PathBuf>| path.and_then(|path| path.canonicalize().ok());
+    let own = real(Location::of(root).map(|own| own.common.join("modules")));
+    let module = real(Location::of(&at).map(|module| module.directory));
+    module
+        .zip(own)
+        .is_some_and(|(module, own)| module.starts_with(own))
+}
+
+/// Names the submodules of which HEAD, or its log, was written since a moment.
 fn submodules(root: &Path, since: Milliseconds) -> Option<Note> {
     let own = root.join(".git/modules");
     let folder = match own.symlink_metadata() {
@@ -135,7 +148,7 @@ fn submodules(root: &Path, since: Milliseconds) -> Option<Note> {
     names.sort();
     (!names.is_empty()).then(|| {
         let text = format!(
-            "submodules moved since, and their commits and branches stay: {}",
+            "submodules came or moved since, and their metadata, commits and branches stay: {}",
             first_of(names.iter().map(|name| format!("`{name}`")), NAMED)
         );
         Note::about(NoteCode::Submodules, text, names)
@@ -158,10 +171,9 @@ fn moved_below(
         let name = format!("{above}{}", entry.file_name().to_string_lossy());
         match entry.path().join("HEAD").symlink_metadata() {
             Ok(head) => {
-                let written = head.modified().ok().and_then(|time| {
-                    let age = time.duration_since(std::time::UNIX_EPOCH).ok()?;
-                    i64::try_from(age.as_millis()).ok()
-                });
+                // A commit on a branch writes only the log.
+                let log = entry.path().join("logs/HEAD").symlink_metadata().ok();
+                let written = log.into_iter().chain([head]).filter_map(written_at).max();
                 if written.is_some_and(|written| written >= since) {
                     names.push(name);
                 }
@@ -172,6 +184,12 @@ fn moved_below(
             Err(_) => {}
         }
     }
+}
+
+/// Returns when a file was written, in milliseconds since the epoch.
+fn written_at(found: Metadata) -> Option<Milliseconds> {
+    let age = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(age.as_millis()).ok()
 }
 
 /// Names the other workspaces in which the same conversation changed something since, and the places outside this one that its tools
@@ -269,7 +287,8 @@ pub(super) fn folders_that_stay(
         };
         let unknown: BTreeSet<Vec<u8>> = names.filter(is_unknown).collect();
         if unknown.contains(b".git".as_slice()) {
-            repositories.push(folder.to_text());
+            let is_named = is_submodule(&place.root, folder);
+            repositories.extend((!is_named).then(|| folder.to_text()));
         } else if let Some(first) = unknown.first() {
             let first = String::from_utf8_lossy(first);
             others.push((folder.to_text(), first.into_owned()));

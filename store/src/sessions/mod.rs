@@ -75,8 +75,8 @@ pub(crate) use snapshots::{
 };
 pub(crate) use steps::{
     Life, OpenStep, StepRow, StepSides, WorkTimes, close_open_steps, close_step,
-    find_step_by_agent_id, has_steps_in_background, insert_step, move_step_start, newest_step,
-    open_steps, step, step_sides, step_with_tools, steps_in_background, work_since,
+    find_step_by_agent_id, free_work_since, has_steps_in_background, insert_step, move_step_start,
+    newest_step, open_steps, step, step_sides, step_with_tools, steps_in_background, work_since,
 };
 pub(crate) use tools::{
     OuterTool, StepPath, ToolRow, commands_of, files_outside, finish_tool, forced_paths,

@@ -206,17 +206,17 @@ pub(crate) fn step_with_tools(connection: &Connection, id: &str) -> Result<Optio
     Ok(steps_where(connection, "steps.id = ?1", &id)?.pop())
 }
 
-/// Closes the open steps of a workspace at its newest snapshot: what changed since is not theirs, or unknown for the reason
-/// that `unknown` gives.
+/// Closes open steps of a workspace at its newest snapshot: what changed since is not theirs, or it is unknown for a reason.
 pub(crate) fn close_open_steps(
     connection: &Connection,
     workspace_id: i64,
-    unknown: impl Fn(&OpenStep) -> Option<&'static str>,
+    which: impl Fn(&OpenStep) -> bool,
+    unprotected: Option<&str>,
     now: Milliseconds,
 ) -> Result<()> {
     let newest = super::workspace(connection, workspace_id)?.last_snapshot_id;
-    for step in open_steps(connection, workspace_id)? {
-        let unprotected = unknown(&step);
+    let open = open_steps(connection, workspace_id)?;
+    for step in open.iter().filter(|step| which(step)) {
         close_step(
             connection,
             &step.row.id,
@@ -354,8 +354,16 @@ pub(crate) fn close_step(
 pub(crate) struct WorkTimes {
     /// When the message was sent.
     pub sent_at: Milliseconds,
-    /// When each step began and ended; `None` if it is open, or has a command in the background.
+    /// When each step began, and when it or its last command in the background ended; `None` if it is open, or has one still.
     pub steps: Vec<(Milliseconds, Option<Milliseconds>)>,
+}
+
+impl WorkTimes {
+    /// Returns whether a step was open at a moment.
+    pub fn covers(&self, at: Milliseconds) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|(began, ended)| *began <= at && ended.is_none_or(|ended| at <= ended))
+    }
 }
 
 /// Returns when a session worked, from the message with a `seq` on.
@@ -363,6 +371,26 @@ pub(crate) fn work_since(
     connection: &Connection,
     root_session: &str,
     from_seq: i64,
+) -> Result<WorkTimes> {
+    work_where(connection, root_session, from_seq, "1")
+}
+
+/// Returns when a session worked in steps that may have changed any file: with a shell, or without a report of their tools.
+pub(crate) fn free_work_since(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: i64,
+) -> Result<WorkTimes> {
+    let is_free = "NOT EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id)
+            OR EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id AND kind IS NOT 'read' AND paths = '[]')";
+    work_where(connection, root_session, from_seq, is_free)
+}
+
+fn work_where(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: i64,
+    condition: &str,
 ) -> Result<WorkTimes> {
     let sent_at = connection
         .query_row(
@@ -376,13 +404,16 @@ pub(crate) fn work_since(
     let Some(sent_at) = sent_at else {
         return Ok(WorkTimes::default());
     };
-    let sql = "SELECT steps.started_at AS began,
+    let sql = format!(
+        "SELECT steps.started_at AS began,
                       iif(EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id AND background = 1 AND released_at IS NULL),
-                          NULL, steps.finished_at) AS ended
+                          NULL, max(steps.finished_at, ifnull((SELECT max(released_at) FROM tools
+                                                                WHERE step_id = steps.id AND background = 1), 0))) AS ended
                  FROM messages JOIN steps ON steps.message_id = messages.id
-                WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
-                ORDER BY steps.seq";
-    let steps = super::read::all(connection, sql, params![root_session, from_seq], |row| {
+                WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded' AND ({condition})
+                ORDER BY steps.seq"
+    );
+    let steps = super::read::all(connection, &sql, params![root_session, from_seq], |row| {
         Ok((row.get("began")?, row.get("ended")?))
     })?;
     Ok(WorkTimes { sent_at, steps })

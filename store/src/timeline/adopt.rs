@@ -10,7 +10,9 @@ use ckpt_schema::report::{
     AdoptReport, VERSION, WorkspaceReport, WorkspaceState, WorkspacesReport,
 };
 
+use super::evidence::StepStanding;
 use super::life::is_at_work;
+use super::observe::{Baseline, Looking, Observation};
 use super::root::Workspace;
 use super::workspace::{PATIENCE, Place, workspace_of};
 use crate::error::{Error, Result};
@@ -19,7 +21,7 @@ use crate::store::Store;
 
 /// The shortest prefix that is accepted for a workspace's id.
 const SHORTEST: usize = 4;
-/// Why it is unknown what a step did.
+/// Why it is unknown what a step did, if the new directory could not be looked at.
 const REPLACED: &str = "the directory was replaced while a tool ran";
 
 /// Returns all workspaces that have a history, the most recently used first.
@@ -127,17 +129,60 @@ fn exchange(
         .identity
         .born
         .map(|born| file_times(born / 1_000_000));
+    // If this directory was made while a tool ran, the tool may have made it.
+    let may_have_made = |step: &OpenStep| {
+        let runs = step.has_running || !step.tool_events;
+        runs && born.is_none_or(|born| born >= step.started_at)
+    };
     store.database.write(|connection| {
-        // No step may stay open: what differs here from the last snapshot of that history is nobody's change. But if this
-        // directory was made while a tool ran, the tool may have made it.
-        let unknown = |step: &OpenStep| {
-            let has_made = step.has_running && born.is_none_or(|born| born >= step.started_at);
-            has_made.then_some(REPLACED)
-        };
-        sessions::close_open_steps(connection, id, unknown, now)?;
+        // No other step may stay open: what differs here from the last snapshot of that history is nobody's change.
+        let is_over = |step: &OpenStep| !may_have_made(step);
+        sessions::close_open_steps(connection, id, is_over, None, now)?;
         sessions::set_aside(connection, &workspace.root, now)?;
         sessions::forget_identity(connection, id, &workspace.identity)?;
         sessions::take_over(connection, id, &workspace.root, &workspace.identity, now)
+    })?;
+    let row = sessions::workspace(store.database.connection(), id)?;
+    let open = sessions::open_steps(store.database.connection(), id)?;
+    if open.is_empty() || look(store, &Place::of_row(store, row), &open).is_ok() {
+        return Ok(());
+    }
+    store.database.write(|connection| {
+        sessions::close_open_steps(connection, id, |_| true, Some(REPLACED), now)
+    })
+}
+
+/// Looks at a directory that took a history over. What differs from the last snapshot of it may be a change by the steps
+/// that may have made the directory, which end with the look.
+fn look(store: &mut Store, place: &Place, open: &[OpenStep]) -> Result<()> {
+    let connection = store.database.connection();
+    if sessions::has_open_operation(connection, place.row.id)? {
+        return Err(Error::unavailable("an operation has to be finished first"));
+    }
+    let before = Baseline::of(connection, place.row.id)?;
+    let closing: Vec<_> = open.iter().map(|step| (step, StepStanding::Cut)).collect();
+    let looking = Looking {
+        open,
+        closing: &closing,
+        is_replaced: true,
+        ..Looking::default()
+    };
+    let seen = Observation::make(store, place, &place.snapshots()?, before, looking)?;
+    let now = store.now();
+    store.database.write(|connection| {
+        let snapshot = seen.write(connection, place.row.id, None, now)?;
+        for step in open {
+            sessions::close_step(
+                connection,
+                &step.row.id,
+                None,
+                Some(snapshot),
+                true,
+                None,
+                now,
+            )?;
+        }
+        Ok(())
     })
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct Patch<'a> {
     pub has_started: &'a HasStarted<'a>,
     /// Returns whether a path is in a nested workspace in which another agent works.
     pub is_elsewhere: &'a dyn Fn(&WorkspacePath) -> bool,
+    /// Whether the workspace's directory was replaced since the newest snapshot.
+    pub is_replaced: bool,
     /// The newest snapshot before it.
     pub from: Option<i64>,
     /// The moment at which it was seen.
@@ -59,7 +61,7 @@ pub(crate) fn attribute(
     session: Option<&str>,
 ) -> Vec<ChangeRow> {
     let (time, is_elsewhere, from) = (patch.time, patch.is_elsewhere, patch.from);
-    let (has_started, now) = (patch.has_started, patch.now);
+    let (has_started, is_replaced, now) = (patch.has_started, patch.is_replaced, patch.now);
     let is_left = |change: &Change| !acting.iter().any(|one| is_hidden(one.step, &change.path));
     let changes: Vec<Change> = patch.changes.into_iter().filter(is_left).collect();
     // A step whose start nobody saw owns no change.
@@ -77,16 +79,19 @@ pub(crate) fn attribute(
         .iter()
         .map(|change| if steps.is_empty() { None } else { time(change) })
         .collect();
-    let seen = changes.iter().zip(&times).map(changed);
-    let seen: Vec<Changed<'_>> = seen.collect();
+    let seen: Vec<Changed<'_>> = changes.iter().zip(&times).map(changed).collect();
     let evidence = Evidence::new(&steps, &seen, now);
     let worker = |step: usize| (&steps[step], acting[step].step.life.caller.as_deref());
-    let rows = changes
+    changes
         .iter()
         .zip(&seen)
         .zip(&times)
         .flat_map(|((change, seen), time)| {
-            let verdict = match evidence.judge(*seen, preferred) {
+            let judged = match is_replaced {
+                true => replaced(&evidence, acting.len(), preferred),
+                false => evidence.judge(*seen, preferred),
+            };
+            let verdict = match judged {
                 Verdict::Agent(step) if is_moved_between(&evidence, step, &change.path, *time) => {
                     Verdict::Unclear(vec![step], Doubt::Moved)
                 }
@@ -107,8 +112,17 @@ pub(crate) fn attribute(
                 verdict => verdict,
             };
             rows_of(change, verdict, &acting, from)
-        });
-    rows.collect()
+        })
+        .collect()
+}
+
+/// Returns whose a change is in a directory that took the place of another one. No time in it shows what was done to that
+/// one.
+fn replaced(evidence: &Evidence<'_>, own: usize, preferred: Option<usize>) -> Verdict {
+    match evidence.one_a_root((0..own).collect(), preferred) {
+        steps if steps.is_empty() => Verdict::Outside,
+        steps => Verdict::Unclear(steps, Doubt::Replaced),
+    }
 }
 
 /// Returns a change as evidence sees it.
@@ -334,10 +348,46 @@ mod tests {
             outer: &[],
             has_started: &|_, _| None,
             is_elsewhere: &|_| is_elsewhere,
+            is_replaced: false,
             from: Some(1),
             now: 10,
         };
         attribute(patch, &acting, None)
+    }
+
+    #[test]
+    fn in_a_directory_that_was_replaced_everything_is_unclear_whatever_its_time() {
+        let own = [step("a", "r"), step("b", "r"), step("c", "other")];
+        for at in [Some(0), Some(5), Some(9), None] {
+            let acting: Vec<_> = own.iter().map(cut).collect();
+            let patch = Patch {
+                changes: vec![change("f", state(1), state(2))],
+                time: &|_| at.map(|at| Dated { at, since: None }),
+                outer: &[],
+                has_started: &|_, _| None,
+                is_elsewhere: &|_| false,
+                is_replaced: true,
+                from: Some(1),
+                now: 10,
+            };
+            let rows = attribute(patch, &acting, None);
+            let steps: Vec<_> = rows.iter().map(|row| row.step_id.as_deref()).collect();
+            assert_eq!(steps, [Some("b"), Some("c")], "one for each conversation");
+            assert!(
+                rows.iter()
+                    .all(|row| row.attribution == Attribution::Unclear),
+                "{at:?}"
+            );
+        }
+    }
+
+    fn cut(step: &OpenStep) -> Acting<'_> {
+        Acting {
+            step,
+            standing: StepStanding::Cut,
+            signs: Signs::default(),
+            is_over: false,
+        }
     }
 
     #[test]
@@ -366,6 +416,7 @@ mod tests {
             outer: &[(outer, Signs::default())],
             has_started: &|_, _| None,
             is_elsewhere: &|_| false,
+            is_replaced: false,
             from: Some(1),
             now: 10,
         };

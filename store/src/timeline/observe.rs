@@ -40,6 +40,8 @@ pub(crate) struct Looking<'a> {
     pub closing: &'a [(&'a OpenStep, StepStanding)],
     /// Returns whether a change is recorded elsewhere, so that it needs no attribution.
     pub known: Option<&'a dyn Fn(&Change) -> bool>,
+    /// Whether the directory took the place of the one that the last snapshot is of.
+    pub is_replaced: bool,
     /// The options, the deadline and the progress callback.
     pub how: CaptureOptions<'a>,
 }
@@ -381,6 +383,7 @@ fn attributed(
         outer: &outer,
         has_started: &life::has_started,
         is_elsewhere: &is_elsewhere,
+        is_replaced: looking.is_replaced,
         from,
         now,
     };

@@ -331,7 +331,12 @@ fn removed(world: &mut World) -> Vec<NoteCode> {
     let report = revert(world, "m1");
     let codes = report.remarks.iter().map(|remark| remark.code);
     codes
-        .filter(|code| matches!(code, NoteCode::TagsGone | NoteCode::StashDropped))
+        .filter(|code| {
+            matches!(
+                code,
+                NoteCode::TagsGone | NoteCode::BranchGone | NoteCode::StashDropped
+            )
+        })
         .collect()
 }
 
@@ -404,6 +409,82 @@ fn tags_that_a_command_removed_are_named_also_where_another_was_made_since() {
     let gone = gone.next().expect("they are told of");
     assert_eq!(gone.about, ["v1"], "the user made the other one again");
     assert!(gone.text.contains("tag `v1`"), "{gone:?}");
+}
+
+#[test]
+fn branches_that_the_agent_deleted_without_being_on_them_are_told_of() {
+    for is_packed in [false, true] {
+        let mut world = repository();
+        for name in ["idea", "deep/idea"] {
+            world.run_git(&["branch", name]);
+        }
+        if is_packed {
+            world.run_git(&["pack-refs", "--all"]);
+        }
+        age(&world);
+        world.turn("m1", |world| {
+            world.run_git(&["branch", "-q", "-D", "deep/idea"]);
+        });
+        assert_eq!(
+            removed(&mut world),
+            [NoteCode::BranchGone],
+            "packed: {is_packed}"
+        );
+    }
+}
+
+#[test]
+fn branches_that_a_command_deleted_are_named() {
+    let mut world = repository();
+    for name in ["idea", "users"] {
+        world.run_git(&["branch", name]);
+    }
+    age(&world);
+    world.message("m1");
+    let start = Event {
+        tool_command: Some("git branch -D idea users && git branch new".to_owned()),
+        ..tool(&world, EventKind::ToolStart)
+    };
+    world.send(&start);
+    world.run_git(&["branch", "-q", "-D", "idea", "users"]);
+    world.run_git(&["branch", "new"]);
+    let finish = tool(&world, EventKind::ToolFinish);
+    world.send(&finish);
+    world.finish();
+    world.run_git(&["branch", "users"]);
+    let report = revert(&mut world, "m1");
+    let gone = report.remarks.iter();
+    let mut gone = gone.filter(|remark| remark.code == NoteCode::BranchGone);
+    let gone = gone.next().expect("it is told of");
+    assert_eq!(gone.about, ["idea"], "the user made the other one again");
+}
+
+#[test]
+fn branches_that_were_made_moved_or_renamed_are_not_called_deleted() {
+    let mut world = repository();
+    world.run_git(&["branch", "idea"]);
+    stash(&world, "an hour of work\n");
+    age(&world);
+    world.turn("m1", |world| {
+        world.run_git(&["branch", "made"]);
+        world.run_git(&["branch", "deep/made"]);
+        commit(world, "a", "agent\n");
+    });
+    assert_eq!(removed(&mut world), [], "none went");
+
+    let mut world = repository();
+    world.run_git(&["branch", "idea"]);
+    stash(&world, "an hour of work\n");
+    age(&world);
+    world.turn("m1", |world| {
+        world.run_git(&["branch", "-m", "idea", "other"]);
+    });
+    let report = revert(&mut world, "m1");
+    let [note] = &report.remarks[..] else {
+        panic!("its new name alone is told of: {report:#?}");
+    };
+    assert_eq!(note.code, NoteCode::BranchMoved);
+    assert_eq!(note.about, ["idea", "other"], "{}", note.text);
 }
 
 #[test]

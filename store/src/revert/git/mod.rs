@@ -11,6 +11,7 @@
 mod apply;
 mod branches;
 mod claims;
+mod commands;
 mod commits;
 mod indexes;
 mod past;
@@ -21,7 +22,6 @@ mod reflog;
 mod refs;
 mod removed;
 mod repository;
-mod untagged;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -9,9 +9,9 @@ use super::branches::{self, BranchGoal, BranchLog};
 use super::claims::{self, UndoneMessages, Worker};
 use super::plan::{GitChange, GitClaim};
 use super::reflog::{Moment, RefMove};
-use super::refs::Refs;
+use super::refs::{RENAMED, Refs};
 use super::repository::{Repository, is_branch};
-use super::{GitSide, commits, short, untagged};
+use super::{GitSide, commands, commits, short};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::git_item::{GitStateRow, plain};
@@ -85,16 +85,45 @@ impl GitSide<'_> {
             .iter()
             .filter(|(_, moment)| !matches!(claim(*moment), GitClaim::Keep(_)));
         let unlogged = unlogged.map(|(name, _)| name.clone()).collect();
-        let untagged = untagged::names(self.connection, (&self.place.root, repository), movement)?;
-        let others = others(&refs, &untagged, &claim);
+        let gone = gone_since(repository, &refs, &claim);
+        let mut others = others(&refs, &claim);
+        others.extend(self.removals(repository, movement, &refs, (&gone, &claim))?);
+        others.extend(renamed(repository, &refs, &claim));
         Ok(GitPast {
             line,
             changes,
             branches,
             unlogged,
-            gone: gone_since(repository, &refs, &claim),
+            gone,
             others,
         })
+    }
+
+    /// Returns notes on tags and branches that are gone and of which no log of HEAD tells.
+    fn removals(
+        &self,
+        repository: &Repository,
+        movement: &Movement,
+        refs: &Refs,
+        (gone, claim): (&[(String, Option<String>)], &dyn Fn(Moment) -> GitClaim),
+    ) -> Result<Vec<Note>> {
+        let root = self.place.root.as_path();
+        let mut named = commands::removed(self.connection, (root, repository), movement)?;
+        named.retain(|name| gone.iter().all(|(gone, _)| plain(name) != gone));
+        let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
+        let notes = [
+            removed_refs(
+                (NoteCode::TagsGone, "tag", "tags", "git tag -d"),
+                names_below(&named, "refs/tags/"),
+                refs.removed.tags.is_some_and(is_asked),
+            ),
+            removed_refs(
+                (NoteCode::BranchGone, "branch", "branches", "git branch -d"),
+                names_below(&named, "refs/heads/"),
+                refs.removed.branches.is_some_and(is_asked) && gone.is_empty(),
+            ),
+        ];
+        Ok(notes.into_iter().flatten().collect())
     }
 
     fn line(&self, movement: &Movement, base: Option<i64>) -> Result<Vec<SeenGit>> {
@@ -247,7 +276,7 @@ fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
     let moments = lines.map(|line| line.moment);
     let moments = moments.chain(refs.tags.iter().map(|(_, moment)| *moment));
     let moments = moments.chain(
-        [refs.removed.tags, refs.removed.stash]
+        [refs.removed.tags, refs.removed.branches, refs.removed.stash]
             .into_iter()
             .flatten(),
     );
@@ -257,9 +286,8 @@ fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
         .collect()
 }
 
-/// Returns notes on tags, the stash, what was pushed, and branches that are gone, as far as it may be an undone step's
-/// work.
-fn others(refs: &Refs, untagged: &[String], claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
+/// Returns notes on tags, the stash and what was pushed, as far as it may be an undone step's work.
+fn others(refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
     let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
     let is_line_asked = |line: &&RefMove| is_asked(line.moment);
     let below = |name: &str, folder: &str| name.trim_start_matches(folder).to_owned();
@@ -285,7 +313,6 @@ fn others(refs: &Refs, untagged: &[String], claim: &dyn Fn(Moment) -> GitClaim) 
             tags,
             "made or moved since: no revert takes that back",
         ),
-        tags_gone(untagged, refs.removed.tags.is_some_and(is_asked)),
         note(
             NoteCode::Stashed,
             ("stashed since:", "stashed since:"),
@@ -309,19 +336,45 @@ fn others(refs: &Refs, untagged: &[String], claim: &dyn Fn(Moment) -> GitClaim) 
     .collect()
 }
 
-/// Returns the note on tags that are gone: those that commands named, or else that some are. A command may have named one
-/// that never was.
-fn tags_gone(named: &[String], is_seen: bool) -> Option<Note> {
+/// Returns the note on tags or branches that are gone: those that commands named, or else that some are. A command may have
+/// named one that never was.
+fn removed_refs(
+    (code, one, many, command): (NoteCode, &str, &str, &str),
+    named: Vec<String>,
+    is_seen: bool,
+) -> Option<Note> {
     let end = "git keeps no record of them, and no revert makes them again";
-    let text = match named {
+    let text = match &named[..] {
         [] if !is_seen => return None,
-        [] => format!("tags were removed since; {end}"),
+        [] => format!("{many} were removed since; {end}"),
         named => format!(
-            "`git tag -d` ran since for what is not there: {}; {end}",
-            self::named("tag", "tags", quoted(named))
+            "`{command}` ran since for what is not there: {}; {end}",
+            self::named(one, many, quoted(named))
         ),
     };
-    Some(Note::about(NoteCode::TagsGone, text, named.to_vec()))
+    Some(Note::about(code, text, named))
+}
+
+/// Returns the names of refs below a folder.
+fn names_below(refs: &[String], folder: &str) -> Vec<String> {
+    let names = refs.iter().filter_map(|name| name.strip_prefix(folder));
+    names.map(str::to_owned).collect()
+}
+
+/// Returns a note on each branch that has another name since, as far as it may be an undone step's work.
+fn renamed(repository: &Repository, refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
+    let lines = refs.branches.values().flatten();
+    let asked = lines.filter(|line| !matches!(claim(line.moment), GitClaim::Keep(_)));
+    let names = asked.filter_map(|line| line.what.strip_prefix(RENAMED)?.split_once(" to "));
+    let stays = |(old, new): &(&str, &str)| {
+        repository.value_of(old).is_none() && repository.value_of(new).is_some()
+    };
+    let note = |(old, new): (&str, &str)| {
+        let (old, new) = (plain(old).to_owned(), plain(new).to_owned());
+        let text = format!("branch `{old}` was renamed to `{new}` since, and stays so");
+        Note::about(NoteCode::BranchMoved, text, vec![old, new])
+    };
+    names.filter(stays).map(note).collect()
 }
 
 /// Returns the note on some names, unless there are none.

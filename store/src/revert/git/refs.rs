@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::reflog::{self, FileTimes, Moment, RefMove};
-use super::removed::{self, Removed};
+use super::removed::{self, Removed, Traces};
 use super::repository::{Repository, is_branch};
 use crate::model::Milliseconds;
 
 /// How many names are looked at. What a fetch brings is not the agent's work.
 const LOOKED_AT: usize = 10_000;
+
+/// How git calls a new name in a branch's log, followed by the names.
+pub(super) const RENAMED: &str = "Branch: renamed ";
 
 /// The refs that were written since a moment. HEAD is not among them: it has its own reflog.
 #[derive(Debug, Default)]
@@ -27,7 +30,7 @@ pub(super) struct Refs {
     pub tags: Vec<(String, Moment)>,
     /// HEAD's own reflog.
     pub head: Vec<RefMove>,
-    /// When tags and entries of the stash were removed.
+    /// When tags, branches and entries of the stash were removed.
     pub removed: Removed,
     elsewhere: BTreeSet<MoveKey>,
 }
@@ -40,12 +43,10 @@ impl Refs {
     pub fn since(repository: &Repository, since: Milliseconds) -> Self {
         let location = &repository.location;
         let log = |name: &str| reflog::moves(location, &location.common, name, since);
-        let logs = |folder: &str| -> BTreeMap<String, Vec<RefMove>> {
-            let written = written_since(&location.common.join("logs"), folder, since);
-            let logs = written.files.into_iter().map(|(name, _)| {
-                let log = log(&name);
-                (name, log)
-            });
+        let written = |folder: &str| written_since(&location.common.join("logs"), folder, since);
+        let logs = |written: &Written| -> BTreeMap<String, Vec<RefMove>> {
+            let names = written.files.iter().map(|(name, _)| name);
+            let logs = names.map(|name| (name.clone(), log(name)));
             logs.filter(|(_, log)| !log.is_empty()).collect()
         };
         let path = location.directory.join("logs/HEAD");
@@ -61,7 +62,8 @@ impl Refs {
             .map(|line| identity(&line))
             .filter(|line| !own.contains(line))
             .collect();
-        let mut branches = logs("refs/heads");
+        let logs_of_branches = written("refs/heads");
+        let mut branches = logs(&logs_of_branches);
         branches.retain(|name, _| is_branch(name));
         let has_log = |name: &str| location.common.join("logs").join(name).exists();
         // If HEAD has a reflog, branches have theirs, too.
@@ -71,12 +73,12 @@ impl Refs {
         };
         unlogged.retain(|(name, _)| is_branch(name) && !has_log(name));
         let tags = written_since(&location.common, "refs/tags", since);
-        let removed = Removed::since(repository, since, &tags.files, &tags.folders);
+        let removed = removed_since(repository, since, &tags, (&branches, &logs_of_branches));
         Self {
             branches,
             unlogged,
             stash: log("refs/stash"),
-            remotes: logs("refs/remotes"),
+            remotes: logs(&written("refs/remotes")),
             tags: tags.files,
             head,
             removed,
@@ -88,6 +90,33 @@ impl Refs {
     pub fn is_elsewhere(&self, line: &RefMove) -> bool {
         self.elsewhere.contains(&identity(line))
     }
+}
+
+/// Returns when tags, branches and entries of the stash were removed. `branches` are the moves of branches, and what was
+/// written of their logs.
+fn removed_since(
+    repository: &Repository,
+    since: Milliseconds,
+    tags: &Written,
+    (branches, logs): (&BTreeMap<String, Vec<RefMove>>, &Written),
+) -> Removed {
+    let written: Vec<Milliseconds> = tags.files.iter().map(|(_, at)| at.latest).collect();
+    let tags = Traces {
+        written: &written,
+        folders: &tags.folders,
+    };
+    let times = |is_it: fn(&RefMove) -> bool| -> Vec<Milliseconds> {
+        let lines = branches.values().flatten().filter(|line| is_it(line));
+        lines.map(|line| line.moment.latest).collect()
+    };
+    // A log comes with its branch, or with a new name of it. Any other line is added to a log that is there.
+    let renamed = times(|line| line.what.starts_with(RENAMED));
+    let came = times(|line| line.old.is_none() || line.what.starts_with(RENAMED));
+    let branches = Traces {
+        written: &came,
+        folders: &logs.folders,
+    };
+    Removed::since(repository, since, (tags, branches), &renamed)
 }
 
 fn identity(line: &RefMove) -> MoveKey {
@@ -103,7 +132,7 @@ fn identity(line: &RefMove) -> MoveKey {
 struct Written {
     /// The files that were written, by their names below the folder above, and when.
     files: Vec<(String, Moment)>,
-    /// When the names in each directory of tags last changed.
+    /// When the names in each directory of tags, and of logs of branches, last changed, without directories created since.
     folders: Vec<Milliseconds>,
 }
 
@@ -112,8 +141,10 @@ fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Written {
     let mut found = Written::default();
     let mut folders = vec![folder.to_owned()];
     let mut looked_at = 0;
+    let is_of_logs = above.ends_with("logs");
     while let Some(folder) = folders.pop() {
-        if folder.starts_with("refs/tags") {
+        // Names that went from elsewhere are not told of.
+        if folder.starts_with("refs/tags") || is_of_logs && folder.starts_with("refs/heads") {
             let changed_at = removed::changed_in_old(&above.join(&folder), since);
             found.folders.extend(changed_at);
         }

@@ -1,4 +1,4 @@
-//! Finds out whether tags or entries of the stash were removed since a moment. This module does IO, but only reads.
+//! Finds out whether tags, branches or entries of the stash were removed since a moment. This module does IO, but only reads.
 //!
 //! Git keeps no record of that: the file goes, and with it the reflog or the line in it. What remains is the time of a
 //! directory or a log in which nothing was written at that time. `git gc` leaves such times, too, so what its other
@@ -19,30 +19,45 @@ const TOGETHER: Milliseconds = 2_000;
 /// How long after packing refs `git gc` may still pack objects.
 const LONGEST_UPKEEP: Milliseconds = 600_000;
 
-/// When tags and entries of the stash were last removed.
+/// When tags, branches and entries of the stash were last removed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Removed {
     pub tags: Option<Moment>,
+    pub branches: Option<Moment>,
     pub stash: Option<Moment>,
 }
 
+/// What was written below a folder of refs or of their logs since a moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Traces<'a> {
+    /// When names came there, or were replaced.
+    pub written: &'a [Milliseconds],
+    /// When the names in each directory last changed.
+    pub folders: &'a [Milliseconds],
+}
+
+impl Traces<'_> {
+    /// Returns the last change of names that nothing written explains, if it was not before `since`.
+    fn removed_at(self, since: Milliseconds) -> Option<Milliseconds> {
+        let is_writing = |at| self.written.iter().any(|time| is_together(*time, at));
+        let recent = self.folders.iter().copied().filter(|at| *at >= since);
+        recent.filter(|at| !is_writing(*at)).max()
+    }
+}
+
 impl Removed {
-    /// Looks for removals since a moment, given the tags that were written since, and the last changes of the directories that
-    /// hold tags.
+    /// Looks for removals since a moment, given the traces of tags, and of the logs of branches. When a branch was renamed,
+    /// its log was beside that of the stash for a moment.
     pub fn since(
         repository: &Repository,
         since: Milliseconds,
-        written: &[(String, Moment)],
-        folders: &[Milliseconds],
+        (tags, branches): (Traces<'_>, Traces<'_>),
+        renamed: &[Milliseconds],
     ) -> Self {
-        let is_writing = |at: Milliseconds| {
-            let mut times = written.iter().map(|(_, moment)| moment.latest);
-            times.any(|time| is_together(time, at))
-        };
-        let recent = folders.iter().copied().filter(|at| *at >= since);
-        let tags = recent.filter(|at| !is_writing(*at)).max();
-        let stash = stash_removed_at(repository, since);
-        if tags.is_none() && stash.is_none() {
+        let is_renaming = |at: &Milliseconds| renamed.iter().any(|time| is_together(*time, *at));
+        let stash = stash_removed_at(repository, since).filter(|at| !is_renaming(at));
+        let (tags, branches) = (tags.removed_at(since), branches.removed_at(since));
+        if tags.is_none() && branches.is_none() && stash.is_none() {
             return Self::default();
         }
         let upkeep = Upkeep::of(repository);
@@ -54,6 +69,7 @@ impl Removed {
         };
         Self {
             tags: moment(tags),
+            branches: moment(branches),
             stash: moment(stash),
         }
     }
@@ -128,7 +144,7 @@ fn has_child_born_at(folder: &Path, at: Milliseconds) -> bool {
     born.any(|born| (born - at).abs() <= TICK)
 }
 
-/// Returns when the names in a directory of tags last changed. A directory that was created since held no earlier tag.
+/// Returns when the names in a directory last changed. One that was created since held nothing earlier.
 pub(super) fn changed_in_old(folder: &Path, since: Milliseconds) -> Option<Milliseconds> {
     let found = folder.symlink_metadata().ok()?;
     let is_new = reflog::born(&found).is_some_and(|born| born + TICK >= since);

@@ -159,14 +159,14 @@ fn finished_later(receipt: &Receipt) -> Option<Note> {
 }
 
 /// Compares what an operation left, as `after` saw it, with the state that it went to. Planned items count as done, so
-/// that a dry run shows the result.
+/// that a dry run shows the result. `before` is the state that the operation found.
 pub(super) fn receipt(
     connection: &Connection,
     place: &Place,
     snapshots: &Snapshots,
     expectation: Option<&Expectation>,
     items: &[Item],
-    after: &Observation,
+    (before, after): (&Snapshot, &Observation),
 ) -> Result<Option<Receipt>> {
     let Some(expectation) = expectation else {
         return Ok(None);
@@ -178,6 +178,7 @@ pub(super) fn receipt(
         snapshots,
         expectation,
         then,
+        before: *before,
         after,
         items: items.iter().map(|item| (&item.path, item)).collect(),
     };
@@ -201,6 +202,7 @@ struct ReceiptComparison<'a> {
     snapshots: &'a Snapshots,
     expectation: &'a Expectation,
     then: Snapshot,
+    before: Snapshot,
     after: &'a Observation,
     items: BTreeMap<&'a WorkspacePath, &'a Item>,
 }
@@ -307,6 +309,9 @@ impl ReceiptComparison<'_> {
             .into_iter()
             .map(|change| (change.path.clone(), change))
             .collect();
+        for change in self.hidden_again()? {
+            differing.entry(change.path.clone()).or_insert(change);
+        }
         for item in self.items.values().filter(|item| is_planned(item)) {
             let then = match differing.get(&item.path) {
                 Some(change) => change.old,
@@ -321,6 +326,31 @@ impl ReceiptComparison<'_> {
             differing.remove(&path);
         }
         Ok(differing)
+    }
+
+    /// Returns what differs and was in view until the operation put back the ignore rules that hide it.
+    fn hidden_again(&self) -> Result<Vec<Change>> {
+        let went = self
+            .snapshots
+            .difference(&self.before, &self.after.snapshot)?;
+        let went: Vec<Change> = went
+            .into_iter()
+            .filter(|change| change.new.is_none() && !self.items.contains_key(&change.path))
+            .collect();
+        if went.is_empty() {
+            return Ok(Vec::new());
+        }
+        let paths: Vec<WorkspacePath> = went.iter().map(|change| change.path.clone()).collect();
+        let are_hidden = self.snapshots.are_hidden(&self.after.snapshot, &paths)?;
+        let states = self.snapshots.states(&self.then, &paths)?;
+        let all = went.into_iter().zip(are_hidden).zip(states);
+        let hidden = all.filter(|((_, is_hidden), _)| *is_hidden);
+        let changes = hidden.map(|((change, _), then)| Change {
+            path: change.path,
+            old: then,
+            new: change.old,
+        });
+        Ok(changes.collect())
     }
 
     /// Returns the empty directories that differ only because they have contents on the other side.

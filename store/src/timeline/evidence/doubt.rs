@@ -27,6 +27,8 @@ pub(crate) enum Doubt {
     Around,
     /// It came with a directory that was moved to its place while tools ran, or between them.
     Moved,
+    /// The workspace's directory was replaced while a tool ran, and the new one took its history over.
+    Replaced,
     /// The time of the change is unknown.
     Timeless,
 }
@@ -75,6 +77,9 @@ impl fmt::Display for Doubt {
             }
             Self::Moved => formatter.write_str(
                 "came with a directory that was moved while the agent's tools ran or between them: no time shows which",
+            ),
+            Self::Replaced => formatter.write_str(
+                "changed when or after the workspace's directory was replaced while the agent's tool ran",
             ),
             Self::Timeless => formatter.write_str(
                 "changed before or after the agent's last sign of life: no time shows which",

@@ -296,7 +296,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns one step per conversation, in the order of the steps.
-    fn one_a_root(&self, steps: Vec<usize>, preferred: Option<usize>) -> Vec<usize> {
+    pub fn one_a_root(&self, steps: Vec<usize>, preferred: Option<usize>) -> Vec<usize> {
         let preferred = preferred.filter(|at| steps.contains(at));
         let chosen = steps
             .iter()

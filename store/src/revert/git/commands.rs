@@ -1,5 +1,5 @@
-//! Which tags the agent's commands removed, as far as command lines are kept. Git keeps no record of it, and the times of
-//! its folders show only the last removal. This module does IO; it reads.
+//! Which tags and branches the agent's commands removed, as far as command lines are kept. Git keeps no record of it, and
+//! the times of its folders show only the last removal. This module does IO; it reads.
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use crate::revert::movement::Movement;
 use crate::sessions;
 use crate::timeline::{normal, path_below};
 
-/// Returns the tags that commands since the message of a movement removed and that are not there, in the order of the
-/// commands.
-pub(super) fn names(
+/// Returns the full names of the tags and branches that commands since the message of a movement removed and that are not
+/// there, in the order of the commands.
+pub(super) fn removed(
     connection: &Connection,
     (root, repository): (&Path, &Repository),
     movement: &Movement,
@@ -26,10 +26,9 @@ pub(super) fn names(
             if !is_of_this(root, &directory) {
                 continue;
             }
-            for tag in removed_by(&words) {
-                let is_gone = repository.value_of(&format!("refs/tags/{tag}")).is_none();
-                if is_gone && !names.iter().any(|name| name == tag) {
-                    names.push(tag.to_owned());
+            for name in removed_by(&words) {
+                if repository.value_of(&name).is_none() && !names.contains(&name) {
+                    names.push(name);
                 }
             }
         }
@@ -46,19 +45,28 @@ fn is_of_this(root: &Path, directory: &str) -> bool {
             && above.all(|above| above.join(".git").symlink_metadata().is_err())
 }
 
-/// Returns the tags that a command like `git tag -d v1 v2` names; none if it works in a repository that it names.
-fn removed_by<'w>(words: &[&'w str]) -> Vec<&'w str> {
+/// Returns the refs that a command like `git tag -d v1 v2` names; none if it works in a repository that it names.
+fn removed_by(words: &[&str]) -> Vec<String> {
     let is_before = |word: &&&str| BEFORE.contains(word) || word.contains('=');
     let rest = &words[words.iter().take_while(is_before).count()..];
-    let given = match rest {
-        [git, "tag", given @ ..] if *git == "git" || git.ends_with("/git") => given,
-        _ => &[],
+    let is_git = |word: &str| word == "git" || word.ends_with("/git");
+    let (above, removers, given): (_, &[&str], _) = match rest {
+        [git, "tag", given @ ..] if is_git(git) => ("refs/tags/", &["-d", "--delete"], given),
+        [git, "branch", given @ ..] if is_git(git) => {
+            ("refs/heads/", &["-d", "-D", "--delete"], given)
+        }
+        [git, "update-ref", given @ ..] if is_git(git) => ("", &["-d"], given),
+        _ => return Vec::new(),
     };
-    if !given.iter().any(|word| ["-d", "--delete"].contains(word)) {
+    let is_remote = given.iter().any(|word| ["-r", "--remotes"].contains(word));
+    if is_remote || !given.iter().any(|word| removers.contains(word)) {
         return Vec::new();
     }
     let names = given.iter().map(|word| unquoted(word));
-    names.filter(|name| is_name(name)).collect()
+    let names = names.filter(|name| is_name(name));
+    let names = names.map(|name| format!("{above}{name}"));
+    let of_refs = |name: &String| name.starts_with("refs/tags/") || name.starts_with("refs/heads/");
+    names.filter(of_refs).collect()
 }
 
 /// What only the shell can expand is no name, nor is an option or where output goes.
@@ -73,11 +81,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tags_that_a_line_removes_are_found() {
+    fn the_tags_and_branches_that_a_line_removes_are_found() {
         let removed = |line: &str| {
             let commands = commands_in(line);
             let names = commands.iter().flat_map(|(_, words)| removed_by(words));
-            names.collect::<Vec<_>>().join(" ")
+            let names: Vec<String> = names
+                .map(|name| name.trim_start_matches("refs/tags/").to_owned())
+                .collect();
+            names.join(" ")
         };
         for (line, names) in [
             ("git tag -d v1", "v1"),
@@ -90,7 +101,15 @@ mod tests {
             ("git tag v1", ""),
             ("git -C ../other tag -d v1", ""),
             ("git tag -d $(git tag)", ""),
-            ("git branch -d v1; echo git tag", ""),
+            (
+                "git branch -D b1 'b/2'; echo git tag",
+                "refs/heads/b1 refs/heads/b/2",
+            ),
+            ("git branch -d -r origin/b1; git branch b2", ""),
+            (
+                "git update-ref -d refs/heads/b1 && git update-ref -d HEAD",
+                "refs/heads/b1",
+            ),
         ] {
             assert_eq!(removed(line), names, "{line}");
         }

@@ -1,0 +1,136 @@
+//! What changed in ignored files and folders while an agent worked stays, and is named.
+
+use ckpt_schema::report::{NoteCode, OperationReport, Outcome};
+use ckpt_store::RevertRequest;
+
+use testing::scenario::{World, set_moment, to};
+
+const MINUTE: i64 = 60_000;
+
+fn at(minute: i64) {
+    set_moment(1_700_000_000_000 + minute * MINUTE);
+}
+
+/// A workspace with ignored files and folders.
+fn with_ignored() -> World {
+    at(0);
+    let world = World::new();
+    world.write(".gitignore", "*.log\n/dist/\n/packages/\n/cache/\n");
+    world.write("a", "1\n");
+    for name in [
+        "app.log",
+        "user.log",
+        "dist/old.js",
+        "packages/x/y/z",
+        "cache/k/v",
+    ] {
+        world.write(name, "as it was\n");
+    }
+    world
+}
+
+fn named(report: &OperationReport) -> Vec<&str> {
+    let notes = report.remarks.iter();
+    let notes = notes.filter(|note| note.code == NoteCode::IgnoredChanged);
+    notes
+        .flat_map(|note| &note.about)
+        .map(String::as_str)
+        .collect()
+}
+
+#[test]
+fn what_changed_in_ignored_files_and_folders_while_an_agent_worked_is_named() {
+    let mut world = with_ignored();
+    at(1);
+    world.turn("m1", |world| {
+        at(2);
+        world.write("a", "2\n");
+        world.write("app.log", "of the agent\n");
+        world.write("dist/new.js", "of the agent\n");
+        world.remove("packages/x/y/z");
+    });
+    at(10);
+    world.write("user.log", "of the user\n");
+    world.write("cache/k/v", "of the user\n");
+    let request = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
+    let planned = world.try_revert(&request).expect("it can be planned");
+    let report = world.revert("m1");
+    for report in [&planned, &report] {
+        assert_eq!(
+            named(report),
+            ["app.log", "dist/", "packages/"],
+            "{report:#?}"
+        );
+        let text = "3 ignored paths changed while the agent worked, and stay as they are: \
+                    `app.log`, `dist/`, `packages/`";
+        assert!(report.notes.iter().any(|note| note == text), "{report:#?}");
+    }
+    assert_eq!(report.outcome, Outcome::Restored);
+    assert_eq!(world.read("app.log"), "of the agent\n", "nobody stored it");
+    let report = world.revert("m1");
+    assert_eq!(
+        named(&report),
+        ["app.log", "dist/", "packages/"],
+        "asked once more"
+    );
+}
+
+#[test]
+fn what_came_while_an_agent_worked_is_not_called_changed_as_well() {
+    let mut world = with_ignored();
+    at(1);
+    world.turn("m1", |world| {
+        at(2);
+        world.write("new.log", "of the agent\n");
+    });
+    at(3);
+    let report = world.revert("m1");
+    assert_eq!(named(&report), [""; 0], "{report:#?}");
+    let came = report.remarks.iter();
+    let came = came.filter(|note| note.code == NoteCode::IgnoredMade);
+    assert_eq!(came.count(), 1, "{report:#?}");
+}
+
+#[test]
+fn while_only_files_were_edited_nothing_changed_in_ignored_folders() {
+    let mut world = with_ignored();
+    at(1);
+    world.message("m1");
+    world.start();
+    world.tool_start_in("s1", "t", &["a", "app.log"]);
+    world.write("a", "2\n");
+    world.write("app.log", "of the agent\n");
+    world.write("cache/k/v", "of the user, who has a command running\n");
+    world.tool_finish_in("s1", "t");
+    world.finish();
+    at(2);
+    let report = world.revert("m1");
+    assert_eq!(named(&report), [""; 0], "{report:#?}");
+    assert_eq!(world.read("app.log"), "as it was\n", "the tool named it");
+}
+
+#[test]
+fn a_repository_that_came_while_rules_hid_it_is_named_when_they_are_gone() {
+    let mut world = with_ignored();
+    at(1);
+    world.turn("m1", |world| {
+        at(2);
+        world.write("dist/clone/.git/HEAD", "ref: refs/heads/main\n");
+    });
+    at(3);
+    world.write(".gitignore", "*.log\n");
+    world.turn("m2", |world| world.write("a", "2\n"));
+    at(4);
+    let born = world.path("dist/clone").metadata();
+    if born.and_then(|found| found.created()).is_err() {
+        return testing::skip::skip("a file system that knows when a directory was made");
+    }
+    let report = world.revert("m1");
+    let below = report.remarks.iter();
+    let mut below = below.filter(|note| note.code == NoteCode::RepositoriesBelow);
+    let below = below.next().expect("it is told of");
+    assert_eq!(below.about, ["dist/clone"], "{report:#?}");
+}
