@@ -286,6 +286,9 @@ fn workspace(
         let sizes = place.snapshots()?.pack_sizes()?;
         (report.bytes_after, report.packs_after) = (sizes.bytes, sizes.packs);
         sizes::note(store, &place)?;
+    } else if presence.is_unswept {
+        let _lock = place.lock(patience(how))?;
+        pack::note_swept(store, &place)?;
     }
     Ok((report, 0))
 }
