@@ -48,6 +48,15 @@ pub fn touches_files((name, _): &Point) -> bool {
         .contains(&name.as_str())
 }
 
+/// Calls that need room on the disk, now or when what was written before is put there.
+pub fn takes_room((name, _): &Point) -> bool {
+    let begins = [
+        "open", "write", "pwrite", "rename", "link", "mkdir", "symlink", "fsync",
+    ];
+    let others = ["fdatasync", "syncfs", "ftruncate", "fallocate", "close"];
+    begins.iter().any(|begin| name.starts_with(begin)) || others.contains(&name.as_str())
+}
+
 /// What was reported as done is done, and a failure to begin left everything as it was.
 pub fn assert_honest(world: &Sandbox, run: &Run, before: &Tree, after: &Tree, what: &str) {
     assert_whole(world, before, after, what);

@@ -127,25 +127,38 @@ pub(crate) fn forget(
     }
     store.database.overwrite_deleted()?;
     for place in &places {
-        report.workspaces.push(match what {
-            What::Workspace | What::All => whole(store, place, dry_run)?,
+        let forgotten = match what {
+            What::Workspace | What::All => whole(store, place, dry_run),
             What::Path(_) | What::Session(_) | What::Message(_) => {
-                forget_named(store, place, what, dry_run)?
+                forget_named(store, place, what, dry_run)
             }
-        });
+        };
+        let is_first = dry_run || report.workspaces.is_empty();
+        let forgotten = forgotten.map_err(|error| if is_first { error } else { begun(error) })?;
+        report.workspaces.push(forgotten);
     }
-    if dry_run {
-        return Ok(report);
+    if !dry_run {
+        report.bytes_after = finish(store, what).map_err(begun)?;
     }
+    Ok(report)
+}
+
+/// Removes what the rows that went had named. Returns the size of the store after that.
+fn finish(store: &mut Store, what: &What) -> Result<u64> {
     if *what == What::All {
+        let directory = store.surroundings.directory.clone();
         store.database.write(forget::rest)?;
         remove_all_folders(&directory)?;
         presence::remove_file(&directory.join("reserve"))?;
     }
     scrub(store)?;
     sweep_all(store)?;
-    report.bytes_after = sizes::of_store(store)?.bytes;
-    Ok(report)
+    Ok(sizes::of_store(store)?.bytes)
+}
+
+/// Says that an error came when something was forgotten already.
+fn begun(error: Error) -> Error {
+    error.after(["some of it may be gone: `ckpt-hook gc` removes what is left of that".to_owned()])
 }
 
 /// Forgets a part of a workspace. A pattern that matches nothing is an error, unless an earlier, interrupted call
@@ -276,8 +289,9 @@ fn whole(store: &mut Store, place: &Place, dry_run: bool) -> Result<ForgetWorksp
         let _settling = layout::lock_settling(&place.folder, PATIENCE)?;
         let _lock = place.lock(PATIENCE)?;
         check_idle(store, place)?;
-        remove_former(&store.surroundings.directory)?;
-        sizes::remove_workspace(store, place)?;
+        remove_former(&store.surroundings.directory)
+            .and_then(|()| sizes::remove_workspace(store, place))
+            .map_err(begun)?;
     }
     Ok(report)
 }
@@ -315,6 +329,19 @@ fn forget_part(
     if forgetting == Forgetting::default() {
         return Ok(report);
     }
+    (report.snapshots, report.prompts) =
+        take_out(store, place, &lock, &forgetting).map_err(begun)?;
+    Ok(report)
+}
+
+/// Makes the rows of a workspace name nothing of what is forgotten. Returns the numbers of snapshots and prompts that
+/// were concerned. The caller holds the lock.
+fn take_out(
+    store: &mut Store,
+    place: &Place,
+    lock: &layout::Lock,
+    forgetting: &Forgetting,
+) -> Result<(u64, u64)> {
     // If this is killed and the session store is damaged then, no copy of it may bring back what goes.
     remove_former(&store.surroundings.directory)?;
     forgetting.note(&place.folder)?;
@@ -322,10 +349,9 @@ fn forget_part(
     // no longer be stored.
     lock.clear_note()?;
     forget_caches(&place.folder)?;
-    (report.snapshots, report.prompts) = store
+    store
         .database
-        .write(|connection| forgetting::take_out(connection, workspace, &forgetting))?;
-    Ok(report)
+        .write(|connection| forgetting::take_out(connection, place.row.id, forgetting))
 }
 
 /// Returns what a part of a workspace is, in objects and rows.
@@ -470,9 +496,16 @@ pub(crate) fn purge(directory: &Path) -> Result<bool> {
     };
     let _lock = layout::lock_upkeep(&directory, Duration::ZERO)?;
     ownership::check_all_ours(&directory)?;
-    remove_all_folders(&directory)?;
+    remove_all(&directory).map_err(|error| {
+        error.after(["a part of it may be gone: the same command removes the rest".to_owned()])
+    })?;
+    Ok(true)
+}
+
+fn remove_all(directory: &Path) -> Result<()> {
+    remove_all_folders(directory)?;
     let what = || format!("cannot remove `{}`", directory.display());
-    let entries = presence::entries(&directory)?;
+    let entries = presence::entries(directory)?;
     let mut names: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
     names.sort_by_key(|path| path.file_name().is_some_and(|name| name == DATABASE));
     for path in names {
@@ -482,6 +515,5 @@ pub(crate) fn purge(directory: &Path) -> Result<bool> {
             presence::remove_file(&path)?;
         }
     }
-    fs::remove_dir(&directory).context(what)?;
-    Ok(true)
+    fs::remove_dir(directory).context(what)
 }

@@ -25,8 +25,9 @@ fn adopt(invocation: &Invocation, arguments: &AdoptArguments) -> Result<u8, Fail
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;
     let report = store.adopt(&directory, arguments.which.as_deref(), arguments.dry_run)?;
+    let done = (!arguments.dry_run).then_some("the history was adopted");
     invocation
         .output
-        .report(&report, |view| workspace::adopt(&report, view))?;
+        .report_done(&report, done, |view| workspace::adopt(&report, view))?;
     Ok(DONE)
 }
