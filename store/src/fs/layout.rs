@@ -9,6 +9,7 @@
 //!   lock                   held while that is set aside
 //!   gc                     held by `gc` and `forget`; when `gc` ran last
 //!   reserve                room for a note when the disk is full
+//!   reserve.…              the same, in names, where nothing can be written
 //!   watch.sock             where a watcher is asked what may have changed
 //!   watch.lock             held while there is one
 //!   snapshots/<key>/       a workspace

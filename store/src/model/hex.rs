@@ -14,6 +14,19 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
+/// Reads hex digits. `None` if there is anything else, or half a byte.
+pub fn decode(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2);
+    pairs
+        .map(|pair| {
+            let digits = std::str::from_utf8(pair)
+                .ok()
+                .filter(|pair| pair.len() == 2)?;
+            u8::from_str_radix(digits, 16).ok()
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -22,5 +35,7 @@ mod tests {
     fn every_byte_has_two_digits() {
         assert_eq!(Hex(&[0, 0x0a, 0xff]).to_string(), "000aff");
         assert_eq!(Hex(&[]).to_string(), "");
+        assert_eq!(decode("000aff"), Some(vec![0, 0x0a, 0xff]));
+        assert_eq!((decode("0"), decode("xx")), (None, None));
     }
 }

@@ -19,7 +19,7 @@ use super::gc::{self, pack, sizes};
 use super::{check, forgetting, settle};
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::{self, DATABASE};
-use crate::fs::{layout, leftover, presence};
+use crate::fs::{layout, leftover, presence, reserve};
 use crate::model::entry::ObjectId;
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
@@ -149,7 +149,7 @@ fn finish(store: &mut Store, what: &What) -> Result<u64> {
         let directory = store.surroundings.directory.clone();
         store.database.write(forget::rest)?;
         remove_all_folders(&directory)?;
-        presence::remove_file(&directory.join("reserve"))?;
+        reserve::remove(&directory)?;
     }
     scrub(store)?;
     sweep_all(store)?;
