@@ -120,3 +120,25 @@ impl<'a> Politeness<'a> {
         !layout::is_locked(self.folder)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn background_work_gives_way_to_whoever_wants_the_workspace_and_work_by_hand_does_not() {
+        let folder = tempfile::tempdir().expect("a scratch directory");
+        let free = |is_polite| {
+            let way = Politeness::new(folder.path(), is_polite);
+            let earlier = Instant::now().checked_sub(OFTEN);
+            way.asked.set(earlier.expect("the clock runs"));
+            way.is_free()
+        };
+        assert!(free(true), "nobody wants it");
+        let wanted = layout::lock_workspace(folder.path(), Duration::ZERO).expect("it is free");
+        assert!(!free(true), "it is asked for every few milliseconds");
+        assert!(free(false), "somebody waits for this");
+        drop(wanted);
+        assert!(free(true));
+    }
+}
