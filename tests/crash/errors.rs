@@ -283,3 +283,31 @@ fn an_unrevert_of_which_files_failed_keeps_its_way_and_the_next_one_ends_it() {
     world.run(&["redo"], b"").exits(0);
     case.assert_ended(&world, &before, &after, "the next try");
 }
+
+#[test]
+fn what_was_written_and_could_not_be_synced_is_told_as_done() {
+    if !has_strace() {
+        return;
+    }
+    let mut told = 0;
+    for number in 1..=10 {
+        let world = played();
+        let point = ("fsync".to_owned(), number);
+        let command = ["--json", "revert", "--message", "m1"];
+        let run = fail_at(&world, &point, "EIO", &command, b"");
+        let report: Value = serde_json::from_str(&run.stdout).expect("one document");
+        let files = report["files"].as_array().into_iter().flatten();
+        for file in files.filter(|file| file["reason_code"] == "not_synced") {
+            told += 1;
+            assert_eq!(run.code, Some(3), "something is left to know: {run}");
+            assert_eq!(file["result"], "done", "{run}");
+            let reason = file["reason"].as_str().expect("a sentence");
+            assert!(reason.contains("a power cut may undo it"), "{run}");
+        }
+        if told > 0 {
+            assert_eq!(world.read("edited"), b"one\ntwo\n", "{run}");
+            return;
+        }
+    }
+    panic!("a directory is synced by one of the first calls");
+}
