@@ -180,6 +180,9 @@ fn guarded(
     let log = LogFile::new(&store, surroundings.log_level.as_deref(), surroundings::now);
     watchdog.note_in(log.clone());
     let log = LOG.get_or_init(|| log);
+    if let Some(line) = log.crash_line() {
+        posix::note_crashes_in(log.path(), line);
+    }
     #[cfg(debug_assertions)]
     fault::strike();
     event::run(arguments, &surroundings, &store, log, watchdog)

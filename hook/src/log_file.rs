@@ -101,6 +101,15 @@ impl LogFile {
         }
     }
 
+    /// Returns the line that a crash leaves, up to the number of the process and after it; `None` if nothing is logged.
+    pub fn crash_line(&self) -> Option<[Vec<u8>; 2]> {
+        self.threshold?;
+        let begin = format!("{} {} [", time::utc((self.clock)()), Level::Error.name());
+        let end =
+            "] a hook crashed, or was out of stack or memory: what it was to record is missing\n";
+        Some([begin.into_bytes(), end.as_bytes().to_vec()])
+    }
+
     fn append(&self, level: Level, message: &str) -> io::Result<()> {
         let time = time::utc((self.clock)());
         let mut line = format!(

@@ -21,6 +21,6 @@ fn main() -> ExitCode {
     } else if guard::may_be_hook_call(&arguments, cli::arguments::COMMANDS) {
         guard::let_go(&arguments)
     } else {
-        cli::run(&arguments)
+        process::with_room(|| cli::run(&arguments))
     }
 }

@@ -20,6 +20,7 @@ mod ids;
 mod inside;
 mod install;
 mod label;
+mod limits;
 mod manners;
 mod matrix;
 mod messages;

@@ -1,7 +1,7 @@
 //! Stores of older and of newer binaries: the one is migrated once and whole, the other is left alone.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use ckpt_schema::migration::VERSION;
@@ -77,6 +77,71 @@ fn processes_that_meet_an_old_store_at_once_migrate_it_once() {
     assert_eq!(values_of_version_2(&database), before, "and nothing twice");
     let copy = world.store().join("sessions.db.version-2");
     assert_eq!(version(&copy), 2, "nobody copied what another had migrated");
+}
+
+/// Sends the events of a turn, which a hook of any version ends in silence.
+fn turn(world: &Sandbox, session: &str, round: usize) {
+    let message = format!("{session}-{round}");
+    for event in ["user_message", "step_start", "step_finish", "turn_end"] {
+        let event = json!({"event": event, "session_id": session, "message_id": message, "prompt": message});
+        world.event(event).ends_silently();
+        if message.len() % 2 == 0 {
+            world.write(session, &message);
+        }
+    }
+}
+
+/// The rows that this version writes, in words.
+fn rows_of(database: &Path) -> Vec<String> {
+    let tables = ["messages", "steps", "snapshots", "changes"];
+    let count = |table: &str| texts(database, &format!("SELECT CAST(id AS TEXT) FROM {table}"));
+    tables.iter().flat_map(|table| count(table)).collect()
+}
+
+#[test]
+fn hooks_of_an_older_binary_go_on_in_silence_while_a_newer_one_migrates_the_store() {
+    let world = Sandbox::new();
+    turn(&world, "first", 0);
+    let database = world.store().join("sessions.db");
+    let written = std::thread::scope(|scope| {
+        for number in 0..4 {
+            let world = &world;
+            scope.spawn(move || (0..6).for_each(|round| turn(world, &format!("s{number}"), round)));
+        }
+        let at_work = "SELECT id FROM messages WHERE agent_id LIKE 's%'";
+        while texts(&database, at_work).len() < 4 {
+            std::thread::yield_now();
+        }
+        // As a binary of the next version does it: in one transaction.
+        let migrate = format!(
+            "PRAGMA busy_timeout = 60000; BEGIN IMMEDIATE; CREATE TABLE of_the_future (x);
+             UPDATE meta SET value = {0} WHERE key = 'min_writer'; PRAGMA user_version = {0}; COMMIT",
+            VERSION + 1
+        );
+        execute(&database, &migrate);
+        rows_of(&database)
+    });
+    assert_eq!(
+        rows_of(&database),
+        written,
+        "no row of an older kind comes after it"
+    );
+    assert_eq!(damage(&database), [] as [&str; 0], "it is sound");
+    let log = std::fs::read_to_string(world.store().join("log")).expect("what it could not do");
+    assert!(log.contains("newer ckpt-hook"), "the hooks say why: {log}");
+    // As it is where it is upgraded, too.
+    let back = format!(
+        "DROP TABLE of_the_future; UPDATE meta SET value = {0} WHERE key = 'min_writer'; PRAGMA user_version = {0}",
+        VERSION
+    );
+    execute(&database, &back);
+    turn(&world, "last", 0);
+    world.run(&["doctor", "--all"], b"").exits(0);
+    let log = world.json(&["log", "--limit", "100"]);
+    assert!(
+        log["messages"].as_array().is_some_and(|all| all.len() > 2),
+        "what was recorded stays, and it goes on: {log}"
+    );
 }
 
 #[test]

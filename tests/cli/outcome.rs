@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use testing::binary::{Run, Sandbox};
 
-fn reverted_into_a_full_disk(world: &Sandbox, arguments: &[&str]) -> Run {
+fn run_into_a_full_disk(world: &Sandbox, arguments: &[&str]) -> Run {
     let full = OpenOptions::new()
         .write(true)
         .open("/dev/full")
@@ -27,14 +27,55 @@ fn a_revert_of_which_the_report_cannot_be_written_is_not_one_that_changed_nothin
         world.write("a", "1\n");
         world.play("m", "prompt", |world| world.write("a", "2\n"));
         let plan = [json, &["revert", "--message", "last", "--dry-run"]].concat();
-        reverted_into_a_full_disk(&world, &plan).exits(1);
+        run_into_a_full_disk(&world, &plan).exits(1);
         assert_eq!(world.read("a"), b"2\n", "that was a plan");
         let command = [json, &["revert", "--message", "last"]].concat();
-        let run = reverted_into_a_full_disk(&world, &command).exits(3);
+        let run = run_into_a_full_disk(&world, &command).exits(3);
         assert_eq!(world.read("a"), b"1\n", "it went back");
         assert!(
             !json.is_empty() || run.stderr.contains("the revert was carried out"),
             "and says so where it can: {run}"
+        );
+    }
+}
+
+#[test]
+fn a_command_of_which_the_report_cannot_be_written_says_what_it_changed() {
+    let commands: [(&[&str], &str); 10] = [
+        (&["label", "m", "before lunch"], "the label was added"),
+        (
+            &["label", "--delete", "before lunch"],
+            "the label was deleted",
+        ),
+        (
+            &["config", "set", "keep", "90 days"],
+            "the setting was changed",
+        ),
+        (&["config", "unset", "keep"], "the setting was changed"),
+        (&["snapshot"], "the snapshot was taken"),
+        (&["recover", "a"], "the restore was carried out"),
+        (&["gc"], "the store was packed"),
+        (&["forget", "--path", "a", "--yes"], "it was forgotten"),
+        (&["install", "claude-code"], "settings were changed"),
+        (&["uninstall", "claude-code"], "settings were changed"),
+    ];
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    world.play("m", "prompt", |world| world.remove("a"));
+    for (command, told) in commands {
+        let run = run_into_a_full_disk(&world, command).exits(3);
+        assert!(run.stderr.contains(told), "{command:?}: {run}");
+    }
+    for command in [
+        &["label", "--list"][..],
+        &["config", "unset", "keep"],
+        &["gc", "--dry-run"],
+        &["uninstall", "claude-code"],
+    ] {
+        let run = run_into_a_full_disk(&world, command).exits(1);
+        assert!(
+            run.stderr.contains("cannot write the output"),
+            "{command:?}: nothing was to be changed: {run}"
         );
     }
 }

@@ -4,7 +4,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use testing::binary::Sandbox;
+use serde_json::json;
+use testing::binary::{Sandbox, finish};
+use testing::skip::has_strace;
+use testing::strace;
 
 /// The inodes of all files below a directory.
 fn inodes(directory: &Path, found: &mut Vec<u64>) {
@@ -167,4 +170,28 @@ fn gc_keeps_a_borrowed_pack_that_could_not_be_read_while_something_is_only_there
     );
     world.run(&["revert", "m1"], b"").exits(0);
     assert_eq!(world.read("a"), b"0\n");
+}
+
+#[test]
+fn what_goes_on_after_a_session_has_a_low_priority() {
+    if !has_strace() {
+        return;
+    }
+    let world = Sandbox::new();
+    world.write("a", "0\n");
+    world.play("m1", "make it work", |world| world.write("a", "1\n"));
+    let trace = world.path("trace");
+    let options = ["-e", "trace=setpriority", "-o"];
+    let options = [&options[..], &[trace.to_str().expect("a plain path")]].concat();
+    let event = json!({"event": "session_end", "session_id": "s", "cwd": world.workspace()});
+    finish(
+        &mut strace::command(&world, &options, &["event"]),
+        event.to_string().as_bytes(),
+    )
+    .exits(0);
+    let calls = std::fs::read_to_string(trace).expect("the trace");
+    assert!(
+        calls.contains("setpriority(PRIO_PROCESS, ") && calls.contains(", 10) = 0"),
+        "{calls}"
+    );
 }

@@ -354,21 +354,50 @@ fn a_store_that_is_only_to_be_read_answers_and_changes_nothing() {
                 &["diff", "m1"],
                 &["sessions"],
                 &["cat", "m1:a"],
+                &["blame", "a"],
+                &["log", "--snapshots"],
+                &["label", "--list"],
+                &["workspace", "list"],
+                &["recover"],
+                &["config"],
                 &["du"],
             ] {
                 world.run(answers, b"").exits(0);
             }
+            let doctor = world.run(&["doctor"], b"").exits(1);
+            assert!(
+                doctor
+                    .stdout
+                    .contains("cannot be written to, so that nothing is recorded"),
+                "{doctor}"
+            );
             world
                 .event(json!({"event": "user_message", "session_id": "s", "message_id": "m2"}))
                 .ends_silently();
-            for acts in [&["revert", "m1"][..], &["gc"]] {
+            for acts in [
+                &["revert", "m1"][..],
+                &["gc"],
+                &["label", "m1", "mine"],
+                &["forget", "--path", "a", "--yes"],
+                &["snapshot"],
+            ] {
                 let run = world.run(acts, b"").exits(1);
+                assert_eq!(run.stdout, "", "no half of an answer: {run}");
                 assert!(
                     !run.stderr.contains("is not known"),
                     "nothing was done: {run}"
                 );
             }
             assert_eq!(world.read("a"), b"1\n", "nothing was changed");
+            modes(0o700, 0o600);
+            // A copy, or a killed process, may leave the log of the rows without its index.
+            std::fs::remove_file(world.store().join("sessions.db-shm")).expect("ours");
+            modes(0o500, 0o400);
+            let run = world.run(&["log"], b"").exits(1);
+            assert!(
+                run.stderr.contains("make the store's directory writable"),
+                "it says what to do: {run}"
+            );
             modes(0o700, 0o600);
             world.run(&["revert", "m1"], b"").exits(0);
             assert_eq!(world.read("a"), b"0\n");

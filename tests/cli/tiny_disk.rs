@@ -1,6 +1,7 @@
 //! A store on a disk that has hardly any room, or hardly any inodes, from its first event on.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
@@ -119,5 +120,72 @@ fn a_limit_on_the_size_of_files_ends_no_command_and_nothing_is_torn() {
         assert!(a0 == noise(0) || a0 == noise(2), "{blocks}: it is whole");
         world.run(&["gc"], b"").exits(0);
         world.run(&["doctor", "--all"], b"").exits(0);
+    }
+}
+
+/// The bytes in use on the disk of a world's store.
+fn used(world: &Sandbox) -> u64 {
+    let disk = rustix::fs::statvfs(world.store()).expect("it is mounted");
+    (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+}
+
+/// The bytes of all files of a store whose names begin or end like this.
+fn bytes(directory: &Path, is_meant: &dyn Fn(&str) -> bool) -> u64 {
+    let entries = fs::read_dir(directory).expect("it is there").flatten();
+    let sizes = entries.map(|entry| match entry.path().is_dir() {
+        true => bytes(&entry.path(), is_meant),
+        false if is_meant(&entry.file_name().to_string_lossy()) => {
+            entry.metadata().map_or(0, |file| file.len())
+        }
+        false => 0,
+    });
+    sizes.sum()
+}
+
+/// What a few files beside packs and rows take, in bytes: refs, notes, indexes, blocks that are not full.
+const BESIDE: u64 = 400 << 10;
+
+/// What is left free on the disk whatever is rewritten, in bytes.
+const SPARE: u64 = 16 << 20;
+
+#[test]
+fn gc_and_forget_take_at_most_the_space_of_what_they_rewrite_and_without_it_they_say_so() {
+    let forget = ["forget", "--path", "a3", "--yes"];
+    for command in [&["gc"][..], &forget] {
+        let world = Sandbox::new();
+        fs::create_dir_all(world.store()).expect("writable");
+        let Some(mount) = Mount::new(&world.store(), "size=100m,mode=700") else {
+            return;
+        };
+        for round in 0..4 {
+            (1..=6).for_each(|number| turn(&world, number + 6 * round));
+        }
+        let packs = bytes(&world.store(), &|name| name.ends_with(".pack"));
+        assert!(packs > 1 << 20, "there is something to rewrite: {packs}");
+        // SQLite copies the database, and then its log holds it.
+        let rows = match command {
+            ["gc"] => 0,
+            _ => 2 * bytes(&world.store(), &|name| name == "sessions.db"),
+        };
+        let before = used(&world);
+        mount.remount(&format!("size={}", before + rows + packs / 3));
+        let run = world.run(command, b"").exits(3);
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(
+            ["No space left on device", "disk is full", "too little room"]
+                .iter()
+                .any(|why| said.contains(why)),
+            "{command:?}: it says why: {run}"
+        );
+        let after = used(&world);
+        assert!(
+            after <= before + rows / 2 + BESIDE / 4,
+            "{command:?}: nothing half-done is left: {before} {after}"
+        );
+        mount.remount(&format!("size={}", before + rows + packs + SPARE + BESIDE));
+        world.run(command, b"").exits(0);
+        assert!(used(&world) <= before + BESIDE / 4, "{command:?}");
+        world.run(&["doctor", "--all"], b"").exits(0);
+        drop(mount);
     }
 }

@@ -48,6 +48,15 @@ pub fn touches_files((name, _): &Point) -> bool {
         .contains(&name.as_str())
 }
 
+/// Calls that need room on the disk, now or when what was written before is put there.
+pub fn takes_room((name, _): &Point) -> bool {
+    let begins = [
+        "open", "write", "pwrite", "rename", "link", "mkdir", "symlink", "fsync",
+    ];
+    let others = ["fdatasync", "syncfs", "ftruncate", "fallocate", "close"];
+    begins.iter().any(|begin| name.starts_with(begin)) || others.contains(&name.as_str())
+}
+
 /// What was reported as done is done, and a failure to begin left everything as it was.
 pub fn assert_honest(world: &Sandbox, run: &Run, before: &Tree, after: &Tree, what: &str) {
     assert_whole(world, before, after, what);
@@ -273,4 +282,32 @@ fn an_unrevert_of_which_files_failed_keeps_its_way_and_the_next_one_ends_it() {
     );
     world.run(&["redo"], b"").exits(0);
     case.assert_ended(&world, &before, &after, "the next try");
+}
+
+#[test]
+fn what_was_written_and_could_not_be_synced_is_told_as_done() {
+    if !has_strace() {
+        return;
+    }
+    let mut told = 0;
+    for number in 1..=10 {
+        let world = played();
+        let point = ("fsync".to_owned(), number);
+        let command = ["--json", "revert", "--message", "m1"];
+        let run = fail_at(&world, &point, "EIO", &command, b"");
+        let report: Value = serde_json::from_str(&run.stdout).expect("one document");
+        let files = report["files"].as_array().into_iter().flatten();
+        for file in files.filter(|file| file["reason_code"] == "not_synced") {
+            told += 1;
+            assert_eq!(run.code, Some(3), "something is left to know: {run}");
+            assert_eq!(file["result"], "done", "{run}");
+            let reason = file["reason"].as_str().expect("a sentence");
+            assert!(reason.contains("a power cut may undo it"), "{run}");
+        }
+        if told > 0 {
+            assert_eq!(world.read("edited"), b"one\ntwo\n", "{run}");
+            return;
+        }
+    }
+    panic!("a directory is synced by one of the first calls");
 }

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use testing::binary::Sandbox;
+use testing::rows;
 use testing::skip::has_strace;
 use testing::strace::{at_each, kill_at, points, sample};
 
@@ -121,4 +123,96 @@ fn what_a_killed_forget_began_to_take_is_not_known_again_where_the_session_store
             .exits(0);
         assert_eq!(world.read("a"), b"0\n", "{what}: and the rest is there");
     });
+}
+
+/// Puts the session store of before in the place of the one that is there, with a page of it damaged.
+fn put_back_damaged(world: &Sandbox, before: &Path) {
+    let database = world.store().join("sessions.db");
+    for ending in ["-wal", "-shm"] {
+        let _ = fs::remove_file(world.store().join(format!("sessions.db{ending}")));
+    }
+    let root = "SELECT CAST(rootpage AS TEXT) FROM sqlite_schema WHERE name = 'hook_runs'";
+    let page: usize = rows::texts(before, root)[0].parse().expect("a number");
+    let mut bytes = fs::read(before).expect("ours");
+    bytes[(page - 1) * 4096..page * 4096].fill(0xa5);
+    fs::write(database, bytes).expect("ours");
+}
+
+fn is_in_a_file(world: &Sandbox, text: &str) -> bool {
+    let has_text = |path: &PathBuf| {
+        let bytes = fs::read(path).expect("ours");
+        bytes
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+    };
+    files(&world.store()).iter().any(has_text)
+}
+
+/// The note that a killed command leaves in the folder of its workspace.
+fn is_noted(world: &Sandbox, name: &str) -> bool {
+    let folders = fs::read_dir(world.store().join("snapshots")).into_iter();
+    let mut folders = folders.flatten().flatten();
+    folders.any(|folder| folder.path().join(name).exists())
+}
+
+#[test]
+fn what_a_killed_forget_began_to_take_does_not_come_back_with_the_rows_of_a_damaged_session_store()
+{
+    if !has_strace() {
+        return;
+    }
+    let message = ["forget", "--message", "m1", "--yes"];
+    let workspace = ["forget", "--workspace", "--yes"];
+    let cases: [(&[&str], &str); 3] = [
+        (&FORGET, "forgetting"),
+        (&message, "forgetting"),
+        (&workspace, "going"),
+    ];
+    for (command, note) in cases {
+        let begun = AtomicUsize::new(0);
+        let all = points(&ready(), command, b"");
+        at_each(sample(all, 16), |point| {
+            let world = ready();
+            let before = world.path("before.db");
+            let copy = format!("VACUUM INTO '{}'", before.display());
+            rows::execute(&world.store().join("sessions.db"), &copy);
+            kill_at(&world, &point, command, b"");
+            let is_begun = is_noted(&world, note);
+            if !is_begun && !is_anywhere(&world) {
+                // It had ended: the former rows are nowhere, and cannot come back.
+                return;
+            }
+            put_back_damaged(&world, &before);
+            let what = format!("{command:?} killed at {point:?}");
+            let run = world.run(&["doctor", "--repair"], b"").exits(0);
+            assert!(
+                run.stdout.contains("session store was damaged"),
+                "{what}: {run}"
+            );
+            assert_eq!(
+                run.stdout.contains("a killed `forget` or `gc` had begun"),
+                is_begun,
+                "{what}: it is said: {run}"
+            );
+            if !is_begun {
+                return;
+            }
+            begun.fetch_add(1, Ordering::SeqCst);
+            let log = world.run(&["log"], b"");
+            assert!(
+                command[1] == "--path" || !log.stdout.contains("make it work"),
+                "{what}: no prompt is back: {log}"
+            );
+            // What is damaged is not removed with a workspace alone: it is the only copy of others' rows.
+            fs::remove_file(world.store().join("sessions.db.damaged-1")).expect("it is aside");
+            world.run(&["gc"], b"").exits(0);
+            assert!(!is_anywhere(&world), "{what}: the bytes are nowhere");
+            assert!(
+                command[1] == "--path" || !is_in_a_file(&world, "make it work"),
+                "{what}: nor is the prompt"
+            );
+            super::assert_sound(&world, &what);
+        });
+        assert!(begun.into_inner() > 0, "some had begun: {command:?}");
+    }
 }

@@ -14,7 +14,7 @@ use testing::strace::{
 };
 
 use super::assert_sound;
-use super::errors::{ERRORS, touches_files};
+use super::errors::{ERRORS, takes_room, touches_files};
 use super::forget::{SECRET, files, is_anywhere};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -31,9 +31,16 @@ fn turn(world: &Sandbox, session: &str, message: &str, work: impl FnOnce(&Sandbo
     send("turn_end");
 }
 
+/// The settings, with a comment of the user's, and what they are once `config set` was done.
+const SETTINGS: [&str; 2] = [
+    "# mine\nkeep = \"30 days\" # a month\n",
+    "# mine\nkeep = \"90 days\" # a month\n",
+];
+
 /// A session of forty days ago, of which the file `key` with a secret is, and one of today.
 fn ready() -> Sandbox {
     let world = Sandbox::new();
+    world.configure(SETTINGS[0]);
     world.write("a", "0\n");
     for number in 1..4 {
         turn(&world, "old", &format!("o{number}"), |world| {
@@ -67,13 +74,16 @@ fn age_files(world: &Sandbox, by: Duration) {
 /// Something that keeps the store.
 struct Upkeep {
     command: &'static [&'static str],
+    /// Whether it does one thing, wholly or not at all.
+    is_one: bool,
     /// Whether what it was asked for is so.
     is_done: fn(&Sandbox) -> bool,
 }
 
-const ALL: [Upkeep; 4] = [
+static ALL: [Upkeep; 4] = [
     Upkeep {
         command: &["gc"],
+        is_one: false,
         is_done: |world| {
             let show = world.run(&["restore", "o1", "a", "--dry-run"], b"");
             show.code == Some(4) && show.stderr.contains("pruned")
@@ -81,10 +91,12 @@ const ALL: [Upkeep; 4] = [
     },
     Upkeep {
         command: &["forget", "--path", "key", "--yes"],
+        is_one: false,
         is_done: |world| !is_anywhere(world),
     },
     Upkeep {
         command: &["label", "o2", "tests pass"],
+        is_one: true,
         is_done: |world| {
             world
                 .run(&["label", "--list"], b"")
@@ -94,9 +106,23 @@ const ALL: [Upkeep; 4] = [
     },
     Upkeep {
         command: &["config", "set", "keep", "90 days"],
-        is_done: |world| world.run(&["config"], b"").stdout.contains("90"),
+        is_one: true,
+        is_done: |world| settings(world) == SETTINGS[1],
     },
 ];
+
+/// Those that are tried: all, or the one whose first word `CKPT_CASE` names.
+fn all() -> impl Iterator<Item = &'static Upkeep> {
+    let only = std::env::var("CKPT_CASE").ok();
+    let is_meant =
+        move |upkeep: &&Upkeep| only.as_ref().is_none_or(|only| upkeep.command[0] == only);
+    ALL.iter().filter(is_meant)
+}
+
+fn settings(world: &Sandbox) -> String {
+    let path = world.home().join(".config/ckpt-hook/config.toml");
+    std::fs::read_to_string(path).expect("it is there at any time")
+}
 
 /// The bytes of all packs once nobody may be writing what crashes left.
 fn size_in_the_end(world: &Sandbox) -> u64 {
@@ -111,8 +137,13 @@ fn size_in_the_end(world: &Sandbox) -> u64 {
         .sum()
 }
 
-/// What is so whatever became of it: the store is sound, and what the young session needs is there.
+/// What is so whatever became of it: the store is sound, the settings are the old or the new ones, and what the young session needs
+/// is there.
 fn assert_kept(world: &Sandbox, what: &str) {
+    assert!(
+        SETTINGS.contains(&settings(world).as_str()),
+        "{what}: the settings are whole"
+    );
     assert_sound(world, what);
     world.run(&["revert", "y1"], b"").exits(0);
     assert_eq!(world.read("a"), b"old 3\n", "{what}: what is needed stays");
@@ -158,7 +189,7 @@ fn upkeep_that_is_killed_loses_nothing_and_the_next_one_ends_it() {
     if !has_strace() {
         return;
     }
-    for upkeep in &ALL {
+    for upkeep in all() {
         let (points, bytes) = in_peace(upkeep);
         at_each(sample(points, 16), |point| {
             let world = ready();
@@ -175,27 +206,70 @@ fn an_error_in_any_system_call_of_upkeep_is_told_and_the_next_one_ends_it() {
     if !has_strace() {
         return;
     }
-    for upkeep in &ALL {
+    for upkeep in all() {
         let (points, bytes) = in_peace(upkeep);
-        let points: Vec<Point> = points.into_iter().filter(touches_files).collect();
-        // In turns, the errors of a full disk at every second call.
-        let full = ["ENOSPC", "EDQUOT"];
-        let tasks = points.into_iter().enumerate().map(|(number, point)| {
-            let error = match number % 2 {
-                0 => full[number / 2 % 2],
-                _ => ERRORS[number / 2 % ERRORS.len()],
-            };
-            (point, error)
-        });
-        at_each(sample(tasks.collect(), 24), |(point, error)| {
+        let mut tasks = Vec::new();
+        for (number, point) in points.into_iter().filter(touches_files).enumerate() {
+            let errors = errors_at(upkeep, &point, number);
+            tasks.extend(errors.into_iter().map(|error| (point.clone(), error)));
+        }
+        at_each(sample(tasks, 24), |(point, error)| {
             let world = ready();
             let run = fail_at(&world, &point, error, upkeep.command, b"");
             let what = format!("{:?} with {error} at {point:?}", upkeep.command);
             assert_honest(&world, upkeep, &run, &what);
+            if upkeep.is_one {
+                assert_one(&world, upkeep, &run, &what);
+            } else if run.code == Some(1) {
+                assert_untouched(&world, &run, &what);
+            }
             assert_kept(&world, &what);
             assert_ends(&world, upkeep, bytes, &what);
         });
     }
+}
+
+/// The errors to try at a call: those of a full disk at each that can give them, the others in turns; what does one thing has so few
+/// calls that it meets all that are likely.
+fn errors_at(upkeep: &Upkeep, point: &Point, number: usize) -> Vec<&'static str> {
+    let mut errors = vec![ERRORS[number % ERRORS.len()]];
+    if takes_room(point) {
+        errors.extend(["ENOSPC", "EDQUOT"]);
+    }
+    if upkeep.is_one {
+        errors.extend(["EIO", "EACCES"]);
+    }
+    errors.sort_unstable();
+    errors.dedup();
+    let places = errors.len();
+    errors.rotate_left(number % places);
+    errors
+}
+
+/// What is so where a command says that it failed and nothing was changed, and where it says that it is done.
+fn assert_one(world: &Sandbox, upkeep: &Upkeep, run: &Run, what: &str) {
+    let is_done = (upkeep.is_done)(world);
+    match run.code {
+        Some(0) => assert!(is_done, "{what}: it said that it was done\n{run}"),
+        Some(1) => assert!(!is_done, "{what}: it said that it failed\n{run}"),
+        _ => {}
+    }
+}
+
+/// Where `gc` or `forget` says that it failed and nothing was changed, nothing was pruned or forgotten.
+fn assert_untouched(world: &Sandbox, run: &Run, what: &str) {
+    let plan = world.run(&["forget", "--path", "key", "--dry-run"], b"");
+    assert!(
+        plan.stdout.contains("  key\n"),
+        "{what}: it said that nothing was changed\n{run}\n{plan}"
+    );
+    let pruned = "SELECT CAST(count(*) AS TEXT) FROM snapshots WHERE pruned_at IS NOT NULL";
+    let pruned = rows::texts(&world.store().join("sessions.db"), pruned);
+    assert_eq!(
+        pruned,
+        ["0"],
+        "{what}: it said that nothing was changed\n{run}"
+    );
 }
 
 /// What it says of itself is so.

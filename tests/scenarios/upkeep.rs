@@ -431,6 +431,24 @@ fn du_says_what_each_takes_and_what_gc_would_free() {
 }
 
 #[test]
+fn du_groups_the_same_bytes_in_each_way_and_a_view_has_them_too() {
+    use ckpt_store::Grouping::{Age, Message, Session, Workspace};
+    let mut world = old_and_young();
+    let mut sums = Vec::new();
+    for (by, rows) in [(Workspace, 1), (Session, 3), (Message, 4), (Age, 2)] {
+        let report = world.store.du(by).expect("it is ours");
+        assert_eq!(report.rows.len(), rows, "{report:?}");
+        sums.push(report.rows.iter().map(|row| row.bytes).sum::<u64>());
+    }
+    let database = world.base().join("store/sessions.db");
+    let sum = "SELECT CAST(sum(bytes) AS TEXT) FROM disk_usage";
+    let in_view = testing::rows::texts(&database, sum)[0].parse();
+    sums.push(in_view.expect("a number"));
+    assert!(sums[0] > 0, "there is something");
+    assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
+}
+
+#[test]
 fn packs_that_became_many_are_joined_without_the_agents_saying_that_it_ends() {
     let mut world = World::new();
     world.write("a", "the user's\n");

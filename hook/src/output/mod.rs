@@ -164,6 +164,17 @@ impl Output {
         }
     }
 
+    /// Writes the report on something that is done. If that fails, the failure says that it is done, as `done` does.
+    pub fn report_done<R: Serialize>(
+        &self,
+        report: &R,
+        done: Option<&str>,
+        render: impl FnOnce(&View) -> String,
+    ) -> Result<(), Failure> {
+        self.report(report, render)
+            .map_err(|failure| failure.after(done.map(str::to_owned)))
+    }
+
     /// Writes text for people on stdout; on a terminal, long lines are broken between words.
     pub fn text(&self, text: &str) -> Result<(), Failure> {
         self.bytes(self.wrapped(text).as_bytes())

@@ -4,7 +4,9 @@ pub mod detached;
 #[cfg(debug_assertions)]
 pub mod fault;
 pub mod posix;
+mod room;
 pub mod signals;
 mod watchdog;
 
+pub use room::with_room;
 pub use watchdog::Watchdog;

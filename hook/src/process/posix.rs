@@ -1,18 +1,22 @@
 //! What needs the C library: signals, limits, standard streams, and an immediate exit.
 //!
-//! This is the binary's only `unsafe` code. Each block calls one function of the C library with arguments made here; no
-//! outside input reaches it.
+//! This is the binary's only `unsafe` code. Each block calls functions of the C library with arguments made here; no
+//! outside input reaches it but the store's path.
 
 #![expect(
     unsafe_code,
     reason = "handlers for SIGSEGV and its kin, _exit and alarm have no safe wrapper"
 )]
 
+use std::ffi::CString;
 use std::fs::OpenOptions;
 use std::mem::{MaybeUninit, zeroed};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -90,9 +94,74 @@ pub fn alarm(after: Duration) {
     unsafe { libc::alarm(seconds) };
 }
 
-extern "C" fn crashed(_signal: libc::c_int) {
-    // Only what POSIX calls async-signal-safe: an atomic load and `_exit`.
+extern "C" fn crashed(signal: libc::c_int) {
+    // Only what POSIX calls async-signal-safe: atomics, system calls and `_exit`. A fault in here comes back to here.
+    if signal != libc::SIGALRM && !HAS_CRASHED.swap(true, Ordering::Relaxed) {
+        note_crash();
+    }
     exit_now();
+}
+
+/// What a crash leaves, made beforehand: a handler cannot allocate.
+struct CrashTrace {
+    store: CString,
+    log: CString,
+    /// The line up to the process's number, and after it.
+    line: [Vec<u8>; 2],
+}
+
+static TRACE: OnceLock<CrashTrace> = OnceLock::new();
+
+static HAS_CRASHED: AtomicBool = AtomicBool::new(false);
+
+/// The longest line that a crash leaves, in bytes.
+const LONGEST_TRACE: usize = 256;
+
+/// Lets a crash leave a line in the log of a store that is there already and is the user's own.
+pub fn note_crashes_in(log: &Path, line: [Vec<u8>; 2]) {
+    let path = |path: &Path| CString::new(path.as_os_str().as_bytes()).ok();
+    if let (Some(store), Some(log)) = (log.parent().and_then(path), path(log)) {
+        let _ = TRACE.set(CrashTrace { store, log, line });
+    }
+}
+
+fn note_crash() {
+    let Some(trace) = TRACE.get() else { return };
+    let (mut line, mut length) = ([0; LONGEST_TRACE], 0);
+    // SAFETY: `getpid` takes nothing and cannot fail.
+    let mut digits = unsafe { libc::getpid() }.unsigned_abs();
+    let mut number = [0; 10];
+    let mut from = number.len();
+    while from == number.len() || digits > 0 {
+        from -= 1;
+        number[from] = b'0' + (digits % 10) as u8;
+        digits /= 10;
+    }
+    for part in [&trace.line[0][..], &number[from..], &trace.line[1]] {
+        for byte in part.iter().take(LONGEST_TRACE - length) {
+            line[length] = *byte;
+            length += 1;
+        }
+    }
+    // SAFETY: all bits zero is a valid `stat`.
+    let mut found: libc::stat = unsafe { zeroed() };
+    let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOFOLLOW;
+    let flags = flags | libc::O_NONBLOCK | libc::O_CLOEXEC;
+    // SAFETY: the paths are C strings that are never freed; `found` and `line` outlive the calls, which are
+    // async-signal-safe.
+    unsafe {
+        let user = libc::geteuid();
+        if libc::lstat(trace.store.as_ptr(), &raw mut found) != 0 || found.st_uid != user {
+            return;
+        }
+        let log = libc::open(trace.log.as_ptr(), flags, 0o600 as libc::c_uint);
+        if log >= 0
+            && libc::fstat(log, &raw mut found) == 0
+            && (found.st_uid, found.st_nlink) == (user, 1)
+        {
+            libc::write(log, line.as_ptr().cast(), length);
+        }
+    }
 }
 
 /// Leaves Ctrl-C to the program that has the terminal now.

@@ -54,6 +54,17 @@ pub enum LabelAction {
     Listed,
 }
 
+impl LabelAction {
+    /// Says what was changed, for a failure that comes afterwards; `None` if nothing was.
+    pub fn done(self) -> Option<&'static str> {
+        match self {
+            Self::Added => Some("the label was added"),
+            Self::Deleted => Some("the label was deleted"),
+            Self::Unchanged | Self::Listed => None,
+        }
+    }
+}
+
 /// `label`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LabelsReport {

@@ -9,10 +9,12 @@
 //!   lock                   held while that is set aside
 //!   gc                     held by `gc` and `forget`; when `gc` ran last
 //!   reserve                room for a note when the disk is full
+//!   reserve.…              the same, in names, where nothing can be written
 //!   watch.sock             where a watcher is asked what may have changed
 //!   watch.lock             held while there is one
 //!   snapshots/<key>/       a workspace
 //!     going                it is being removed
+//!     forgetting           what is being forgotten of it
 //!     lock                 one snapshot or operation at a time; holds which rows were written last
 //!     settling             held while what is borrowed of the user's repository is made the store's own
 //!     repository.git/      its objects
@@ -22,7 +24,7 @@
 
 use std::cell::Cell;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -31,14 +33,25 @@ use rustix::fs::{FlockOperation, flock};
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::{check_inner_directory, check_owner};
 use crate::fs::presence;
+use crate::model::Milliseconds;
 
 /// The name of the file that says that a workspace's folder is being removed, so that nobody uses it again.
 pub(crate) const GOING: &str = "going";
 
 /// Returns whether a workspace's folder has a repository and is not being removed.
 pub(crate) fn holds_objects(folder: &Path) -> Result<bool> {
-    let is_going = presence::metadata(&folder.join(GOING))?.is_some();
-    Ok(!is_going && presence::is_directory(&folder.join("repository.git/objects"))?)
+    Ok(!is_going(folder)? && presence::is_directory(&folder.join("repository.git/objects"))?)
+}
+
+/// Returns whether a workspace's folder is being removed.
+pub(crate) fn is_going(folder: &Path) -> Result<bool> {
+    Ok(going_since(folder)?.is_some())
+}
+
+/// Returns when somebody began to remove a workspace's folder, in milliseconds since the epoch.
+pub(crate) fn going_since(folder: &Path) -> Result<Option<Milliseconds>> {
+    let metadata = presence::metadata(&folder.join(GOING))?;
+    Ok(metadata.map(|metadata| metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000))
 }
 
 /// Creates a directory that only the user can enter, and its parents.

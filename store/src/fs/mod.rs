@@ -8,5 +8,6 @@ pub(crate) mod leftover;
 pub(crate) mod ownership;
 pub(crate) mod presence;
 pub(crate) mod reserve;
+pub(crate) mod spill;
 pub(crate) mod system;
 pub(crate) mod threads;

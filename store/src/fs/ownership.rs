@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::make_private;
+use crate::fs::spill;
 
 /// The session store's name in the store's directory. A directory that has one is a store, and so is one that has snapshots.
 pub(crate) const DATABASE: &str = "sessions.db";
@@ -266,5 +267,6 @@ pub(crate) fn check_all_ours(directory: &Path) -> Result<()> {
 fn may_be_ours(name: &OsStr) -> bool {
     let begins = |start: &str| name.as_bytes().starts_with(start.as_bytes());
     // A killed `install` leaves such a temporary file.
-    OURS.iter().any(|ours| name == *ours) || begins(DATABASE) || begins(".ckpt-hook-")
+    let begin = [DATABASE, spill::PREFIX, ".ckpt-hook-"];
+    OURS.iter().any(|ours| name == *ours) || begin.into_iter().any(begins)
 }

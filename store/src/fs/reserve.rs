@@ -1,6 +1,7 @@
 //! Room for a note on a full disk: a small file that is made before the disk is full. This module does IO.
 //!
-//! It is written in place, and holds lines of text up to the first zero byte.
+//! It is written in place, and holds lines of text up to the first zero byte. Where that cannot be written either, it is emptied, and
+//! the text is in names beside it ([`spill`]).
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -9,7 +10,7 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::layout;
+use super::{layout, presence, spill};
 use crate::error::{Context, Result};
 
 const FILE: &str = "reserve";
@@ -26,13 +27,16 @@ pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
         .open(&path);
     let mut file = match opened {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(None);
+            return spilled(directory);
         }
         opened => opened.context(|| format!("cannot open `{}`", path.display()))?,
     };
     let what = || format!("cannot read `{}`", path.display());
     let length = file.read(&mut first).context(what)?;
-    if length == 0 || first == [0] {
+    if length == 0 {
+        return spilled(directory);
+    }
+    if first == [0] {
         return Ok(Some(String::new()));
     }
     text(&mut file).map(Some).context(what)
@@ -46,11 +50,30 @@ pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> R
     flock(&file, FlockOperation::LockExclusive)
         .map_err(std::io::Error::from)
         .context(what)?;
-    let mut bytes = change(&text(&mut file).context(what)?).into_bytes();
+    let mut before = text(&mut file).context(what)?;
+    let is_spilled = file.metadata().context(what)?.len() == 0;
+    if is_spilled {
+        before = spill::read(directory)?;
+    }
+    let after = change(&before);
+    let mut bytes = after.clone().into_bytes();
     bytes.resize(SIZE, 0);
-    file.seek(SeekFrom::Start(0)).context(what)?;
-    file.write_all(&bytes).context(what)?;
-    file.sync_data().context(what)
+    let written = file
+        .seek(SeekFrom::Start(0))
+        .and_then(|_| file.write_all(&bytes))
+        .and_then(|()| file.sync_data());
+    match written {
+        Ok(()) if is_spilled => spill::clear(directory),
+        Ok(()) => Ok(()),
+        Err(_) if after.is_empty() => spill::clear(directory),
+        // It is emptied when the names are there: until then, it counts.
+        Err(_) => spill::write(directory, &after).and_then(|()| file.set_len(0).context(what)),
+    }
+}
+
+/// Returns the text that is in names; `None` if there is none.
+fn spilled(directory: &Path) -> Result<Option<String>> {
+    Ok(Some(spill::read(directory)?).filter(|text| !text.is_empty()))
 }
 
 /// Creates the file, which was found missing.
@@ -59,6 +82,12 @@ pub(crate) fn make(directory: &Path) -> Result<()> {
     let mut file = layout::open_private(&path)?;
     file.write_all(&[0; SIZE])
         .context(|| format!("cannot write to `{}`", path.display()))
+}
+
+/// Removes the note, wherever it is.
+pub(crate) fn remove(directory: &Path) -> Result<()> {
+    presence::remove_file(&directory.join(FILE))?;
+    spill::clear(directory)
 }
 
 fn text(file: &mut File) -> std::io::Result<String> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use ckpt_schema::report::ChangeKind;
 
-use super::hex::Hex;
+use super::hex::{self, Hex};
 use super::path::WorkspacePath;
 
 /// The id of a git object: SHA-1, shown as 40 hex digits.
@@ -29,23 +29,13 @@ impl ObjectId {
     }
 
     /// Reads exactly 40 hex digits.
-    pub fn from_hex(hex: &str) -> Option<Self> {
-        let digits: &[u8; 40] = hex.as_bytes().try_into().ok()?;
+    pub fn from_hex(digits: &str) -> Option<Self> {
+        let digits: &[u8; 40] = digits.as_bytes().try_into().ok()?;
         let mut bytes = [0; 20];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
+            *byte = hex::byte(*pair)?;
         }
         Some(Self(bytes))
-    }
-}
-
-/// Returns the value of a hex digit.
-const fn digit(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
     }
 }
 

@@ -22,6 +22,25 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
+/// Reads hex digits. `None` if there is anything else, or half a byte.
+pub fn decode(digits: &str) -> Option<Vec<u8>> {
+    let (pairs, []) = digits.as_bytes().as_chunks::<2>() else {
+        return None;
+    };
+    pairs.iter().copied().map(byte).collect()
+}
+
+/// Returns the byte that two hex digits say.
+pub fn byte([high, low]: [u8; 2]) -> Option<u8> {
+    let digit = |digit: u8| match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    };
+    Some(digit(high)? << 4 | digit(low)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,5 +52,10 @@ mod tests {
         let all: Vec<u8> = (0..=255).collect();
         let digits: String = all.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(Hex(&all).to_string(), digits, "of any length");
+        assert_eq!(decode("000aff"), Some(vec![0, 0x0a, 0xff]));
+        assert_eq!(
+            (decode("0"), decode("xx"), decode("+f")),
+            (None, None, None)
+        );
     }
 }

@@ -161,7 +161,8 @@ fn value<T>(word: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T
     }
 }
 
-fn escaped(bytes: &[u8]) -> String {
+/// Writes bytes as one word of a note.
+pub(crate) fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for byte in bytes {
         match byte {
@@ -175,7 +176,8 @@ fn escaped(bytes: &[u8]) -> String {
     text
 }
 
-fn plain(text: &str) -> Option<Vec<u8>> {
+/// Parses a word that [`escaped`] wrote.
+pub(crate) fn plain(text: &str) -> Option<Vec<u8>> {
     let mut rest = text.as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());
     while let [first, others @ ..] = rest {

@@ -35,12 +35,12 @@ pub(crate) fn labels(store: &Store, cwd: &Path, pattern: Option<&str>) -> Result
 
 /// Returns the report on an action on one label.
 pub(crate) fn label(store: &Store, action: LabelAction, row: &LabelRow) -> Result<LabelsReport> {
+    let entry = entry(store.database.connection(), row);
+    let entry = entry.map_err(|error| error.after(action.done().map(str::to_owned)))?;
     Ok(LabelsReport {
         version: VERSION,
         action,
-        labels: entry(store.database.connection(), row)?
-            .into_iter()
-            .collect(),
+        labels: entry.into_iter().collect(),
     })
 }
 

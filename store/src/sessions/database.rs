@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 
 use super::feed;
-use super::migrate::{DAMAGED, migrate};
+use super::migrate::{DAMAGED, check_writer, migrate};
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::DATABASE;
 use crate::fs::{layout, presence};
@@ -107,7 +107,8 @@ impl Database {
         };
         let mut connection = opened.context(|| format!("cannot open `{}`", path.display()))?;
         configure_patiently(&connection, durability)
-            .context(|| format!("cannot open `{}`", path.display()))?;
+            .context(|| format!("cannot open `{}`", path.display()))
+            .map_err(hint_at_directory)?;
         let is_new = migrate(&mut connection, &path)?;
         Ok(Self {
             connection,
@@ -173,6 +174,7 @@ impl Database {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .context(|| format!("cannot write to `{}`", path.display()))?;
+        check_writer(&transaction, path)?;
         let value = work(&transaction)?;
         if let Err(error) = transaction.commit() {
             let what = if is_sync(&error) { "sync" } else { "write to" };
@@ -286,6 +288,16 @@ fn is_damage(error: &Error) -> bool {
         code(error),
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
     )
+}
+
+/// Says what to do where SQLite cannot make the index of the log, which a killed process or a copy may have left alone.
+fn hint_at_directory(error: Error) -> Error {
+    match code(&error) {
+        Some(ErrorCode::CannotOpen) => {
+            error.hint("a file has to be made beside it: make the store's directory writable")
+        }
+        _ => error,
+    }
 }
 
 /// Returns whether an error says that the file is read-only.

@@ -131,6 +131,21 @@ fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> 
     .hint("upgrade this ckpt-hook, or use another directory as --store"))
 }
 
+/// Fails in a transaction that writes if a newer version migrated the file since it was opened, and does not let this one
+/// write to it. The pages that this reads are those that the transaction has read already.
+pub(super) fn check_writer(connection: &Connection, path: &Path) -> Result<()> {
+    let mut statement = connection
+        .prepare_cached("PRAGMA user_version")
+        .context(|| format!("cannot read `{}`", path.display()))?;
+    let found: u32 = statement
+        .query_row([], |row| row.get(0))
+        .context(|| format!("cannot read `{}`", path.display()))?;
+    match found {
+        VERSION => Ok(()),
+        found => refuse_newer(connection, path, found),
+    }
+}
+
 /// Keeps a private copy of the database beside it, as it is before a migration. Returns its path.
 ///
 /// The copy gets its name only once it is complete and synced.
@@ -243,6 +258,32 @@ mod tests {
             .pragma_query_value(None, "user_version", |row| row.get(0))
             .expect("readable");
         assert_eq!(found, VERSION + 1, "nothing was changed");
+    }
+
+    #[test]
+    fn a_process_that_opened_the_file_before_a_newer_one_migrated_it_writes_no_more() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let mut database = open(directory.path());
+        let other = Connection::open(directory.path().join("sessions.db")).expect("a database");
+        let raise = |oldest_writer: u32| {
+            let sql = format!(
+                "UPDATE meta SET value = {oldest_writer} WHERE key = 'min_writer'; PRAGMA user_version = {}",
+                VERSION + 1
+            );
+            other.execute_batch(&sql).expect("writable");
+        };
+        raise(VERSION);
+        database
+            .write(|_| Ok(()))
+            .expect("the newer one says that this one may");
+        raise(VERSION + 1);
+        let error = database
+            .write(|_| Ok(()))
+            .expect_err("rows of an older kind would be in it");
+        assert!(
+            error.to_string().contains("newer ckpt-hook"),
+            "it says why: {error}"
+        );
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(crate) use operations::{
     insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
     open_operations, operation, operation_items, operation_outcome,
 };
-pub(crate) use rebuild::{put_noted, snapshots_to_note, workspace_keys};
+pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use retention::{
     Measured, Pruning, SessionUse, WorkspacePresence, delete_workspace, mark_pruned, note_gone,
     note_sizes, note_unswept, presences, prunable, session_uses, snapshots_to_measure, trees_of,

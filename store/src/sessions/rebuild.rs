@@ -55,6 +55,17 @@ pub(crate) fn workspace_keys(connection: &Connection) -> Result<BTreeSet<String>
     Ok(keys.into_iter().collect())
 }
 
+/// Returns when the newest snapshot of a workspace was taken.
+pub(crate) fn newest_snapshot_time(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Option<Milliseconds>> {
+    let sql = "SELECT max(taken_at) FROM snapshots WHERE workspace_id = ?1";
+    connection
+        .query_row(sql, [workspace_id], |row| row.get(0))
+        .context(|| "cannot read when a workspace was used")
+}
+
 /// Adds a workspace with its snapshots, as noted. If the directory at its path has another history already, or is
 /// another directory, the workspace is added as one that was set aside. Returns its id, and whether it was set aside.
 pub(crate) fn put_noted(

@@ -26,6 +26,8 @@ pub(crate) struct Salvaged {
     pub rows: u64,
     /// The tables with pages that could not be read.
     pub damaged: Vec<String>,
+    /// Whether something was taken out of the rows.
+    pub is_cut: bool,
 }
 
 /// How far after a damaged page rows are searched for, in row numbers.
@@ -58,12 +60,17 @@ fn remove_locked(directory: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Builds a new session store from what can be read of `source`, which is the current file or one that was set aside,
-/// and replaces the current one.
+/// and replaces the current one. `take_out` removes from the new rows what must not come back, and returns whether there was
+/// anything.
 ///
 /// # Errors
 ///
 /// Fails, with nothing changed, if nothing of the source can be read or the disk cannot be written to.
-pub(crate) fn salvage(directory: &Path, source: &Path) -> Result<Salvaged> {
+pub(crate) fn salvage(
+    directory: &Path,
+    source: &Path,
+    take_out: impl FnOnce(&Connection) -> Result<bool>,
+) -> Result<Salvaged> {
     let what = || format!("cannot save what `{}` holds", source.display());
     let _lock = layout::lock_store(directory, super::database::BUSY_TIMEOUT)?;
     let path = directory.join(DATABASE);
@@ -82,12 +89,18 @@ pub(crate) fn salvage(directory: &Path, source: &Path) -> Result<Salvaged> {
     let mut new = Connection::open_with_flags(&unfinished, flags).context(what)?;
     configure(&new, Durability::Full).context(what)?;
     migrate(&mut new, &unfinished)?;
+    new.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))
+        .context(what)?;
+    new.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
+        .context(what)?;
     let (rows, damaged) = copy(&old, &new)?;
     if rows == 0 {
         return Err(Error::failed(what())
             .because("nothing of it can be read")
             .hint("it is left as it is"));
     }
+    let is_cut = take_out(&new)?;
+    new.execute_batch("COMMIT").context(what)?;
     new.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
         .context(what)?;
     drop(new);
@@ -99,14 +112,12 @@ pub(crate) fn salvage(directory: &Path, source: &Path) -> Result<Salvaged> {
         set_aside,
         rows,
         damaged,
+        is_cut,
     })
 }
 
 /// Copies every row that can be read. Returns how many, and the damaged tables.
 fn copy(old: &Connection, new: &Connection) -> Result<(u64, Vec<String>)> {
-    let what = || "cannot write the rows that could be read";
-    new.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
-        .context(what)?;
     let mut sum = 0;
     let mut damaged = Vec::new();
     for table in tables(new)? {
@@ -125,7 +136,6 @@ fn copy(old: &Connection, new: &Connection) -> Result<(u64, Vec<String>)> {
         }
     }
     mend_references(new)?;
-    new.execute_batch("COMMIT").context(what)?;
     Ok((sum, damaged))
 }
 
@@ -337,7 +347,8 @@ mod tests {
         let page = at / 4096 * 4096;
         bytes[page..page + 4096].fill(0xa5);
         std::fs::write(&path, &bytes).expect("ours");
-        let salvaged = salvage(directory.path(), &path).expect("most of it is readable");
+        let salvaged =
+            salvage(directory.path(), &path, |_| Ok(false)).expect("most of it is readable");
         assert!(
             salvaged.damaged.contains(&"messages".to_owned()),
             "it is reported: {salvaged:?}"
@@ -364,7 +375,7 @@ mod tests {
         sql.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM sessions WHERE id = 'S2'")
             .expect("writable");
         drop(sql);
-        salvage(directory.path(), &path).expect("all of it is readable");
+        salvage(directory.path(), &path, |_| Ok(false)).expect("all of it is readable");
         assert_eq!(
             count(directory.path(), "messages"),
             2,
@@ -378,7 +389,7 @@ mod tests {
         filled(directory.path(), 3);
         let garbage = directory.path().join("sessions.db.damaged-1");
         std::fs::write(&garbage, "no database".repeat(1000)).expect("writable");
-        salvage(directory.path(), &garbage).expect_err("nothing is in it");
+        salvage(directory.path(), &garbage, |_| Ok(false)).expect_err("nothing is in it");
         assert_eq!(
             count(directory.path(), "sessions"),
             3,

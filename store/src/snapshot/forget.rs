@@ -17,7 +17,7 @@ use crate::objects::repack::{self, OnDamage};
 use crate::objects::tree::{TreeMode, encode};
 
 /// A path that is forgotten in a tree. For a directory, the paths below it are not listed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ForgottenPath {
     /// Relative to the tree's root.
     pub path: Vec<u8>,
@@ -25,7 +25,7 @@ pub(crate) struct ForgottenPath {
 }
 
 /// A snapshot's tree that holds something that is forgotten.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rewritten {
     pub old: ObjectId,
     /// The one that replaces it.

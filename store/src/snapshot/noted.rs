@@ -11,7 +11,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::forgetting::Replaced;
+use super::forgetting::Forgetting;
 use super::scan::sink::Sink;
 use super::{Request, Snapshot};
 use crate::error::Result;
@@ -93,14 +93,14 @@ pub(super) fn read(
         Some((workspace, snapshots)) => (Some(workspace), snapshots),
         None => (None, Vec::new()),
     };
-    let replaced = Replaced::read(folder)?;
+    let forgetting = Forgetting::read(folder)?;
     snapshots
         .iter_mut()
-        .for_each(|snapshot| replaced.apply(snapshot));
+        .for_each(|snapshot| forgetting.apply(snapshot));
     let mut since: Vec<(NotedWorkspace, NotedSnapshot)> = commits(&reader)
         .filter(|(workspace, _)| workspace.key == key)
         .map(|(workspace, mut snapshot)| {
-            replaced.apply(&mut snapshot);
+            forgetting.apply(&mut snapshot);
             (workspace, snapshot)
         })
         .filter(|(_, snapshot)| !snapshots.iter().any(|known| known.is_like(snapshot)))

@@ -14,21 +14,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
-use rusqlite::Connection;
 
 use super::gc::{self, pack, sizes};
-use super::{check, settle};
+use super::{check, forgetting, settle};
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::{self, DATABASE};
-use crate::fs::{layout, leftover, presence};
+use crate::fs::{layout, leftover, presence, reserve};
 use crate::model::entry::ObjectId;
-use crate::model::gap::{Gap, GapReason};
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::objects::repack::OnDamage;
 use crate::sessions::forget::{self, Belongings};
 use crate::sessions::{self, OpenStep};
-use crate::snapshot::{ForgottenPath, PathPattern, Rewritten, RewrittenRules};
+use crate::snapshot::{Forgetting, PathPattern, Rewritten, RewrittenRules};
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place, life};
 
@@ -129,25 +127,38 @@ pub(crate) fn forget(
     }
     store.database.overwrite_deleted()?;
     for place in &places {
-        report.workspaces.push(match what {
-            What::Workspace | What::All => whole(store, place, dry_run)?,
+        let forgotten = match what {
+            What::Workspace | What::All => whole(store, place, dry_run),
             What::Path(_) | What::Session(_) | What::Message(_) => {
-                forget_named(store, place, what, dry_run)?
+                forget_named(store, place, what, dry_run)
             }
-        });
+        };
+        let is_first = dry_run || report.workspaces.is_empty();
+        let forgotten = forgotten.map_err(|error| if is_first { error } else { begun(error) })?;
+        report.workspaces.push(forgotten);
     }
-    if dry_run {
-        return Ok(report);
+    if !dry_run {
+        report.bytes_after = finish(store, what).map_err(begun)?;
     }
+    Ok(report)
+}
+
+/// Removes what the rows that went had named. Returns the size of the store after that.
+fn finish(store: &mut Store, what: &What) -> Result<u64> {
     if *what == What::All {
+        let directory = store.surroundings.directory.clone();
         store.database.write(forget::rest)?;
         remove_all_folders(&directory)?;
-        presence::remove_file(&directory.join("reserve"))?;
+        reserve::remove(&directory)?;
     }
     scrub(store)?;
     sweep_all(store)?;
-    report.bytes_after = sizes::of_store(store)?.bytes;
-    Ok(report)
+    Ok(sizes::of_store(store)?.bytes)
+}
+
+/// Says that an error came when something was forgotten already.
+fn begun(error: Error) -> Error {
+    error.after(["some of it may be gone: `ckpt-hook gc` removes what is left of that".to_owned()])
 }
 
 /// Forgets a part of a workspace. A pattern that matches nothing is an error, unless an earlier, interrupted call
@@ -182,10 +193,14 @@ fn sweep_all(store: &mut Store) -> Result<()> {
     Ok(())
 }
 
-/// Removes former session stores and the log, which names files, and rewrites the session store without the deleted
-/// rows.
+/// Removes former session stores and the log, and rewrites the session store without the deleted rows.
 pub(crate) fn scrub(store: &Store) -> Result<()> {
-    let directory = &store.surroundings.directory;
+    remove_former(&store.surroundings.directory)?;
+    store.database.scrub()
+}
+
+/// Removes former session stores, and the log, which names files.
+fn remove_former(directory: &Path) -> Result<()> {
     for path in sessions::copies(directory)? {
         presence::remove_file(&path)?;
     }
@@ -193,7 +208,7 @@ pub(crate) fn scrub(store: &Store) -> Result<()> {
     for name in ["log", "log.old"] {
         presence::remove_file(&directory.join(name))?;
     }
-    store.database.scrub()
+    Ok(())
 }
 
 /// Returns whether a call that forgot something of a workspace was killed before its end.
@@ -274,7 +289,9 @@ fn whole(store: &mut Store, place: &Place, dry_run: bool) -> Result<ForgetWorksp
         let _settling = layout::lock_settling(&place.folder, PATIENCE)?;
         let _lock = place.lock(PATIENCE)?;
         check_idle(store, place)?;
-        sizes::remove_workspace(store, place)?;
+        remove_former(&store.surroundings.directory)
+            .and_then(|()| sizes::remove_workspace(store, place))
+            .map_err(begun)?;
     }
     Ok(report)
 }
@@ -297,61 +314,82 @@ fn forget_part(
     if has_objects {
         (rewritten, rules) = objects_without(store, place, part, !dry_run)?;
     }
-    let is_file = |path: &[u8], id| part.has_file(path, id);
-    let gone = rewritten.iter().flat_map(|one| one.gone.iter());
-    let mut paths: BTreeSet<Vec<u8>> = gone.map(|gone| gone.path.clone()).collect();
-    let found = forget::blobs(store.database.connection(), workspace, &is_file, false)?;
-    paths.extend(found.into_keys());
-    paths.extend(rules.iter().flat_map(|one| one.files.iter().cloned()));
+    let forgetting = forgetting(store, workspace, part, rewritten, &rules)?;
     part.refuse_undecided()?;
+    let paths = forgetting.paths.iter();
     let mut report = ForgetWorkspace {
         workspace: place.root.to_string_lossy().into_owned(),
-        files: paths.iter().map(|path| path_text(path)).collect(),
+        files: paths.map(|path| path_text(path)).collect(),
         ..ForgetWorkspace::default()
     };
-    let belongings = part.belongings();
     if dry_run {
-        count(store, workspace, &rewritten, &belongings, &mut report)?;
+        count(store, workspace, &forgetting, &mut report)?;
         return Ok(report);
     }
-    if paths.is_empty() && belongings == Belongings::default() {
+    if forgetting == Forgetting::default() {
         return Ok(report);
     }
-    if has_objects {
-        place.snapshots()?.note_forgetting(&rewritten, &rules)?;
-    }
+    (report.snapshots, report.prompts) =
+        take_out(store, place, &lock, &forgetting).map_err(begun)?;
+    Ok(report)
+}
+
+/// Makes the rows of a workspace name nothing of what is forgotten. Returns the numbers of snapshots and prompts that
+/// were concerned. The caller holds the lock.
+fn take_out(
+    store: &mut Store,
+    place: &Place,
+    lock: &layout::Lock,
+    forgetting: &Forgetting,
+) -> Result<(u64, u64)> {
+    // If this is killed and the session store is damaged then, no copy of it may bring back what goes.
+    remove_former(&store.surroundings.directory)?;
+    forgetting.note(&place.folder)?;
     // The note names rows that are about to go, which would look like lost ones. The cache relies on objects that will
     // no longer be stored.
     lock.clear_note()?;
     forget_caches(&place.folder)?;
-    let texts: Vec<String> = report.files.iter().map(|file| file.path.clone()).collect();
-    (report.snapshots, report.prompts) = store.database.write(|connection| {
-        let snapshots = replace_trees(connection, workspace, &rewritten)?;
-        for one in &rules {
-            forget::replace_rules(connection, workspace, (one.old, one.new))?;
-        }
-        forget::blobs(connection, workspace, &is_file, true)?;
-        let prompts = forget::prompts(connection, &belongings)?;
-        forget::commands_about(connection, &texts)?;
-        forget::diagnostics_about(connection, &texts)?;
-        sessions::note_unswept(connection, workspace, true)?;
-        Ok((snapshots, prompts))
-    })?;
-    Ok(report)
+    store
+        .database
+        .write(|connection| forgetting::take_out(connection, place.row.id, forgetting))
+}
+
+/// Returns what a part of a workspace is, in objects and rows.
+fn forgetting(
+    store: &Store,
+    workspace: i64,
+    part: &ForgetPart,
+    trees: Vec<Rewritten>,
+    rules: &[RewrittenRules],
+) -> Result<Forgetting> {
+    let is_file = |path: &[u8], id| part.has_file(path, id);
+    let blobs = forget::blobs(store.database.connection(), workspace, &is_file, false)?;
+    let gone = trees.iter().flat_map(|one| one.gone.iter());
+    let mut paths: BTreeSet<Vec<u8>> = gone.map(|gone| gone.path.clone()).collect();
+    paths.extend(blobs.keys().cloned());
+    paths.extend(rules.iter().flat_map(|one| one.files.iter().cloned()));
+    let of = part.belongings();
+    Ok(Forgetting {
+        trees,
+        rules: rules.iter().map(|one| (one.old, one.new)).collect(),
+        blobs,
+        paths,
+        messages: of.messages,
+        agent_ids: of.agent_ids,
+    })
 }
 
 /// Fills in how many snapshots and prompts would go.
 fn count(
     store: &Store,
     workspace: i64,
-    rewritten: &[Rewritten],
-    belongings: &Belongings,
+    forgetting: &Forgetting,
     report: &mut ForgetWorkspace,
 ) -> Result<()> {
     let connection = store.database.connection();
-    let trees = rewritten.iter().map(|one| one.old);
+    let trees = forgetting.trees.iter().map(|one| one.old);
     report.snapshots = forget::snapshots_with(connection, workspace, trees)?;
-    report.prompts = forget::prompts_of(connection, &belongings.messages)?;
+    report.prompts = forget::prompts_of(connection, &forgetting.messages)?;
     Ok(())
 }
 
@@ -393,41 +431,14 @@ fn try_without(
     Ok((rewritten, rules))
 }
 
-/// Replaces the trees of snapshots by those without the forgotten files. Returns the number of snapshots.
-fn replace_trees(connection: &Connection, workspace: i64, rewritten: &[Rewritten]) -> Result<u64> {
-    let mut snapshots = 0;
-    for one in rewritten {
-        let (trees, gaps) = ((one.old, one.new), gaps(&one.gone));
-        snapshots += forget::replace_tree(connection, workspace, trees, &gaps)?;
-    }
-    Ok(snapshots)
-}
-
 /// Repacks a workspace without the forgotten objects.
 fn sweep(store: &mut Store, place: &Place) -> Result<()> {
     if place.has_objects()? {
         let how = gc::GcOptions::default();
         return pack::whole(store, place, how, true);
     }
-    store
-        .database
-        .write(|connection| sessions::note_unswept(connection, place.row.id, false))
-}
-
-fn gaps(gone: &[ForgottenPath]) -> Vec<Gap> {
-    let gap = |gone: &ForgottenPath| Gap {
-        path: gone.path.clone(),
-        reason: reason_of(gone),
-        size: None,
-    };
-    gone.iter().map(gap).collect()
-}
-
-fn reason_of(gone: &ForgottenPath) -> GapReason {
-    match gone.is_directory {
-        true => GapReason::ForgottenDirectory,
-        false => GapReason::Forgotten,
-    }
+    let _lock = place.lock(PATIENCE)?;
+    pack::note_swept(store, place)
 }
 
 fn path_text(path: &[u8]) -> PathText {
@@ -485,9 +496,16 @@ pub(crate) fn purge(directory: &Path) -> Result<bool> {
     };
     let _lock = layout::lock_upkeep(&directory, Duration::ZERO)?;
     ownership::check_all_ours(&directory)?;
-    remove_all_folders(&directory)?;
+    remove_all(&directory).map_err(|error| {
+        error.after(["a part of it may be gone: the same command removes the rest".to_owned()])
+    })?;
+    Ok(true)
+}
+
+fn remove_all(directory: &Path) -> Result<()> {
+    remove_all_folders(directory)?;
     let what = || format!("cannot remove `{}`", directory.display());
-    let entries = presence::entries(&directory)?;
+    let entries = presence::entries(directory)?;
     let mut names: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
     names.sort_by_key(|path| path.file_name().is_some_and(|name| name == DATABASE));
     for path in names {
@@ -497,6 +515,5 @@ pub(crate) fn purge(directory: &Path) -> Result<bool> {
             presence::remove_file(&path)?;
         }
     }
-    fs::remove_dir(&directory).context(what)?;
-    Ok(true)
+    fs::remove_dir(directory).context(what)
 }

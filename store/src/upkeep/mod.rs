@@ -4,6 +4,7 @@
 pub(crate) mod check;
 pub(crate) mod du;
 pub(crate) mod forget;
+mod forgetting;
 pub(crate) mod gc;
 pub(crate) mod rebuild;
 pub(crate) mod repair;

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::Finding;
+use rusqlite::Connection;
 
-use super::rebuild;
+use super::{forgetting, rebuild};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::ownership::DATABASE;
@@ -63,7 +64,8 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
 
 fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
     let directory = store.surroundings.directory.clone();
-    let salvaged = sessions::salvage(&directory, source)?;
+    let take_out = |rows: &Connection| forgetting::take_out_of_former(rows, &directory);
+    let salvaged = sessions::salvage(&directory, source, take_out)?;
     store.database = Database::open(&directory, store.surroundings.settings.durability)?;
     let mut findings = vec![repaired(format!(
         "the session store was damaged: {} rows of `{}` could be read and are in a new one; the former one is `{}`",
@@ -77,6 +79,17 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
             .iter()
             .map(|table| Finding::new("warning", SUBJECT, format!("rows of `{table}` are lost"))),
     );
+    if salvaged.is_cut {
+        let message =
+            "what a killed `forget` or `gc` had begun to remove is not in the new session store";
+        findings.push(Finding {
+            hint: Some(format!(
+                "`ckpt-hook gc` removes the rest of it; `{}` holds it as well, and can be removed",
+                salvaged.set_aside.display()
+            )),
+            ..Finding::new("warning", SUBJECT, message)
+        });
+    }
     Ok(findings)
 }
 

@@ -62,7 +62,14 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     file.as_file().sync_all().context(failed)?;
     check(&path, expected)?;
     file.persist(&path).context(failed)?;
-    sync(directory).context(failed)
+    sync(directory).map_err(|error| {
+        Error::failed(format!("cannot sync `{}`", directory.display()))
+            .because(error)
+            .after([format!(
+                "`{}` is written, but a power cut may undo it",
+                path.display()
+            )])
+    })
 }
 
 /// Removes a file.
@@ -159,18 +166,22 @@ fn absent(path: &Path) -> Result<Option<String>> {
 
 /// Returns the file behind symlinks.
 fn target(path: &Path) -> Result<PathBuf> {
-    if path.is_symlink() {
-        fs::canonicalize(path).context(|| format!("cannot write `{}`", path.display()))
-    } else {
-        Ok(path.to_owned())
+    let what = || format!("cannot write `{}`", path.display());
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_symlink() => fs::canonicalize(path).context(what),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).context(what),
+        _ => Ok(path.to_owned()),
     }
 }
 
 /// Gives a new file the mode and the owner of the one that it replaces.
 fn inherit(file: &fs::File, path: &Path, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-    let Ok(old) = fs::metadata(path) else {
-        return file.set_permissions(fs::Permissions::from_mode(mode));
+    let old = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return file.set_permissions(fs::Permissions::from_mode(mode));
+        }
+        old => old?,
     };
     let new = file.metadata()?;
     if (old.uid(), old.gid()) != (new.uid(), new.gid()) {

@@ -100,9 +100,10 @@ fn change(
         former: edit::get(text, target)?,
         value: edit::get(&after, target)?,
     };
+    let done = (after != text).then_some("the setting was changed");
     invocation
         .output
-        .report(&report, |view| config::render_change(&report, view))
+        .report_done(&report, done, |view| config::render_change(&report, view))
 }
 
 fn canonical(path: PathBuf) -> PathBuf {

@@ -87,7 +87,10 @@ pub fn uninstall(
     let is_gone = ckpt_store::purge(&store)?;
     if is_gone && !invocation.output.is_quiet() && !invocation.common.json {
         let line = format!("removed {}\n", text::safe(&store.to_string_lossy()));
-        invocation.output.text(&line)?;
+        invocation
+            .output
+            .text(&line)
+            .map_err(|failure| failure.after([line.trim_end().to_owned()]))?;
     }
     Ok(DONE)
 }
@@ -123,9 +126,12 @@ fn run(
     let found_none = verb == Verb::Install && report.changes.is_empty() && !has_failed(&report);
     let code = code(&report);
     if !(code == DONE && invocation.output.is_quiet()) {
-        invocation
-            .output
-            .report(&report, |view| agents::changes(&report, found_none, view))?;
+        let mut changes = report.changes.iter();
+        let is_changed = !arguments.dry_run && changes.any(|change| change.action != "unchanged");
+        let done = is_changed.then_some("settings were changed");
+        invocation.output.report_done(&report, done, |view| {
+            agents::changes(&report, found_none, view)
+        })?;
     }
     Ok(code)
 }

@@ -21,7 +21,9 @@ pub fn run(invocation: &Invocation, arguments: &LabelArguments) -> Result<u8, Fa
     };
     invocation
         .output
-        .report(&report, |view| label::render(&report, view))?;
+        .report_done(&report, report.action.done(), |view| {
+            label::render(&report, view)
+        })?;
     Ok(DONE)
 }
 

@@ -108,7 +108,7 @@ pub fn code(report: &OperationReport) -> u8 {
 }
 
 /// An outcome that cannot be shown was carried out all the same.
-fn carried_out(report: &OperationReport) -> Option<String> {
+pub fn carried_out(report: &OperationReport) -> Option<String> {
     let id = report.operation.as_deref()?;
     Some(format!(
         "the {} was carried out: `ckpt-hook show {}` shows what happened to each file",

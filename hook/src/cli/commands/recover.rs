@@ -7,7 +7,7 @@ use ckpt_schema::report::{GoneReport, OperationReport};
 use ckpt_store::{Error, Force};
 
 use super::ask;
-use super::outcome::{finish, watched};
+use super::outcome::{carried_out, finish, watched};
 use crate::cli::arguments::RecoverArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -41,16 +41,17 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
     let report = watched(invocation, &mut store, |store| {
         store.recover(&directory, &named, dry_run, force)
     })?;
-    if invocation.output.is_json() {
-        invocation.output.report(&report, |_| String::new())?;
+    let done = report.operation.as_ref().and_then(carried_out);
+    let done = done.as_deref();
+    let output = &invocation.output;
+    if output.is_json() {
+        output.report_done(&report, done, |_| String::new())?;
         return Ok(report.operation.as_ref().map_or(DONE, code));
     }
-    if !invocation.output.is_quiet() {
-        let view = invocation.output.view();
-        invocation
-            .output
-            .text(&recover::list(&report.files, view))?;
-        invocation.output.text("\n")?;
+    if !output.is_quiet() {
+        let list = format!("{}\n", recover::list(&report.files, output.view()));
+        let done = done.map(str::to_owned);
+        output.text(&list).map_err(|failure| failure.after(done))?;
     }
     match &report.operation {
         Some(operation) => finish(invocation, &mut store, operation, true),

@@ -25,9 +25,10 @@ pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8,
     let report = store.snapshot(&directory, arguments.label.as_deref(), progress);
     line.end();
     let report = report?;
+    let done = Some("the snapshot was taken");
     invocation
         .output
-        .report(&report, |view| status::snapshot(&report, view))?;
+        .report_done(&report, done, |view| status::snapshot(&report, view))?;
     Ok(DONE)
 }
 

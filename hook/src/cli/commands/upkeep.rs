@@ -12,9 +12,10 @@ use crate::output::upkeep;
 /// Removes what was not used for a long time, and repacks the rest.
 pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failure> {
     let report = invocation.open()?.gc(arguments.dry_run)?;
+    let done = (!report.dry_run).then_some("the store was packed");
     invocation
         .output
-        .report(&report, |view| upkeep::gc(&report, view))?;
+        .report_done(&report, done, |view| upkeep::gc(&report, view))?;
     let was_skipped = report.workspaces.iter().any(|row| row.skipped.is_some());
     Ok(if was_skipped { PARTIAL } else { DONE })
 }
@@ -59,9 +60,10 @@ pub fn forget(invocation: &Invocation, arguments: &ForgetArguments) -> Result<u8
     };
     let mut store = invocation.open()?;
     let show = |report: &ForgetReport| {
+        let done = (!report.dry_run).then_some("it was forgotten");
         invocation
             .output
-            .report(report, |view| upkeep::forget(report, view))
+            .report_done(report, done, |view| upkeep::forget(report, view))
     };
     if arguments.dry_run {
         show(&store.forget(&directory, &what, true)?)?;

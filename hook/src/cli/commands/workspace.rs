@@ -28,8 +28,9 @@ fn adopt(invocation: &Invocation, arguments: &AdoptArguments) -> Result<u8, Fail
         store.check_exact_workspace(&directory, which)?;
     }
     let report = store.adopt(&directory, arguments.which.as_deref(), arguments.dry_run)?;
+    let done = (!arguments.dry_run).then_some("the history was adopted");
     invocation
         .output
-        .report(&report, |view| workspace::adopt(&report, view))?;
+        .report_done(&report, done, |view| workspace::adopt(&report, view))?;
     Ok(DONE)
 }

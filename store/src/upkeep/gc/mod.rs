@@ -125,7 +125,7 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
         let done = workspace(store, &presence, &judged, now, how);
         let (row, estimate) = match done {
             Ok(done) => done,
-            Err(error) => (skipped(store, presence.id, &error)?, 0),
+            Err(error) => (skipped(store, presence.id, &error).map_err(packed)?, 0),
         };
         report.bytes_after = report.bytes_after.saturating_sub(estimate);
         report.workspaces.push(row);
@@ -150,10 +150,18 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
         });
     }
     if !how.dry_run {
-        sizes::sweep(store)?;
-        report.bytes_after = sizes::of_store(store)?.bytes;
+        let swept = sizes::sweep(store).and_then(|()| sizes::of_store(store));
+        report.bytes_after = swept.map_err(packed)?.bytes;
     }
     Ok(report)
+}
+
+/// Says that an error came after workspaces were pruned and packed.
+fn packed(error: Error) -> Error {
+    error.after([
+        "workspaces were pruned and packed before: the next `ckpt-hook gc` does the rest"
+            .to_owned(),
+    ])
 }
 
 /// Returns how many bytes a run would free now.
@@ -286,6 +294,9 @@ fn workspace(
         let sizes = place.snapshots()?.pack_sizes()?;
         (report.bytes_after, report.packs_after) = (sizes.bytes, sizes.packs);
         sizes::note(store, &place)?;
+    } else if presence.is_unswept {
+        let _lock = place.lock(patience(how))?;
+        pack::note_swept(store, &place)?;
     }
     Ok((report, 0))
 }

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fs::layout;
 use crate::objects::repack::OnDamage;
 use crate::sessions;
+use crate::snapshot;
 use crate::store::Store;
 use crate::timeline::Place;
 use crate::upkeep::{check, settle};
@@ -59,13 +60,18 @@ pub(crate) fn whole(
     check::name_to_git(store, place)?;
     snapshots.end_repack(repack, &roots)?;
     snapshots.sweep((!is_unswept).then_some(now - day))?;
-    snapshots.end_forgetting()?;
-    if is_unswept {
-        store
-            .database
-            .write(|connection| sessions::note_unswept(connection, place.row.id, false))?;
+    match is_unswept {
+        true => note_swept(store, place),
+        false => snapshot::end_forgetting(&place.folder),
     }
-    Ok(())
+}
+
+/// Notes that nothing of what was forgotten of a workspace is stored any more.
+pub(crate) fn note_swept(store: &mut Store, place: &Place) -> Result<()> {
+    snapshot::end_forgetting(&place.folder)?;
+    store
+        .database
+        .write(|connection| sessions::note_unswept(connection, place.row.id, false))
 }
 
 /// Returns whether it makes sense to heal the workspace after an error: not if `gc` gave way, and not in the background.
@@ -112,5 +118,27 @@ impl<'a> Politeness<'a> {
         }
         self.asked.set(Instant::now());
         !layout::is_locked(self.folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn background_work_gives_way_to_whoever_wants_the_workspace_and_work_by_hand_does_not() {
+        let folder = tempfile::tempdir().expect("a scratch directory");
+        let free = |is_polite| {
+            let way = Politeness::new(folder.path(), is_polite);
+            let earlier = Instant::now().checked_sub(OFTEN);
+            way.asked.set(earlier.expect("the clock runs"));
+            way.is_free()
+        };
+        assert!(free(true), "nobody wants it");
+        let wanted = layout::lock_workspace(folder.path(), Duration::ZERO).expect("it is free");
+        assert!(!free(true), "it is asked for every few milliseconds");
+        assert!(free(false), "somebody waits for this");
+        drop(wanted);
+        assert!(free(true));
     }
 }

@@ -181,7 +181,11 @@ pub(crate) fn remove_workspace(store: &mut Store, place: &Place) -> Result<()> {
 
 fn note_going(folder: &Path) -> Result<()> {
     match presence::is_directory(folder)? {
-        true => layout::open_private(&folder.join(GOING)).map(drop),
+        true => {
+            // The time of an older one says nothing.
+            presence::remove_file(&folder.join(GOING))?;
+            layout::open_private(&folder.join(GOING)).map(drop)
+        }
         false => Ok(()),
     }
 }
@@ -244,9 +248,11 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
             true => keep.max(day),
             false => day,
         };
-        let is_old = folder.symlink_metadata().is_ok_and(|metadata| {
-            metadata.is_dir() && metadata.mtime() < now.saturating_sub(grace)
-        });
+        let is_going = layout::is_going(&folder)?;
+        let is_old = is_going
+            || folder.symlink_metadata().is_ok_and(|metadata| {
+                metadata.is_dir() && metadata.mtime() < now.saturating_sub(grace)
+            });
         if is_old && !has_damaged_database(&store.surroundings.directory)? {
             let _lock = layout::lock_workspace(&folder, super::MOMENT)?;
             remove_workspace_folder(&folder)?;
@@ -259,9 +265,9 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
 fn has_damaged_database(directory: &Path) -> Result<bool> {
     let names = presence::entries(directory)?;
     Ok(names.iter().any(|entry| {
-        entry
-            .file_name()
-            .to_string_lossy()
-            .starts_with("sessions.db.damaged-")
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Its log and the index of that are nothing by themselves.
+        let is_beside = name.ends_with("-wal") || name.ends_with("-shm");
+        name.starts_with("sessions.db.damaged-") && !is_beside
     }))
 }

@@ -1,0 +1,79 @@
+//! Takes what is forgotten out of rows: those of the session store, and those that a repair reads from a damaged one, in
+//! which a killed `forget` had not come so far. This module does IO.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::error::Result;
+use crate::fs::layout;
+use crate::model::entry::ObjectId;
+use crate::sessions;
+use crate::sessions::forget::{self, Belongings};
+use crate::snapshot::Forgetting;
+
+/// Makes the rows of a workspace name nothing of what is forgotten, and notes that its packs still hold it. Returns the numbers of
+/// snapshots and prompts that were concerned.
+pub(super) fn take_out(
+    connection: &Connection,
+    workspace: i64,
+    forgetting: &Forgetting,
+) -> Result<(u64, u64)> {
+    let mut snapshots = 0;
+    for one in &forgetting.trees {
+        let gaps: Vec<_> = one.gaps().collect();
+        snapshots += forget::replace_tree(connection, workspace, (one.old, one.new), &gaps)?;
+    }
+    for pair in &forgetting.rules {
+        forget::replace_rules(connection, workspace, *pair)?;
+    }
+    let is_forgotten = |path: &[u8], id: ObjectId| {
+        let of_path = forgetting.blobs.get(path);
+        of_path.is_some_and(|ids| ids.contains(&id))
+    };
+    forget::blobs(connection, workspace, &is_forgotten, true)?;
+    let belongings = Belongings {
+        messages: forgetting.messages.clone(),
+        agent_ids: forgetting.agent_ids.clone(),
+        ..Belongings::default()
+    };
+    let prompts = forget::prompts(connection, &belongings)?;
+    let paths = forgetting.paths.iter();
+    let texts: Vec<String> = paths
+        .map(|path| String::from_utf8_lossy(path).into_owned())
+        .collect();
+    forget::commands_about(connection, &texts)?;
+    forget::diagnostics_about(connection, &texts)?;
+    sessions::note_unswept(connection, workspace, true)?;
+    Ok((snapshots, prompts))
+}
+
+/// Takes out of the rows of a former session store what was being forgotten when it was damaged, and the workspaces that were being
+/// removed. Returns whether there was anything.
+pub(super) fn take_out_of_former(connection: &Connection, directory: &Path) -> Result<bool> {
+    let mut is_any = false;
+    for id in sessions::workspaces(connection)? {
+        let row = sessions::workspace(connection, id)?;
+        let folder = directory.join("snapshots").join(&row.key);
+        if is_going(connection, id, &folder)? {
+            sessions::delete_workspace(connection, id)?;
+            is_any = true;
+            continue;
+        }
+        let forgetting = Forgetting::read(&folder)?;
+        if forgetting != Forgetting::default() {
+            take_out(connection, id, &forgetting)?;
+            is_any = true;
+        }
+    }
+    Ok(is_any)
+}
+
+/// Returns whether a workspace was being removed, and nobody used it since.
+fn is_going(connection: &Connection, id: i64, folder: &Path) -> Result<bool> {
+    let Some(since) = layout::going_since(folder)? else {
+        return Ok(false);
+    };
+    let used_at = sessions::newest_snapshot_time(connection, id)?;
+    Ok(used_at.is_none_or(|used_at| used_at <= since))
+}

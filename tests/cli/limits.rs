@@ -1,0 +1,109 @@
+//! Limits that leave a process too little (`ulimit`), and crashes: nothing is lost without a word.
+
+use serde_json::json;
+use testing::skip::is_debug_build;
+
+use testing::binary::{Run, Sandbox, finish};
+
+#[test]
+fn a_crash_leaves_a_line_in_the_log_of_a_store_that_is_there() {
+    if !is_debug_build() {
+        return;
+    }
+    for fault in ["abort", "segv", "overflow", "oom"] {
+        let world = Sandbox::new();
+        let crash = || {
+            let mut command = world.command(&["event"]);
+            finish(command.env("CKPT_HOOK_TEST_FAULT", fault), b"{}").ends_silently();
+        };
+        crash();
+        assert!(!world.store().exists(), "no store is made for it");
+        world.run(&["snapshot"], b"").exits(0);
+        crash();
+        let doctor = world.run(&["doctor"], b"");
+        assert!(
+            doctor.stdout.contains("] a hook crashed"),
+            "after `{fault}`: {doctor}"
+        );
+    }
+}
+
+/// Runs the binary under limits of the shell.
+fn limited(world: &Sandbox, limits: &str, arguments: &[&str], stdin: &[u8]) -> Run {
+    let inner = world.command(arguments);
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", &format!("{limits} && exec \"$0\" \"$@\"")]);
+    shell.arg(inner.get_program()).args(inner.get_args());
+    shell.env_clear().current_dir(world.workspace());
+    shell.envs(
+        inner
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    finish(&mut shell, stdin)
+}
+
+#[test]
+fn a_small_stack_ends_no_command_and_a_hook_that_it_ends_leaves_a_trace() {
+    let world = Sandbox::new();
+    world.write("a", "0\n");
+    world.play("m1", "make it work", |world| world.write("a", "1\n"));
+    for command in [
+        &["log"][..],
+        &["show", "m1"],
+        &["gc"],
+        &["doctor"],
+        &["revert", "m1"],
+    ] {
+        limited(&world, "ulimit -s 64", command, b"").exits(0);
+    }
+    assert_eq!(world.read("a"), b"0\n", "it went back");
+    let event = json!({"event": "user_message", "session_id": "s", "message_id": "m2", "cwd": world.workspace()});
+    limited(
+        &world,
+        "ulimit -s 64",
+        &["event"],
+        event.to_string().as_bytes(),
+    )
+    .ends_silently();
+    let log = world.json(&["log"]);
+    let is_recorded = log["messages"].as_array().is_some_and(|all| all.len() == 2);
+    let doctor = world.run(&["doctor"], b"");
+    assert!(
+        is_recorded || doctor.stdout.contains("] a hook crashed"),
+        "it is recorded, or it is said that it is not: {log} {doctor}"
+    );
+}
+
+#[test]
+fn a_turn_in_which_not_one_byte_could_be_written_is_told_of_then_and_afterwards() {
+    let world = Sandbox::new();
+    world.write("a", "0\n");
+    world.play("m1", "make it work", |world| world.write("a", "1\n"));
+    for event in ["user_message", "step_start", "step_finish", "turn_end"] {
+        let event = json!({"event": event, "session_id": "s", "message_id": "m2", "prompt": "more", "cwd": world.workspace()});
+        limited(
+            &world,
+            "ulimit -f 0",
+            &["event"],
+            event.to_string().as_bytes(),
+        )
+        .ends_silently();
+        world.write("a", "2\n");
+    }
+    let told = "4 events of generic (session `s`) could not be recorded";
+    let status = world.run(&["status"], b"");
+    assert!(status.stdout.contains(told), "{status}");
+    world.play("m3", "once more", |world| world.write("a", "3\n"));
+    let doctor = world.run(&["doctor"], b"");
+    assert!(doctor.stdout.contains(told), "{doctor}");
+    let log = world.json(&["log"]);
+    let messages = log["messages"].as_array().expect("a list").iter();
+    let ids: Vec<_> = messages
+        .map(|message| message["agent_id"].clone())
+        .collect();
+    assert_eq!(ids, ["m3", "m2", "m1"], "the message has its place");
+    let names = std::fs::read_dir(world.store()).expect("ours").flatten();
+    let spilled = names.filter(|entry| entry.file_name().to_string_lossy().starts_with("reserve."));
+    assert_eq!(spilled.count(), 0, "and the note is gone");
+}
