@@ -134,3 +134,23 @@ fn a_repository_that_came_while_rules_hid_it_is_named_when_they_are_gone() {
     let below = below.next().expect("it is told of");
     assert_eq!(below.about, ["dist/clone"], "{report:#?}");
 }
+
+#[test]
+fn what_moved_to_a_place_where_rules_hide_it_is_told_to_stay_however_old_it_is() {
+    at(0);
+    let mut world = World::git(&[("src/code", "1\n"), ("a", "1\n")]);
+    world.write("src/.gitignore", "*\n");
+    at(1);
+    world.turn("m1", |world| {
+        at(2);
+        std::fs::rename(world.path("src"), world.path("moved")).expect("it is free");
+        world.write("a", "2\n");
+    });
+    at(3);
+    let report = world.revert("m1");
+    assert_eq!(world.read("src/code"), "1\n", "git tracks it");
+    let came = report.remarks.iter();
+    let came = came.filter(|note| note.code == NoteCode::IgnoredMade);
+    let mut about = came.flat_map(|note| &note.about);
+    assert!(about.any(|path| path == "moved/code"), "{report:#?}");
+}

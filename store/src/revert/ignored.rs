@@ -50,19 +50,26 @@ pub(super) fn told(
     let since = movement.since.unwrap_or_default();
     let work = sessions::work_since(connection, &movement.session.id, since)?;
     let told = store.surroundings.file_times;
-    let has_come = |what: &Uncaptured, known_at: Milliseconds| {
-        let at = path_of(place, what);
-        let made = made_at(&at).map(told);
+    let made = |what: &Uncaptured| made_at(&path_of(place, what)).map(told);
+    let mut all = snapshots.uncaptured();
+    all.retain(|(what, _)| !what.path().is_at_or_below(leaving));
+    let seen_in_step: Vec<&Uncaptured> = all
+        .iter()
+        .filter(|(_, known_at)| came_in(&work, told(known_at / NANOSECONDS)))
+        .map(|(what, _)| what)
+        .filter(|what| path_of(place, what).symlink_metadata().is_ok())
+        .collect();
+    let was_absent = absent(snapshots, then, &seen_in_step)?;
+    let seen_in_step: BTreeSet<Vec<u8>> = seen_in_step.iter().map(|what| what.to_bytes()).collect();
+    let has_come = |what: &Uncaptured| {
+        let made = made(what);
         let is_new = || made.is_none_or(|made| made + TICK >= work.sent_at);
         // A look may be late to see it, because rules hid the folder that it is in.
         made.is_some_and(|made| made > work.sent_at && work.covers(made))
-            || came_in(&work, known_at) && is_new() && at.symlink_metadata().is_ok()
+            || seen_in_step.contains(&what.to_bytes())
+                && (was_absent.contains(what.path()) || is_new())
     };
-    let mut all = snapshots.uncaptured();
-    all.retain(|(what, _)| !what.path().is_at_or_below(leaving));
-    let came = all
-        .iter()
-        .filter(|(what, known_at)| has_come(what, told(known_at / NANOSECONDS)));
+    let came = all.iter().filter(|(what, _)| has_come(what));
     let (ignored, mut repositories) = apart(came.map(|(what, _)| what.clone()));
     repositories.retain(|folder| !is_submodule(&place.root, folder));
     let files = match then {
@@ -84,6 +91,38 @@ pub(super) fn told(
         (!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))),
     ];
     Ok(notes.into_iter().flatten().chain(changed).collect())
+}
+
+/// Returns the paths that were neither in a snapshot nor hidden from it. They did not exist then, however old they are:
+/// somebody moved them there.
+fn absent(
+    snapshots: &Snapshots,
+    then: Option<&Snapshot>,
+    found: &[&Uncaptured],
+) -> Result<BTreeSet<WorkspacePath>> {
+    let Some(then) = then.filter(|_| !found.is_empty()) else {
+        return Ok(BTreeSet::new());
+    };
+    let paths: Vec<WorkspacePath> = found.iter().map(|what| what.path().clone()).collect();
+    let states = snapshots.states(then, &paths)?;
+    let are_directories = snapshots.are_directories(then, &paths)?;
+    let are_hidden = snapshots.are_hidden(then, &paths)?;
+    // A rule for directories only hides what is in them.
+    let inside = |path: &WorkspacePath| path.join(b"x").unwrap_or_else(|_| path.clone());
+    let inside: Vec<WorkspacePath> = paths.iter().map(inside).collect();
+    let insides = snapshots.are_hidden(then, &inside)?;
+    let is_known = states
+        .into_iter()
+        .zip(are_directories)
+        .zip(are_hidden.into_iter().zip(insides))
+        .map(|((state, is_directory), (is_hidden, is_inside))| {
+            state.is_some() || is_directory || is_hidden || is_inside
+        });
+    let absent = paths
+        .into_iter()
+        .zip(is_known)
+        .filter(|(_, is_known)| !is_known);
+    Ok(absent.map(|(path, _)| path).collect())
 }
 
 /// Returns the note on ignore files that ignore themselves. Only their lines are remembered.

@@ -87,7 +87,7 @@ impl GitSide<'_> {
         let unlogged = unlogged.map(|(name, _)| name.clone()).collect();
         let gone = gone_since(repository, &refs, &claim);
         let mut others = others(&refs, &claim);
-        others.extend(self.removals(repository, movement, &refs, (&gone, &claim))?);
+        others.extend(self.removals(repository, movement, &refs, &gone, &claim)?);
         others.extend(renamed(repository, &refs, &claim));
         Ok(GitPast {
             line,
@@ -105,7 +105,8 @@ impl GitSide<'_> {
         repository: &Repository,
         movement: &Movement,
         refs: &Refs,
-        (gone, claim): (&[(String, Option<String>)], &dyn Fn(Moment) -> GitClaim),
+        gone: &[(String, Option<String>)],
+        claim: &dyn Fn(Moment) -> GitClaim,
     ) -> Result<Vec<Note>> {
         let root = self.place.root.as_path();
         let mut named = commands::removed(self.connection, (root, repository), movement)?;
