@@ -84,14 +84,14 @@ const USUAL: [u32; 3] = [0o644, 0o755, 0o755];
 /// The permissions of the files of one directory, if all of a kind have the same: the permissions, and how many have
 /// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Permissions {
+pub(crate) struct FilePermissions {
     /// Of files that their owner may not run.
     pub files: (u32, u32),
     /// Of those that he may run.
     pub executables: (u32, u32),
 }
 
-impl Permissions {
+impl FilePermissions {
     /// Returns the permissions of files with these `st_mode`s, or `None` if they are not all the same.
     pub(crate) fn of(st_modes: impl Iterator<Item = u32>) -> Option<Self> {
         let mut all = Self::default();

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::bytes::ByteReader;
 use super::header::CacheHeader;
-use super::record::Head;
+use super::record::DirectoryHead;
 use crate::objects::pack::read::open_sized;
 
 /// The length of what precedes the header, in bytes.
@@ -53,12 +53,12 @@ pub(super) struct Front {
     /// The directories of the whole cache that are gone.
     pub gone: Vec<Vec<u8>>,
     /// Where each directory is, by path.
-    pub places: Vec<Place>,
+    pub places: Vec<RecordPlace>,
 }
 
 /// Where a directory is in its file: the offset of the head, and that of the body behind the front, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct RecordPlace {
     /// Whether it is in the file of changes.
     pub is_change: bool,
     pub head: usize,
@@ -111,8 +111,8 @@ impl CacheFile {
         let mut places = Vec::new();
         let mut body = 0_usize;
         while !reader.0.is_empty() {
-            let head = Head::parse(reader.0)?;
-            places.push(Place {
+            let head = DirectoryHead::parse(reader.0)?;
+            places.push(RecordPlace {
                 is_change: false,
                 head: self.front - reader.0.len(),
                 body,
@@ -130,12 +130,12 @@ impl CacheFile {
     }
 
     /// Returns the head at a place.
-    pub fn head(&self, place: Place) -> Option<Head<'_>> {
-        Head::parse(self.bytes.get(place.head..self.front)?)
+    pub fn head(&self, place: RecordPlace) -> Option<DirectoryHead<'_>> {
+        DirectoryHead::parse(self.bytes.get(place.head..self.front)?)
     }
 
     /// Returns the body at a place if all bodies were read.
-    pub fn body(&self, place: Place, head: &Head<'_>) -> Option<&[u8]> {
+    pub fn body(&self, place: RecordPlace, head: &DirectoryHead<'_>) -> Option<&[u8]> {
         let bodies = match self.is_whole() {
             true => self.bytes.get(self.front..),
             false => self.bodies.get()?.as_deref(),
@@ -144,7 +144,7 @@ impl CacheFile {
     }
 
     /// Reads one body, and checks it.
-    pub fn read_body(&self, place: Place, head: &Head<'_>) -> Option<Box<[u8]>> {
+    pub fn read_body(&self, place: RecordPlace, head: &DirectoryHead<'_>) -> Option<Box<[u8]>> {
         let mut body = vec![0; head.body].into_boxed_slice();
         let at = self.front.checked_add(place.body)?;
         self.file.read_exact_at(&mut body, at as u64).ok()?;
@@ -152,7 +152,7 @@ impl CacheFile {
     }
 
     /// Reads all bodies, and checks those at these places. Returns false if any of them is wrong.
-    pub fn load(&self, places: impl Iterator<Item = Place>) -> bool {
+    pub fn load(&self, places: impl Iterator<Item = RecordPlace>) -> bool {
         if self.is_whole() {
             return true;
         }
@@ -164,11 +164,11 @@ impl CacheFile {
         self.bodies.get_or_init(read).is_some() && self.are_sound_at(places)
     }
 
-    fn are_sound(&self, places: &[Place]) -> bool {
+    fn are_sound(&self, places: &[RecordPlace]) -> bool {
         self.are_sound_at(places.iter().copied())
     }
 
-    fn are_sound_at(&self, mut places: impl Iterator<Item = Place>) -> bool {
+    fn are_sound_at(&self, mut places: impl Iterator<Item = RecordPlace>) -> bool {
         places.all(|place| {
             let head = self.head(place);
             let body = head.as_ref().and_then(|head| self.body(place, head));
@@ -178,7 +178,7 @@ impl CacheFile {
     }
 }
 
-fn is_sound(head: &Head<'_>, body: &[u8]) -> bool {
+fn is_sound(head: &DirectoryHead<'_>, body: &[u8]) -> bool {
     libdeflater::crc32(body) == head.checksum
 }
 
@@ -215,7 +215,7 @@ pub(super) fn seal(magic: &[u8; 8], bytes: &[u8]) -> Vec<u8> {
     let _ = after_gone.texts();
     let mut head = front.len() - after_gone.0.len();
     let mut body = 0_usize;
-    while let Some(found) = Head::parse(&front[head..]) {
+    while let Some(found) = DirectoryHead::parse(&front[head..]) {
         let (size, next) = (found.raw.len(), body.saturating_add(found.body));
         let sum = libdeflater::crc32(bodies.get(body..next).unwrap_or_default());
         front[head + 4..head + 8].copy_from_slice(&sum.to_le_bytes());

@@ -45,9 +45,9 @@ use crate::model::gap::Uncaptured;
 use crate::model::path::join;
 use bytes::{put_length, put_texts};
 pub(crate) use file::Extent;
-use file::{CHECKED, CacheFile, Front, PREFIX, Place};
+use file::{CHECKED, CacheFile, Front, PREFIX, RecordPlace};
 pub(crate) use header::CacheHeader;
-use record::Head;
+use record::DirectoryHead;
 pub(crate) use record::{CachedItem, Directory, Records};
 
 const WHOLE: &[u8; 8] = b"ckptc\0\0\x05";
@@ -63,7 +63,7 @@ pub(crate) struct Cache {
     changes: Option<CacheFile>,
     id: Uuid,
     /// Where each directory is, by path.
-    places: Vec<Place>,
+    places: Vec<RecordPlace>,
     /// The directories of the whole cache that are gone.
     gone: Vec<Vec<u8>>,
     /// The bodies that were read one by one.
@@ -115,7 +115,7 @@ impl Cache {
             let found = self.search(changes.head(place)?.path);
             let position = found.unwrap_or_else(|position| position);
             places.extend(self.kept(next..position, &gone));
-            places.push(Place {
+            places.push(RecordPlace {
                 is_change: true,
                 ..place
             });
@@ -129,7 +129,11 @@ impl Cache {
         Some(())
     }
 
-    fn kept(&self, numbers: Range<usize>, gone: &HashSet<usize>) -> impl Iterator<Item = Place> {
+    fn kept(
+        &self,
+        numbers: Range<usize>,
+        gone: &HashSet<usize>,
+    ) -> impl Iterator<Item = RecordPlace> {
         numbers
             .filter(|number| !gone.contains(number))
             .map(|number| self.places[number])
@@ -195,12 +199,12 @@ impl Cache {
         Some(Directory::new(self, number, self.head(number)?))
     }
 
-    fn head(&self, number: usize) -> Option<Head<'_>> {
+    fn head(&self, number: usize) -> Option<DirectoryHead<'_>> {
         let place = *self.places.get(number)?;
         self.file(place)?.head(place)
     }
 
-    fn file(&self, place: Place) -> Option<&CacheFile> {
+    fn file(&self, place: RecordPlace) -> Option<&CacheFile> {
         match place.is_change {
             true => self.changes.as_ref(),
             false => Some(&self.whole),
@@ -208,7 +212,7 @@ impl Cache {
     }
 
     /// Returns the body of a directory, or `None` if it cannot be read. Then the cache is torn.
-    fn body(&self, number: usize, head: &Head<'_>) -> Option<&[u8]> {
+    fn body(&self, number: usize, head: &DirectoryHead<'_>) -> Option<&[u8]> {
         let place = *self.places.get(number)?;
         let file = self.file(place)?;
         let body = file.body(place, head).or_else(|| {
@@ -232,7 +236,7 @@ impl Cache {
     }
 
     fn search(&self, path: &[u8]) -> std::result::Result<usize, usize> {
-        let compare = |place: &Place| {
+        let compare = |place: &RecordPlace| {
             let head = self.file(*place).and_then(|file| file.head(*place));
             head.map_or(std::cmp::Ordering::Less, |head| head.path.cmp(path))
         };

@@ -17,7 +17,7 @@ use super::Cache;
 use super::bytes::{ByteReader, STAMP, id, put_length, put_stamp, stamp};
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
-use crate::snapshot::attributes::Permissions;
+use crate::snapshot::attributes::FilePermissions;
 use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::scan::listing::{ItemKind, ListedItem, Listing, ListingState};
 use crate::snapshot::{GapReason, SpecialFile};
@@ -39,7 +39,7 @@ const GAPS: u8 = 1 << 7;
 
 /// The head of one directory, in place.
 #[derive(Clone, Copy)]
-pub(super) struct Head<'a> {
+pub(super) struct DirectoryHead<'a> {
     /// All of its bytes.
     pub raw: &'a [u8],
     /// The length of the body.
@@ -52,7 +52,7 @@ pub(super) struct Head<'a> {
     pub path: &'a [u8],
 }
 
-impl<'a> Head<'a> {
+impl<'a> DirectoryHead<'a> {
     /// Parses the head at the beginning of the bytes, or returns `None` if it is invalid.
     pub fn parse(bytes: &'a [u8]) -> Option<Self> {
         let mut reader = ByteReader(bytes);
@@ -89,7 +89,7 @@ impl<'a> Head<'a> {
 pub(crate) struct Directory<'a> {
     cache: &'a Cache,
     number: usize,
-    head: Head<'a>,
+    head: DirectoryHead<'a>,
     /// Its path.
     pub path: &'a [u8],
 }
@@ -107,7 +107,7 @@ pub(crate) struct CachedItem<'a> {
 }
 
 impl<'a> Directory<'a> {
-    pub(super) fn new(cache: &'a Cache, number: usize, head: Head<'a>) -> Self {
+    pub(super) fn new(cache: &'a Cache, number: usize, head: DirectoryHead<'a>) -> Self {
         Self {
             cache,
             number,
@@ -175,8 +175,8 @@ impl<'a> Directory<'a> {
     }
 
     /// Returns the permissions of its files, or `None` if not all of a kind have the same.
-    pub fn permissions(&self) -> Option<Permissions> {
-        self.head.has(UNIFORM).then(|| Permissions {
+    pub fn permissions(&self) -> Option<FilePermissions> {
+        self.head.has(UNIFORM).then(|| FilePermissions {
             files: (self.head.u16(8), self.head.u32(0)),
             executables: (self.head.u16(10), self.head.u32(4)),
         })
@@ -315,7 +315,7 @@ impl Records {
 
 fn put_fixed(heads: &mut Vec<u8>, listing: &Listing) {
     let permissions = listing.permissions();
-    let Permissions { files, executables } = permissions.unwrap_or_default();
+    let FilePermissions { files, executables } = permissions.unwrap_or_default();
     heads.extend_from_slice(&files.1.to_le_bytes());
     heads.extend_from_slice(&executables.1.to_le_bytes());
     // Permission bits fit into nine bits.

@@ -4,7 +4,7 @@ use crate::fs::disk::Stamp;
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
 use crate::snapshot::GapReason;
-use crate::snapshot::attributes::Permissions;
+use crate::snapshot::attributes::FilePermissions;
 use crate::snapshot::rules::DirectoryView;
 
 /// One directory.
@@ -84,9 +84,9 @@ impl Listing {
     }
 
     /// Returns the permissions of what is captured in it, or `None` if not all files of a kind have the same.
-    pub fn permissions(&self) -> Option<Permissions> {
+    pub fn permissions(&self) -> Option<FilePermissions> {
         let captured = self.items.iter().filter(|item| item.content().is_some());
-        Permissions::of(captured.map(|item| item.stamp.mode))
+        FilePermissions::of(captured.map(|item| item.stamp.mode))
     }
 
     /// Returns the entry of a name.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::listing::{ItemKind, ListedItem, Listing, ListingState};
 use crate::model::entry::ObjectId;
 use crate::model::path::{join, split};
-use crate::snapshot::attributes::{Bearer, Permissions};
+use crate::snapshot::attributes::{Bearer, FilePermissions};
 use crate::snapshot::cache::{Cache, Directory, Records};
 use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::{Gap, GapReason};
@@ -344,7 +344,7 @@ impl<'a> OverlayDirectory<'a> {
     }
 
     /// Returns the permissions of its files, or `None` if not all of a kind have the same.
-    pub fn permissions(&self) -> Option<Permissions> {
+    pub fn permissions(&self) -> Option<FilePermissions> {
         match self {
             Self::Fresh(_, listing) => listing.permissions(),
             Self::Remembered(directory) => directory.permissions(),

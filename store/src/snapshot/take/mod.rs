@@ -282,19 +282,13 @@ impl<'a> SnapshotBuilder<'a> {
         if cache.is_some_and(Cache::is_torn) {
             return Ok(None);
         }
-        let attributes = store(&sink, attributes.encode())?;
-        let rules = store(&sink, self.rules_of(&forced, &watched).encode())?;
-        store(&sink, index.new_bytes())?;
         let snapshot = Snapshot {
             tree,
-            attributes,
-            rules,
+            attributes: store(&sink, attributes.encode())?,
+            rules: store(&sink, self.rules_of(&forced, &watched).encode())?,
         };
-        let known = cache.map(|cache| (cache.header.snapshot, &cache.header.gaps));
-        if known != Some((snapshot, &gaps)) && !sink.is_empty() {
-            noted::add(&sink, self.request, snapshot, &gaps)?;
-        }
-        sink.finish()?;
+        store(&sink, index.new_bytes())?;
+        self.finish(sink, cache, snapshot, &gaps)?;
         let borrowed = self.borrowed(cache)?;
         self.objects.note_borrowing(!borrowed.is_empty());
         let header = CacheHeader {
@@ -316,6 +310,21 @@ impl<'a> SnapshotBuilder<'a> {
             ignored_gone: IgnoredRemovals(ignored_gone),
             ..taken
         }))
+    }
+
+    /// Syncs what is new, with a note about the snapshot if it is another one than that of the cache.
+    fn finish(
+        &self,
+        sink: Sink<'_>,
+        cache: Option<&Cache>,
+        snapshot: Snapshot,
+        gaps: &[super::Gap],
+    ) -> Result<()> {
+        let known = cache.map(|cache| (cache.header.snapshot, &cache.header.gaps[..]));
+        if known != Some((snapshot, gaps)) && !sink.is_empty() {
+            noted::add(&sink, self.request, snapshot, gaps)?;
+        }
+        sink.finish().map(drop)
     }
 
     /// Returns the rules of the snapshot that are not files in its tree.
