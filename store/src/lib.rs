@@ -391,6 +391,11 @@ impl Store {
         upkeep::repair::repair(self)
     }
 
+    /// Returns the damaged session store that was set aside, if nothing was recorded since. `repair` reads it.
+    pub fn set_aside(&self) -> Result<Option<std::path::PathBuf>> {
+        upkeep::repair::set_aside(self)
+    }
+
     /// Returns the number of rows of each table, for a bug report.
     pub fn row_counts(&self) -> Result<std::collections::BTreeMap<String, u64>> {
         query::row_counts(self)

@@ -152,3 +152,20 @@ fn a_patch_goes_to_the_pager_of_git_and_a_list_does_not() {
     let patch = shown("ckpt-hook show m1 -p").expect("as before");
     assert!(patch.contains("DIFF:diff --git"), "it goes first: {patch}");
 }
+
+#[test]
+fn an_empty_answer_says_that_the_history_was_damaged_and_how_to_get_it_back() {
+    let world = two_messages();
+    let database = world.store().join("sessions.db");
+    fs::write(&database, vec![b'x'; 1 << 14]).expect("it is ours");
+    for command in [&["log"][..], &["log", "--snapshots"], &["sessions"]] {
+        let run = world.run(command, b"").exits(0);
+        assert!(
+            run.stdout.contains("sessions.db.damaged-1")
+                && run.stdout.contains("`ckpt-hook doctor --repair`"),
+            "{run}"
+        );
+    }
+    world.play("m3", "go on", |world| world.write("one more", "1\n"));
+    assert!(printed(&world, "log").contains("1 message"));
+}

@@ -474,6 +474,40 @@ fn a_store_that_is_gone_or_damaged_costs_a_request_and_not_the_server() {
 }
 
 #[test]
+fn a_store_that_is_locked_damaged_or_another_one_is_told_of_and_ends_nothing() {
+    let world = played();
+    let mut client = Client::start(&world);
+    let prompts = |client: &mut Client| {
+        let log = client.call("messages", json!({}));
+        let messages = log["messages"].as_array().expect("a list").clone();
+        let prompts = messages.iter().map(|message| message["prompt"].to_string());
+        prompts.collect::<Vec<_>>().join(" ")
+    };
+    let database = world.store().join("sessions.db");
+    testing::rows::with_write_lock(&database, || {
+        assert_eq!(prompts(&mut client), "\"change it\"", "reading goes on");
+        let error = client.refused("revert", json!({"message": "m1"}));
+        assert!(error["data"]["kind"].is_string(), "{error:#}");
+    });
+    assert_eq!(world.read("changed"), b"2\n", "nothing moved");
+
+    std::fs::write(&database, vec![b'x'; 1 << 14]).expect("writable");
+    client.call("messages", json!({}));
+    let status = client.call("status", json!({}));
+    assert!(
+        status.to_string().contains("damaged and is set aside"),
+        "{status:#}"
+    );
+
+    std::fs::rename(world.store(), world.path("away")).expect("it can be moved");
+    world.play("n1", "in another store", |world| world.write("made", "3\n"));
+    assert_eq!(prompts(&mut client), "\"in another store\"");
+    client.call("revert", json!({"message": "n1"}));
+    assert_eq!(world.read("made"), b"2\n");
+    client.end();
+}
+
+#[test]
 fn a_client_that_reads_nothing_holds_up_nobody() {
     let world = played();
     let mut silent = Client::start(&world);

@@ -3,6 +3,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use testing::binary::Sandbox;
 
 use crate::screen::Screen;
@@ -125,6 +127,28 @@ fn only_the_marked_files_are_reverted() {
     assert!(
         !names.iter().any(|name| name.contains("three")),
         "the one that was marked: {names:?}"
+    );
+    screen.press("q");
+    is_whole(&mut screen, 0);
+}
+
+#[test]
+fn the_id_is_copied_as_a_terminal_over_ssh_takes_it() {
+    let world = two_messages();
+    let Some(mut screen) = browse(&world, 30, 110, "") else {
+        return;
+    };
+    let log = world.json(&["log"]);
+    let id = log["messages"][0]["id"].as_str().expect("an id");
+    screen.press("y");
+    screen.wait_for("copied");
+    let copied = format!("\u{1b}]52;c;{}\u{7}", STANDARD.encode(id));
+    let raw = screen.raw();
+    assert!(
+        raw.windows(copied.len())
+            .any(|bytes| bytes == copied.as_bytes()),
+        "OSC 52 with the whole id: {}",
+        String::from_utf8_lossy(raw).escape_debug()
     );
     screen.press("q");
     is_whole(&mut screen, 0);

@@ -248,6 +248,16 @@ pub fn age(database: &Path, milliseconds: Milliseconds) {
     execute(database, &statements.concat());
 }
 
+/// Does something while another program writes to the database and does not come to an end.
+pub fn with_write_lock(database: &Path, work: impl FnOnce()) {
+    let connection = Connection::open(database).expect("a database");
+    connection
+        .execute_batch("BEGIN IMMEDIATE")
+        .expect("nobody else writes");
+    work();
+    connection.execute_batch("ROLLBACK").expect("it is open");
+}
+
 /// Runs statements on a database behind the store's back.
 pub fn execute(database: &Path, statements: &str) {
     let sql = Connection::open(database).expect("the database");

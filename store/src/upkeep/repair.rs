@@ -86,18 +86,26 @@ fn source(store: &Store) -> Result<Option<PathBuf>> {
     let answer: rusqlite::Result<String> =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
     if answer.is_ok_and(|answer| answer == "ok") {
-        let is_empty: bool = connection
-            .query_row("SELECT NOT EXISTS (SELECT 1 FROM sessions) AND NOT EXISTS (SELECT 1 FROM snapshots)", [], |row| {
-                row.get(0)
-            })
-            .context(|| "cannot read the session store")?;
-        return Ok(if is_empty {
-            newest_damaged(store)?
-        } else {
-            None
-        });
+        return set_aside(store);
     }
     Ok(Some(store.surroundings.directory.join(DATABASE)))
+}
+
+/// Returns the damaged session store that was set aside last, if nothing was recorded since.
+pub(crate) fn set_aside(store: &Store) -> Result<Option<PathBuf>> {
+    if store.is_missing {
+        return Ok(None);
+    }
+    let sql = "SELECT NOT EXISTS (SELECT 1 FROM sessions) AND NOT EXISTS (SELECT 1 FROM snapshots)";
+    let is_empty: bool = store
+        .database
+        .connection()
+        .query_row(sql, [], |row| row.get(0))
+        .context(|| "cannot read the session store")?;
+    match is_empty {
+        true => newest_damaged(store),
+        false => Ok(None),
+    }
 }
 
 /// Returns the damaged session store that was set aside last.

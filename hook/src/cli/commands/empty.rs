@@ -4,9 +4,24 @@ use crate::agents::install;
 use crate::cli::commands::install::InstallPaths;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
+use crate::output::text::safe;
 
 /// Says that there is nothing, and why that may be so.
 pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
+    let next = match invocation.open()?.set_aside()? {
+        Some(damaged) => format!(
+            "The session store was damaged, and is set aside as `{}`: what was recorded before does not show here. \
+             `ckpt-hook doctor --repair` makes a new one of what can be read.",
+            safe(&damaged.to_string_lossy())
+        ),
+        None => next_step(invocation),
+    };
+    invocation.output.text(&format!("{what}\n{next}\n"))?;
+    Ok(DONE)
+}
+
+/// Returns what to do so that something is recorded.
+fn next_step(invocation: &Invocation) -> String {
     let agents =
         InstallPaths::of(invocation).map(|paths| install::list(&paths.place(invocation, false)));
     let names = |is_it: fn(&install::AgentState) -> bool| -> Vec<&str> {
@@ -20,7 +35,7 @@ pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
             .as_ref()
             .is_some_and(|presence| presence.found)
     });
-    let next = if !installed.is_empty() {
+    if !installed.is_empty() {
         format!(
             "The hook is installed for {}: send it a message in this directory. `ckpt-hook doctor` checks the rest.",
             listed(&installed)
@@ -34,9 +49,7 @@ pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
     } else {
         "The hook is not installed: `ckpt-hook install AGENT` puts it into an agent's settings, `ckpt-hook demo` shows what it does."
             .to_owned()
-    };
-    invocation.output.text(&format!("{what}\n{next}\n"))?;
-    Ok(DONE)
+    }
 }
 
 /// Returns "a", "a and b", "a, b and c".
