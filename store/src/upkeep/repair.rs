@@ -106,6 +106,9 @@ fn source(store: &Store) -> Result<Option<PathBuf>> {
 
 /// Returns the damaged session store that was set aside last, if nothing was recorded since.
 pub(crate) fn set_aside(store: &Store) -> Result<Option<PathBuf>> {
+    if store.is_missing {
+        return Ok(None);
+    }
     let sql = "SELECT NOT EXISTS (SELECT 1 FROM sessions) AND NOT EXISTS (SELECT 1 FROM snapshots)";
     let is_empty: bool = store
         .database
