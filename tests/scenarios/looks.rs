@@ -3,7 +3,7 @@
 use ckpt_schema::event::{Event, EventKind, ToolKind};
 use ckpt_schema::report::Looked;
 
-use testing::scenario::World;
+use testing::scenario::{World, set_moment};
 
 fn tool(
     world: &World,
@@ -160,4 +160,26 @@ fn a_folder_that_an_edit_tool_makes_goes_and_comes_with_its_file() {
         "the agent's\n",
         "all of it"
     );
+}
+
+#[test]
+fn an_empty_ignored_folder_of_the_users_stays_where_an_edit_tool_wrote_into_it() {
+    let moments = [1_700_000_000_000, 1_700_000_002_000];
+    set_moment(moments[0]);
+    let mut world = World::new();
+    world.write(".gitignore", "build/\n");
+    world.make_directory("build/kept");
+    set_moment(moments[1]);
+    world.message("m1");
+    edit(&mut world, "t1", "build/kept/file", "the agent's\n");
+    edit(&mut world, "t2", "build/made/file", "the agent's\n");
+    finish(&mut world);
+    for _ in 0..2 {
+        world.revert("m1");
+        assert!(world.exists("build/kept"), "it was there before");
+        assert!(!world.exists("build/kept/file"), "the file was not");
+        assert!(!world.exists("build/made"), "nor was this folder");
+        world.unrevert();
+        assert!(world.exists("build/kept/file") && world.exists("build/made/file"));
+    }
 }

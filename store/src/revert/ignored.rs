@@ -197,6 +197,29 @@ pub(super) fn path_of(place: &Place, what: &Uncaptured) -> PathBuf {
     place.root.join(OsStr::from_bytes(&what.to_bytes()))
 }
 
+/// Returns a check whether a hidden directory may have come since the message that a revert goes back to, by the time of its
+/// creation. Where that is not known, it may. Any other movement asks only for what the reverts made.
+pub(super) fn came_since<'a>(
+    store: &'a Store,
+    place: &'a Place,
+    movement: &Movement,
+) -> Result<impl Fn(&WorkspacePath) -> bool + 'a> {
+    let sent_at = match (movement.kind, movement.since) {
+        (OperationKind::Revert, Some(since)) => {
+            let connection = store.database.connection();
+            Some(sessions::work_since(connection, &movement.session.id, since)?.sent_at)
+        }
+        (OperationKind::Revert, None) => Some(Milliseconds::MIN),
+        _ => None,
+    };
+    let told = store.surroundings.file_times;
+    Ok(move |path: &WorkspacePath| {
+        let path = place.root.join(OsStr::from_bytes(path.as_bytes()));
+        let made = made_at(&path).map(told);
+        sent_at.is_some_and(|sent_at| made.is_none_or(|made| made + TICK >= sent_at))
+    })
+}
+
 /// Returns when something was created, in milliseconds, if the file system knows. A look may be the first to see what
 /// has long been there.
 fn made_at(path: &Path) -> Option<Milliseconds> {

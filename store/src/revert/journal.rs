@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome, ReasonCode, Receipt};
+use ckpt_schema::report::{FileAction, FileResult, Outcome, ReasonCode, Receipt};
 
 use super::apply::{self, Root, Work};
 use super::chain::{self, chain, has_ended};
 use super::git;
+use super::ignored;
 use super::movement::Part;
 use super::operate::observe;
 use super::operation::Operation;
@@ -113,24 +114,30 @@ pub(super) fn directories_that_may_go(
     let snapshots = place.snapshots()?;
     let were_there = snapshots.are_directories(&reference, &parents)?;
     let (kept, mut may_go) = parted(parents, &were_there);
-    let (Some(movement), Some(base)) = (operation.movement, operation.base) else {
+    let Some(movement) = operation.movement else {
         return Ok(may_go);
     };
-    let operations = chain(connection, &movement.session.id, base)?;
+    let operations = match operation.base {
+        Some(base) => chain(connection, &movement.session.id, base)?,
+        None => Vec::new(),
+    };
     let made: BTreeSet<WorkspacePath> = operations
         .iter()
         .flat_map(|operation| chain::made_from_json(&operation.row.directories).into_keys())
         .collect();
-    if movement.kind != OperationKind::Revert {
-        // A directory that ignore rules hid may have existed, empty, so of those only what the reverts made goes.
-        // Everything in a hidden directory is hidden.
-        let inside: Vec<WorkspacePath> = may_go
-            .iter()
-            .filter_map(|path| path.join(b"\x01").ok())
-            .collect();
-        let mut are_hidden = snapshots.are_hidden(&reference, &inside)?.into_iter();
-        may_go.retain(|path| !are_hidden.next().unwrap_or_default() || made.contains(path));
-    }
+    // A directory that ignore rules hid may have existed, empty. Everything in a hidden directory is hidden.
+    let inside: Vec<WorkspacePath> = may_go
+        .iter()
+        .filter_map(|path| path.join(b"\x01").ok())
+        .collect();
+    let mut are_hidden = snapshots.are_hidden(&reference, &inside)?.into_iter();
+    let came_since = ignored::came_since(store, place, movement)?;
+    may_go.retain(|path| {
+        !are_hidden.next().unwrap_or_default() || made.contains(path) || came_since(path)
+    });
+    let Some(base) = operation.base else {
+        return Ok(may_go);
+    };
     // A directory that an earlier revert made, and that did not exist before the first, goes with what it was made for.
     let base = snapshot_of(&sessions::snapshot(connection, base)?);
     let made: Vec<WorkspacePath> = kept
