@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use ckpt_schema::report::{NoteCode, OperationKind};
 
@@ -15,6 +14,7 @@ use super::surroundings::is_submodule;
 use super::touched;
 use super::warnings::first_of;
 use crate::error::Result;
+use crate::fs::identity::Identity;
 use crate::model::Milliseconds;
 use crate::model::gap::Uncaptured;
 use crate::model::note::Note;
@@ -223,6 +223,5 @@ pub(super) fn came_since<'a>(
 /// Returns when something was created, in milliseconds, if the file system knows. A look may be the first to see what
 /// has long been there.
 fn made_at(path: &Path) -> Option<Milliseconds> {
-    let made = path.symlink_metadata().ok()?.created().ok()?;
-    i64::try_from(made.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+    Some(Identity::at(path)?.born? / NANOSECONDS)
 }

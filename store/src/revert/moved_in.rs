@@ -8,7 +8,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::time::UNIX_EPOCH;
 
 use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 
@@ -16,6 +15,7 @@ use super::movement::{Movement, Part};
 use super::plan::Plan;
 use super::warnings::first_of;
 use crate::error::Result;
+use crate::fs::identity::Identity;
 use crate::lines;
 use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind, ObjectId};
@@ -160,9 +160,8 @@ fn leaving(plan: &Plan) -> Vec<&WorkspacePath> {
 fn made_at(place: &Place, path: &WorkspacePath) -> Option<Milliseconds> {
     let path = place.root.join(OsStr::from_bytes(path.as_bytes()));
     let metadata = path.symlink_metadata().ok()?;
-    let made = metadata.created().ok().filter(|_| metadata.nlink() == 1)?;
-    let age = made.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(age.as_millis()).ok()
+    let born = Identity::of(&metadata).born;
+    Some(born.filter(|_| metadata.nlink() == 1)? / 1_000_000)
 }
 
 /// Returns the paths as a person sees them: a new directory instead of what is in it.
