@@ -9,9 +9,10 @@ use crate::workspace::SizedWorkspace;
 /// objects that tell what was there before, git's reflogs, tags and worktrees, and the marks of other version control systems.
 const MORE: u64 = 200;
 
-/// The calls that a revert of one file may add: the look around it, its own way in, the operation's rows, what is asked about git
-/// and other version control, and some 80 for moving the log of the session store into the database, which is due then.
-const ONE_FILE: u64 = 500;
+/// The calls that a revert of one file may add, far fewer than the larger tree has files: the look around it, its own way in, the
+/// operation's rows, what is asked about git and other version control, and some 80 for moving the log of the session store
+/// into the database, which is due then.
+const ONE_FILE: u64 = 600;
 
 /// The calls of a snapshot, and of a revert.
 fn calls(tree: &SizedWorkspace, message: &str) -> (u64, u64) {

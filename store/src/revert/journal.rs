@@ -125,16 +125,18 @@ pub(super) fn directories_that_may_go(
         .iter()
         .flat_map(|operation| chain::made_from_json(&operation.row.directories).into_keys())
         .collect();
-    // A directory that ignore rules hid may have existed, empty. Everything in a hidden directory is hidden.
-    let inside: Vec<WorkspacePath> = may_go
-        .iter()
-        .filter_map(|path| path.join(b"\x01").ok())
-        .collect();
-    let mut are_hidden = snapshots.are_hidden(&reference, &inside)?.into_iter();
-    let came_since = ignored::came_since(store, place, movement)?;
-    may_go.retain(|path| {
-        !are_hidden.next().unwrap_or_default() || made.contains(path) || came_since(path)
-    });
+    if !may_go.is_empty() {
+        // A directory that ignore rules hid may have existed, empty. Everything in a hidden directory is hidden.
+        let inside: Vec<WorkspacePath> = may_go
+            .iter()
+            .filter_map(|path| path.join(b"\x01").ok())
+            .collect();
+        let mut are_hidden = snapshots.are_hidden(&reference, &inside)?.into_iter();
+        let came_since = ignored::came_since(store, place, movement)?;
+        may_go.retain(|path| {
+            !are_hidden.next().unwrap_or_default() || made.contains(path) || came_since(path)
+        });
+    }
     let Some(base) = operation.base else {
         return Ok(may_go);
     };
