@@ -173,7 +173,7 @@ fn too_little_room_or_a_read_only_file_system_refuses_the_whole_operation_before
     let error = world
         .try_revert(&to("m1"))
         .expect_err("there is no room for `big`");
-    assert_refused(&error, "bytes free");
+    assert_refused(&error, " are needed");
     assert_eq!(
         (world.read("a").as_str(), world.exists("big")),
         ("1\n", false),

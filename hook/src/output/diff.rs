@@ -1,5 +1,6 @@
 //! What differs, file by file: as names, as git's letters, or as one line per file with the sum below.
 
+use ckpt_store::model::number::{count, grouped};
 use std::collections::BTreeSet;
 
 use ckpt_schema::report::{ChangeKind, ChangeReport, DiffReport, PathText};
@@ -9,7 +10,7 @@ use super::fold::{self, ListedFile};
 use super::paint::Paint;
 use super::patch;
 use super::table::Table;
-use super::text::{bytes, count, grouped, path, safe, short};
+use super::text::{bytes, path, safe, short};
 
 /// Returns the line above a difference, which says what is compared.
 pub fn heading(report: &DiffReport, view: &View) -> String {

@@ -1,10 +1,11 @@
 //! The findings of `doctor`.
 
 use ckpt_schema::report::{DoctorReport, Finding};
+use ckpt_store::model::number::count;
 
 use super::View;
 use super::paint::Paint;
-use super::text::{count, safe, wrap};
+use super::text::{safe, wrap};
 
 /// What is not promised; the README says the same.
 pub const NON_PROMISES: &str = "\

@@ -1,13 +1,14 @@
 //! A table of the files, and of the parts of git's state, that an operation changed or kept.
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, GitPart, GitReport};
+use ckpt_store::model::number::count;
 
 use super::View;
 use super::diff::{counts, sum_of};
 use super::fold::{FoldedRow, ListedFile, fold};
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{count, path, safe, short};
+use super::text::{path, safe, short};
 
 /// Returns a line for each file, except those that were already as they should be.
 pub fn files(files: &[FileReport], view: &View) -> String {

@@ -4,10 +4,11 @@
 use ckpt_schema::report::{
     MessageReport, MessageState, OperationEntry, TimelineEntry, TimelineReport,
 };
+use ckpt_store::model::number::count;
 
 use super::View;
 use super::history;
-use super::text::{count, fit, safe, short};
+use super::text::{fit, safe, short};
 
 /// The symbol at the left of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,13 @@ use ckpt_schema::report::{
     LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, Outcome,
     SessionReport, SessionsReport, SnapshotsReport,
 };
+use ckpt_store::model::number::{count, grouped};
 
 use super::View;
 use super::diff::counts;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{count, fit, grouped, safe, short, title};
+use super::text::{fit, safe, short, title};
 use super::time::duration;
 
 /// On a narrower terminal, a message takes two lines.

@@ -1,5 +1,6 @@
 //! What a revert, redo or restore did or would do, and how to undo it.
 
+use ckpt_store::model::number::count;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{
@@ -13,7 +14,7 @@ use super::View;
 use super::files::{moved, says_something};
 use super::fold;
 use super::paint::Paint;
-use super::text::{count, fit, safe, short, title};
+use super::text::{fit, safe, short, title};
 
 /// Information for people that is not in the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

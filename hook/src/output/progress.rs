@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use bytesize::ByteSize;
 use ckpt_schema::protocol::Progress;
 use ckpt_schema::report::VERSION;
+use ckpt_store::model::number::count;
 use ckpt_store::model::progress::OperationProgress as Operation;
 use ckpt_store::model::progress::SnapshotProgress as Capture;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -96,8 +97,8 @@ pub fn document(progress: Operation) -> Progress {
 
 fn capturing(progress: Capture) -> String {
     format!(
-        "capturing: {} files, {}",
-        progress.files,
+        "capturing: {}, {}",
+        count(progress.files, "file"),
         ByteSize(progress.bytes)
     )
 }
@@ -105,7 +106,9 @@ fn capturing(progress: Capture) -> String {
 fn operating(progress: Operation) -> String {
     match progress {
         Operation::Looking(progress) => capturing(progress),
-        Operation::Applying { done, of } => format!("restoring: {done} of {of} files"),
+        Operation::Applying { done, of } => {
+            format!("restoring: {done} of {}", count(of as u64, "file"))
+        }
     }
 }
 

@@ -3,13 +3,14 @@
 use ckpt_schema::report::{
     ChangeReport, GapReport, MessageReport, OperationEntry, SessionReport, ShowReport, StepReport,
 };
+use ckpt_store::model::number::count;
 
 use super::View;
 use super::diff;
 use super::files::moved;
 use super::history::{is_unfinished, messages, outcome, state, total};
 use super::paint::Paint;
-use super::text::{count, path, safe, short, wrap};
+use super::text::{path, safe, short, wrap};
 use super::time::duration;
 
 /// How much is shown.

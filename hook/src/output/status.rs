@@ -4,13 +4,14 @@ use ckpt_schema::report::{
     DiagnosticReport, GapReport, MessageReport, SnapshotReport, StatusReport, UnclearReport,
 };
 use ckpt_store::Milliseconds;
+use ckpt_store::model::number::count;
 
 use super::View;
 use super::files;
 use super::operation;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{count, path, safe, short, title};
+use super::text::{path, safe, short, title};
 
 /// How many gaps are listed; the rest is counted.
 const LISTED: usize = 10;

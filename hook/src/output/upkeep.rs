@@ -1,10 +1,12 @@
 //! The store's disk usage, what `gc` removed, and what is forgotten.
 
+use bytesize::ByteSize;
 use ckpt_schema::report::{DuReport, ForgetReport, GcReport, GcSession, GcWorkspace};
+use ckpt_store::model::number::count;
 
 use super::View;
 use super::table::Table;
-use super::text::{count, safe, short};
+use super::text::{safe, short};
 
 /// Returns what was removed, or would be, and why.
 pub fn gc(report: &GcReport, view: &View) -> String {
@@ -21,28 +23,24 @@ pub fn gc(report: &GcReport, view: &View) -> String {
     for workspace in &report.workspaces {
         text.push_str(&about(workspace, report.dry_run, view));
     }
-    let sum = format!(
-        "{} → {}",
-        size(report.bytes_before),
-        size(report.bytes_after)
-    );
     let pruned: usize = report
         .workspaces
         .iter()
         .map(|workspace| workspace.pruned)
         .sum();
-    let went = match pruned {
-        0 => "no snapshot pruned".to_owned(),
-        pruned => format!("{} pruned", count(pruned as u64, "snapshot")),
+    let what = match pruned {
+        0 => "nothing".to_owned(),
+        pruned => count(pruned as u64, "snapshot"),
     };
+    let (before, after) = (ByteSize(report.bytes_before), ByteSize(report.bytes_after));
     text + &if report.dry_run {
         format!(
-            "Nothing was changed. The store takes {}; {went} would leave about {}.\n",
-            size(report.bytes_before),
-            size(report.bytes_after)
+            "Nothing was changed. `ckpt-hook gc` would prune {what}: the store takes {before} now, and about {after} \
+             afterwards.\n"
         )
     } else {
-        format!("{} {sum}, {went}.\n", paint.good("✓"))
+        let good = paint.good("✓");
+        format!("{good} Pruned {what}. The store takes {after}; before, it took {before}.\n")
     }
 }
 
@@ -63,12 +61,12 @@ fn sessions(report: &GcReport, going: &[&GcSession], view: &View) -> String {
         } else {
             paint.faint("stays")
         };
-        let bytes = session.bytes.map(size).unwrap_or_default();
+        let bytes = session.bytes.map(|bytes| ByteSize(bytes).to_string());
         table.row(vec![
             paint.id(&short(&session.session)),
             what,
             why(&session.reason).to_owned(),
-            bytes,
+            bytes.unwrap_or_default(),
             view.times.ago(session.used_at),
             safe(&session.workspace).into_owned(),
         ]);
@@ -117,23 +115,23 @@ pub fn du(report: &DuReport, view: &View) -> String {
         (report.caches, "caches"),
         (report.other, "the rest"),
     ] {
-        table.row(vec![size(bytes), what.to_owned()]);
+        table.row(vec![ByteSize(bytes).to_string(), what.to_owned()]);
     }
     table.row(vec![
-        paint.strong(&size(report.bytes)),
+        paint.strong(&ByteSize(report.bytes).to_string()),
         format!("altogether, in {}", count(report.files, "file")),
     ]);
     let mut text = table.render(view);
     if report.shared > 0 {
         text.push_str(&format!(
             "{} more are shared with your repository by links: they take no extra space.\n",
-            size(report.shared)
+            ByteSize(report.shared)
         ));
     }
     if report.reclaimable > 0 {
         text.push_str(&format!(
             "`ckpt-hook gc` frees about {}.\n",
-            size(report.reclaimable)
+            ByteSize(report.reclaimable)
         ));
     }
     if report.rows.is_empty() {
@@ -141,7 +139,7 @@ pub fn du(report: &DuReport, view: &View) -> String {
     }
     let mut table = Table::new(&[0, 1]).ending_with_path();
     table.row(vec![
-        paint.faint("bytes"),
+        paint.faint("size"),
         paint.faint("snapshots"),
         report.by.clone(),
     ]);
@@ -151,7 +149,11 @@ pub fn du(report: &DuReport, view: &View) -> String {
             (Some(name), _) => safe(name).into_owned(),
             (None, _) => "outside of sessions".to_owned(),
         };
-        table.row(vec![size(row.bytes), row.snapshots.to_string(), name]);
+        table.row(vec![
+            ByteSize(row.bytes).to_string(),
+            row.snapshots.to_string(),
+            name,
+        ]);
     }
     text + "\n" + &table.render(view)
 }
@@ -195,45 +197,8 @@ pub fn forget(report: &ForgetReport, view: &View) -> String {
         format!(
             "{} Forgotten. The store takes {}; before, it took {}.\n",
             view.paint.good("✓"),
-            size(report.bytes_after),
-            size(report.bytes_before)
+            ByteSize(report.bytes_after),
+            ByteSize(report.bytes_before)
         )
-    }
-}
-
-/// Returns a number of bytes for people.
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
-    let (mut scaled, mut unit) = (bytes, 0);
-    let mut rest = 0;
-    while scaled >= 1000 && unit + 1 < UNITS.len() {
-        rest = scaled % 1000 / 100;
-        scaled /= 1000;
-        unit += 1;
-    }
-    if unit > 0 && scaled < 10 {
-        format!("{scaled}.{rest} {}", UNITS[unit])
-    } else {
-        format!("{scaled} {}", UNITS[unit])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_are_short() {
-        for (bytes, expected) in [
-            (0, "0 B"),
-            (999, "999 B"),
-            (1_000, "1.0 KB"),
-            (9_990, "9.9 KB"),
-            (123_456_789, "123 MB"),
-            (5_368_709_120, "5.3 GB"),
-            (u64::MAX, "18446744 TB"),
-        ] {
-            assert_eq!(size(bytes), expected);
-        }
     }
 }

@@ -1,11 +1,12 @@
 //! The histories of directories, and which of them a directory has now.
 
 use ckpt_schema::report::{AdoptReport, WorkspaceReport, WorkspaceState, WorkspacesReport};
+use ckpt_store::model::number::count;
 
 use super::View;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{count, safe, short};
+use super::text::{safe, short};
 
 /// Returns one row per workspace.
 pub fn list(report: &WorkspacesReport, view: &View) -> String {

@@ -8,6 +8,7 @@ use ckpt_schema::report::CandidateReport;
 use super::candidates::{Candidate, Elsewhere, IdKind, SearchScope};
 use super::prefixes::LEAST;
 use crate::error::Error;
+use crate::model::number::count;
 
 /// How many candidates an error lists.
 pub(super) const LISTED: usize = 10;
@@ -134,10 +135,10 @@ pub(super) fn inexact(id: &str) -> Error {
 
 /// Returns the error for `last~N` if the session of the newest message has N messages or fewer.
 pub(super) fn before_the_first(id: &str, before: i64) -> Error {
-    let messages = if before == 1 { "message" } else { "messages" };
     Error::unknown(format!(
-        "there is no message {}: the session of the newest one does not have {before} {messages} before it",
-        quoted(id)
+        "there is no message {}: the session of the newest one does not have {} before it",
+        quoted(id),
+        count(before.unsigned_abs(), "message")
     ))
     .hint("`ckpt-hook log` lists the messages of all sessions with their ids")
 }

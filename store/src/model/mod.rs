@@ -6,6 +6,7 @@ pub mod hex;
 pub mod item;
 pub mod label;
 pub mod noted;
+pub mod number;
 pub mod path;
 pub mod progress;
 pub mod request;

@@ -14,6 +14,7 @@ use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::item::{Item, ItemReason};
 use crate::model::note::Note;
+use crate::model::number::count;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
 use crate::snapshot::Snapshots;
@@ -203,8 +204,8 @@ fn finished_text(
         ", and git's state"
     };
     format!(
-        "finished {name} that was not done yet ({} files{also}{}){}",
-        items.len(),
+        "finished {name} that was not done yet ({}{also}{}){}",
+        count(items.len() as u64, "file"),
         failed(items),
         differing(compared)
     )

@@ -14,6 +14,7 @@ use crate::fs::layout::{self, Lock};
 use crate::fs::presence;
 use crate::model::Milliseconds;
 use crate::model::noted::WorkspaceOrigin;
+use crate::model::number::count;
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::{self, SessionRow, WorkspaceRow};
@@ -97,10 +98,9 @@ impl Place {
         let root = workspace_of(store, cwd)?.root;
         if let Some(history) = super::offered(store, &root)?.first() {
             return Err(error.hint(format!(
-                "another directory used to be at `{}`, with {} message{}: `ckpt-hook workspace adopt` takes its history over",
+                "another directory used to be at `{}`, with {}: `ckpt-hook workspace adopt` takes its history over",
                 root.display(),
-                history.messages,
-                if history.messages == 1 { "" } else { "s" }
+                count(history.messages, "message")
             )));
         }
         Err(match neighbour(store, cwd)? {

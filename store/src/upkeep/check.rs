@@ -13,6 +13,7 @@ use super::gc::sizes;
 use super::settle;
 use crate::error::Result;
 use crate::model::entry::ObjectId;
+use crate::model::number::count;
 use crate::sessions::{self, Diagnostic};
 use crate::snapshot::{Broken, Checked, Snapshots};
 use crate::store::Store;
@@ -66,11 +67,12 @@ impl Sum {
             all_trees,
             is_whole,
         } = self;
+        let read = count(*objects as u64, "object");
         if *is_whole {
             return Finding::new(
                 "ok",
                 SUBJECT,
-                format!("read {objects} objects of {trees} snapshots"),
+                format!("read {read} of {}", count(*trees as u64, "snapshot")),
             );
         }
         Finding {
@@ -78,7 +80,7 @@ impl Sum {
             ..Finding::new(
                 "note",
                 SUBJECT,
-                format!("read {objects} objects, of the newest {trees} of {all_trees} snapshots"),
+                format!("read {read}, of the newest {trees} of {all_trees} snapshots"),
             )
         }
     }
@@ -218,7 +220,7 @@ pub(crate) fn heal_under_lock(store: &mut Store, place: &Place) -> Result<bool> 
         workspace: Some(&workspace),
         message: "the store was damaged and was healed",
         detail: Some(&format!(
-            "{rebuilt} indexes of packs were made again, and {healed} objects were stored anew"
+            "indexes of packs made again: {rebuilt}; objects stored anew: {healed}"
         )),
         ..Diagnostic::default()
     })?;

@@ -9,6 +9,7 @@ use ckpt_schema::report::Finding;
 
 use crate::error::Result;
 use crate::fs::{layout, presence};
+use crate::model::number::count;
 use crate::sessions::{self, Diagnostic};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -76,7 +77,7 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
         findings.push(Finding::new(
             "error",
             SUBJECT,
-            format!("`{path}`: {lost} snapshots are not whole any more, and are left out"),
+            format!("`{path}`: snapshots that are not whole any more, and are left out: {lost}"),
         ));
     }
     if snapshots.is_empty() {
@@ -122,7 +123,8 @@ fn known_again(path: &str, key: &str, number: usize, is_aside: bool) -> Finding 
             "warning",
             SUBJECT,
             format!(
-                "`{path}`: {number} snapshots were recovered from their repository; their sessions and prompts, and who made each change, are lost"
+                "`{path}`: recovered {} from the repository; the sessions and prompts, and who made each change, are lost",
+                count(number as u64, "snapshot")
             ),
         )
     }

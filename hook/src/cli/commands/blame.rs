@@ -56,7 +56,7 @@ fn range(text: &str) -> Result<RangeInclusive<u64>, Failure> {
 /// Keeps the lines of a range.
 fn within(report: BlameReport, wanted: &RangeInclusive<u64>) -> Result<BlameReport, Failure> {
     if report.lines < *wanted.start() {
-        let lines = crate::output::text::count(report.lines, "line");
+        let lines = ckpt_store::model::number::count(report.lines, "line");
         return Err(Error::failed(format!("the file has only {lines}")).into());
     }
     let hunks = report.hunks.into_iter();

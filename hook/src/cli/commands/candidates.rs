@@ -1,5 +1,6 @@
 //! `candidates`: completions for a shell, one a line: the word, a tab, and its description.
 
+use ckpt_store::model::number::count;
 use std::collections::BTreeSet;
 
 use ckpt_schema::report::MessageReport;
@@ -8,7 +9,7 @@ use ckpt_store::query::LogFilter;
 use crate::cli::arguments::Candidates;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
-use crate::output::text::{count, safe, short, title};
+use crate::output::text::{safe, short, title};
 
 /// The most completions of a kind.
 const MOST: usize = 50;

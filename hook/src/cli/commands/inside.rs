@@ -2,6 +2,7 @@
 //! other code as a failed shell command, and does not show its output.
 
 use ckpt_schema::report::{MessageReport, MessageState};
+use ckpt_store::model::number::count;
 use ckpt_store::query::LogFilter;
 
 use super::{operation, status};
@@ -11,7 +12,7 @@ use crate::cli::arguments::{
 };
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
-use crate::output::text::{count, fit, safe, short, title};
+use crate::output::text::{fit, safe, short, title};
 
 /// How many messages are listed.
 const MOST: usize = 10;

@@ -1,5 +1,6 @@
 //! `run`: any command as a message with a step around it.
 
+use ckpt_store::model::number::count;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
@@ -13,7 +14,7 @@ use ckpt_store::Store;
 use crate::cli::arguments::RunArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
-use crate::output::text::{count, safe_bytes, short};
+use crate::output::text::{safe_bytes, short};
 use crate::output::write_error;
 use crate::process::{posix, signals};
 use crate::surroundings;

@@ -9,6 +9,7 @@ use ckpt_schema::report::Finding;
 
 use crate::error::{Context, Result};
 use crate::fs::presence;
+use crate::model::number::count;
 use crate::store::Store;
 
 /// Looks at the database and at each workspace's repository.
@@ -126,7 +127,7 @@ fn named(files: &[PathBuf]) -> Option<String> {
 fn repositories(store: &Store) -> Result<Vec<Finding>> {
     let folder = store.surroundings.directory.join("snapshots");
     let mut lacking = Vec::new();
-    let mut sound = 0_u32;
+    let mut sound = 0;
     let entries = presence::entries(&folder)?;
     let known = crate::sessions::workspace_keys(store.database.connection())?;
     for entry in entries {
@@ -144,7 +145,7 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
     let mut findings = vec![Finding::new(
         "ok",
         "snapshots",
-        format!("workspaces with a repository: {sound}"),
+        format!("there are snapshots of {}", count(sound, "workspace")),
     )];
     findings.extend(lacking.iter().map(|path| {
         Finding::new(
@@ -170,7 +171,8 @@ fn unknown_folders(store: &Store) -> Result<Option<Finding>> {
             "warning",
             "snapshots",
             format!(
-                "there are snapshots of {number} workspaces that the session store does not know"
+                "there are snapshots of {} that the session store does not know",
+                count(number as u64, "workspace")
             ),
         )
     }))

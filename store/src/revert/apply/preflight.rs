@@ -1,5 +1,6 @@
 //! Finds what would go wrong, before the first write. This module does IO, but only reads.
 
+use bytesize::ByteSize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd;
 
@@ -10,6 +11,7 @@ use rustix::io::Errno;
 use crate::error::{Context, Result};
 use crate::model::entry::{EntryKind, ObjectId};
 use crate::model::item::Item;
+use crate::model::number::count;
 use crate::model::path::WorkspacePath;
 
 use super::root::{Descent, Root};
@@ -119,13 +121,15 @@ fn lacking_room(
     };
     if files > 0 && needed > free && needed > freed() {
         return Some(format!(
-            "the workspace's file system has {free} bytes free, and {needed} are needed"
+            "the workspace's file system has {} free, and {} are needed",
+            ByteSize(free),
+            ByteSize(needed)
         ));
     }
     if system.f_files > 0 && system.f_favail.saturating_add(removed().count() as u64) < files {
         return Some(format!(
-            "the workspace's file system has room for {} more files, and {files} are needed",
-            system.f_favail
+            "the workspace's file system has room for {} more, and {files} are needed",
+            count(system.f_favail, "file")
         ));
     }
     None

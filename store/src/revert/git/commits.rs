@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 use super::plan::{GitChange, GitClaim};
 use super::repository::Repository;
 use crate::git::objects::{Commit, UserObjects};
+use crate::model::number::count;
 
 /// How many commits are searched. A fetched history is not the agent's work, and nobody reads more names.
 const LOOKED_AT: usize = 2000;
@@ -45,9 +46,9 @@ pub(crate) fn sentence(
     if number > NAMED {
         names.push(format!("and {} more", number - NAMED));
     }
-    let commits = if number == 1 { "commit" } else { "commits" };
     let text = format!(
-        "the agent made {number} {commits} since: {}",
+        "the agent made {} since: {}",
+        count(number as u64, "commit"),
         names.join(", ")
     );
     Some((text, made.into_iter().map(|(id, _)| id).collect()))

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::model::Milliseconds;
+use crate::model::number::count;
 
 /// Why it is unclear whose a change is. Times are distances in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +104,7 @@ impl fmt::Display for Distance {
         match unit {
             Some((size, name)) => {
                 let number = self.0 / size;
-                let plural = if number == 1 { "" } else { "s" };
-                write!(formatter, "{number} {name}{plural}")
+                formatter.write_str(&count(number.unsigned_abs(), name))
             }
             None => formatter.write_str("less than a second"),
         }

@@ -1,5 +1,6 @@
 //! The demo's scratch folder, the commands that run in it, and the text in between.
 
+use ckpt_store::model::number::count;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
-use crate::output::text::{count, safe};
+use crate::output::text::safe;
 
 /// Modes and bytes by path; directories have no bytes.
 pub type StageFiles = BTreeMap<String, (u32, Vec<u8>)>;

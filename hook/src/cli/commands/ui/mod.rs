@@ -439,7 +439,7 @@ impl Browser {
         let mut shown: Vec<String> = lines.by_ref().take(PATCH_LINES).collect();
         let left = lines.count() as u64;
         if left > 0 {
-            let more = format!("… {} more", text::count(left, "line"));
+            let more = format!("… {} more", ckpt_store::model::number::count(left, "line"));
             shown.push(self.view.paint.faint(&more));
         }
         self.model.show_patch(shown);

@@ -1,5 +1,6 @@
 //! Draws the browser: turns its state into a frame. All text from outside was made safe before.
 
+use ckpt_store::model::number::count;
 use std::collections::BTreeSet;
 
 use ansi_to_tui::IntoText;
@@ -13,7 +14,7 @@ use super::keys::KEYS;
 use super::model::{Model, Pane, Popup};
 use crate::output::View;
 use crate::output::diff;
-use crate::output::text::{count, fit, fit_end, path, safe, width, wrap};
+use crate::output::text::{fit, fit_end, path, safe, width, wrap};
 
 /// Narrower than this, one pane is shown at a time.
 const TWO_COLUMNS: u16 = 76;
