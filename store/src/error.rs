@@ -170,12 +170,16 @@ impl Error {
         &self.candidates
     }
 
-    /// Returns the causes, outermost first.
+    /// Returns the causes, outermost first, without those that only repeat one: SQLite's errors are their own cause, with
+    /// a code before the same words.
     pub fn causes(&self) -> Vec<String> {
-        let mut causes = Vec::new();
+        let mut causes: Vec<String> = Vec::new();
         let mut next = self.source();
         while let Some(cause) = next {
-            causes.push(cause.to_string());
+            let text = cause.to_string();
+            if causes.last().is_none_or(|last| !text.ends_with(last)) {
+                causes.push(text);
+            }
             next = cause.source();
         }
         causes
@@ -236,6 +240,16 @@ mod tests {
                 .with_causes(),
             "cannot write `a`: the disk is full: no room",
             "outermost first"
+        );
+    }
+
+    #[test]
+    fn a_cause_that_repeats_the_one_before_is_told_once() {
+        let inner =
+            Error::failed("it is locked").because(Error::failed("Error code 5: it is locked"));
+        assert_eq!(
+            Error::failed("cannot write").because(inner).with_causes(),
+            "cannot write: it is locked"
         );
     }
 }

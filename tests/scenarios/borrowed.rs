@@ -371,6 +371,10 @@ fn mount_one_that_clones(mount: testing::namespace::MountCall) -> bool {
 }
 
 #[test]
+#[cfg_attr(
+    ckpt_portable,
+    ignore = "the substitutes of `just portable` clone no files"
+)]
 fn where_files_can_be_cloned_nothing_is_borrowed_at_all() {
     let test = "borrowed::where_files_can_be_cloned_nothing_is_borrowed_at_all";
     testing::namespace::in_namespace(test, |mount| {
