@@ -6,12 +6,20 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ckpt_store::error::{Context, Error, Result};
 
 /// The longest settings file that is read, in bytes.
 const MAX_LENGTH: u64 = 16 << 20;
+
+/// The start of the names of temporary files beside settings files. Six letters and digits follow.
+const TEMPORARY: &str = ".ckpt-hook-";
+
+/// After this time nobody writes to a temporary file any more.
+const ABANDONED: Duration = Duration::from_secs(600);
 
 /// Returns the text of a file, or `None` if it does not exist.
 ///
@@ -53,8 +61,9 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     let failed = || format!("cannot write `{}`", path.display());
     let directory = path.parent().ok_or_else(|| cannot("write", &path))?;
     fs::create_dir_all(directory).context(failed)?;
+    sweep(directory);
     let mut file = tempfile::Builder::new()
-        .prefix(".ckpt-hook-")
+        .prefix(TEMPORARY)
         .tempfile_in(directory)
         .context(failed)?;
     file.write_all(text.as_bytes()).context(failed)?;
@@ -70,6 +79,27 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
                 path.display()
             )])
     })
+}
+
+/// Removes temporary files that killed processes left here. What cannot be removed stays for a later process.
+fn sweep(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let rest = name.as_bytes().strip_prefix(TEMPORARY.as_bytes());
+        let is_ours =
+            rest.is_some_and(|rest| rest.len() == 6 && rest.iter().all(u8::is_ascii_alphanumeric));
+        let is_abandoned = || {
+            let metadata = entry.metadata().ok()?;
+            let age = metadata.modified().ok()?.elapsed().ok()?;
+            Some(metadata.is_file() && age > ABANDONED)
+        };
+        if is_ours && is_abandoned() == Some(true) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Removes a file.
@@ -205,4 +235,32 @@ fn sync(directory: &Path) -> io::Result<()> {
 
 fn cannot(what: &str, path: &Path) -> Error {
     Error::failed(format!("cannot {what} `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_beside_a_settings_file_goes_with_the_next_change() {
+        let folder = tempfile::tempdir().expect("a scratch directory");
+        let hour = Duration::from_secs(3600);
+        let names = [
+            (".ckpt-hook-aB3xYz", hour, false),
+            (".ckpt-hook-zzzzzz", Duration::ZERO, true),
+            (".ckpt-hook-0123456789abcdef-0123456789abcdef", hour, true),
+            (".ckpt-hook-notes.md", hour, true),
+            ("other", hour, true),
+        ];
+        for (name, age, _) in names {
+            let file = fs::File::create(folder.path().join(name)).expect("a scratch file");
+            file.set_modified(SystemTime::now() - age).expect("ours");
+        }
+        replace(&folder.path().join("settings.json"), None, "{}", 0o600).expect("writable");
+        for (name, _, stays) in names {
+            assert_eq!(folder.path().join(name).exists(), stays, "{name}");
+        }
+    }
 }
