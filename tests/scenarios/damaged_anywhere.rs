@@ -268,8 +268,9 @@ fn a_flipped_bit_in_a_row_is_refused_or_named_and_nothing_is_made_up() {
         };
         let findings = world.store.check(true);
         let is_found = findings.iter().any(|found| found.level == "error");
-        let has_no_such_value = damage.contains("1006t4") || damage.contains("tree =");
-        assert!(is_found || !has_no_such_value, "{damage}: {findings:?}");
+        let is_in_a_change = damage.starts_with("UPDATE changes") && !damage.contains("SET id");
+        let must_be_found = is_in_a_change || damage.contains("tree =");
+        assert!(is_found || !must_be_found, "{damage}: {findings:?}");
         let first = [("edited", "0\n"), ("removed", "0\n"), ("d/same", "0\n")];
         let first = first.map(|(name, text)| (name.to_owned(), text.to_owned()));
         if check(&mut world, "m1", &first.into(), &damage).is_some() {

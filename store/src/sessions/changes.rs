@@ -115,6 +115,21 @@ pub(crate) fn changes_between(
     )
 }
 
+/// Returns the changes of a workspace between snapshots that still have their files, the newest snapshots first; between
+/// the same two, the oldest change first.
+pub(crate) fn changes_between_kept(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<ChangeRow>> {
+    let sql = format!(
+        "WITH kept AS MATERIALIZED (SELECT id FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL)
+         SELECT {COLUMNS} FROM changes
+          WHERE workspace_id = ?1 AND from_snapshot_id IN (SELECT id FROM kept) AND to_snapshot_id IN (SELECT id FROM kept)
+          ORDER BY to_snapshot_id DESC, from_snapshot_id DESC, id"
+    );
+    super::read::all(connection, &sql, [workspace_id], ChangeRow::read)
+}
+
 /// Adds a change at the end of the history.
 pub(crate) fn insert_change(
     connection: &Connection,

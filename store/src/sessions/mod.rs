@@ -31,9 +31,9 @@ pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 pub(crate) use database::{is_noted, is_read_only};
 
 pub(crate) use changes::{
-    ChangeRow, ChangeSince, LiveChange, changes_between, changes_of_message, changes_of_others,
-    changes_of_step, changes_since, delete_changes, insert_change, live_changes, mark_undone,
-    outside_paths, owners_of, release_to_outside, reverted_changes, sharers,
+    ChangeRow, ChangeSince, LiveChange, changes_between, changes_between_kept, changes_of_message,
+    changes_of_others, changes_of_step, changes_since, delete_changes, insert_change, live_changes,
+    mark_undone, outside_paths, owners_of, release_to_outside, reverted_changes, sharers,
 };
 pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, git_operations_since,

@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use ckpt_schema::report::Finding;
 
+use super::contradictions;
 use super::gc::sizes;
 use super::settle;
 use crate::error::Result;
 use crate::model::entry::ObjectId;
 use crate::model::number::count;
+use crate::model::path::WorkspacePath;
 use crate::sessions::{self, Diagnostic};
 use crate::snapshot::{Broken, Checked, Snapshots};
 use crate::store::Store;
@@ -67,7 +69,7 @@ impl Sum {
             all_trees,
             is_whole,
         } = self;
-        let read = count(*objects as u64, "object");
+        let read = count(*objects, "object");
         if *is_whole {
             return Finding::new(
                 "ok",
@@ -138,6 +140,8 @@ fn workspace(
         .map(|(pack, what)| of_pack(&snapshots, pack, what, is_harmless));
     findings.extend(of_packs);
     findings.extend(damage(&name, &lost));
+    let contradictions = contradictions::find(store, &place, goes_on)?;
+    findings.extend(contradicting(&name, &contradictions));
     if lock.is_ok() {
         name_to_git(store, &place)?;
     }
@@ -298,21 +302,43 @@ fn heal(store: &Store, place: &Place, broken: Vec<Broken>) -> Result<Vec<Broken>
     Ok(lost)
 }
 
+/// Returns what the rows say otherwise than the snapshots, in one sentence per workspace.
+fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding> {
+    let names = paths
+        .iter()
+        .map(|path| format!("`{}`", String::from_utf8_lossy(path.as_bytes())));
+    let named = first_of(names.collect())?;
+    Some(Finding {
+        hint: Some("`ckpt-hook restore SNAPSHOT PATH` goes by a snapshot alone".to_owned()),
+        ..Finding::new(
+            "error",
+            "database",
+            format!(
+                "`{name}`: what the session store says of {named} is not what its snapshots hold: a row is damaged"
+            ),
+        )
+    })
+}
+
+/// Joins the first names, and says how many more there are.
+fn first_of(mut names: Vec<String>) -> Option<String> {
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    if more > 0 {
+        names.push(format!("and {more} more"));
+    }
+    Some(names.join(", ")).filter(|names| !names.is_empty())
+}
+
 /// Returns what is damaged for good, in one sentence per workspace.
 fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
     let first = lost.first()?;
-    let mut named: Vec<String> = lost
-        .iter()
-        .take(NAMED)
-        .map(|broken| match &broken.path {
-            Some(path) if path.is_empty() => "its directories".to_owned(),
-            Some(path) => format!("`{}`", String::from_utf8_lossy(path)),
-            None => format!("object `{}`", broken.id),
-        })
-        .collect();
-    if lost.len() > NAMED {
-        named.push(format!("and {} more", lost.len() - NAMED));
-    }
+    let names = lost.iter().map(|broken| match &broken.path {
+        Some(path) if path.is_empty() => "its directories".to_owned(),
+        Some(path) => format!("`{}`", String::from_utf8_lossy(path)),
+        None => format!("object `{}`", broken.id),
+    });
+    let named = first_of(names.collect())?;
     Some(Finding {
         hint: Some("a revert that needs it is refused; --only reverts other files".to_owned()),
         ..Finding::new(
@@ -320,8 +346,7 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
             SUBJECT,
             format!(
                 "`{name}`: what the snapshots hold of {} is damaged or missing ({})",
-                named.join(", "),
-                first.what
+                named, first.what
             ),
         )
     })

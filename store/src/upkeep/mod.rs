@@ -2,6 +2,7 @@
 //! forgets, and names to git what is needed.
 
 pub(crate) mod check;
+mod contradictions;
 pub(crate) mod du;
 pub(crate) mod forget;
 mod forgetting;
