@@ -11,7 +11,7 @@ use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
-use crate::agents::settings::target::AgentTarget;
+use crate::agents::settings::target::{AgentTarget, extension};
 use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
 /// Gemini CLI.
@@ -26,12 +26,7 @@ pub const TARGET: AgentTarget = AgentTarget {
         lacks: &[],
     },
     home: |place| place.home.join(".gemini"),
-    package: |place| {
-        let manifest = place
-            .home
-            .join(".gemini/extensions/ckpt-hook/gemini-extension.json");
-        manifest.exists().then_some(manifest)
-    },
+    package: |place| extension(place, ".gemini", "gemini-extension.json"),
     files,
     follow: None,
     dialect: Some(JsonDialect {

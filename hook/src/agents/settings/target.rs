@@ -145,6 +145,13 @@ impl AgentTarget {
     }
 }
 
+/// Returns the manifest of our extension below an agent's folder in the home directory, if it is installed.
+pub fn extension(place: &SettingsPlace<'_>, folder: &str, manifest: &str) -> Option<PathBuf> {
+    let extensions = place.home.join(folder).join("extensions");
+    let manifest = extensions.join("ckpt-hook").join(manifest);
+    manifest.exists().then_some(manifest)
+}
+
 /// Returns a settings file if it names our package: a key of an object, or an element of a list.
 pub fn names_package(file: PathBuf, names: impl Fn(&Value) -> bool) -> Option<PathBuf> {
     let text = file::read(&file).ok().flatten()?;
