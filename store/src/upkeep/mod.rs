@@ -9,3 +9,4 @@ pub(crate) mod gc;
 pub(crate) mod rebuild;
 pub(crate) mod repair;
 pub(crate) mod settle;
+pub(crate) mod totals;
