@@ -166,6 +166,29 @@ fn an_empty_answer_says_that_the_history_was_damaged_and_how_to_get_it_back() {
             "{run}"
         );
     }
+    let set_aside = |command: &[&str]| {
+        let run = world.run(command, b"").exits(0);
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
+        report["set_aside"].as_str().map(str::to_owned)
+    };
+    for command in [
+        &["--json", "log"][..],
+        &["--json", "log", "--graph"],
+        &["--json", "sessions"],
+    ] {
+        assert!(
+            set_aside(command).is_some_and(|place| place.ends_with("sessions.db.damaged-1")),
+            "programs are told as well: {command:?}"
+        );
+    }
+    let lines = world.run(&["log", "--format", "jsonl"], b"").exits(0);
+    assert_eq!(lines.stdout, "", "a line is a message: {lines}");
+    assert!(lines.stderr.contains("sessions.db.damaged-1"), "{lines}");
     world.play("m3", "go on", |world| world.write("one more", "1\n"));
+    assert_eq!(
+        set_aside(&["--json", "log"]),
+        None,
+        "a new history has begun"
+    );
     assert!(printed(&world, "log").contains("1 message"));
 }

@@ -966,6 +966,11 @@ class SessionsReport(TypedDict):
     """
     Newest first.
     """
+    set_aside: str | None
+    """
+    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    """
     version: Literal[1]
     """
     The version of the document's format.
@@ -2480,6 +2485,11 @@ class TimelineReport(TypedDict):
     """
     Newest first.
     """
+    set_aside: str | None
+    """
+    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    """
     version: Literal[1]
     """
     The version of the document's format.
@@ -2802,6 +2812,11 @@ class LogReport(TypedDict):
     messages: list[MessageReport]
     """
     Newest first.
+    """
+    set_aside: str | None
+    """
+    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
     """
     version: Literal[1]
     """

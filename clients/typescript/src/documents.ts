@@ -2156,6 +2156,11 @@ export interface LogReport {
    */
   messages: MessageReport[];
   /**
+   * Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+   * `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+   */
+  set_aside: string | null;
+  /**
    * The version of the document's format.
    */
   version: 1;
@@ -2470,6 +2475,11 @@ export interface SessionsReport {
    * Newest first.
    */
   sessions: SessionReport[];
+  /**
+   * Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+   * `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+   */
+  set_aside: string | null;
   /**
    * The version of the document's format.
    */
@@ -2911,6 +2921,11 @@ export interface TimelineReport {
    * Newest first.
    */
   entries: TimelineEntry[];
+  /**
+   * Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+   * `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+   */
+  set_aside: string | null;
   /**
    * The version of the document's format.
    */

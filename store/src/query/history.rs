@@ -18,6 +18,7 @@ use crate::sessions::read::{OperationState, WordTable, all, count, optional_word
 use crate::sessions::{self, Totals};
 use crate::store::Store;
 use crate::timeline::Place;
+use crate::upkeep::repair;
 
 /// Which messages are read; all by default.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,6 +94,7 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
     let listed = |messages: Vec<MessageReport>| {
         Ok(LogReport {
             version: VERSION,
+            set_aside: set_aside(store, messages.is_empty())?,
             messages,
         })
     };
@@ -124,6 +126,15 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
     let ids = choose::by_content(connection, place.as_ref(), chosen, filter)?;
     chosen.ids = ids.as_deref();
     listed(messages(store, chosen)?)
+}
+
+/// Returns where a damaged session store was set aside if a list is empty for that reason.
+pub(super) fn set_aside(store: &Store, is_empty: bool) -> Result<Option<String>> {
+    let place = match is_empty {
+        true => repair::set_aside(store)?,
+        false => None,
+    };
+    Ok(place.map(|place| place.to_string_lossy().into_owned()))
 }
 
 /// Returns the session at the root of the one that an id means: a sub-agent's messages are its root's.
@@ -178,6 +189,7 @@ pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsRepo
     };
     Ok(SessionsReport {
         version: VERSION,
+        set_aside: set_aside(store, sessions.is_empty())?,
         sessions,
     })
 }
