@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 use testing::binary::{Sandbox, finish};
+use testing::skip::has_program;
 
 use crate::screen::Screen;
 
@@ -151,6 +152,33 @@ fn a_patch_goes_to_the_pager_of_git_and_a_list_does_not() {
     world.run_git(&["config", "--global", "pager.diff", "sed s/^/DIFF:/"]);
     let patch = shown("ckpt-hook show m1 -p").expect("as before");
     assert!(patch.contains("DIFF:diff --git"), "it goes first: {patch}");
+}
+
+#[test]
+fn delta_shows_a_patch_as_it_shows_those_of_git() {
+    if !has_program("/usr/bin/delta") {
+        return;
+    }
+    let world = two_messages();
+    world.run_git(&["config", "--global", "core.pager", "delta --paging=never --width=70"]);
+    for command in ["show m1 -p", "diff m1 m2"] {
+        let line = format!("stty rows 3; ckpt-hook {command} | cat; ckpt-hook {command}");
+        let Some(mut screen) = Screen::open(&world, 80, &line) else {
+            return;
+        };
+        screen.end();
+        let shown = screen.contents();
+        let (raw, by_delta) = shown.split_once("+sugar").expect("a pipe gets the patch");
+        assert!(raw.contains("diff --git"), "{command}: {shown}");
+        assert!(
+            by_delta.contains("cake.txt") && by_delta.contains("sugar"),
+            "{command}: {shown}"
+        );
+        assert!(
+            !by_delta.contains("diff --git") && !by_delta.contains("+sugar"),
+            "{command}: delta took the patch for one of git: {shown}"
+        );
+    }
 }
 
 #[test]
