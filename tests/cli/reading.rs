@@ -160,7 +160,12 @@ fn delta_shows_a_patch_as_it_shows_those_of_git() {
         return;
     }
     let world = two_messages();
-    world.run_git(&["config", "--global", "core.pager", "delta --paging=never --width=70"]);
+    world.run_git(&[
+        "config",
+        "--global",
+        "core.pager",
+        "delta --paging=never --width=70",
+    ]);
     for command in ["show m1 -p", "diff m1 m2"] {
         let line = format!("stty rows 3; ckpt-hook {command} | cat; ckpt-hook {command}");
         let Some(mut screen) = Screen::open(&world, 80, &line) else {

@@ -189,24 +189,6 @@ impl Database {
         Ok(value)
     }
 
-    /// Like [`Database::write`], but only if nobody else has written since [`Database::data_version`] had a value. Returns
-    /// whether it was done.
-    pub(crate) fn write_as_of(
-        &mut self,
-        version: i64,
-        work: impl FnOnce(&Connection) -> Result<()>,
-    ) -> Result<bool> {
-        self.write(|connection| {
-            let now: i64 = connection
-                .pragma_query_value(None, "data_version", |row| row.get(0))
-                .context(|| "cannot read the session store")?;
-            if now != version {
-                return Ok(false);
-            }
-            work(connection).map(|()| true)
-        })
-    }
-
     /// Like [`Database::write`], without checking whether deleted rows are still referred to, for callers that delete
     /// both. The check would search all rows for each deleted one.
     pub fn write_unchecked<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {

@@ -195,9 +195,19 @@ pub(crate) fn unsummed(connection: &Connection, after: i64, count: u32) -> Resul
     })
 }
 
-/// Keeps sums. The caller knows that no row was written since they were read.
-pub(crate) fn keep_totals(connection: &Connection, sums: &[(String, Totals)]) -> Result<()> {
+/// Keeps sums if nobody else has written since [`super::Database::data_version`] had a value. Returns whether it did.
+pub(crate) fn keep_totals(
+    connection: &Connection,
+    sums: &[(String, Totals)],
+    version: i64,
+) -> Result<bool> {
     let what = || "cannot keep what steps did";
+    let now: i64 = connection
+        .pragma_query_value(None, "data_version", |row| row.get(0))
+        .context(what)?;
+    if now != version {
+        return Ok(false);
+    }
     let mut statement = connection
         .prepare_cached("UPDATE messages SET totals = ?2 WHERE id = ?1")
         .context(what)?;
@@ -206,7 +216,7 @@ pub(crate) fn keep_totals(connection: &Connection, sums: &[(String, Totals)]) ->
             .execute(params![id, totals.to_text()])
             .context(what)?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Returns all messages whose sums are kept, with the sums; `None` for what is not our text.

@@ -42,7 +42,7 @@ pub(crate) fn keep(
         let sums = sum(store, &messages)?;
         let is_kept = store
             .database
-            .write_as_of(seen, |connection| sessions::keep_totals(connection, &sums))?;
+            .write(|connection| sessions::keep_totals(connection, &sums, seen))?;
         tries += 1;
         if is_kept || tries == TRIES {
             (after, tries) = (last.seq, 0);
