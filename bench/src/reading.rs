@@ -127,6 +127,8 @@ fn long_history(programs: &Programs, folder: PathBuf) -> Result<World<'_>> {
     fs::write(world.workspace().join("a"), "1\n")?;
     world.run(&["snapshot"])?;
     Connection::open(world.folder.join("store/sessions.db"))?.execute_batch(HISTORY)?;
+    // What a hook starts in the background at the end of a session.
+    world.run(&["settle"])?;
     Ok(world)
 }
 

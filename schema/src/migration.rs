@@ -16,6 +16,7 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0012_unprotected.sql"),
     include_str!("../migrations/0013_shorter_views.sql"),
     include_str!("../migrations/0014_renamed_once.sql"),
+    include_str!("../migrations/0015_totals.sql"),
 ];
 
 /// The version of a store with all migrations, kept in SQLite's `user_version`.

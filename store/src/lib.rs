@@ -157,12 +157,17 @@ impl Store {
 
     /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository.
     pub fn settle(&mut self, cwd: &Path) -> Result<()> {
-        upkeep::settle::settle(self, cwd)
+        let settled = upkeep::settle::settle(self, cwd);
+        settled.and(upkeep::totals::keep(self, query::of_unsummed))
     }
 
     /// Prunes what was not used for long, and repacks the rest. A `dry_run` only reports what it would prune.
     pub fn gc(&mut self, dry_run: bool) -> Result<report::GcReport> {
-        upkeep::gc::by_hand(self, dry_run)
+        let report = upkeep::gc::by_hand(self, dry_run)?;
+        if !dry_run {
+            upkeep::totals::keep(self, query::of_unsummed)?;
+        }
+        Ok(report)
     }
 
     /// Removes every trace of a path, a session, a message, a workspace, or of everything. A `dry_run` only reports
@@ -414,6 +419,14 @@ impl Store {
             repaired: false,
         }));
         findings.extend(upkeep::check::check(self, all));
+        match upkeep::totals::check(self, query::wrong_totals) {
+            Ok(found) => findings.extend(found),
+            Err(error) => findings.push(report::Finding::new(
+                "error",
+                "database",
+                error.with_causes(),
+            )),
+        }
         findings
     }
 

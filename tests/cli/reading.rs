@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 use testing::binary::{Sandbox, finish};
+use testing::skip::has_program;
 
 use crate::screen::Screen;
 
@@ -154,6 +155,38 @@ fn a_patch_goes_to_the_pager_of_git_and_a_list_does_not() {
 }
 
 #[test]
+fn delta_shows_a_patch_as_it_shows_those_of_git() {
+    if !has_program("/usr/bin/delta") {
+        return;
+    }
+    let world = two_messages();
+    world.run_git(&[
+        "config",
+        "--global",
+        "core.pager",
+        "delta --paging=never --width=70",
+    ]);
+    for command in ["show m1 -p", "diff m1 m2"] {
+        let line = format!("stty rows 3; ckpt-hook {command} | cat; ckpt-hook {command}");
+        let Some(mut screen) = Screen::open(&world, 80, &line) else {
+            return;
+        };
+        screen.end();
+        let shown = screen.contents();
+        let (raw, by_delta) = shown.split_once("+sugar").expect("a pipe gets the patch");
+        assert!(raw.contains("diff --git"), "{command}: {shown}");
+        assert!(
+            by_delta.contains("cake.txt") && by_delta.contains("sugar"),
+            "{command}: {shown}"
+        );
+        assert!(
+            !by_delta.contains("diff --git") && !by_delta.contains("+sugar"),
+            "{command}: delta took the patch for one of git: {shown}"
+        );
+    }
+}
+
+#[test]
 fn an_empty_answer_says_that_the_history_was_damaged_and_how_to_get_it_back() {
     let world = two_messages();
     let database = world.store().join("sessions.db");
@@ -166,6 +199,29 @@ fn an_empty_answer_says_that_the_history_was_damaged_and_how_to_get_it_back() {
             "{run}"
         );
     }
+    let set_aside = |command: &[&str]| {
+        let run = world.run(command, b"").exits(0);
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
+        report["set_aside"].as_str().map(str::to_owned)
+    };
+    for command in [
+        &["--json", "log"][..],
+        &["--json", "log", "--graph"],
+        &["--json", "sessions"],
+    ] {
+        assert!(
+            set_aside(command).is_some_and(|place| place.ends_with("sessions.db.damaged-1")),
+            "programs are told as well: {command:?}"
+        );
+    }
+    let lines = world.run(&["log", "--format", "jsonl"], b"").exits(0);
+    assert_eq!(lines.stdout, "", "a line is a message: {lines}");
+    assert!(lines.stderr.contains("sessions.db.damaged-1"), "{lines}");
     world.play("m3", "go on", |world| world.write("one more", "1\n"));
+    assert_eq!(
+        set_aside(&["--json", "log"]),
+        None,
+        "a new history has begun"
+    );
     assert!(printed(&world, "log").contains("1 message"));
 }

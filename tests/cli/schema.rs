@@ -1,8 +1,12 @@
 //! `schema`, and that every document that a command prints is what its schema says.
 
+use ckpt_schema::documents;
 use serde_json::{Value, json};
 
 use testing::binary::Sandbox;
+
+/// What the documents were in the first version.
+const THEN: &str = include_str!("../fixtures/contract/version-1.json");
 
 /// Returns the schema of a document as the binary prints it.
 fn schema(world: &Sandbox, name: &str) -> Value {
@@ -21,9 +25,17 @@ fn valid(world: &Sandbox, name: &str, arguments: &[&str]) -> Value {
     document
 }
 
+/// The document is what its schema says, and what the schema said in the first version, whose clients are in use.
 pub fn check(world: &Sandbox, name: &str, document: &Value) {
-    let schema = schema(world, name);
-    let validator = jsonschema::validator_for(&schema).expect("our schema is one");
+    is_valid(&schema(world, name), name, document);
+    let then = serde_json::from_str(THEN).expect("a schema is JSON");
+    if let Some(schema) = documents::document(&then, name) {
+        is_valid(&schema, &format!("{name} of version 1"), document);
+    }
+}
+
+fn is_valid(schema: &Value, name: &str, document: &Value) {
+    let validator = jsonschema::validator_for(schema).expect("our schema is one");
     let errors: Vec<String> = validator
         .iter_errors(document)
         .map(|error| format!("{}: {error}", error.instance_path))

@@ -492,7 +492,10 @@ fn a_store_that_is_locked_damaged_or_another_one_is_told_of_and_ends_nothing() {
     assert_eq!(world.read("changed"), b"2\n", "nothing moved");
 
     std::fs::write(&database, vec![b'x'; 1 << 14]).expect("writable");
-    client.call("messages", json!({}));
+    let log = client.call("messages", json!({}));
+    check(&world, "report-log", &log);
+    let aside = log["set_aside"].as_str().unwrap_or_default();
+    assert!(aside.ends_with("sessions.db.damaged-1"), "{log:#}");
     let status = client.call("status", json!({}));
     assert!(
         status.to_string().contains("damaged and is set aside"),

@@ -137,6 +137,7 @@ struct Model<'a> {
     operations: Vec<(String, Tree)>,
     messages: usize,
     branches: usize,
+    actions: usize,
 }
 
 impl<'a> Model<'a> {
@@ -152,6 +153,7 @@ impl<'a> Model<'a> {
             operations: Vec::new(),
             messages: 0,
             branches: 0,
+            actions: 0,
         }
     }
 
@@ -171,6 +173,10 @@ impl<'a> Model<'a> {
             Action::Redo(at) => self.redo(*at, false),
             Action::Unrevert(at) => self.redo(*at, true),
             Action::Restore(number, only) => self.restore(*number, *only),
+        }
+        self.actions += 1;
+        if self.actions.is_multiple_of(3) {
+            self.world.assert_totals();
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use ckpt_schema::report::{MessageReport, Notification, ShowReport};
 
@@ -106,10 +107,26 @@ fn log_and_show_count_a_file_once_that_went_in_one_step_and_came_elsewhere_in_th
     assert_eq!(counted(&mut world, "m"), (1, 1, 0), "a became b");
 }
 
-/// Returns how many files the view for SQL counts, which sees no contents.
+/// Returns how many files the view for SQL counts, which sees no contents. The view of steps counts those of an only step
+/// alike.
 fn in_the_view(world: &World, message: &str) -> u64 {
     let path = world.base().join("store/sessions.db");
-    let sql = "SELECT files FROM message_overview WHERE agent_message = ?1";
+    let files = files_in(
+        &path,
+        "SELECT files FROM message_overview WHERE agent_message = ?1",
+        message,
+    );
+    let of_step = "SELECT iif(steps = 1, (SELECT files FROM step_overview WHERE message = message_overview.message), files)
+                     FROM message_overview WHERE agent_message = ?1";
+    assert_eq!(
+        files_in(&path, of_step, message),
+        files,
+        "{message}: its only step"
+    );
+    files
+}
+
+fn files_in(path: &Path, sql: &str, message: &str) -> u64 {
     let connection = Connection::open(path).expect("a store");
     let files = connection.query_row(sql, [message], |row| row.get::<_, i64>(0));
     files.expect("a message").unsigned_abs()
@@ -217,5 +234,70 @@ fn log_counts_what_differs_where_the_contents_are_gone() {
     assert_eq!(
         log.messages[0].files, 2,
         "nobody can tell that they are one"
+    );
+}
+
+#[test]
+fn what_is_kept_of_a_message_is_what_its_changes_give_whatever_comes_later() {
+    let mut world = World::git(&[("a", TEN), ("b", "b\n")]);
+    world.message("first");
+    world.assert_totals();
+    world.step(|world| world.write("a", "1\n"));
+    world.assert_totals();
+    world.start();
+    world.assert_totals();
+    world.write("c", "c\n");
+    world.tool_start_in("s", "t", &[]);
+    world.write("d", "d\n");
+    world.assert_totals();
+    // Another session looks, and says whose change it is.
+    world.message_in("other", "beside");
+    world.assert_totals();
+    world.tool_finish_in("s", "t");
+    world.finish();
+    world.assert_totals();
+    world.turn("second", |world| rename(world, "b", "new/b"));
+    world.assert_totals();
+    world.revert("second");
+    world.assert_totals();
+    // What was reverted is undone for good.
+    world.message("third");
+    world.assert_totals();
+    world.step(|world| world.write("secret", "s\n"));
+    world.step(|world| world.remove("secret"));
+    world.assert_totals();
+    let cwd = world.cwd.clone();
+    for message in ["other", "s"] {
+        world.finish_in(message);
+    }
+    let secret = ckpt_store::Forget::Path("secret".to_owned());
+    world
+        .store
+        .forget(&cwd, &secret, false)
+        .expect("it is ours");
+    world.assert_totals();
+}
+
+#[test]
+fn what_is_kept_and_does_not_fit_the_changes_is_found_by_doctor_and_added_up_anew() {
+    let mut world = World::git(&[("a", TEN)]);
+    world.turn("m", |world| world.write("a", "1\n"));
+    world.settle();
+    let right = world.log();
+    let database = world.base().join("store/sessions.db");
+    testing::rows::execute(&database, "UPDATE messages SET totals = '9 9 9 9 9 9 1 0'");
+    assert_eq!(world.log().messages[0].files, 9, "it is believed");
+    let found = world.store.check(false);
+    let named = found
+        .iter()
+        .find(|finding| finding.message.contains("did not fit"));
+    assert!(named.is_some_and(|finding| finding.repaired), "{found:#?}");
+    assert_eq!(world.log(), right, "it is added up");
+    let again = world.store.check(false);
+    assert!(
+        !again
+            .iter()
+            .any(|finding| finding.message.contains("did not fit")),
+        "{again:#?}"
     );
 }

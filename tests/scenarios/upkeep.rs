@@ -161,6 +161,39 @@ fn a_session_that_was_not_used_for_long_is_pruned_and_its_history_stays_readable
 }
 
 #[test]
+fn a_renamed_file_whose_contents_were_pruned_counts_in_log_as_show_lists_it() {
+    let mut world = World::new();
+    let lines = "1\n2\n3\n4\n5\n6\n7\n8\n";
+    world.write("old", lines);
+    world.message_in("old", "m");
+    world.start_in("old");
+    world.remove("old");
+    world.write("new", lines.to_owned() + "9\n");
+    world.finish_in("old");
+    end(&mut world, "old");
+    world.settle();
+    assert_eq!(
+        world.log().messages[0].files,
+        1,
+        "contents tell, and it is kept"
+    );
+    world.remove("new");
+    wait_ms(40 * DAY);
+    world.message_in("young", "later");
+    end(&mut world, "young");
+    age_packs(&world);
+    gc(&mut world);
+    for _ in 0..2 {
+        let log = world.log();
+        assert_eq!(
+            log.messages[1].files, 2,
+            "nobody can tell that they are one"
+        );
+        world.settle();
+    }
+}
+
+#[test]
 fn a_file_that_is_gone_and_was_pruned_is_listed_without_its_bytes_and_stays_gone() {
     let mut world = World::new();
     turn_in(&mut world, "old", "m1", |world| {

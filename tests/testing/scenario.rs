@@ -437,6 +437,19 @@ impl World {
             .log(&cwd, &ckpt_store::query::LogFilter::default())
             .expect("a readable store")
     }
+
+    /// What is kept with messages is what their changes give. Afterwards it is kept of all messages.
+    #[track_caller]
+    pub fn assert_totals(&mut self) {
+        let kept = self.log();
+        let database = self.base().join("store/sessions.db");
+        crate::rows::execute(&database, "UPDATE messages SET totals = NULL");
+        assert_eq!(kept, self.log(), "what was kept is what is added up");
+        self.settle();
+        let left = crate::rows::texts(&database, "SELECT id FROM messages WHERE totals IS NULL");
+        assert_eq!(left, Vec::<String>::new(), "they are kept from now on");
+        assert_eq!(kept, self.log(), "a list says the same as before");
+    }
 }
 
 fn open(base: &Path, settings: Settings) -> Store {

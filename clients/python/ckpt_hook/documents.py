@@ -966,6 +966,11 @@ class SessionsReport(TypedDict):
     """
     Newest first.
     """
+    set_aside: str | None
+    """
+    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    """
     version: Literal[1]
     """
     The version of the document's format.
@@ -1591,6 +1596,21 @@ class DuReport(TypedDict):
     """
 
 
+class EarlierVersion(TypedDict):
+    """
+    What would come in the place of a file in conflict.
+    """
+
+    blob: str | None
+    """
+    Its blob.
+    """
+    content: Content | None
+    """
+    The content; null if the file would go, or if it is a directory.
+    """
+
+
 class Event(TypedDict):
     """
     One event of one session.
@@ -1720,12 +1740,16 @@ class FileContents(TypedDict):
 
     after: Content | None
     """
-    The content afterwards: for a merge, its result; for a file that stays, the one before. A plan with
-    `on_conflict` `overwrite` has the earlier version of a file in conflict.
+    The content afterwards: for a merge, its result; for a file that stays, the one before.
     """
     before: Content | None
     """
     The content before; null if there is none, or if it is a directory.
+    """
+    earlier: EarlierVersion | None
+    """
+    For a file in conflict, what a plan with `on_conflict` `overwrite` would make of it. Null for all others, and if it
+    would stay all the same.
     """
     hunks: list[Hunk] | None
     """
@@ -2480,6 +2504,11 @@ class TimelineReport(TypedDict):
     """
     Newest first.
     """
+    set_aside: str | None
+    """
+    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    """
     version: Literal[1]
     """
     The version of the document's format.
@@ -2802,6 +2831,11 @@ class LogReport(TypedDict):
     messages: list[MessageReport]
     """
     Newest first.
+    """
+    set_aside: str | None
+    """
+    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
     """
     version: Literal[1]
     """

@@ -93,6 +93,10 @@ pub struct LogReport {
     pub version: u32,
     /// Newest first.
     pub messages: Vec<MessageReport>,
+    /// Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    #[serde(default)]
+    pub set_aside: Option<String>,
 }
 
 /// What happened in a workspace, of whatever kind.
@@ -127,6 +131,10 @@ pub struct TimelineReport {
     pub version: u32,
     /// Newest first.
     pub entries: Vec<TimelineEntry>,
+    /// Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    #[serde(default)]
+    pub set_aside: Option<String>,
 }
 
 /// A snapshot in a list.
@@ -192,6 +200,10 @@ pub struct SessionsReport {
     pub version: u32,
     /// Newest first.
     pub sessions: Vec<SessionReport>,
+    /// Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    #[serde(default)]
+    pub set_aside: Option<String>,
 }
 
 /// A step.

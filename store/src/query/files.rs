@@ -11,7 +11,7 @@ use super::{compare, own, renames};
 use crate::error::Result;
 use crate::fs::layout;
 use crate::model::attribution::Attribution;
-use crate::sessions::{self, ChangeRow};
+use crate::sessions::{self, ChangeRow, Contents, Totals};
 use crate::snapshot::Snapshots;
 
 /// How many files a message changed.
@@ -30,6 +30,18 @@ pub(super) struct FileCount {
 pub(super) struct LineCount {
     pub additions: u64,
     pub deletions: u64,
+}
+
+impl FileCount {
+    /// Replaces in the sums of a message what rows alone say about its files.
+    pub fn correct(self, totals: &mut Totals) {
+        (totals.files, totals.unclear) = (self.files, self.unclear);
+        let exchange = |lines: u64, two: u64, one: u64| lines.saturating_sub(two) + one;
+        let (two, one) = (self.as_two, self.as_one);
+        totals.contents = Contents::Counted;
+        totals.additions = exchange(totals.additions, two.additions, one.additions);
+        totals.deletions = exchange(totals.deletions, two.deletions, one.deletions);
+    }
 }
 
 /// Counts the files of a message with so many steps, a renamed one once.

@@ -30,6 +30,7 @@ pub(crate) fn timeline(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<
     }
     Ok(TimelineReport {
         version: VERSION,
+        set_aside: history::set_aside(store, entries.is_empty())?,
         entries,
     })
 }

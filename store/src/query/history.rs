@@ -9,17 +9,16 @@ use ckpt_schema::report::{
 };
 use rusqlite::{Connection, Row, ToSql, params};
 
-use super::totals::Totals;
-use super::{LogFilter, choose, files, totals};
+use super::{LogFilter, choose, totals};
 use crate::error::Result;
 use crate::ids;
 use crate::model::Milliseconds;
 use crate::revert::chain::undone_alone;
-use crate::sessions;
 use crate::sessions::read::{OperationState, WordTable, all, count, optional_word, word};
-use crate::snapshot::Snapshots;
+use crate::sessions::{self, Totals};
 use crate::store::Store;
 use crate::timeline::Place;
+use crate::upkeep::repair;
 
 /// Which messages are read; all by default.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,16 +91,19 @@ impl Messages<'_> {
 /// Lists messages, newest first. The list is empty if nothing was recorded yet.
 pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogReport> {
     let connection = store.database.connection();
-    let nothing = LogReport {
-        version: VERSION,
-        messages: Vec::new(),
+    let listed = |messages: Vec<MessageReport>| {
+        Ok(LogReport {
+            version: VERSION,
+            set_aside: set_aside(store, messages.is_empty())?,
+            messages,
+        })
     };
     let place = match (filter.everywhere, &filter.session) {
         (true, _) => None,
         (false, Some(_)) => Some(Place::known(store, cwd)?),
         (false, None) => match Place::find(store, cwd)? {
             Some(place) => Some(place),
-            None => return Ok(nothing),
+            None => return listed(Vec::new()),
         },
     };
     let workspace_id = place.as_ref().map(|place| place.row.id);
@@ -123,10 +125,16 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
     };
     let ids = choose::by_content(connection, place.as_ref(), chosen, filter)?;
     chosen.ids = ids.as_deref();
-    Ok(LogReport {
-        messages: messages(store, chosen)?,
-        ..nothing
-    })
+    listed(messages(store, chosen)?)
+}
+
+/// Returns where a damaged session store was set aside if a list is empty for that reason.
+pub(super) fn set_aside(store: &Store, is_empty: bool) -> Result<Option<String>> {
+    let place = match is_empty {
+        true => repair::set_aside(store)?,
+        false => None,
+    };
+    Ok(place.map(|place| place.to_string_lossy().into_owned()))
 }
 
 /// Returns the session at the root of the one that an id means: a sub-agent's messages are its root's.
@@ -181,6 +189,7 @@ pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsRepo
     };
     Ok(SessionsReport {
         version: VERSION,
+        set_aside: set_aside(store, sessions.is_empty())?,
         sessions,
     })
 }
@@ -208,7 +217,7 @@ fn read_messages(
     let sql = format!(
         "SELECT messages.state, messages.seq, messages.id, messages.agent_id, messages.session_id, messages.prompt,
                 messages.created_at, messages.unprotected, sessions.agent, sessions.agent_id, workspaces.path,
-                snapshots.pruned_at IS NOT NULL, workspaces.key
+                snapshots.pruned_at IS NOT NULL, workspaces.key, messages.totals
            FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id
            CROSS JOIN workspaces ON workspaces.id = sessions.workspace_id
            LEFT JOIN snapshots ON snapshots.id = messages.snapshot_id
@@ -216,9 +225,7 @@ fn read_messages(
         choose::sql_limit(chosen.limit)
     );
     let mut rows = all(connection, &sql, &values[..], read_message)?;
-    let ids: Vec<&str> = rows.iter().map(|row| row.report.id.as_str()).collect();
-    let mut totals = totals::totals(connection, &ids)?;
-    count_files(store, &rows, &mut totals)?;
+    let totals = totals::complete(store, connection, &mut rows)?;
     let mut labels = labels(connection)?;
     let undone = undone_alone_for_good(connection)?;
     let pending = pending_alone(connection)?;
@@ -242,33 +249,12 @@ fn read_messages(
 }
 
 /// A row of `messages`, before the totals of its steps are added.
-struct ReadMessage {
-    report: MessageReport,
+pub(super) struct ReadMessage {
+    pub report: MessageReport,
     is_pruned: bool,
-    workspace_key: String,
-}
-
-/// Counts the files of those messages again of which rows alone do not tell how many there are.
-fn count_files(store: &Store, rows: &[ReadMessage], totals: &mut [Totals]) -> Result<()> {
-    let connection = store.database.connection();
-    let folder = store.surroundings.directory.join("snapshots");
-    let mut opened: HashMap<&str, Option<Snapshots>> = HashMap::new();
-    let counted = rows.iter().zip(totals);
-    for (row, totals) in counted.filter(|(_, totals)| totals.needs_contents) {
-        let key = row.workspace_key.as_str();
-        let snapshots = opened
-            .entry(key)
-            .or_insert_with(|| files::snapshots(&folder.join(key)));
-        if let Some(snapshots) = snapshots {
-            totals.take(files::count(
-                connection,
-                snapshots,
-                &row.report.id,
-                totals.steps,
-            )?);
-        }
-    }
-    Ok(())
+    pub workspace_key: String,
+    /// What its steps did, where that is kept.
+    pub totals: Option<Totals>,
 }
 
 /// Returns the labels of messages, oldest first. There are few: people write them by hand.
@@ -310,6 +296,10 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<ReadMessage> {
     Ok(ReadMessage {
         is_pruned: row.get(11)?,
         workspace_key: row.get(12)?,
+        totals: row
+            .get_ref(13)?
+            .as_str_or_null()?
+            .and_then(Totals::from_text),
         report: MessageReport {
             seq: row.get(1)?,
             id: row.get(2)?,

@@ -48,6 +48,7 @@ pub use search::Searched;
 pub(crate) use search::search;
 pub(crate) use show::{prompt, show};
 pub(crate) use status::status;
+pub(crate) use totals::{of_unsummed, wrong as wrong_totals};
 
 /// The filter of `log`.
 #[derive(Clone, Debug, Default)]

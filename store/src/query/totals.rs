@@ -1,262 +1,99 @@
-//! What the steps of messages did, summed up by message.
-//!
-//! SQLite would sort all changes again for each of these numbers. So they are added up here, from rows in the order of
-//! the file.
+//! What the steps of messages did: what is kept, and the rest from rows and contents.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::path::PathBuf;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::Connection;
 
-use super::files::FileCount;
-use crate::error::{Context, Result};
-use crate::model::Milliseconds;
+use super::files;
+use super::history::ReadMessage;
+use crate::error::Result;
+use crate::sessions::{self, Contents, Totals, Unsummed};
+use crate::snapshot::Snapshots;
+use crate::store::Store;
 
-/// If at least one in so many messages is asked for, one pass over everything is faster than a search for each.
-const SHARE: usize = 4;
-
-/// The steps of messages.
-const STEPS: &str = "SELECT id, message_id, state = 'open', finished_at FROM steps";
-
-/// The changes of steps. With so many rows, each column counts: bit 0 means unclear, bit 1 live; a path that is not
-/// UTF-8 is a blob.
-const CHANGES: &str = "
-    SELECT step_id, (attribution = 'unclear') + 2 * (undone_by IS NULL), ifnull(path_raw, path), additions, deletions,
-           old_blob, new_blob
-      FROM changes";
-
-/// The most steps for which there is room before they are read.
-const MOST_EXPECTED: usize = 1 << 20;
-
-/// What the steps of one message did. Unclear changes are not in the sums.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Totals {
-    pub steps: u64,
-    pub files: u64,
-    pub unclear: u64,
-    pub additions: u64,
-    pub deletions: u64,
-    /// When the last step ended, or `None` if one is open.
-    pub finished: Option<Milliseconds>,
-    /// Whether anything that it did is not undone for good.
-    pub has_live_changes: bool,
-    /// Whether there may be fewer files than paths: something went and something came, or a path is as it was before.
-    pub needs_contents: bool,
-}
-
-impl Totals {
-    /// Takes in how many files there are by their contents.
-    pub fn take(&mut self, count: FileCount) {
-        (self.files, self.unclear) = (count.files, count.unclear);
-        let exchange = |lines: u64, two: u64, one: u64| lines.saturating_sub(two) + one;
-        let (two, one) = (count.as_two, count.as_one);
-        self.additions = exchange(self.additions, two.additions, one.additions);
-        self.deletions = exchange(self.deletions, two.deletions, one.deletions);
+/// Returns what the steps of messages that were read did, in their order.
+pub(super) fn complete(
+    store: &Store,
+    connection: &Connection,
+    rows: &mut [ReadMessage],
+) -> Result<Vec<Totals>> {
+    let without = rows.iter().filter(|row| row.totals.is_none());
+    let ids: Vec<&str> = without.map(|row| row.report.id.as_str()).collect();
+    let mut summed = sessions::totals(connection, &ids)?.into_iter();
+    let kept = rows.iter_mut().map(|row| row.totals.take());
+    let mut all: Vec<Totals> = kept
+        .map(|kept| kept.or_else(|| summed.next()).unwrap_or_default())
+        .collect();
+    let mut contents = ContentsOfWorkspaces::of(store);
+    for (row, totals) in rows.iter().zip(&mut all) {
+        contents.count(connection, &row.workspace_key, &row.report.id, totals)?;
     }
+    Ok(all)
 }
 
-/// A message while its rows are read.
-#[derive(Default)]
-struct MessageTotals {
-    totals: Totals,
-    is_open: bool,
-    changes: Vec<CountedChange>,
-}
-
-/// One change of a path, as much of it as tells whether rows are enough to count files.
-#[derive(Clone, Copy)]
-struct CountedChange {
-    /// Where the path is.
-    path: (usize, usize),
-    is_unclear: bool,
-    /// The beginnings of the blobs: 0 for none.
-    old: u64,
-    new: u64,
-}
-
-/// The paths that were read, one after the other. They are only compared within a message, so nothing is searched.
-#[derive(Default)]
-struct Paths(Vec<u8>);
-
-impl Paths {
-    fn add(&mut self, path: &[u8]) -> (usize, usize) {
-        let start = self.0.len();
-        self.0.extend_from_slice(path);
-        (start, self.0.len())
-    }
-
-    fn get(&self, (start, end): (usize, usize)) -> &[u8] {
-        &self.0[start..end]
-    }
-}
-
-/// Hashes ids of the store. They are random and of our own making, so nobody can choose ones that collide, and nothing
-/// is gained from the hash of the standard library, which takes several times as long.
-#[derive(Default)]
-struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for piece in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..piece.len()].copy_from_slice(piece);
-            let mixed = self.0.rotate_left(5) ^ u64::from_le_bytes(word);
-            self.0 = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        // The table looks at the first and the last bits; the product's last ones say little.
-        self.0 ^ self.0 >> 32
-    }
-}
-
-/// A table by id.
-type ByIdMap<K> = HashMap<K, usize, BuildHasherDefault<IdHasher>>;
-
-/// Returns what the steps of these messages did, in their order.
-pub(super) fn totals(connection: &Connection, messages: &[&str]) -> Result<Vec<Totals>> {
-    sums(connection, messages).context(|| "cannot read the session store")
-}
-
-/// Reads in the way that is faster for this share of the messages.
-fn sums(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Totals>> {
-    let all: i64 = connection.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))?;
-    if messages.len().saturating_mul(SHARE) > usize::try_from(all).unwrap_or(usize::MAX) {
-        in_one_pass(connection, messages)
-    } else {
-        one_by_one(connection, messages)
-    }
-}
-
-/// Reads each table once, in the order of the file. Searching the changes of each step takes half as long again.
-fn in_one_pass(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Totals>> {
-    let numbers: ByIdMap<&str> = messages.iter().copied().zip(0..).collect();
-    let mut sums: Vec<MessageTotals> = messages.iter().map(|_| MessageTotals::default()).collect();
-    let mut steps = expected_steps(connection)?;
-    let mut statement = connection.prepare(STEPS)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        if let Some(number) = numbers.get(row.get_ref(1)?.as_str()?) {
-            sums[*number].add_step(row)?;
-            steps.insert(row.get_ref(0)?.as_str()?.into(), *number);
-        }
-    }
-    let mut paths = Paths::default();
-    let mut statement = connection.prepare(CHANGES)?;
-    let mut rows = statement.query([])?;
-    // The changes of a step are next to each other.
-    let (mut last, mut message) = (String::new(), None);
-    while let Some(row) = rows.next()? {
-        let Some(step) = row.get_ref(0)?.as_str_or_null()? else {
-            continue;
-        };
-        if step != last {
-            message = steps.get(step);
-            last.clear();
-            last.push_str(step);
-        }
-        if let Some(number) = message {
-            sums[*number].add_change(row, &mut paths)?;
-        }
-    }
-    Ok(sums.into_iter().map(|sum| sum.end(&paths)).collect())
-}
-
-/// Returns a table with room for all steps, which need not grow while they are read.
-fn expected_steps(connection: &Connection) -> rusqlite::Result<ByIdMap<Box<str>>> {
-    let last: Option<i64> =
-        connection.query_row("SELECT max(seq) FROM steps", [], |row| row.get(0))?;
-    let expected = usize::try_from(last.unwrap_or_default()).unwrap_or_default();
-    Ok(ByIdMap::with_capacity_and_hasher(
-        expected.min(MOST_EXPECTED),
-        BuildHasherDefault::default(),
-    ))
-}
-
-/// Searches the rows of each message.
-fn one_by_one(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Totals>> {
-    let mut steps = connection.prepare(&format!("{STEPS} WHERE message_id = ?1"))?;
-    let mut changes = connection.prepare(&format!("{CHANGES} WHERE step_id = ?1"))?;
-    let mut totals = Vec::with_capacity(messages.len());
-    for id in messages {
-        let mut sum = MessageTotals::default();
-        let mut paths = Paths::default();
-        let mut rows = steps.query(params![id])?;
-        while let Some(row) = rows.next()? {
-            sum.add_step(row)?;
-            let mut of_step = changes.query([row.get_ref(0)?.as_str()?])?;
-            while let Some(row) = of_step.next()? {
-                sum.add_change(row, &mut paths)?;
+/// Returns what the steps of messages did that have no sums, as it is to be kept. Contents that are about to go, or that
+/// nobody can read now, are left to the reader.
+pub(crate) fn of_unsummed(store: &Store, messages: &[Unsummed]) -> Result<Vec<(String, Totals)>> {
+    store.database.read(|connection| {
+        let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
+        let mut sums = sessions::totals(connection, &ids)?;
+        let mut contents = ContentsOfWorkspaces::of(store);
+        for (message, totals) in messages.iter().zip(&mut sums) {
+            if !message.is_pruned {
+                contents.count(connection, &message.workspace_key, &message.id, totals)?;
             }
         }
-        totals.push(sum.end(&paths));
-    }
-    Ok(totals)
+        let ids = messages.iter().map(|message| message.id.clone());
+        Ok(ids.zip(sums).collect())
+    })
 }
 
-impl MessageTotals {
-    fn add_step(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
-        self.totals.steps += 1;
-        self.is_open |= row.get::<_, bool>(2)?;
-        self.totals.finished = self.totals.finished.max(row.get(3)?);
-        Ok(())
+/// Returns the messages whose kept sums are not what rows and contents give. There are none unless another program wrote
+/// to the tables, or contents were damaged or healed.
+pub(crate) fn wrong(store: &Store) -> Result<Vec<String>> {
+    let kept = sessions::kept_totals(store.database.connection())?;
+    let (messages, kept): (Vec<Unsummed>, Vec<Option<Totals>>) = kept.into_iter().unzip();
+    let summed = of_unsummed(store, &messages)?;
+    let pairs = kept.into_iter().zip(summed);
+    Ok(pairs
+        .filter(|(kept, (_, summed))| kept.as_ref() != Some(summed))
+        .map(|(_, (id, _))| id)
+        .collect())
+}
+
+/// The contents of workspaces, which are opened when they are needed.
+struct ContentsOfWorkspaces {
+    folder: PathBuf,
+    opened: HashMap<String, Option<Snapshots>>,
+}
+
+impl ContentsOfWorkspaces {
+    fn of(store: &Store) -> Self {
+        Self {
+            folder: store.surroundings.directory.join("snapshots"),
+            opened: HashMap::new(),
+        }
     }
 
-    fn add_change(&mut self, row: &Row<'_>, paths: &mut Paths) -> rusqlite::Result<()> {
-        let flags: i64 = row.get(1)?;
-        self.totals.has_live_changes |= flags & 2 != 0;
-        let path = paths.add(row.get_ref(2)?.as_bytes()?);
-        let is_unclear = flags & 1 != 0;
-        self.changes.push(CountedChange {
-            path,
-            is_unclear,
-            old: beginning(row.get_ref(5)?.as_bytes_or_null()?),
-            new: beginning(row.get_ref(6)?.as_bytes_or_null()?),
-        });
-        if is_unclear {
+    /// Counts the files of a message again if rows alone do not tell how many there are.
+    fn count(
+        &mut self,
+        connection: &Connection,
+        key: &str,
+        message: &str,
+        totals: &mut Totals,
+    ) -> Result<()> {
+        if totals.contents != Contents::Needed {
             return Ok(());
         }
-        let number = |column| {
-            let number: Option<i64> = row.get(column)?;
-            Ok::<_, rusqlite::Error>(number.map_or(0, i64::unsigned_abs))
-        };
-        self.totals.additions += number(3)?;
-        self.totals.deletions += number(4)?;
+        if !self.opened.contains_key(key) {
+            let snapshots = files::snapshots(&self.folder.join(key));
+            self.opened.insert(key.to_owned(), snapshots);
+        }
+        if let Some(Some(snapshots)) = self.opened.get(key) {
+            files::count(connection, snapshots, message, totals.steps)?.correct(totals);
+        }
         Ok(())
     }
-
-    fn end(mut self, paths: &Paths) -> Totals {
-        // Stable: those of one path stay in their order.
-        let name = |change: &CountedChange| paths.get(change.path);
-        self.changes
-            .sort_by(|one, other| name(one).cmp(name(other)));
-        let mut totals = Totals {
-            finished: self.totals.finished.filter(|_| !self.is_open),
-            ..self.totals
-        };
-        let (mut has_gone, mut has_come, mut is_back) = (false, false, false);
-        for path in self.changes.chunk_by(|one, next| name(one) == name(next)) {
-            totals.files += u64::from(path.iter().any(|change| !change.is_unclear));
-            totals.unclear += u64::from(path.iter().any(|change| change.is_unclear));
-            let ([first, ..], [.., last]) = (path, path) else {
-                continue;
-            };
-            has_gone |= first.old != 0 && last.new == 0;
-            has_come |= first.old == 0 && last.new != 0;
-            is_back |= path.len() > 1
-                && (first.old == last.new
-                    || path
-                        .iter()
-                        .any(|change| change.is_unclear != first.is_unclear));
-        }
-        totals.needs_contents = (has_gone && has_come) || is_back;
-        totals
-    }
-}
-
-/// Returns the first bytes of a blob's id as a number, 0 for none.
-fn beginning(blob: Option<&[u8]>) -> u64 {
-    let bytes = blob.and_then(|blob| blob.first_chunk::<8>());
-    bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }

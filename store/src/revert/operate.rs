@@ -192,7 +192,8 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         // for older ones.
         let on_conflict = movement.on_conflict.unwrap_or_default();
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
-        let plan = plan_for(snapshots, &material, undoing, on_conflict)?;
+        let is_told = options.dry_run && options.contents;
+        let plan = plan_for(snapshots, &material, (undoing, on_conflict), is_told)?;
         warnings.extend(self.warnings_of(&material, git.is_some(), &plan)?);
         let reference = movement.reference_snapshot(base);
         let reference = reference.map(|id| sessions::snapshot(connection, id));

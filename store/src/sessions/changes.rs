@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::totals;
 use super::words::{WordTable, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -130,8 +131,22 @@ pub(crate) fn changes_between_kept(
     super::read::all(connection, &sql, [workspace_id], ChangeRow::read)
 }
 
-/// Adds a change at the end of the history.
-pub(crate) fn insert_change(
+/// Adds changes at the end of the history.
+pub(crate) fn insert_changes(
+    connection: &Connection,
+    workspace_id: i64,
+    rows: &[ChangeRow],
+    to_snapshot_id: Option<i64>,
+    now: Milliseconds,
+) -> Result<()> {
+    for row in rows {
+        insert_change(connection, workspace_id, row, to_snapshot_id, now)?;
+    }
+    let steps = rows.iter().filter_map(|row| row.step_id.as_deref());
+    totals::outdate(connection, steps.collect::<BTreeSet<_>>())
+}
+
+fn insert_change(
     connection: &Connection,
     workspace_id: i64,
     row: &ChangeRow,
@@ -171,15 +186,23 @@ pub(crate) fn insert_change(
 
 /// Removes changes that newer rows replace.
 pub(crate) fn delete_changes(connection: &Connection, ids: &[i64]) -> Result<()> {
-    let mut statement = connection
-        .prepare_cached("DELETE FROM changes WHERE id = ?1")
-        .context(|| "cannot replace a change")?;
-    for id in ids {
-        statement
-            .execute([id])
-            .context(|| "cannot replace a change")?;
+    if ids.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let what = || "cannot replace a change";
+    let mut statement = connection
+        .prepare_cached("DELETE FROM changes WHERE id = ?1 RETURNING step_id")
+        .context(what)?;
+    let mut steps = BTreeSet::new();
+    for id in ids {
+        let step = statement.query_row([id], |row| row.get(0)).optional();
+        steps.extend(step.context(what)?.flatten());
+    }
+    outdate(connection, &steps)
+}
+
+fn outdate(connection: &Connection, steps: &BTreeSet<String>) -> Result<()> {
+    totals::outdate(connection, steps.iter().map(String::as_str))
 }
 
 /// Turns the changes of a step so far into changes from outside: its first tool has not run yet.
@@ -190,7 +213,7 @@ pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<
             [step],
         )
         .context(|| "cannot release changes")?;
-    Ok(())
+    totals::outdate(connection, [step])
 }
 
 /// Returns the changes of a step, oldest first.
@@ -277,15 +300,19 @@ pub(crate) fn reverted_changes(
 
 /// Notes that changes were undone for good by an operation.
 pub(crate) fn mark_undone(connection: &Connection, ids: &[i64], operation: &str) -> Result<()> {
-    let mut statement = connection
-        .prepare_cached("UPDATE changes SET undone_by = ?2 WHERE id = ?1")
-        .context(|| "cannot note what was undone")?;
-    for id in ids {
-        statement
-            .execute(params![id, operation])
-            .context(|| "cannot note what was undone")?;
+    if ids.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let what = || "cannot note what was undone";
+    let mut statement = connection
+        .prepare_cached("UPDATE changes SET undone_by = ?2 WHERE id = ?1 RETURNING step_id")
+        .context(what)?;
+    let mut steps = BTreeSet::new();
+    for id in ids {
+        let step = statement.query_row(params![id, operation], |row| row.get(0));
+        steps.extend(step.optional().context(what)?.flatten());
+    }
+    outdate(connection, &steps)
 }
 
 /// Returns the changes of a workspace after a place in the history that do not belong to a session: those of other

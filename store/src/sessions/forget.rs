@@ -235,6 +235,9 @@ pub(crate) fn blobs(
             found.entry(path).or_default().insert(id);
         }
     }
+    if write && !found.is_empty() {
+        super::totals::outdate_all(connection)?;
+    }
     Ok(found)
 }
 

@@ -23,6 +23,7 @@ mod salvage;
 mod snapshots;
 mod steps;
 mod tools;
+mod totals;
 mod unrecorded;
 mod words;
 mod workspaces;
@@ -32,8 +33,9 @@ pub(crate) use database::{is_noted, is_read_only};
 
 pub(crate) use changes::{
     ChangeRow, ChangeSince, LiveChange, changes_between, changes_between_kept, changes_of_message,
-    changes_of_others, changes_of_step, changes_since, delete_changes, insert_change, live_changes,
-    mark_undone, outside_paths, owners_of, release_to_outside, reverted_changes, sharers,
+    changes_of_others, changes_of_step, changes_since, delete_changes, insert_changes,
+    live_changes, mark_undone, outside_paths, owners_of, release_to_outside, reverted_changes,
+    sharers,
 };
 pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, git_operations_since,
@@ -81,6 +83,9 @@ pub(crate) use steps::{
 pub(crate) use tools::{
     OuterTool, StepPath, ToolRow, commands_of, files_outside, finish_tool, forced_paths,
     insert_step_path, insert_tool, note_wait, outer_tools, release_background,
+};
+pub(crate) use totals::{
+    Contents, Totals, Unsummed, forget_totals, keep_totals, kept_totals, totals, unsummed,
 };
 pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
 pub(crate) use workspaces::{

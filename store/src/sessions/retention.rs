@@ -185,7 +185,10 @@ pub(crate) fn mark_pruned(connection: &Connection, ids: &[i64], now: Millisecond
     for id in ids {
         statement.execute(params![id, now]).context(what)?;
     }
-    Ok(())
+    match ids.is_empty() {
+        true => Ok(()),
+        false => super::totals::outdate_counted(connection),
+    }
 }
 
 /// A snapshot to be measured.

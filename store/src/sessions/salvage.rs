@@ -136,6 +136,7 @@ fn copy(old: &Connection, new: &Connection) -> Result<(u64, Vec<String>)> {
         }
     }
     mend_references(new)?;
+    super::totals::outdate_all(new)?;
     Ok((sum, damaged))
 }
 

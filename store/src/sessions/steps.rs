@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::tools::{StepPath, ToolRow, finish_tools, step_paths, tools};
-use super::{feed, rows};
+use super::{feed, rows, totals};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 
@@ -308,6 +308,7 @@ pub(crate) fn insert_step(connection: &Connection, row: &StepRow, now: Milliseco
             params![row.id, row.session_id, row.message_id, row.agent_id, row.unprotected, row.start_snapshot_id, now],
         )
         .context(|| "cannot add a step")?;
+    totals::outdate(connection, [row.id.as_str()])?;
     feed::step_opened(connection, &row.id)
 }
 
@@ -345,6 +346,7 @@ pub(crate) fn close_step(
             params![step, agent_id, finish, recovered, unprotected, now],
         )
         .context(|| "cannot close a step")?;
+    totals::outdate(connection, [step])?;
     feed::step_closed(connection, step)?;
     finish_tools(connection, step, None, now)
 }

@@ -52,6 +52,7 @@ pub(crate) fn mark_lost(
     if marked > 0 {
         return Ok(());
     }
+    let step = super::new_id();
     connection
         .execute(
             "INSERT INTO steps (id, session_id, message_id, state, recovered, unprotected, start_snapshot_id, started_at, finished_at)
@@ -61,10 +62,10 @@ pub(crate) fn mark_lost(
                LEFT JOIN (SELECT max(id) AS id, taken_at FROM snapshots WHERE workspace_id = ?1) AS newest
               WHERE sessions.workspace_id = ?1 AND messages.state <> 'discarded'
               ORDER BY messages.seq DESC LIMIT 1",
-            params![workspace_id, super::new_id(), why, now],
+            params![workspace_id, step, why, now],
         )
         .context(what)?;
-    Ok(())
+    super::totals::outdate(connection, [step.as_str()])
 }
 
 /// Returns whether an unrecorded step was at work between two snapshots, or since one.

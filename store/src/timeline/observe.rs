@@ -160,9 +160,7 @@ impl Observation {
             )?;
         }
         sessions::delete_changes(connection, &self.replaced)?;
-        for change in &self.changes {
-            sessions::insert_change(connection, workspace_id, change, Some(id), now)?;
-        }
+        sessions::insert_changes(connection, workspace_id, &self.changes, Some(id), now)?;
         if self.previous != Some(id) {
             sessions::set_last_snapshot(connection, workspace_id, id, now)?;
         }

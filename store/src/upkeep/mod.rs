@@ -10,3 +10,4 @@ pub(crate) mod gc;
 pub(crate) mod rebuild;
 pub(crate) mod repair;
 pub(crate) mod settle;
+pub(crate) mod totals;

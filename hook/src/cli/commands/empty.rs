@@ -9,15 +9,20 @@ use crate::output::text::safe;
 /// Says that there is nothing, and why that may be so.
 pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
     let next = match invocation.open()?.set_aside()? {
-        Some(damaged) => format!(
-            "The session store was damaged, and is set aside as `{}`: what was recorded before does not show here. \
-             `ckpt-hook doctor --repair` makes a new one of what can be read.",
-            safe(&damaged.to_string_lossy())
-        ),
+        Some(damaged) => was_damaged(&damaged.to_string_lossy()),
         None => next_step(invocation),
     };
     invocation.output.text(&format!("{what}\n{next}\n"))?;
     Ok(DONE)
+}
+
+/// Says where a damaged session store was set aside.
+pub fn was_damaged(place: &str) -> String {
+    format!(
+        "The session store was damaged, and is set aside as `{}`: what was recorded before does not show here. \
+         `ckpt-hook doctor --repair` makes a new one of what can be read.",
+        safe(place)
+    )
 }
 
 /// Returns what to do so that something is recorded.

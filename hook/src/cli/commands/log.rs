@@ -15,7 +15,7 @@ use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
 use crate::failure::{DONE, Failure};
 use crate::output::show::changes_of;
-use crate::output::{diff, graph, history, when};
+use crate::output::{diff, graph, history, when, write_error};
 
 /// Lists what is asked for.
 pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
@@ -50,6 +50,7 @@ impl List<'_> {
     fn graph(mut self) -> Result<u8, Failure> {
         let report = self.store.timeline(&self.directory, &self.filter)?;
         if self.are_lines(&report.entries)? {
+            tell_of_damage(report.set_aside.as_deref());
             return Ok(DONE);
         }
         if self.is_for_people() && report.entries.is_empty() {
@@ -96,6 +97,7 @@ impl List<'_> {
     fn messages(mut self) -> Result<u8, Failure> {
         let report = self.store.log(&self.directory, &self.filter)?;
         if self.are_lines(&report.messages)? {
+            tell_of_damage(report.set_aside.as_deref());
             return Ok(DONE);
         }
         if self.is_for_people() && report.messages.is_empty() {
@@ -125,6 +127,13 @@ impl List<'_> {
             self.invocation.output.line(entry)?;
         }
         Ok(true)
+    }
+}
+
+/// Says on stderr why there are no lines: a line is an entry, and nothing else.
+fn tell_of_damage(set_aside: Option<&str>) {
+    if let Some(place) = set_aside {
+        write_error(&format!("{}\n", empty::was_damaged(place)));
     }
 }
 

@@ -46,14 +46,20 @@ async function read(limit, isLive = false) {
   const { query, where } = searched;
   const asked = { limit };
   if (query !== "") asked[where] = query;
-  const { entries } = await call("timeline", asked);
+  const { entries, set_aside: aside } = await call("timeline", asked);
   if (mine !== reading) return;
   if (limit === null) isWhole = true;
   const rest = limit !== null && isWhole && entries.length === limit && query === "" ? older(entries) : [];
   timeline.set([...entries, ...rest], { isLive });
   const { messages, all } = { messages: timeline.entries.filter((entry) => entry.type === "message").length, all: timeline.entries.length };
   byId("count").textContent = query === "" ? count(messages, "message") : count(all, "match").replace("matchs", "matches");
-  if (all === 0) byId("count").textContent = query === "" ? "Nothing is recorded here yet." : "No match.";
+  if (all === 0) byId("count").textContent = query === "" ? nothing(aside) : "No match.";
+}
+
+/** Says why nothing is listed. */
+function nothing(aside) {
+  if (aside === null) return "Nothing is recorded here yet.";
+  return `The history was damaged, and is set aside as ${shown(aside)}. \`ckpt-hook doctor --repair\` makes a new one of what can be read.`;
 }
 
 /** Returns the entries that are known and older than these. */

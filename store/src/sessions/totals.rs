@@ -1,0 +1,448 @@
+//! What the steps of messages did, summed up by message, and the column of `messages` that keeps the sums.
+//!
+//! SQLite would sort all changes again for each of these numbers. So they are added up here, from rows in the order of
+//! the file.
+//!
+//! A list of a long history would spend most of its time on that. So the sums of a message are kept until a row of its
+//! steps is written, changed or removed. Whoever writes such a row takes them away in the same transaction, which costs
+//! one search for the message; nobody who writes adds anything up. The background process and `gc` keep the sums of those
+//! that have none (`upkeep::totals`). A reader adds up what is not kept.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use rusqlite::{Connection, Row, params};
+
+use super::read::all;
+use crate::error::{Context, Result};
+use crate::model::Milliseconds;
+
+/// If at least one in so many messages is asked for, one pass over everything is faster than a search for each.
+const SHARE: usize = 4;
+
+/// The steps of messages.
+const STEPS: &str = "SELECT id, message_id, state = 'open', finished_at FROM steps";
+
+/// The changes of steps. With so many rows, each column counts: bit 0 means unclear, bit 1 live; a path that is not
+/// UTF-8 is a blob.
+const CHANGES: &str = "
+    SELECT step_id, (attribution = 'unclear') + 2 * (undone_by IS NULL), ifnull(path_raw, path), additions, deletions,
+           old_blob, new_blob
+      FROM changes";
+
+/// The most steps for which there is room before they are read.
+const MOST_EXPECTED: usize = 1 << 20;
+
+/// What the steps of one message did. Unclear changes are not in the sums.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub steps: u64,
+    pub files: u64,
+    pub unclear: u64,
+    pub additions: u64,
+    pub deletions: u64,
+    /// When the last step ended, or `None` if one is open.
+    pub finished: Option<Milliseconds>,
+    /// Whether anything that it did is not undone for good.
+    pub has_live_changes: bool,
+    /// Whether there may be fewer files than paths: something went and something came, or a path is as it was before.
+    pub contents: Contents,
+}
+
+/// What the contents of files have to say on how many there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// Rows are enough.
+    #[default]
+    Irrelevant,
+    /// They were not asked yet.
+    Needed,
+    /// They were asked.
+    Counted,
+}
+
+impl Contents {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Irrelevant => "0",
+            Self::Needed => "1",
+            Self::Counted => "2",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::Irrelevant, Self::Needed, Self::Counted];
+        all.into_iter().find(|contents| contents.name() == name)
+    }
+}
+
+impl Totals {
+    /// Returns the text that is kept: the numbers in the order of the fields, `-` for none.
+    fn to_text(&self) -> String {
+        let finished = self.finished.map_or("-".to_owned(), |at| at.to_string());
+        format!(
+            "{} {} {} {} {} {finished} {} {}",
+            self.steps,
+            self.files,
+            self.unclear,
+            self.additions,
+            self.deletions,
+            u8::from(self.has_live_changes),
+            self.contents.name()
+        )
+    }
+
+    /// Reads what [`Totals::to_text`] wrote. Anything else was not kept by this program.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut words = text.split(' ');
+        let mut word = || words.next();
+        let totals = Self {
+            steps: word()?.parse().ok()?,
+            files: word()?.parse().ok()?,
+            unclear: word()?.parse().ok()?,
+            additions: word()?.parse().ok()?,
+            deletions: word()?.parse().ok()?,
+            finished: match word()? {
+                "-" => None,
+                at => Some(at.parse().ok()?),
+            },
+            has_live_changes: word()? == "1",
+            contents: Contents::from_name(word()?)?,
+        };
+        word().is_none().then_some(totals)
+    }
+}
+
+/// Takes away the sums of the messages of these steps: a row of the steps is about to be written or was just written.
+pub(super) fn outdate<'a>(
+    connection: &Connection,
+    steps: impl IntoIterator<Item = &'a str>,
+) -> Result<()> {
+    let mut steps = steps.into_iter().peekable();
+    if steps.peek().is_none() {
+        return Ok(());
+    }
+    let what = || "cannot note that a step changed";
+    let mut statement = connection
+        .prepare_cached(
+            "UPDATE messages SET totals = NULL
+              WHERE totals IS NOT NULL AND id = (SELECT message_id FROM steps WHERE id = ?1)",
+        )
+        .context(what)?;
+    for step in steps {
+        statement.execute([step]).context(what)?;
+    }
+    Ok(())
+}
+
+/// Takes away the sums of these messages.
+pub(crate) fn forget_totals(connection: &Connection, messages: &[String]) -> Result<()> {
+    for id in messages {
+        connection
+            .execute("UPDATE messages SET totals = NULL WHERE id = ?1", [id])
+            .context(|| "cannot note that steps changed")?;
+    }
+    Ok(())
+}
+
+/// Takes away the sums for which contents were asked: some go now.
+pub(super) fn outdate_counted(connection: &Connection) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE messages SET totals = NULL WHERE totals LIKE '% 2'",
+            [],
+        )
+        .map(drop)
+        .context(|| "cannot note that contents go")
+}
+
+/// Takes away the sums of all messages, of which any may be meant.
+pub(super) fn outdate_all(connection: &Connection) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE messages SET totals = NULL WHERE totals IS NOT NULL",
+            [],
+        )
+        .map(drop)
+        .context(|| "cannot note that steps changed")
+}
+
+/// A message whose sums are not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unsummed {
+    pub id: String,
+    pub seq: i64,
+    pub workspace_key: String,
+    /// Whether contents are left to the reader: the snapshot before it was pruned, and so is, or soon will be, what its files
+    /// contained.
+    pub is_pruned: bool,
+}
+
+/// Returns the next messages after a `seq` whose sums are not kept.
+pub(crate) fn unsummed(connection: &Connection, after: i64, count: u32) -> Result<Vec<Unsummed>> {
+    let sql = "SELECT messages.id, messages.seq, workspaces.key, snapshots.pruned_at IS NOT NULL
+                 FROM messages JOIN sessions ON sessions.id = messages.session_id
+                 JOIN workspaces ON workspaces.id = sessions.workspace_id
+                 LEFT JOIN snapshots ON snapshots.id = messages.snapshot_id
+                WHERE totals IS NULL AND messages.seq > ?1 ORDER BY messages.seq LIMIT ?2";
+    all(connection, sql, params![after, count], |row| {
+        Ok(Unsummed {
+            id: row.get(0)?,
+            seq: row.get(1)?,
+            workspace_key: row.get(2)?,
+            is_pruned: row.get(3)?,
+        })
+    })
+}
+
+/// Keeps sums if nobody else has written since [`super::Database::data_version`] had a value. Returns whether it did.
+pub(crate) fn keep_totals(
+    connection: &Connection,
+    sums: &[(String, Totals)],
+    version: i64,
+) -> Result<bool> {
+    let what = || "cannot keep what steps did";
+    let now: i64 = connection
+        .pragma_query_value(None, "data_version", |row| row.get(0))
+        .context(what)?;
+    if now != version {
+        return Ok(false);
+    }
+    let mut statement = connection
+        .prepare_cached("UPDATE messages SET totals = ?2 WHERE id = ?1")
+        .context(what)?;
+    for (id, totals) in sums {
+        statement
+            .execute(params![id, totals.to_text()])
+            .context(what)?;
+    }
+    Ok(true)
+}
+
+/// Returns all messages whose sums are kept, with the sums; `None` for what is not our text.
+pub(crate) fn kept_totals(connection: &Connection) -> Result<Vec<(Unsummed, Option<Totals>)>> {
+    let sql = "SELECT messages.id, messages.seq, workspaces.key, totals
+                 FROM messages JOIN sessions ON sessions.id = messages.session_id
+                 JOIN workspaces ON workspaces.id = sessions.workspace_id
+                WHERE totals IS NOT NULL ORDER BY messages.seq";
+    all(connection, sql, [], |row| {
+        let text: String = row.get(3)?;
+        let totals = Totals::from_text(&text);
+        let is_left = |totals: &Totals| totals.contents == Contents::Needed;
+        let message = Unsummed {
+            id: row.get(0)?,
+            seq: row.get(1)?,
+            workspace_key: row.get(2)?,
+            is_pruned: totals.as_ref().is_some_and(is_left),
+        };
+        Ok((message, totals))
+    })
+}
+
+/// A message while its rows are read.
+#[derive(Default)]
+struct MessageTotals {
+    totals: Totals,
+    is_open: bool,
+    changes: Vec<CountedChange>,
+}
+
+/// One change of a path, as much of it as tells whether rows are enough to count files.
+#[derive(Clone, Copy)]
+struct CountedChange {
+    /// Where the path is.
+    path: (usize, usize),
+    is_unclear: bool,
+    /// The beginnings of the blobs: 0 for none.
+    old: u64,
+    new: u64,
+}
+
+/// The paths that were read, one after the other. They are only compared within a message, so nothing is searched.
+#[derive(Default)]
+struct Paths(Vec<u8>);
+
+impl Paths {
+    fn add(&mut self, path: &[u8]) -> (usize, usize) {
+        let start = self.0.len();
+        self.0.extend_from_slice(path);
+        (start, self.0.len())
+    }
+
+    fn get(&self, (start, end): (usize, usize)) -> &[u8] {
+        &self.0[start..end]
+    }
+}
+
+/// Hashes ids of the store. They are random and of our own making, so nobody can choose ones that collide, and nothing
+/// is gained from the hash of the standard library, which takes several times as long.
+#[derive(Default)]
+struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for piece in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..piece.len()].copy_from_slice(piece);
+            let mixed = self.0.rotate_left(5) ^ u64::from_le_bytes(word);
+            self.0 = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        // The table looks at the first and the last bits; the product's last ones say little.
+        self.0 ^ self.0 >> 32
+    }
+}
+
+/// A table by id.
+type ByIdMap<K> = HashMap<K, usize, BuildHasherDefault<IdHasher>>;
+
+/// Returns what the steps of these messages did, in their order.
+pub(crate) fn totals(connection: &Connection, messages: &[&str]) -> Result<Vec<Totals>> {
+    sums(connection, messages).context(|| "cannot read the session store")
+}
+
+/// Reads in the way that is faster for this share of the messages.
+fn sums(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Totals>> {
+    let all: i64 = connection.query_row("SELECT count(*) FROM messages", [], |row| row.get(0))?;
+    if messages.len().saturating_mul(SHARE) > usize::try_from(all).unwrap_or(usize::MAX) {
+        in_one_pass(connection, messages)
+    } else {
+        one_by_one(connection, messages)
+    }
+}
+
+/// Reads each table once, in the order of the file. Searching the changes of each step takes half as long again.
+fn in_one_pass(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Totals>> {
+    let numbers: ByIdMap<&str> = messages.iter().copied().zip(0..).collect();
+    let mut sums: Vec<MessageTotals> = messages.iter().map(|_| MessageTotals::default()).collect();
+    let mut steps = expected_steps(connection)?;
+    let mut statement = connection.prepare(STEPS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if let Some(number) = numbers.get(row.get_ref(1)?.as_str()?) {
+            sums[*number].add_step(row)?;
+            steps.insert(row.get_ref(0)?.as_str()?.into(), *number);
+        }
+    }
+    let mut paths = Paths::default();
+    let mut statement = connection.prepare(CHANGES)?;
+    let mut rows = statement.query([])?;
+    // The changes of a step are next to each other.
+    let (mut last, mut message) = (String::new(), None);
+    while let Some(row) = rows.next()? {
+        let Some(step) = row.get_ref(0)?.as_str_or_null()? else {
+            continue;
+        };
+        if step != last {
+            message = steps.get(step);
+            last.clear();
+            last.push_str(step);
+        }
+        if let Some(number) = message {
+            sums[*number].add_change(row, &mut paths)?;
+        }
+    }
+    Ok(sums.into_iter().map(|sum| sum.end(&paths)).collect())
+}
+
+/// Returns a table with room for all steps, which need not grow while they are read.
+fn expected_steps(connection: &Connection) -> rusqlite::Result<ByIdMap<Box<str>>> {
+    let last: Option<i64> =
+        connection.query_row("SELECT max(seq) FROM steps", [], |row| row.get(0))?;
+    let expected = usize::try_from(last.unwrap_or_default()).unwrap_or_default();
+    Ok(ByIdMap::with_capacity_and_hasher(
+        expected.min(MOST_EXPECTED),
+        BuildHasherDefault::default(),
+    ))
+}
+
+/// Searches the rows of each message.
+fn one_by_one(connection: &Connection, messages: &[&str]) -> rusqlite::Result<Vec<Totals>> {
+    let mut steps = connection.prepare(&format!("{STEPS} WHERE message_id = ?1"))?;
+    let mut changes = connection.prepare(&format!("{CHANGES} WHERE step_id = ?1"))?;
+    let mut totals = Vec::with_capacity(messages.len());
+    for id in messages {
+        let mut sum = MessageTotals::default();
+        let mut paths = Paths::default();
+        let mut rows = steps.query(params![id])?;
+        while let Some(row) = rows.next()? {
+            sum.add_step(row)?;
+            let mut of_step = changes.query([row.get_ref(0)?.as_str()?])?;
+            while let Some(row) = of_step.next()? {
+                sum.add_change(row, &mut paths)?;
+            }
+        }
+        totals.push(sum.end(&paths));
+    }
+    Ok(totals)
+}
+
+impl MessageTotals {
+    fn add_step(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
+        self.totals.steps += 1;
+        self.is_open |= row.get::<_, bool>(2)?;
+        self.totals.finished = self.totals.finished.max(row.get(3)?);
+        Ok(())
+    }
+
+    fn add_change(&mut self, row: &Row<'_>, paths: &mut Paths) -> rusqlite::Result<()> {
+        let flags: i64 = row.get(1)?;
+        self.totals.has_live_changes |= flags & 2 != 0;
+        let path = paths.add(row.get_ref(2)?.as_bytes()?);
+        let is_unclear = flags & 1 != 0;
+        self.changes.push(CountedChange {
+            path,
+            is_unclear,
+            old: beginning(row.get_ref(5)?.as_bytes_or_null()?),
+            new: beginning(row.get_ref(6)?.as_bytes_or_null()?),
+        });
+        if is_unclear {
+            return Ok(());
+        }
+        let number = |column| {
+            let number: Option<i64> = row.get(column)?;
+            Ok::<_, rusqlite::Error>(number.map_or(0, i64::unsigned_abs))
+        };
+        self.totals.additions += number(3)?;
+        self.totals.deletions += number(4)?;
+        Ok(())
+    }
+
+    fn end(mut self, paths: &Paths) -> Totals {
+        // Stable: those of one path stay in their order.
+        let name = |change: &CountedChange| paths.get(change.path);
+        self.changes
+            .sort_by(|one, other| name(one).cmp(name(other)));
+        let mut totals = Totals {
+            finished: self.totals.finished.filter(|_| !self.is_open),
+            ..self.totals
+        };
+        let (mut has_gone, mut has_come, mut is_back) = (false, false, false);
+        for path in self.changes.chunk_by(|one, next| name(one) == name(next)) {
+            totals.files += u64::from(path.iter().any(|change| !change.is_unclear));
+            totals.unclear += u64::from(path.iter().any(|change| change.is_unclear));
+            let ([first, ..], [.., last]) = (path, path) else {
+                continue;
+            };
+            has_gone |= first.old != 0 && last.new == 0;
+            has_come |= first.old == 0 && last.new != 0;
+            is_back |= path.len() > 1
+                && (first.old == last.new
+                    || path
+                        .iter()
+                        .any(|change| change.is_unclear != first.is_unclear));
+        }
+        if (has_gone && has_come) || is_back {
+            totals.contents = Contents::Needed;
+        }
+        totals
+    }
+}
+
+/// Returns the first bytes of a blob's id as a number, 0 for none.
+fn beginning(blob: Option<&[u8]>) -> u64 {
+    let bytes = blob.and_then(|blob| blob.first_chunk::<8>());
+    bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+}
