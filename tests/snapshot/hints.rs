@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use ckpt_store::WatchLimits;
 use ckpt_store::snapshot::{Request, Taken};
@@ -411,6 +411,42 @@ fn a_watcher_that_says_nothing_changed_is_found_out_by_the_next_look_at_everythi
         "it is believed no more"
     );
     assert!(ASKED.load(Ordering::SeqCst) > 2, "it was asked");
+}
+
+#[test]
+fn where_nothing_changed_according_to_a_watcher_only_what_is_too_young_is_looked_at() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let world = CapturedWorkspace::git();
+    world.write("a/old", "old");
+    // A time to come is never trusted, however old everything else is.
+    let touch = |text: &str| {
+        world.write("a/young", text);
+        let path = world.root.join("a/young");
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(SystemTime::now() + Duration::from_secs(86_400))
+            .unwrap();
+    };
+    touch("edited");
+    world.grow_old();
+    look(&world, false);
+    let nothing = b"ckpt-hook 1\x000123456789abcdef0123456789abcdef 7\0some\0end\0";
+    answering(&world, nothing, &ASKED);
+    look(&world, false);
+    touch("again");
+    assert_eq!(
+        look(&world, true).snapshot.tree.to_string(),
+        world.git_tree(),
+        "what is too young is read whatever a watcher says"
+    );
+    fs::write(world.root.join("a/old"), "edited").unwrap();
+    assert_ne!(
+        look(&world, true).snapshot.tree.to_string(),
+        world.git_tree(),
+        "its neighbour is not: the watcher is believed"
+    );
+    let all = look(&world, false);
+    assert_eq!(all.snapshot.tree.to_string(), world.git_tree());
+    assert!(all.missed, "and found out");
 }
 
 #[test]

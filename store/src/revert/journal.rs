@@ -58,7 +58,7 @@ pub(super) fn write_down(
     let only_paths = chain::to_json(only);
     let (notes, remarks) = note::to_json(&operation.warnings);
     let made = directories_to_make(place, operation, seen)?;
-    operation.base = store.database.write_synced(|connection| {
+    operation.base = store.database.write_first(|connection| {
         let before = seen.write(connection, place.row.id, None, now)?;
         close_steps(connection, closing, before, now)?;
         let base = movement.map(|_| operation.base.unwrap_or(before));

@@ -169,6 +169,17 @@ impl Database {
 
     /// Runs `work` in one transaction that takes the write lock first.
     pub fn write<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let value = self.commit(work)?;
+        if with_suffix(&self.path, "-wal")
+            .metadata()
+            .is_ok_and(|log| log.len() > LONGEST_LOG)
+        {
+            empty_log(&self.connection);
+        }
+        Ok(value)
+    }
+
+    fn commit<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let path = &self.path;
         let transaction = self
             .connection
@@ -179,12 +190,6 @@ impl Database {
         if let Err(error) = transaction.commit() {
             let what = if is_sync(&error) { "sync" } else { "write to" };
             return Err(error).context(|| format!("cannot {what} `{}`", path.display()));
-        }
-        if with_suffix(path, "-wal")
-            .metadata()
-            .is_ok_and(|log| log.len() > LONGEST_LOG)
-        {
-            empty_log(&self.connection);
         }
         Ok(value)
     }
@@ -205,6 +210,15 @@ impl Database {
 
     /// Like [`Database::write`], with the rows synced to the disk before it returns.
     pub fn write_synced<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.synced(|database| database.write(work))
+    }
+
+    /// Does this for the first of two such transactions, and leaves a long log to the second: emptying it costs syncs.
+    pub fn write_first<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.synced(|database| database.commit(work))
+    }
+
+    fn synced<T>(&mut self, write: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let before: i64 = self
             .connection
             .pragma_query_value(None, "synchronous", |row| row.get(0))
@@ -212,7 +226,7 @@ impl Database {
         self.connection
             .pragma_update(None, "synchronous", "FULL")
             .context(|| "cannot set a pragma")?;
-        let value = self.write(work);
+        let value = write(self);
         self.connection
             .pragma_update(None, "synchronous", before)
             .context(|| "cannot set a pragma")?;

@@ -1,4 +1,4 @@
-//! The command line that `install` writes, read without clap.
+//! The command line that `install` and most front ends write, read without clap.
 //!
 //! Agents call `event` at each of their tools. Building all commands with their help texts, and freeing them again,
 //! takes a quarter of the CPU time of a call that finds nothing to do. Anything that is not exactly of this form is
@@ -9,16 +9,22 @@ use std::path::PathBuf;
 
 use super::record::{EventArguments, Strict};
 use super::{Arguments, Command, Common};
+use crate::agents::GENERIC;
 
-/// Reads `ckpt-hook event` with options that have their value in the next word, each once. `None` only means that the
-/// line has another form.
+/// Reads `ckpt-hook event` with `--strict`, and options that have their value in the next word, each once. `None` only
+/// means that the line has another form.
 pub(super) fn event(arguments: &[OsString]) -> Option<Arguments> {
     let (command, mut rest) = arguments.get(1..)?.split_first()?;
     if command != "event" {
         return None;
     }
     let (mut agent, mut event, mut store) = (None, None, None);
+    let mut is_strict = false;
     while let Some((option, after)) = rest.split_first() {
+        if option == "--strict" && !is_strict {
+            (is_strict, rest) = (true, after);
+            continue;
+        }
         let (value, after) = after.split_first()?;
         let value = value.to_str().filter(|value| is_plain(value))?;
         let place = match option.to_str()? {
@@ -38,9 +44,9 @@ pub(super) fn event(arguments: &[OsString]) -> Option<Arguments> {
             ..Common::default()
         },
         command: Command::Event(EventArguments {
-            agent: agent?,
+            agent: agent.unwrap_or_else(|| GENERIC.to_owned()),
             event,
-            strict: Strict { strict: false },
+            strict: Strict { strict: is_strict },
         }),
     })
 }

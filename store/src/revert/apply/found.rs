@@ -2,14 +2,14 @@
 //! only reads.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Dir, FileType, OFlags, Stat, fstat, readlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::model::entry::{Entry, EntryKind, Mode, State};
-use crate::objects::hash::{ObjectKind, blob_id, id_of_reader};
+use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
+use crate::objects::hash::{Hasher, ObjectKind, blob_id};
 
 use super::sys::{self, SysResult};
 use crate::fs::{beneath, system};
@@ -104,15 +104,45 @@ pub(super) fn open_file(
 }
 
 fn look_at_file(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<Found> {
-    let Some((file, stat)) = open_file(directory, name)? else {
-        return Ok(Found::Changing);
-    };
+    match open_file(directory, name)? {
+        Some((file, stat)) => look_at_open(&File::from(file), &stat),
+        None => Ok(Found::Changing),
+    }
+}
+
+/// Looks at a regular file that was just opened.
+pub(super) fn look_at_open(file: &File, stat: &Stat) -> SysResult<Found> {
     let size = u64::try_from(stat.st_size).unwrap_or(0);
-    let blob = id_of_reader(ObjectKind::Blob, size, &mut File::from(file)).map_err(errno)?;
-    Ok(match blob {
-        Some(blob) => Found::Entry(Entry::stored(Mode::file(system::mode(&stat)), blob)),
+    Ok(match id_of_file(size, file).map_err(errno)? {
+        Some(blob) => Found::Entry(Entry::stored(Mode::file(system::mode(stat)), blob)),
         None => Found::Changing,
     })
+}
+
+/// How much of a file is read at a time, in bytes.
+const PIECE: usize = 64 << 10;
+
+/// Returns git's id of an open file, or `None` if it has not exactly `size` bytes. More is asked for than there should
+/// be, and a file returns less than that only at its end, so most files take one call.
+fn id_of_file(size: u64, mut file: &File) -> io::Result<Option<ObjectId>> {
+    let mut hasher = Hasher::new(ObjectKind::Blob, size);
+    let room = usize::try_from(size.saturating_add(1)).unwrap_or(usize::MAX);
+    let mut buffer = vec![0; room.min(PIECE)];
+    let mut read: u64 = 0;
+    loop {
+        let count = match file.read(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        read += count as u64;
+        if read > size {
+            return Ok(None);
+        }
+        hasher.update(&buffer[..count]);
+        if count == 0 || read == size && count < buffer.len() {
+            return Ok((read == size).then(|| hasher.finish()));
+        }
+    }
 }
 
 fn look_at_link(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<Found> {

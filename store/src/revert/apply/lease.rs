@@ -1,10 +1,12 @@
 //! Finds out whether a program has a file open for writing, or maps it: whatever it writes from then on would be lost
 //! with the file. The kernel tells when asked for a lease. This module does IO.
 
+use std::fs::File;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsRawFd;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
+use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::found::open_file;
@@ -12,8 +14,9 @@ use super::sys::SysResult;
 
 /// The kernel's answer on who writes to a file.
 pub(super) enum Lease {
-    /// Nobody has it open for writing, and nobody can open it so while this is held.
-    Held { _file: OwnedFd },
+    /// Nobody has it open for writing, and nobody can open it so while this is held: the file, open for reading, with
+    /// its `fstat` of before.
+    Held(File, Stat),
     /// Somebody has it open for writing, or maps it.
     Busy,
     /// Unknown: it is not a regular file, or another user's, or its file system has no leases.
@@ -22,11 +25,11 @@ pub(super) enum Lease {
 
 /// Asks for a lease on an entry of a directory.
 pub(super) fn take(directory: BorrowedFd<'_>, name: &[u8]) -> Lease {
-    let Ok(Some((file, _))) = open_file(directory, name) else {
+    let Ok(Some((file, stat))) = open_file(directory, name) else {
         return Lease::Unknown;
     };
     match set(&file) {
-        Ok(()) => Lease::Held { _file: file },
+        Ok(()) => Lease::Held(File::from(file), stat),
         Err(Errno::AGAIN) => Lease::Busy,
         Err(_) => Lease::Unknown,
     }

@@ -1,11 +1,13 @@
 //! The workspace's root as a descriptor, and how to descend from it without following a symbolic link. This module does
 //! IO.
 //!
-//! Nothing below the root is ever named by more than one component: each directory is opened from the one that holds it,
-//! so a link that takes a directory's place at any moment is an error and never a detour.
+//! A directory is opened from the one that holds it, or by its path in one call that follows no link and leaves neither
+//! the root nor its file system. So a link that takes a directory's place at any moment is an error and never a detour.
 
+use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{FileType, Mode, RawMode, Stat, fstat, mkdirat};
 use rustix::io::{Errno, retry_on_intr};
@@ -51,7 +53,29 @@ pub struct Root {
     directory: OwnedFd,
     identity: DeviceInode,
     abilities: Abilities,
+    /// By their paths.
+    walked: Mutex<HashMap<Vec<u8>, WalkedDirectory>>,
 }
+
+/// A directory that was entered name by name. The next time it is opened by its path, in one call instead of four a
+/// name, and it counts as entered if it is the same one.
+#[derive(Clone, Debug)]
+struct WalkedDirectory {
+    identity: DeviceInode,
+    /// What no directory below it may be: each `.git` in a directory above it.
+    repositories: Vec<DeviceInode>,
+}
+
+/// Where a walk begins.
+struct Start {
+    directory: OwnedFd,
+    entered: WalkedDirectory,
+    /// The length of its path in bytes.
+    length: usize,
+}
+
+/// Longer paths are walked name by name: the kernel takes 4096 bytes.
+const LONGEST: usize = 4000;
 
 /// The permissions of a directory that has to be made again.
 pub type Permissions<'a> = dyn Fn(&WorkspacePath) -> Option<u32> + Sync + 'a;
@@ -92,6 +116,7 @@ impl Root {
             directory,
             identity: DeviceInode::of(&stat),
             abilities,
+            walked: Mutex::default(),
         };
         if root.identity != (DeviceInode { device, inode }) {
             return Err(Error::unavailable(format!(
@@ -151,12 +176,25 @@ impl Root {
     }
 
     fn walk(&self, directory: Option<&WorkspacePath>, make: &mut Make<'_>) -> SysResult<Descent> {
-        let mut here = self.open_step(self.as_fd(), b".")?;
-        let mut identity = self.identity;
-        let mut repositories = Vec::new();
-        let mut length = 0;
-        for name in directory.into_iter().flat_map(WorkspacePath::components) {
-            length += name.len() + usize::from(length > 0);
+        let Start {
+            directory: mut here,
+            entered:
+                WalkedDirectory {
+                    mut identity,
+                    mut repositories,
+                },
+            mut length,
+        } = self.start(directory)?;
+        let Some(path) = directory else {
+            return Ok(Descent::Directory(here, identity));
+        };
+        let whole = path.as_bytes();
+        while length < whole.len() {
+            let begin = length + usize::from(length > 0);
+            let rest = &whole[begin..];
+            let end = rest.iter().position(|byte| *byte == b'/');
+            let name = &rest[..end.unwrap_or(rest.len())];
+            length = begin + name.len();
             repositories.extend(repository_beside(here.as_fd())?);
             let next = match self.open_step(here.as_fd(), name) {
                 Err(Errno::NOENT) => match make(here.as_fd(), name, length)? {
@@ -180,8 +218,61 @@ impl Root {
                     "a directory above it is a `.git` under another name",
                 ));
             }
+            self.remember(&whole[..length], identity, &repositories);
         }
         Ok(Descent::Directory(here, identity))
+    }
+
+    /// Opens the last directory on the way to this one that was entered before and is still there, or else the root.
+    fn start(&self, directory: Option<&WorkspacePath>) -> SysResult<Start> {
+        let known = directory.and_then(|path| self.entered_before(path.as_bytes()));
+        if let Some((entered, length)) = known
+            && let Some(path) = directory
+            && let Ok(there) =
+                beneath::enter(self.as_fd(), &path.as_bytes()[..length], Lookup::Kernel)
+            && let Ok(stat) = retry_on_intr(|| fstat(&there))
+            && DeviceInode::of(&stat) == entered.identity
+        {
+            return Ok(Start {
+                directory: there,
+                entered,
+                length,
+            });
+        }
+        let entered = WalkedDirectory {
+            identity: self.identity,
+            repositories: Vec::new(),
+        };
+        Ok(Start {
+            directory: self.open_step(self.as_fd(), b".")?,
+            entered,
+            length: 0,
+        })
+    }
+
+    /// Returns the last directory on the way to a path that was entered before, with the length of its own path.
+    fn entered_before(&self, path: &[u8]) -> Option<(WalkedDirectory, usize)> {
+        if !self.abilities.openat2 {
+            return None;
+        }
+        let walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+        let above = path.iter().enumerate().rev();
+        let slashes = above.filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        std::iter::once(path.len())
+            .chain(slashes)
+            .filter(|length| *length <= LONGEST)
+            .find_map(|length| Some((walked.get(&path[..length])?.clone(), length)))
+    }
+
+    fn remember(&self, path: &[u8], identity: DeviceInode, repositories: &[DeviceInode]) {
+        if self.abilities.openat2 {
+            let entered = WalkedDirectory {
+                identity,
+                repositories: repositories.to_vec(),
+            };
+            let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+            walked.insert(path.to_vec(), entered);
+        }
     }
 
     fn open_step(&self, holder: BorrowedFd<'_>, name: &[u8]) -> SysResult<OwnedFd> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
 
 use ckpt_schema::report::ReasonCode;
 use rustix::io::Errno;
@@ -21,7 +22,7 @@ use super::order::{Chunk, Order, chunks, order};
 use super::root::{Descent, DeviceInode, Root};
 use super::sys::{self, SysResult};
 use super::workers::{alongside, share};
-use super::writer::{ItemChange, ItemWriter, Prepared, Slot};
+use super::writer::{ItemChange, ItemWriter, Prepared, Slot, WAITS};
 
 /// Up to this many files are synced one by one; more of them with one sync of the file system.
 const SYNC_EACH: usize = 16;
@@ -60,6 +61,7 @@ impl<'a> Attempt<'a> {
             leases: root.abilities().leases,
             sync_each: order.files.len() <= SYNC_EACH,
             contents: work.contents,
+            waits: AtomicU32::new(WAITS),
         };
         Self {
             root,

@@ -4,6 +4,7 @@
 //! Every name here is one component, in a directory that is already open.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::LazyLock;
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, RawMode, Uid};
 use rustix::fs::{chownat, fchmod, fstat, linkat, renameat, unlinkat};
@@ -218,10 +219,16 @@ pub(super) fn sync_all(root: BorrowedFd<'_>) -> SysResult<()> {
     }
 }
 
+/// Returns whether this process is root's. It stays what it is.
+pub(super) fn is_root() -> bool {
+    static IS_ROOT: LazyLock<bool> = LazyLock::new(|| rustix::process::geteuid().is_root());
+    *IS_ROOT
+}
+
 /// Returns the owner that root has to give to files it creates in a directory. `None` for other users, and in root's
 /// own directories.
 pub(in crate::revert) fn owner_to_keep(directory: BorrowedFd<'_>) -> SysResult<Option<(Uid, Gid)>> {
-    if !rustix::process::geteuid().is_root() {
+    if !is_root() {
         return Ok(None);
     }
     let stat = retry_on_intr(|| fstat(directory))?;

@@ -108,7 +108,7 @@ fn blocked(error: Errno) -> ItemFailure {
 /// Returns the owner that root gives to what it makes: that of the old entry, or else that of the directory.
 fn owner(directory: BorrowedFd<'_>, old: Option<&Stat>) -> SysResult<Option<(Uid, Gid)>> {
     match old {
-        Some(stat) if rustix::process::geteuid().is_root() => Ok(Some((
+        Some(stat) if sys::is_root() => Ok(Some((
             Uid::from_raw(stat.st_uid),
             Gid::from_raw(stat.st_gid),
         ))),

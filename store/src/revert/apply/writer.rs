@@ -16,6 +16,9 @@
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
 
 use rustix::fs::{Stat, fchmod};
 use rustix::io::{Errno, retry_on_intr};
@@ -25,7 +28,7 @@ use crate::fs::system::full_sync;
 use crate::model::entry::{Entry, EntryKind, ObjectId, State};
 
 use super::failure::{ItemFailure, ItemResult};
-use super::found::{Found, look, open_file};
+use super::found::{Found, look, look_at_open, open_file};
 use super::lease::{self, Lease};
 use super::sys::{self, SysResult};
 use super::temporary::permissions;
@@ -43,7 +46,14 @@ pub(super) struct ItemWriter<'a> {
     pub(super) sync_each: bool,
     /// Reads blobs.
     pub(super) contents: &'a BlobWriter<'a>,
+    /// How often to wait for files that a program has open.
+    pub(super) waits: AtomicU32,
 }
+
+/// How often a try waits for files that a program has open, and for how long. Whatever a program starts has all of its
+/// files open for a moment, until it has become another program.
+pub(super) const WAITS: u32 = 20;
+const MOMENT: Duration = Duration::from_millis(10);
 
 /// The place of an item.
 pub(super) struct Slot<'a> {
@@ -123,9 +133,15 @@ impl ItemWriter<'_> {
     ) -> ItemResult<ItemChange> {
         // The lease is held until the file is gone.
         let lease = self.lease_on(place, &place.own, expected);
-        let failure = match look(place.directory, &place.own) {
+        let found = match &lease {
+            Lease::Held(file, stat) => look_at_open(file, stat),
+            Lease::Busy | Lease::Unknown => {
+                look(place.directory, &place.own).map(|(found, _)| found)
+            }
+        };
+        let failure = match found {
             _ if matches!(lease, Lease::Busy) => in_use(),
-            Ok((found, _)) if found.is(expected) => {
+            Ok(found) if found.is(expected) => {
                 if which == AsideLook::First && is_file(expected) && matches!(lease, Lease::Unknown)
                 {
                     return Ok(ItemChange::Aside);
@@ -135,8 +151,8 @@ impl ItemWriter<'_> {
                     Err(error) => ItemFailure::of("what was there cannot be removed", error),
                 }
             }
-            Ok((Found::Entry(_) | Found::Changing, _)) if which == AsideLook::Later => written_to(),
-            Ok((found, _)) => ItemFailure::unexpected(&found),
+            Ok(Found::Entry(_) | Found::Changing) if which == AsideLook::Later => written_to(),
+            Ok(found) => ItemFailure::unexpected(&found),
             Err(error) => ItemFailure::of("what was there cannot be read", error),
         };
         let Some(target) = target else {
@@ -400,10 +416,23 @@ impl ItemWriter<'_> {
         if !self.leases || !is_file(expected) {
             return Lease::Unknown;
         }
-        match lease::take(place.directory, name) {
-            Lease::Busy if place.is_taken => Lease::Unknown,
-            lease => lease,
+        let mut lease = lease::take(place.directory, name);
+        if place.is_taken && matches!(lease, Lease::Busy) {
+            return Lease::Unknown;
         }
+        while matches!(lease, Lease::Busy) && self.may_wait() {
+            sleep(MOMENT);
+            lease = lease::take(place.directory, name);
+        }
+        lease
+    }
+
+    fn may_wait(&self) -> bool {
+        let less = |left: u32| left.checked_sub(1);
+        let left = self
+            .waits
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        left.is_ok()
     }
 
     /// Removes what [`ItemWriter::prepare`] made.

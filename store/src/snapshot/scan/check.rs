@@ -46,6 +46,15 @@ impl Differences {
     }
 }
 
+/// How much of a directory is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// All of it.
+    Whole,
+    /// The directory itself, and what the cache is not sure of: a watcher says that nothing else changed.
+    Unsure,
+}
+
 /// What a cache is compared with.
 pub(crate) struct CacheCheck<'a> {
     /// The workspace's root, open.
@@ -63,11 +72,11 @@ pub(crate) struct CacheCheck<'a> {
 /// Compares directories of a cache with the disk: those with these numbers, or all.
 pub(crate) fn check(
     cache: &Cache,
-    numbers: Option<&[usize]>,
+    numbers: Option<&[(usize, Depth)]>,
     against: &CacheCheck<'_>,
 ) -> Differences {
     let next = AtomicUsize::new(0);
-    let count = numbers.map_or(cache.len(), <[usize]>::len);
+    let count = numbers.map_or(cache.len(), <[_]>::len);
     let work = |_| {
         let mut found = Differences::default();
         let mut anchor = Anchor::default();
@@ -77,9 +86,11 @@ pub(crate) fn check(
                 return found;
             }
             for place in start..count.min(start + BATCH) {
-                let number = numbers.map_or(place, |numbers| numbers[place]);
+                let (number, depth) =
+                    numbers.map_or((place, Depth::Whole), |numbers| numbers[place]);
                 let directory = cache.directory(number);
-                let freshness = directory.map(|directory| against.compare(&directory, &mut anchor));
+                let freshness =
+                    directory.map(|directory| against.compare(&directory, depth, &mut anchor));
                 found.note(number, freshness.unwrap_or(Freshness::Changed));
             }
         }
@@ -102,7 +113,7 @@ enum Freshness {
 }
 
 impl CacheCheck<'_> {
-    fn compare(&self, cached: &Directory<'_>, anchor: &mut Anchor) -> Freshness {
+    fn compare(&self, cached: &Directory<'_>, depth: Depth, anchor: &mut Anchor) -> Freshness {
         let Ok(directory) = anchor.open_directory(self.root, cached.path) else {
             return Freshness::Changed;
         };
@@ -121,7 +132,9 @@ impl CacheCheck<'_> {
             cached.is_settled() && !self.is_remote && cached.stamp() == Stamp::of(&stat);
         let mut changed = !has_names;
         let mut young = Vec::new();
-        for item in cached.items() {
+        let is_sure = |item: &CachedItem<'_>| item.content().is_some() && item.is_settled;
+        let is_compared = |item: &CachedItem<'_>| depth == Depth::Whole || !is_sure(item);
+        for item in cached.items().filter(is_compared) {
             let name = item.name;
             match self.compare_item(&item, directory.as_fd()) {
                 Likeness::Same => {}

@@ -6,7 +6,7 @@
 //! little.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
@@ -19,7 +19,7 @@ use crate::fs::system;
 use crate::hints::{Answer, ChangedPlaces, Question, WatchToken, WatcherClient};
 use crate::model::path::parent;
 use crate::snapshot::cache::Cache;
-use crate::snapshot::scan::check::Differences;
+use crate::snapshot::scan::check::{self, CacheCheck, Depth, Differences};
 
 /// The token's file, in the workspace's folder of the store.
 const FILE: &str = "watched";
@@ -67,17 +67,21 @@ impl Hint {
 
     /// Returns the numbers of the directories to look at: those where something may have changed since the cache was
     /// written, and those that the cache itself is not sure of. `None` if that may be all.
-    pub fn numbers(&self, cache: &Cache) -> Option<Vec<usize>> {
-        let places = self.answer.places.as_ref()?;
-        let mut numbers = numbers_of(cache, places);
-        numbers.extend(unsure(cache));
+    pub fn numbers(&self, cache: &Cache) -> Option<Vec<(usize, Depth)>> {
+        let told = numbers_of(cache, self.answer.places.as_ref()?);
+        let mut numbers: BTreeMap<usize, Depth> = unsure(cache)
+            .map(|number| (number, Depth::Unsure))
+            .collect();
+        numbers.extend(told.into_iter().map(|number| (number, Depth::Whole)));
         Some(numbers.into_iter().collect())
     }
 
     /// Compares the findings of a full look with the hint. A change that the watcher did not report means that it may
     /// miss more.
     pub fn judge(&self, scene: &SnapshotBuilder<'_>, cache: &Cache, differences: &Differences) {
-        if !is_too_little(&self.answer, cache, differences) {
+        let is_too_little =
+            |answer: &Answer| is_too_little(answer, cache, differences, &scene.against());
+        if !is_too_little(&self.answer) {
             return;
         }
         // The directory may have changed since the question, so ask again.
@@ -85,7 +89,7 @@ impl Hint {
             .zip(scene.question(self.old.clone()))
             .and_then(|(watcher, question)| watcher.ask(&question));
         self.missed
-            .set(again.is_some_and(|again| is_too_little(&again, cache, differences)));
+            .set(again.is_some_and(|again| is_too_little(&again)));
     }
 
     /// Returns whether the watcher named too little.
@@ -155,12 +159,31 @@ fn unsure(cache: &Cache) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Returns whether an answer omits a directory that differs and that the cache was sure of.
-fn is_too_little(answer: &Answer, cache: &Cache, differences: &Differences) -> bool {
-    let mut found = differences.directories.iter().chain(&differences.rules);
-    answer.places.as_ref().is_some_and(|places| {
-        let mut told = numbers_of(cache, places);
-        told.extend(unsure(cache));
-        found.any(|number| !told.contains(number))
-    })
+/// Returns whether an answer omits a directory that differs, although the cache was sure of what differs in it.
+fn is_too_little(
+    answer: &Answer,
+    cache: &Cache,
+    differences: &Differences,
+    against: &CacheCheck<'_>,
+) -> bool {
+    let Some(places) = &answer.places else {
+        return false;
+    };
+    let told = numbers_of(cache, places);
+    let found = differences.directories.iter().chain(&differences.rules);
+    let untold: Vec<usize> = found
+        .filter(|number| !told.contains(number))
+        .copied()
+        .collect();
+    let unsure: BTreeSet<usize> = unsure(cache).collect();
+    let looked_at: Vec<(usize, Depth)> = untold
+        .iter()
+        .filter(|number| unsure.contains(number))
+        .map(|number| (*number, Depth::Unsure))
+        .collect();
+    if looked_at.len() < untold.len() {
+        return true;
+    }
+    let seen = check::check(cache, Some(&looked_at), against);
+    seen.directories.len() + seen.rules.len() < untold.len()
 }

@@ -11,7 +11,7 @@ use crate::model::path::WorkspacePath;
 use crate::model::path::{join, parent};
 use crate::snapshot::cache::Cache;
 use crate::snapshot::rules::DirectoryView;
-use crate::snapshot::scan::check::{self, CacheCheck, Differences};
+use crate::snapshot::scan::check::{self, CacheCheck, Depth, Differences};
 use crate::snapshot::scan::walk::{RememberedNames, Task};
 
 impl SnapshotBuilder<'_> {
@@ -36,7 +36,10 @@ impl SnapshotBuilder<'_> {
             }];
         };
         let numbers = match self.request.only_around {
-            Some(paths) => Some(numbers_around(cache, paths)),
+            Some(paths) => {
+                let numbers = numbers_around(cache, paths).into_iter();
+                Some(numbers.map(|number| (number, Depth::Whole)).collect())
+            }
             None => hint
                 .filter(|_| self.request.takes_hints)
                 .and_then(|hint| hint.numbers(cache)),
@@ -57,7 +60,7 @@ impl SnapshotBuilder<'_> {
         tasks_of(cache, &differences, &again)
     }
 
-    fn against(&self) -> CacheCheck<'_> {
+    pub(super) fn against(&self) -> CacheCheck<'_> {
         CacheCheck {
             root: self.root.as_fd(),
             store: self.store,
