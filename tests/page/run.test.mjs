@@ -130,6 +130,10 @@ test("a conflict shows both sides, and nothing is overwritten unless it is plann
   const mine = world.read("recipes/rye.md").replace("12 g Salz", "15 g Salz, und Kümmel");
   world.write("recipes/rye.md", mine.replace("Roggenbrot", "Mein Brot"));
   const { tab } = await page(t, world);
+  let plans = 0;
+  tab.on("request", (request) => {
+    if (request.postData()?.includes('"method":"plan"')) plans += 1;
+  });
   await message(tab, "Translate the recipes").click();
   await tab.getByRole("button", { name: "Go back to before this" }).click();
   const dialog = tab.getByRole("dialog");
@@ -137,6 +141,7 @@ test("a conflict shows both sides, and nothing is overwritten unless it is plann
   await dialog.locator(".conflicts summary").click();
   await dialog.getByText("The earlier version", { exact: false }).first().waitFor();
   await dialog.locator(".conflicts td.gone").first().waitFor();
+  assert.equal(plans, 1, "both sides come with the plan: the workspace is looked at once");
   await shot(tab, "conflict");
   await accessible(tab);
   await tab.locator("#apply").click();

@@ -1,6 +1,7 @@
 //! A plan that was looked at is carried out as it was, or refused.
 
-use ckpt_schema::report::{OperationReport, Outcome};
+use ckpt_schema::report::{FileResult, OperationReport, Outcome};
+use ckpt_store::model::request::OnConflict;
 use ckpt_store::{ErrorKind, RedoRequest, RestoreRequest, RevertRequest};
 
 use testing::scenario::{World, to};
@@ -224,4 +225,50 @@ fn messages_after_one_that_is_known_are_listed_by_its_place() {
     let cwd = world.path("");
     let newer = world.store.log(&cwd, &filter).expect("a list").messages;
     assert_eq!(newer, all[..1], "only m2");
+}
+
+#[test]
+fn a_plan_with_contents_has_the_earlier_version_of_a_file_in_conflict_that_overwrite_writes() {
+    let mut world = World::new();
+    for name in ["changed", "merged", "same"] {
+        world.write(name, "1\n2\n3\n4\n5\n6\n7\n");
+    }
+    world.turn("m", |world| {
+        world.write("changed", "1\nagent\n3\n4\n5\n6\n7\n");
+        world.write("merged", "1\nagent\n3\n4\n5\n6\n7\n");
+        world.write("new", "agent\n");
+    });
+    world.write("changed", "1\nmine\n3\n4\n5\n6\n7\n");
+    world.write("merged", "1\nagent\n3\n4\n5\n6\nmine\n");
+    world.write("new", "mine\n");
+    let mut planned = |on_conflict| {
+        let request = RevertRequest {
+            dry_run: true,
+            contents: true,
+            on_conflict,
+            ..to("m")
+        };
+        world.try_revert(&request).expect("a plan")
+    };
+    let told = planned(OnConflict::Merge);
+    let chosen = planned(OnConflict::Overwrite);
+    let contents = |report: &OperationReport, path: &str| {
+        let file = report.files.iter().find(|file| file.path.path == path);
+        let file = file.unwrap_or_else(|| panic!("{path}: {report:#?}"));
+        (
+            file.result,
+            file.contents.clone().expect("it was asked for"),
+        )
+    };
+    for path in ["changed", "new"] {
+        let (result, of_plan) = contents(&told, path);
+        assert_eq!(result, FileResult::Conflict, "{path}");
+        let earlier = of_plan.earlier.expect("it would be written");
+        assert_eq!(earlier.content, contents(&chosen, path).1.after, "{path}");
+        assert_eq!(of_plan.after, of_plan.before, "{path}: this plan leaves it");
+    }
+    let (result, of_plan) = contents(&told, "merged");
+    assert_ne!(result, FileResult::Conflict, "the lines are apart");
+    assert_eq!(of_plan.earlier, None, "there is nothing to choose");
+    assert_ne!(told.plan, chosen.plan, "each token is of its own plan");
 }

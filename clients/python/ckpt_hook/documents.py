@@ -1596,6 +1596,21 @@ class DuReport(TypedDict):
     """
 
 
+class EarlierVersion(TypedDict):
+    """
+    What would come in the place of a file in conflict.
+    """
+
+    blob: str | None
+    """
+    Its blob.
+    """
+    content: Content | None
+    """
+    The content; null if the file would go, or if it is a directory.
+    """
+
+
 class Event(TypedDict):
     """
     One event of one session.
@@ -1725,12 +1740,16 @@ class FileContents(TypedDict):
 
     after: Content | None
     """
-    The content afterwards: for a merge, its result; for a file that stays, the one before. A plan with
-    `on_conflict` `overwrite` has the earlier version of a file in conflict.
+    The content afterwards: for a merge, its result; for a file that stays, the one before.
     """
     before: Content | None
     """
     The content before; null if there is none, or if it is a directory.
+    """
+    earlier: EarlierVersion | None
+    """
+    For a file in conflict, what a plan with `on_conflict` `overwrite` would make of it. Null for all others, and if it
+    would stay all the same.
     """
     hunks: list[Hunk] | None
     """

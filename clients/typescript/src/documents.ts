@@ -1841,8 +1841,7 @@ export interface AuthorReport {
  */
 export interface FileContents {
   /**
-   * The content afterwards: for a merge, its result; for a file that stays, the one before. A plan with
-   * `on_conflict` `overwrite` has the earlier version of a file in conflict.
+   * The content afterwards: for a merge, its result; for a file that stays, the one before.
    */
   after: Content | null;
   /**
@@ -1850,10 +1849,28 @@ export interface FileContents {
    */
   before: Content | null;
   /**
+   * For a file in conflict, what a plan with `on_conflict` `overwrite` would make of it. Null for all others, and if it
+   * would stay all the same.
+   */
+  earlier: EarlierVersion | null;
+  /**
    * The lines that differ, in order, with three lines around them; null if a side is not text or is left out, or if
    * the two have little in common and many lines.
    */
   hunks: Hunk[] | null;
+}
+/**
+ * What would come in the place of a file in conflict.
+ */
+export interface EarlierVersion {
+  /**
+   * Its blob.
+   */
+  blob: string | null;
+  /**
+   * The content; null if the file would go, or if it is a directory.
+   */
+  content: Content | null;
 }
 /**
  * Lines that differ, as in a unified diff.

@@ -8,12 +8,24 @@ use serde::{Deserialize, Serialize};
 pub struct FileContents {
     /// The content before; null if there is none, or if it is a directory.
     pub before: Option<Content>,
-    /// The content afterwards: for a merge, its result; for a file that stays, the one before. A plan with
-    /// `on_conflict` `overwrite` has the earlier version of a file in conflict.
+    /// The content afterwards: for a merge, its result; for a file that stays, the one before.
     pub after: Option<Content>,
+    /// For a file in conflict, what a plan with `on_conflict` `overwrite` would make of it. Null for all others, and if it
+    /// would stay all the same.
+    #[serde(default)]
+    pub earlier: Option<EarlierVersion>,
     /// The lines that differ, in order, with three lines around them; null if a side is not text or is left out, or if
     /// the two have little in common and many lines.
     pub hunks: Option<Vec<Hunk>>,
+}
+
+/// What would come in the place of a file in conflict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EarlierVersion {
+    /// The content; null if the file would go, or if it is a directory.
+    pub content: Option<Content>,
+    /// Its blob.
+    pub blob: Option<String>,
 }
 
 /// The bytes of a file.

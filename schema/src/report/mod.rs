@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 pub use blame::{BlameHunk, BlameReport, BlameStep, LineAuthor};
 pub use change::{ChangeKind, ChangeReport, DiffReport, Rename};
-pub use contents::{Content, Encoding, FileContents, Hunk};
+pub use contents::{Content, EarlierVersion, Encoding, FileContents, Hunk};
 pub use failure::{CandidateReport, ErrorReport, FailureKind, FailureReport};
 pub use feed::{Notification, StepSummary};
 pub use files::{CatReport, GoneReport, RecoverReport, TakenBy};

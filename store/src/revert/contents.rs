@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ckpt_schema::report::{Content, Encoding, FileContents, FileReport, Hunk};
+use ckpt_schema::report::{Content, EarlierVersion, Encoding, FileContents, FileReport, Hunk};
 
 use super::plan::Plan;
 use crate::lines;
@@ -33,10 +33,15 @@ pub(super) fn add(snapshots: &Snapshots, plan: &Plan, files: &mut [FileReport]) 
         } else {
             reader.read(item.target)
         };
+        let earlier = plan.earlier.get(&item.path).map(|state| EarlierVersion {
+            content: reader.read(*state),
+            blob: state.and_then(|entry| Some(entry.blob?.to_string())),
+        });
         file.contents = Some(FileContents {
             hunks: hunks(before.as_ref(), after.as_ref()),
             before,
             after,
+            earlier,
         });
     }
 }

@@ -185,14 +185,14 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         let asked = (scopes.as_slice(), &taking);
         let material = gather(store, place, snapshots, movement, &chain, seen, asked)?;
         refuse::unavailable(movement, &material)?;
-        let unclear = taking.policy;
-        let git = self.plan_git(options, &chain, unclear)?;
+        let git = self.plan_git(options, &chain, taking.policy)?;
         let expectation = Expectation::of_movement(movement, scopes, taking.scopes);
         // The user's choice wins. Otherwise a redo merges edits made while reverted, whatever policy the reverts had
         // for older ones.
         let on_conflict = movement.on_conflict.unwrap_or_default();
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
-        let plan = plan_for(snapshots, &material, undoing, on_conflict)?;
+        let is_told = options.dry_run && options.contents;
+        let plan = plan_for(snapshots, &material, (undoing, on_conflict), is_told)?;
         warnings.extend(self.warnings_of(&material, git.is_some(), &plan)?);
         let reference = movement.reference_snapshot(base);
         let reference = reference.map(|id| sessions::snapshot(connection, id));
@@ -204,7 +204,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             lines: material.lines,
             git,
             on_conflict,
-            unclear,
+            unclear: taking.policy,
             base,
             reference: reference.transpose()?.as_ref().map(snapshot_of),
             warnings,

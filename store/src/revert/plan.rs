@@ -63,6 +63,8 @@ pub struct Plan {
     pub items: Vec<Item>,
     /// The bytes that merges made, to be stored before anything is done.
     pub blobs: BTreeMap<ObjectId, Vec<u8>>,
+    /// What the files in conflict would become if the user chose their earlier versions, where that was asked.
+    pub earlier: BTreeMap<WorkspacePath, State>,
 }
 
 impl Plan {
@@ -102,7 +104,11 @@ pub fn plan(
     }
     settle(&mut items, step);
     let blobs = contents.take_made(&wanted(&items));
-    Ok(Plan { items, blobs })
+    Ok(Plan {
+        items,
+        blobs,
+        earlier: BTreeMap::new(),
+    })
 }
 
 /// Turns what has no place into conflicts, and drops empty directories that come and go with their contents.
@@ -304,12 +310,35 @@ fn is_directory(entry: Entry) -> bool {
     entry.mode.kind() == EntryKind::Directory
 }
 
-/// Makes the plan. `undoing` is the policy for changes that cannot be undone, `moving` for edits made while reverted.
+/// Makes the plan. `undoing` is the policy for changes that cannot be undone, `moving` for edits made while reverted. The
+/// earlier versions of files in conflict are worked out from the same material, so nothing is looked at again.
 pub(super) fn plan_for(
     snapshots: &Snapshots,
     material: &Material,
-    undoing: OnConflict,
-    moving: OnConflict,
+    policies: (OnConflict, OnConflict),
+    wants_earlier: bool,
+) -> Result<Plan> {
+    let mut plan = plan_with(snapshots, material, policies)?;
+    let is_conflict = |item: &&Item| item.result == FileResult::Conflict;
+    let conflicts = plan.items.iter().filter(is_conflict);
+    let conflicts: BTreeSet<WorkspacePath> = conflicts.map(|item| item.path.clone()).collect();
+    if wants_earlier && !conflicts.is_empty() {
+        let chosen = (OnConflict::Overwrite, OnConflict::Overwrite);
+        let other = plan_with(snapshots, material, chosen)?;
+        let planned = other
+            .items
+            .into_iter()
+            .filter(|item| item.result == FileResult::Planned && conflicts.contains(&item.path));
+        plan.earlier = planned.map(|item| (item.path, item.target)).collect();
+        plan.blobs.extend(other.blobs);
+    }
+    Ok(plan)
+}
+
+fn plan_with(
+    snapshots: &Snapshots,
+    material: &Material,
+    (undoing, moving): (OnConflict, OnConflict),
 ) -> Result<Plan> {
     let read = |blob: ObjectId, limit: u64| snapshots.read_blob_up_to(blob, limit);
     let mut contents = MergeBlobs::new(&read);

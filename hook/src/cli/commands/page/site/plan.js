@@ -120,10 +120,10 @@ class Proposal {
       let sides = await sidesOfContents(file);
       let names = ["On disk", "Afterwards"];
       if (isConflict) {
+        const { earlier } = file.contents;
+        if (earlier === null) return void body.replaceChildren(h("p.note", {}, "It stays in any case."));
         names = ["As it is now", "The earlier version"];
-        const { report } = await call("plan", { ...this.parameters(), on_conflict: "overwrite" });
-        const other = report.files.find((one) => one.path === file.path);
-        if (other) sides = await sidesOfContents(other);
+        sides = await sidesOfContents({ ...file, new_blob: earlier.blob, contents: { ...file.contents, after: earlier.content } });
       }
       body.replaceChildren(h("p.sides", {}, h("span", {}, `− ${names[0]}`), h("span", {}, `+ ${names[1]}`)), await show(file.path, sides, { ...options, split: isConflict ? innerWidth > 900 : options.split }));
     } catch (error) {
