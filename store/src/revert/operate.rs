@@ -185,8 +185,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         let asked = (scopes.as_slice(), &taking);
         let material = gather(store, place, snapshots, movement, &chain, seen, asked)?;
         refuse::unavailable(movement, &material)?;
-        let unclear = taking.policy;
-        let git = self.plan_git(options, &chain, unclear)?;
+        let git = self.plan_git(options, &chain, taking.policy)?;
         let expectation = Expectation::of_movement(movement, scopes, taking.scopes);
         // The user's choice wins. Otherwise a redo merges edits made while reverted, whatever policy the reverts had
         // for older ones.
@@ -205,7 +204,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             lines: material.lines,
             git,
             on_conflict,
-            unclear,
+            unclear: taking.policy,
             base,
             reference: reference.transpose()?.as_ref().map(snapshot_of),
             warnings,

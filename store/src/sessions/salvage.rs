@@ -368,6 +368,24 @@ mod tests {
     }
 
     #[test]
+    fn what_was_added_up_is_not_taken_over_because_rows_may_be_lost() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        filled(directory.path(), 3);
+        let path = directory.path().join(DATABASE);
+        let sql = Connection::open(&path).expect("a database");
+        sql.execute_batch("UPDATE messages SET totals = '1 1 0 1 0 5 1 0'")
+            .expect("writable");
+        drop(sql);
+        salvage(directory.path(), &path, |_| Ok(false)).expect("it is whole");
+        assert_eq!(count(directory.path(), "messages"), 3, "they are there");
+        assert_eq!(
+            count(directory.path(), "messages WHERE totals IS NOT NULL"),
+            0,
+            "a list adds up what is left"
+        );
+    }
+
+    #[test]
     fn what_refers_to_a_lost_row_goes_with_it() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         filled(directory.path(), 3);
