@@ -11,6 +11,7 @@ use ckpt_schema::report::Finding;
 
 use crate::error::Result;
 use crate::fs::layout;
+use crate::model::number::count;
 use crate::sessions::{self, Totals, Unsummed};
 use crate::store::Store;
 
@@ -63,8 +64,8 @@ pub(crate) fn check(
     let forget = |connection: &_| sessions::forget_totals(connection, &messages);
     store.database.write(forget)?;
     let text = format!(
-        "what was kept of the files and lines of {} messages did not fit their changes, and is added up anew",
-        messages.len()
+        "what was kept of the files and lines of {} did not fit the changes, and is added up anew",
+        count(messages.len() as u64, "message")
     );
     Ok(Some(Finding {
         repaired: true,
