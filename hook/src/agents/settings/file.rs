@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use ckpt_store::error::{Context, Error, Result};
 
@@ -61,11 +61,13 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     let failed = || format!("cannot write `{}`", path.display());
     let directory = path.parent().ok_or_else(|| cannot("write", &path))?;
     fs::create_dir_all(directory).context(failed)?;
-    sweep(directory);
     let mut file = tempfile::Builder::new()
         .prefix(TEMPORARY)
         .tempfile_in(directory)
         .context(failed)?;
+    if let Ok(now) = file.as_file().metadata().and_then(|new| new.modified()) {
+        sweep(directory, now);
+    }
     file.write_all(text.as_bytes()).context(failed)?;
     inherit(file.as_file(), &path, mode).context(failed)?;
     file.as_file().sync_all().context(failed)?;
@@ -81,8 +83,9 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     })
 }
 
-/// Removes temporary files that killed processes left here. What cannot be removed stays for a later process.
-fn sweep(directory: &Path) {
+/// Removes temporary files that killed processes left here. What cannot be removed stays for a later process. `now` is by
+/// the clock of the file system.
+fn sweep(directory: &Path, now: SystemTime) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;
     };
@@ -93,7 +96,7 @@ fn sweep(directory: &Path) {
             rest.is_some_and(|rest| rest.len() == 6 && rest.iter().all(u8::is_ascii_alphanumeric));
         let is_abandoned = || {
             let metadata = entry.metadata().ok()?;
-            let age = metadata.modified().ok()?.elapsed().ok()?;
+            let age = now.duration_since(metadata.modified().ok()?).ok()?;
             Some(metadata.is_file() && age > ABANDONED)
         };
         if is_ours && is_abandoned() == Some(true) {
@@ -239,8 +242,6 @@ fn cannot(what: &str, path: &Path) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use super::*;
 
     #[test]
@@ -256,7 +257,8 @@ mod tests {
         ];
         for (name, age, _) in names {
             let file = fs::File::create(folder.path().join(name)).expect("a scratch file");
-            file.set_modified(SystemTime::now() - age).expect("ours");
+            let now = file.metadata().expect("ours").modified().expect("a time");
+            file.set_modified(now - age).expect("ours");
         }
         replace(&folder.path().join("settings.json"), None, "{}", 0o600).expect("writable");
         for (name, _, stays) in names {
