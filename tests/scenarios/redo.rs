@@ -281,3 +281,41 @@ fn what_a_message_made_permanent_is_not_shown_as_reverted_by_the_next_revert() {
         "the conflict was of a revert that is over"
     );
 }
+
+#[test]
+fn undoing_a_redo_leaves_alone_what_the_redo_found_removed() {
+    let mut world = World::new();
+    let start = world.snapshot();
+    world.message("m0");
+    world.write("src/a", "1\n");
+    world.write("b", "1\n");
+    world.turn("m1", |world| {
+        world.remove_tree("src");
+        world.write("b", "2\n");
+    });
+    world.revert("m1");
+    world.restore(&start, &["src"]);
+    let before = world.tree();
+    assert!(!world.exists("src"), "the user removed it again");
+    let redone = world.redo();
+    let operation = redone.operation.expect("something was done");
+    let after = world.tree();
+    let undo = RevertRequest {
+        undoes: Some(operation),
+        ..testing::scenario::to("m1")
+    };
+    let planned = world
+        .try_revert(&RevertRequest {
+            dry_run: true,
+            ..undo.clone()
+        })
+        .expect("it can be planned");
+    let token = planned.plan.expect("a dry run has a plan");
+    world
+        .store
+        .apply(&token, ckpt_store::Force::No)
+        .expect("the token says what is undone");
+    assert_eq!(world.tree(), before, "only what the redo had changed");
+    world.redo();
+    assert_eq!(world.tree(), after, "and forward again");
+}

@@ -315,16 +315,42 @@ pub(super) fn plan_for(
     let mut contents = MergeBlobs::new(&read);
     let history = History::new(&material.changes);
     let targets = target(&material.base, &history, &mut contents, undoing)?;
-    let mut plan = plan_targets(
-        &targets,
-        &material.goals,
-        &material.current,
-        &history,
-        &mut contents,
-        moving,
-    )?;
+    let step = StateMove {
+        goals: &material.goals,
+        targets: &targets,
+        current: &material.current,
+        history: &history,
+    };
+    let mut plan = plan(step, &mut contents, moving)?;
+    if leave_what_stayed(&mut plan.items, &material.undone) {
+        settle(&mut plan.items, step);
+    }
     name_forgotten(&mut plan.items, &material.forgotten);
     Ok(plan)
+}
+
+/// Leaves alone what the operation that is taken back found as it should be: it was so before that, whoever had made it so.
+/// The goal moves all the same. Returns whether anything is left alone.
+fn leave_what_stayed(items: &mut [Item], undone: &[Item]) -> bool {
+    let stayed: HashMap<&WorkspacePath, State> = undone
+        .iter()
+        .filter(|item| item.action == FileAction::None && item.expected == item.target)
+        .map(|item| (&item.path, item.target))
+        .collect();
+    let mut is_any = false;
+    let planned = items
+        .iter_mut()
+        .filter(|item| item.result == FileResult::Planned);
+    for item in planned {
+        if stayed.get(&item.path) == Some(&item.expected) {
+            item.target = item.expected;
+            item.action = FileAction::None;
+            item.result = FileResult::Done;
+            item.reason = None;
+            is_any = true;
+        }
+    }
+    is_any
 }
 
 /// Why a path stays as it is of which the content was forgotten.
