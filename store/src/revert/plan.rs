@@ -322,35 +322,71 @@ pub(super) fn plan_for(
         history: &history,
     };
     let mut plan = plan(step, &mut contents, moving)?;
-    if leave_what_stayed(&mut plan.items, &material.undone) {
+    if put_back_exactly(&mut plan.items, &material.undone, &material.current) {
         settle(&mut plan.items, step);
     }
     name_forgotten(&mut plan.items, &material.forgotten);
     Ok(plan)
 }
 
-/// Leaves alone what the operation that is taken back found as it should be: it was so before that, whoever had made it so.
-/// The goal moves all the same. Returns whether anything is left alone.
-fn leave_what_stayed(items: &mut [Item], undone: &[Item]) -> bool {
-    let stayed: HashMap<&WorkspacePath, State> = undone
-        .iter()
-        .filter(|item| item.action == FileAction::None && item.expected == item.target)
-        .map(|item| (&item.path, item.target))
+/// Puts back exactly what the operation that is taken back changed, and leaves alone what it found as it should be, wherever the
+/// present is what it left. Whose changes those are was decided then. The goals move all the same. Returns whether that
+/// makes a difference.
+fn put_back_exactly(items: &mut Vec<Item>, undone: &[Item], current: &PathStates) -> bool {
+    let mut at: HashMap<WorkspacePath, usize> = (items.iter().enumerate())
+        .map(|(at, item)| (item.path.clone(), at))
         .collect();
+    let count = items.len();
     let mut is_any = false;
-    let planned = items
-        .iter_mut()
-        .filter(|item| item.result == FileResult::Planned);
-    for item in planned {
-        if stayed.get(&item.path) == Some(&item.expected) {
-            item.target = item.expected;
-            item.action = FileAction::None;
-            item.result = FileResult::Done;
-            item.reason = None;
+    for row in undone.iter().filter(|row| is_exact(row)) {
+        let has_work = row.expected != row.target || at.contains_key(&row.path);
+        if !has_work || current.get(&row.path) != Some(&row.target) {
+            continue;
+        }
+        let at = *at.entry(row.path.clone()).or_insert_with(|| {
+            items.push(Item {
+                goal: row.expected,
+                ..back(row, row.target)
+            });
+            items.len().saturating_sub(1)
+        });
+        let Some(item) = items.get_mut(at) else {
+            continue;
+        };
+        if at >= count || item.target != row.expected {
+            *item = back(row, item.goal);
             is_any = true;
         }
     }
+    items.sort_by(|one, other| one.path.cmp(&other.path));
     is_any
+}
+
+/// Returns whether a row says exactly what was at its path before: it changed that, or had nothing to do. A folder that only came
+/// or went with its contents is neither.
+fn is_exact(row: &Item) -> bool {
+    let is_stored = row.expected.is_none_or(|entry| entry.is_stored());
+    let had_nothing_to_do = row.action == FileAction::None && row.expected == row.target;
+    is_stored && (row.has_moved() || had_nothing_to_do)
+}
+
+/// Returns the item that takes a row of an operation back.
+fn back(row: &Item, goal: State) -> Item {
+    let (action, result) = match row.expected {
+        _ if row.expected == row.target => (FileAction::None, FileResult::Done),
+        None => (FileAction::Delete, FileResult::Planned),
+        Some(_) => (FileAction::Write, FileResult::Planned),
+    };
+    Item {
+        path: row.path.clone(),
+        expected: row.target,
+        target: row.expected,
+        goal,
+        action,
+        result,
+        reason: None,
+        lines: None,
+    }
 }
 
 /// Why a path stays as it is of which the content was forgotten.
