@@ -281,3 +281,79 @@ fn what_a_message_made_permanent_is_not_shown_as_reverted_by_the_next_revert() {
         "the conflict was of a revert that is over"
     );
 }
+
+#[test]
+fn undoing_a_redo_leaves_alone_what_the_redo_found_removed() {
+    let mut world = World::new();
+    let start = world.snapshot();
+    world.message("m0");
+    world.write("src/a", "1\n");
+    world.write("b", "1\n");
+    world.turn("m1", |world| {
+        world.remove_tree("src");
+        world.write("b", "2\n");
+    });
+    world.revert("m1");
+    world.restore(&start, &["src"]);
+    let before = world.tree();
+    assert!(!world.exists("src"), "the user removed it again");
+    let redone = world.redo();
+    let operation = redone.operation.expect("something was done");
+    let after = world.tree();
+    let undo = RevertRequest {
+        undoes: Some(operation),
+        ..testing::scenario::to("m1")
+    };
+    let planned = world
+        .try_revert(&RevertRequest {
+            dry_run: true,
+            ..undo.clone()
+        })
+        .expect("it can be planned");
+    let token = planned.plan.expect("a dry run has a plan");
+    world
+        .store
+        .apply(&token, ckpt_store::Force::No)
+        .expect("the token says what is undone");
+    assert_eq!(world.tree(), before, "only what the redo had changed");
+    world.redo();
+    assert_eq!(world.tree(), after, "and forward again");
+}
+
+#[test]
+fn undoing_a_revert_puts_back_exactly_what_it_overwrote_and_leaves_what_came_since() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.write("c", "0\n");
+    world.turn("m1", |world| {
+        world.write("a", "1\n");
+        world.write("c", "1\n");
+    });
+    world.turn("m2", |world| world.write("b", "2\n"));
+    world.revert("m2");
+    world.write("a", "the user's\n");
+    world.write("c", "the user's\n");
+    let before = world.tree();
+    let overwritten = world
+        .try_revert(&to_with("m1", OnConflict::Overwrite))
+        .expect("it can be reverted");
+    assert_eq!(world.read("a"), "0\n", "as was asked for");
+    let undo = RevertRequest {
+        undoes: overwritten.operation,
+        ..testing::scenario::to("m2")
+    };
+    world.try_revert(&undo).expect("it can be undone");
+    assert_eq!(world.tree(), before, "with the user's edit");
+    let again = world
+        .try_revert(&to_with("m1", OnConflict::Overwrite))
+        .expect("it can be reverted again");
+    assert_eq!(world.read("c"), "0\n", "as was asked for");
+    world.write("a", "newer\n");
+    let undo = RevertRequest {
+        undoes: again.operation,
+        ..testing::scenario::to("m2")
+    };
+    world.try_revert(&undo).expect("it can be undone");
+    assert_eq!(world.read("a"), "newer\n", "an edit since is never lost");
+    assert_eq!(world.read("c"), "the user's\n", "the rest is as it was");
+}

@@ -75,6 +75,8 @@ pub struct RevertRequest {
     pub session: Option<String>,
     /// The paths to which it is limited, relative to `cwd`.
     pub only: Vec<PathBuf>,
+    /// The operation that it takes back, by its full id: what that found and left as it was stays.
+    pub undoes: Option<String>,
     /// What to do with files that differ from what the agent left.
     pub on_conflict: OnConflict,
     /// The policy for unclear changes; by default that of the settings.

@@ -37,6 +37,8 @@ pub(crate) struct Movement {
     pub on_conflict: Option<OnConflict>,
     /// The policy for unclear changes, if the user chose one.
     pub unclear: Option<Unclear>,
+    /// The operation that it takes back, if it is an undo.
+    pub undoes: Option<String>,
 }
 
 /// A part of a revert that does not move the point.
@@ -193,6 +195,7 @@ impl Movement {
             part,
             on_conflict,
             unclear: request.unclear,
+            undoes: request.undoes.clone(),
         })
     }
 
@@ -236,6 +239,7 @@ impl Movement {
             part: None,
             on_conflict: request.on_conflict,
             unclear: None,
+            undoes: None,
         }))
     }
 
@@ -271,6 +275,7 @@ impl Movement {
             part,
             on_conflict: None,
             unclear: None,
+            undoes: None,
         }))
     }
 

@@ -344,16 +344,78 @@ fn plan_with(
     let mut contents = MergeBlobs::new(&read);
     let history = History::new(&material.changes);
     let targets = target(&material.base, &history, &mut contents, undoing)?;
-    let mut plan = plan_targets(
-        &targets,
-        &material.goals,
-        &material.current,
-        &history,
-        &mut contents,
-        moving,
-    )?;
+    let step = StateMove {
+        goals: &material.goals,
+        targets: &targets,
+        current: &material.current,
+        history: &history,
+    };
+    let mut plan = plan(step, &mut contents, moving)?;
+    if put_back_exactly(&mut plan.items, &material.undone, &material.current) {
+        settle(&mut plan.items, step);
+    }
     name_forgotten(&mut plan.items, &material.forgotten);
     Ok(plan)
+}
+
+/// Puts back exactly what the operation that is taken back changed, and leaves alone what it found as it should be, wherever the
+/// present is what it left. Whose changes those are was decided then. The goals move all the same. Returns whether that
+/// makes a difference.
+fn put_back_exactly(items: &mut Vec<Item>, undone: &[Item], current: &PathStates) -> bool {
+    let mut at: HashMap<WorkspacePath, usize> = (items.iter().enumerate())
+        .map(|(at, item)| (item.path.clone(), at))
+        .collect();
+    let count = items.len();
+    let mut is_any = false;
+    for row in undone.iter().filter(|row| is_exact(row)) {
+        let has_work = row.expected != row.target || at.contains_key(&row.path);
+        if !has_work || current.get(&row.path) != Some(&row.target) {
+            continue;
+        }
+        let at = *at.entry(row.path.clone()).or_insert_with(|| {
+            items.push(Item {
+                goal: row.expected,
+                ..back(row, row.target)
+            });
+            items.len().saturating_sub(1)
+        });
+        let Some(item) = items.get_mut(at) else {
+            continue;
+        };
+        if at >= count || item.target != row.expected {
+            *item = back(row, item.goal);
+            is_any = true;
+        }
+    }
+    items.sort_by(|one, other| one.path.cmp(&other.path));
+    is_any
+}
+
+/// Returns whether a row says exactly what was at its path before: it changed that, or had nothing to do. A folder that only came
+/// or went with its contents is neither.
+fn is_exact(row: &Item) -> bool {
+    let is_stored = row.expected.is_none_or(|entry| entry.is_stored());
+    let had_nothing_to_do = row.action == FileAction::None && row.expected == row.target;
+    is_stored && (row.has_moved() || had_nothing_to_do)
+}
+
+/// Returns the item that takes a row of an operation back.
+fn back(row: &Item, goal: State) -> Item {
+    let (action, result) = match row.expected {
+        _ if row.expected == row.target => (FileAction::None, FileResult::Done),
+        None => (FileAction::Delete, FileResult::Planned),
+        Some(_) => (FileAction::Write, FileResult::Planned),
+    };
+    Item {
+        path: row.path.clone(),
+        expected: row.target,
+        target: row.expected,
+        goal,
+        action,
+        result,
+        reason: None,
+        lines: None,
+    }
 }
 
 /// Why a path stays as it is of which the content was forgotten.

@@ -46,7 +46,7 @@ impl PlanToken {
             PlanRequest::Revert(request) => json!({
                 "revert": request.message, "alone": request.alone, "step": request.step, "session": request.session, "git": request.git,
                 "only": paths(&request.only), "on_conflict": request.on_conflict.name(),
-                "unclear": request.unclear.map(Unclear::name),
+                "unclear": request.unclear.map(Unclear::name), "undoes": request.undoes,
             }),
             PlanRequest::Redo(request) => json!({
                 "redo": request.all, "session": request.session, "git": request.git,
@@ -104,6 +104,7 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
             message,
             alone: asked["alone"].as_bool().unwrap_or_default(),
             step: text("step"),
+            undoes: text("undoes"),
             session: text("session"),
             only: only()?,
             on_conflict: on_conflict?,

@@ -43,6 +43,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         contents: arguments.planning.contents,
         force,
         git: arguments.git,
+        undoes: None,
     };
     let mut store = invocation.open()?;
     let how = how(arguments.patch, &arguments.planning, force);

@@ -113,6 +113,7 @@ pub fn undo(store: &mut Store, directory: &Path, asked: Undo) -> Result<UndoOutc
             let request = RevertRequest {
                 message: point,
                 session: last.session.clone(),
+                undoes: Some(last.id.clone()),
                 on_conflict,
                 unclear,
                 git: last.git,

@@ -16,6 +16,7 @@ use super::unseen::UnseenSearch;
 use crate::error::Result;
 use crate::model::entry::State;
 use crate::model::gap::{Gap, GapReason};
+use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::revert::unclear::Taking;
 use crate::sessions::{self, ChainOperation, LiveChange, MessageSpan, StepGap};
@@ -46,6 +47,8 @@ pub(crate) struct Material {
     pub unread: Vec<Gap>,
     /// The paths that were forgotten; a directory stands for everything below it.
     pub forgotten: Vec<Vec<u8>>,
+    /// What the operation that is taken back did to each path.
+    pub undone: Vec<Item>,
     /// The paths that the user named without any change in question at or below them.
     pub unknown: Vec<WorkspacePath>,
 }
@@ -97,6 +100,10 @@ pub(crate) fn gather(
             place.row.id,
             GapReason::FORGOTTEN,
         )?,
+        undone: match &movement.undoes {
+            Some(operation) => sessions::operation_items(connection, operation)?,
+            None => Vec::new(),
+        },
         unknown: unknown_paths(movement, &live),
     })
 }

@@ -141,6 +141,7 @@ fn run(
                 contents: asked.contents,
                 force,
                 git: asked.git,
+                undoes: None,
             };
             context.watched(|store| store.revert(&directory, &request))
         }
