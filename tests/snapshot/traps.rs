@@ -130,6 +130,37 @@ fn times_that_go_back_or_into_the_future() {
 }
 
 #[test]
+fn a_removed_directory_is_as_old_as_the_one_above_it_says_at_the_first_look_too() {
+    let world = old();
+    let before = world.take().snapshot;
+    fs::remove_dir_all(world.root.join("b")).unwrap();
+    let removed = fs::metadata(&world.root).unwrap();
+    let removed = removed.ctime() * 1000 + removed.ctime_nsec() / 1_000_000;
+    // Nobody looks until the clock of files says that it is later.
+    let clock = world.store.join("clock");
+    let is_later = || {
+        fs::write(&clock, "").unwrap();
+        let now = fs::metadata(&clock).unwrap();
+        now.ctime() * 1000 + now.ctime_nsec() / 1_000_000 > removed + 50
+    };
+    while !is_later() {
+        std::thread::yield_now();
+    }
+    let taken = world.take();
+    let snapshots = &world.snapshots;
+    let changes = snapshots.difference(&before, &taken.snapshot).unwrap();
+    assert_eq!(changes.len(), 2, "{changes:?}");
+    for change in &changes {
+        assert_eq!(
+            taken.times.of_change(&world.root, change),
+            Some(removed),
+            "not when somebody looked: {:?}",
+            change.path
+        );
+    }
+}
+
+#[test]
 fn a_change_of_the_mode_alone() {
     let world = old();
     world.chmod("a/one", 0o755);

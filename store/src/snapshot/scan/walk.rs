@@ -326,10 +326,20 @@ impl Walk<'_> {
         gone.extend(by_path.map(|item| (join(directory, &item.name), item.stamp.mtime)));
     }
 
-    /// Notes that something vanished from a directory after its stamp was read.
+    /// Notes that something is gone from a directory that may have been read before: the time is the directory's now. The
+    /// cache knows of directories that were removed long ago, so the time is not the moment of this look.
     fn note_gone_from(&self, directory: Option<&[u8]>) {
-        if let Some(directory) = directory {
-            self.note_time(directory, disk::now());
+        let stamp = |path| {
+            let directory = beneath::open_directory(self.root.as_fd(), path)?;
+            rustix::fs::fstat(&directory).map(|stat| Stamp::of(&stat))
+        };
+        for path in std::iter::successors(directory, |path| parent(path)) {
+            match stamp(path) {
+                Ok(stamp) => return self.note_time(path, stamp.ctime),
+                // It is gone as well.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                Err(_) => return self.note_time(path, disk::now()),
+            }
         }
     }
 
