@@ -357,3 +357,29 @@ fn undoing_a_revert_puts_back_exactly_what_it_overwrote_and_leaves_what_came_sin
     assert_eq!(world.read("a"), "newer\n", "an edit since is never lost");
     assert_eq!(world.read("c"), "the user's\n", "the rest is as it was");
 }
+
+#[test]
+fn undoing_a_redo_takes_back_a_part_that_came_back_with_it() {
+    let mut world = World::new();
+    world.write("part", "0\n");
+    for (message, file) in [("m1", "part"), ("m2", "b"), ("m3", "c")] {
+        world.turn(message, |world| world.write(file, "1\n"));
+    }
+    let alone = RevertRequest {
+        alone: true,
+        ..testing::scenario::to("m1")
+    };
+    world.try_revert(&alone).expect("it can be undone alone");
+    world.revert("m2");
+    world.revert("m3");
+    let before = world.tree();
+    let redone = world.redo();
+    let after = world.tree();
+    assert_ne!(before, after, "something was done: {redone:?}");
+    let undo = RevertRequest {
+        undoes: redone.operation,
+        ..testing::scenario::to("m3")
+    };
+    world.try_revert(&undo).expect("it can be taken back");
+    assert_eq!(world.tree(), before, "all that the redo had changed");
+}

@@ -72,7 +72,17 @@ pub(crate) fn gather(
         taken: &taking.scopes,
     };
     let changes = past_changes(connection, place, movement, seen, &live, asked, &paths)?;
-    let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
+    let undone = match &movement.undoes {
+        Some(operation) => sessions::operation_items(connection, operation)?,
+        None => Vec::new(),
+    };
+    let looked_at = paths.iter().chain(undone.iter().map(|item| &item.path));
+    let current = current_states(
+        place,
+        snapshots,
+        &seen.snapshot,
+        &looked_at.cloned().collect(),
+    )?;
     let places = with_directories_above(&paths);
     let (base_states, goals) = match base {
         Some(base) => {
@@ -100,10 +110,7 @@ pub(crate) fn gather(
             place.row.id,
             GapReason::FORGOTTEN,
         )?,
-        undone: match &movement.undoes {
-            Some(operation) => sessions::operation_items(connection, operation)?,
-            None => Vec::new(),
-        },
+        undone,
         unknown: unknown_paths(movement, &live),
     })
 }
