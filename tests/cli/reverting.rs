@@ -422,32 +422,50 @@ fn newest_operation(world: &Sandbox) -> String {
         .to_owned()
 }
 
+/// A file of the user's that a revert overwrote, and that an undo brought back.
+fn overwritten_and_back() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("file", "first\n");
+    world.play("m1", "change it", |world| {
+        world.write("file", "the agent's\n")
+    });
+    world.write("file", "mine\n");
+    let revert = ["revert", "m1", "--on-conflict", "overwrite"];
+    world.run(&revert, b"").exits(0);
+    assert_eq!(world.read("file"), b"first\n");
+    world.run(&["undo"], b"").exits(0);
+    assert_eq!(world.read("file"), b"mine\n", "it goes back");
+    world
+}
+
 #[test]
-fn a_second_undo_says_again_what_the_revert_was_told_of_conflicts_unless_something_changed() {
+fn a_second_undo_takes_back_the_first_whatever_else_was_changed_since() {
     for is_changed in [false, true] {
-        let world = Sandbox::new();
-        world.write("file", "first\n");
-        world.play("m1", "change it", |world| {
-            world.write("file", "the agent's\n")
-        });
-        world.write("file", "mine\n");
-        let revert = ["revert", "m1", "--on-conflict", "overwrite"];
-        world.run(&revert, b"").exits(0);
-        assert_eq!(world.read("file"), b"first\n");
-        world.run(&["undo"], b"").exits(0);
-        assert_eq!(world.read("file"), b"mine\n", "it goes back");
+        let world = overwritten_and_back();
         if is_changed {
             world.write("other", "mine, too\n");
-            let run = world.run(&["undo"], b"").exits(3);
-            assert!(run.stdout.contains("file"), "it is named: {run}");
-            assert_eq!(world.read("file"), b"mine\n", "nobody said it again");
-        } else {
-            world.run(&["undo"], b"").exits(0);
-            assert_eq!(world.read("file"), b"first\n", "and forth");
-            world.run(&["undo"], b"").exits(0);
-            assert_eq!(world.read("file"), b"mine\n", "and back again");
+        }
+        world.run(&["undo"], b"").exits(0);
+        assert_eq!(world.read("file"), b"first\n", "and forth");
+        world.run(&["undo"], b"").exits(0);
+        assert_eq!(world.read("file"), b"mine\n", "and back again");
+        if is_changed {
+            assert_eq!(world.read("other"), b"mine, too\n", "it stays");
         }
     }
+}
+
+#[test]
+fn a_second_undo_keeps_a_file_that_was_changed_since_the_first() {
+    let world = overwritten_and_back();
+    world.write("file", "mine, and more\n");
+    let run = world.run(&["undo"], b"").exits(3);
+    assert!(run.stdout.contains("file"), "it is named: {run}");
+    assert_eq!(
+        world.read("file"),
+        b"mine, and more\n",
+        "nobody said it again"
+    );
 }
 
 #[test]

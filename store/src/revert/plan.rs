@@ -359,8 +359,8 @@ fn plan_with(
 }
 
 /// Puts back exactly what the operation that is taken back changed, and leaves alone what it found as it should be, wherever the
-/// present is what it left. Whose changes those are was decided then. The goals move all the same. Returns whether that
-/// makes a difference.
+/// present is what it left. Whose changes those are was decided then. The goals move all the same, also those of paths that
+/// would have stayed. Returns whether that makes a difference.
 fn put_back_exactly(items: &mut Vec<Item>, undone: &[Item], current: &PathStates) -> bool {
     let mut at: HashMap<WorkspacePath, usize> = (items.iter().enumerate())
         .map(|(at, item)| (item.path.clone(), at))
@@ -383,7 +383,8 @@ fn put_back_exactly(items: &mut Vec<Item>, undone: &[Item], current: &PathStates
             continue;
         };
         if at >= count || item.target != row.expected {
-            *item = back(row, item.goal);
+            let would_stay = matches!(item.result, FileResult::Conflict | FileResult::Gap);
+            *item = back(row, if would_stay { row.expected } else { item.goal });
             is_any = true;
         }
     }
