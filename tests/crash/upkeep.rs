@@ -290,6 +290,28 @@ fn assert_honest(world: &Sandbox, upkeep: &Upkeep, run: &Run, what: &str) {
 }
 
 #[test]
+fn a_session_store_that_another_process_makes_at_this_moment_is_written_to() {
+    if !has_strace() {
+        return;
+    }
+    let world = ready();
+    let database = world.store().join("sessions.db");
+    // The first try finds no file, and the second does, as if another process had just made it.
+    let options = [
+        "-o",
+        "/dev/null",
+        "-P",
+        database.to_str().expect("a plain path"),
+        "-e",
+        "inject=openat:error=ENOENT:when=1",
+    ];
+    let message = ["message", "--strict", "--session", "new", "--prompt", "go"];
+    finish(&mut strace_command(&world, &options, &message), b"").exits(0);
+    let log = world.json(&["log", "--session", "new"]);
+    assert_eq!(log["messages"].as_array().map(Vec::len), Some(1), "{log}");
+}
+
+#[test]
 fn a_folder_that_cannot_be_seen_for_a_moment_is_not_taken_for_one_that_is_gone() {
     if !has_strace() {
         return;

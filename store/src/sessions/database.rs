@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior, params};
 
 use super::feed;
 use super::migrate::{DAMAGED, check_writer, migrate};
@@ -97,12 +97,14 @@ impl Database {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NOFOLLOW
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = match Connection::open_with_flags(&path, flags) {
-            // Most often it does not exist yet. Any other cause fails again.
+        let open = || Connection::open_with_flags(&path, flags);
+        let opened = match open() {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
                 make_file(&path)?;
-                Connection::open_with_flags(&path, flags)
+                open()
             }
+            // SQLite's second try is to read only. In between, another process may have created the file.
+            Ok(connection) if connection.is_readonly(MAIN_DB).unwrap_or_default() => open(),
             opened => opened,
         };
         let mut connection = opened.context(|| format!("cannot open `{}`", path.display()))?;
