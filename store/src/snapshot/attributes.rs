@@ -81,6 +81,10 @@ impl Bearer {
 /// The default modes of files, executables and directories.
 const USUAL: [u32; 3] = [0o644, 0o755, 0o755];
 
+/// How many of a kind must have other permissions before these become the default. Two snapshots with different defaults are
+/// compared file by file, and the first program in a large tree must not cost that.
+const MANY: u64 = 64;
+
 /// The permissions of the files of one directory, if all of a kind have the same: the permissions, and how many have
 /// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,7 +139,8 @@ impl Census {
             .or_default() += u64::from(bearers);
     }
 
-    /// Returns attributes with the most frequent permissions as defaults, and nothing noted. The usual ones win a tie.
+    /// Returns attributes with the most frequent permissions as defaults, and nothing noted. The usual ones win a tie, and
+    /// against permissions that few have.
     pub(crate) fn attributes(&self) -> Attributes {
         let mut defaults = USUAL;
         for (counts, default) in self.counts.iter().zip(&mut defaults) {
@@ -143,6 +148,7 @@ impl Census {
             let most = counts
                 .iter()
                 .max_by_key(|(permissions, count)| (**count, **permissions == usual));
+            let most = most.filter(|(_, count)| **count >= MANY);
             *default = most.map_or(usual, |(permissions, _)| *permissions);
         }
         Attributes {
@@ -377,7 +383,7 @@ mod tests {
     #[test]
     fn the_most_frequent_permissions_are_the_default() {
         let mut census = Census::default();
-        census.count(Bearer::File, 0o664, 2);
+        census.count(Bearer::File, 0o664, 100);
         census.count(Bearer::File, 0o600, 1);
         let mut attributes = census.attributes();
         attributes.note(&path("a"), Bearer::File, 0o664);
@@ -388,11 +394,24 @@ mod tests {
             Some(text.as_bytes()),
             "only the exception is listed"
         );
-        census.count(Bearer::File, 0o644, 2);
+        census.count(Bearer::File, 0o644, 100);
         assert_eq!(
             census.attributes().defaults[0],
             0o644,
             "the usual one where two are as frequent"
+        );
+    }
+
+    #[test]
+    fn permissions_that_few_files_have_do_not_become_the_default() {
+        let mut census = Census::default();
+        census.count(Bearer::File, 0o644, 40_000);
+        let before = census.attributes();
+        census.count(Bearer::Executable, 0o750, 1);
+        let after = census.attributes();
+        assert!(
+            before.shares_defaults(&after),
+            "the first program changes no default, so that nothing else is compared"
         );
     }
 
