@@ -28,6 +28,7 @@ mod upkeep;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
@@ -44,6 +45,7 @@ pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};
 pub use timeline::life::agent_process;
+pub use upkeep::check::CHECK_TIME;
 pub use upkeep::du::Grouping;
 pub use upkeep::forget::What as Forget;
 
@@ -407,9 +409,11 @@ impl Store {
         query::row_counts(self)
     }
 
-    /// Checks the store itself. Objects are read for some seconds, or `all` of them; damaged ones are restored if their
-    /// bytes can be found.
-    pub fn check(&mut self, all: bool) -> Vec<report::Finding> {
+    /// Checks the store itself. Objects are read for this time, or all of them if there is none, and for [`CHECK_TIME`] by
+    /// default. Damaged ones are restored if their bytes can be found.
+    pub fn check(&mut self, time: Option<Duration>) -> Vec<report::Finding> {
+        let begin = Instant::now();
+        let goes_on = || time.is_none_or(|time| begin.elapsed() < time);
         let lost = record::lost::take_up(self).unwrap_or_default();
         let mut findings = query::check(self);
         findings.extend(lost.into_iter().map(|message| report::Finding {
@@ -419,8 +423,8 @@ impl Store {
             hint: Some("make room on the disk of the store".to_owned()),
             repaired: false,
         }));
-        findings.extend(upkeep::check::check(self, all));
-        match upkeep::totals::check(self, query::wrong_totals) {
+        findings.extend(upkeep::check::check(self, time.is_none(), &goes_on));
+        match upkeep::totals::check(self, |store| query::wrong_totals(store, &goes_on)) {
             Ok(found) => findings.extend(found),
             Err(error) => findings.push(report::Finding::new(
                 "error",

@@ -328,7 +328,7 @@ fn a_damaged_row_is_named_and_hides_nothing_else() {
             told.iter().any(|text| text.contains(row)),
             "{row}: {told:?}"
         );
-        let findings = world.store.check(false);
+        let findings = world.store.check(Some(ckpt_store::CHECK_TIME));
         assert!(
             findings.iter().any(|finding| finding.message.contains(row)),
             "{row}: {findings:?}"

@@ -287,13 +287,13 @@ fn what_is_kept_and_does_not_fit_the_changes_is_found_by_doctor_and_added_up_ane
     let database = world.base().join("store/sessions.db");
     testing::rows::execute(&database, "UPDATE messages SET totals = '9 9 9 9 9 9 1 0'");
     assert_eq!(world.log().messages[0].files, 9, "it is believed");
-    let found = world.store.check(false);
+    let found = world.store.check(Some(ckpt_store::CHECK_TIME));
     let named = found
         .iter()
         .find(|finding| finding.message.contains("did not fit"));
     assert!(named.is_some_and(|finding| finding.repaired), "{found:#?}");
     assert_eq!(world.log(), right, "it is added up");
-    let again = world.store.check(false);
+    let again = world.store.check(Some(ckpt_store::CHECK_TIME));
     assert!(
         !again
             .iter()

@@ -266,7 +266,7 @@ fn a_flipped_bit_in_a_row_is_refused_or_named_and_nothing_is_made_up() {
         let Some(mut world) = reopened(world) else {
             continue;
         };
-        let findings = world.store.check(true);
+        let findings = world.store.check(None);
         let is_found = findings.iter().any(|found| found.level == "error");
         let is_in_a_change = damage.starts_with("UPDATE changes") && !damage.contains("SET id");
         let must_be_found = is_in_a_change || damage.contains("tree =");

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use ckpt_schema::report::Finding;
-use ckpt_store::Settings;
+use ckpt_store::{CHECK_TIME, Settings};
 
 use testing::scenario::World;
 
@@ -17,7 +18,7 @@ fn cut(path: &Path) {
 
 fn check(world: &mut World, all: bool) -> Vec<Finding> {
     world.reopen(Settings::default());
-    world.store.check(all)
+    world.store.check((!all).then_some(CHECK_TIME))
 }
 
 fn errors(findings: &[Finding]) -> Vec<String> {
@@ -238,4 +239,27 @@ fn a_damaged_pack_gets_no_new_index() {
         !pack.with_extension("idx").exists(),
         "no index says of a damaged pack that it is whole"
     );
+}
+
+#[test]
+fn doctor_stops_reading_when_its_time_is_over_and_says_how_much_it_read() {
+    let mut world = two_steps();
+    let found = world.store.check(Some(Duration::ZERO));
+    let read = found
+        .iter()
+        .find(|finding| finding.message.contains("of the newest 0 of"))
+        .unwrap_or_else(|| panic!("{found:#?}"));
+    assert_eq!(read.level, "note", "nothing is wrong");
+    assert!(
+        read.hint
+            .as_ref()
+            .is_some_and(|hint| hint.contains("--all")),
+        "{read:?}"
+    );
+    let found = world.store.check(None);
+    let read = found
+        .iter()
+        .find(|finding| finding.message.starts_with("read "))
+        .unwrap_or_else(|| panic!("{found:#?}"));
+    assert_eq!(read.level, "ok", "all was read: {read:?}");
 }

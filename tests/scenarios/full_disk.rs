@@ -64,7 +64,7 @@ fn a_turn_that_was_lost_since_the_disk_was_full_is_told_while_it_is_full_and_aft
         lose_a_turn(world, "s1", "m2");
         let told = |world: &mut World| world.status().unprotected.join("\n");
         assert!(told(world).contains("full"), "{}", told(world));
-        let findings = world.store.check(false);
+        let findings = world.store.check(Some(ckpt_store::CHECK_TIME));
         assert!(
             findings
                 .iter()

@@ -188,7 +188,7 @@ fn an_ignored_file_over_the_limit_that_an_edit_tool_names_is_put_back() {
     world.revert("m1");
     assert!(world.read(".env") == large, "its bytes were captured");
     assert!(world.path(Path::new(".env")).is_file(), "as a file");
-    let findings = world.store.check(true);
+    let findings = world.store.check(None);
     let errors = findings.iter().filter(|finding| finding.level == "error");
     assert_eq!(
         errors.count(),

@@ -152,7 +152,7 @@ fn a_lost_tree_is_made_again_of_what_rows_know_before_a_revert_is_refused() {
             "it is told: {told:?}"
         );
         reopen(&mut world);
-        let findings = world.store.check(true);
+        let findings = world.store.check(None);
         assert_eq!(
             errors(&findings),
             [] as [&str; 0],
@@ -182,7 +182,7 @@ fn doctor_makes_a_lost_tree_again_and_names_what_is_lost_below_it() {
         }
         lose(&world, &lost);
         reopen(&mut world);
-        let findings = world.store.check(false);
+        let findings = world.store.check(Some(ckpt_store::CHECK_TIME));
         assert!(findings.iter().any(|found| found.repaired), "{findings:?}");
         let errors = errors(&findings).join("\n");
         assert_eq!(errors.contains("`d/removed`"), is_blob_lost, "{errors}");
@@ -201,7 +201,7 @@ fn a_tree_that_rows_do_not_lead_to_is_lost_and_named() {
         "UPDATE changes SET path = 'another' WHERE path = 'edited'",
     );
     reopen(&mut world);
-    let findings = world.store.check(true);
+    let findings = world.store.check(None);
     assert!(
         !errors(&findings).is_empty(),
         "nothing is made up: {findings:?}"
@@ -316,7 +316,7 @@ fn doctor_says_that_a_repository_is_gone_and_stores_what_is_still_there() {
             what != "repository.git/objects",
             "`{what}`: {status:?}"
         );
-        let findings = world.store.check(false);
+        let findings = world.store.check(Some(ckpt_store::CHECK_TIME));
         let errors = errors(&findings).join("\n");
         assert!(
             errors.contains("`edited`"),

@@ -119,7 +119,7 @@ fn one(deed: &str, moment: usize) {
     let users = files(&world);
     let errors: Vec<_> = world
         .store
-        .check(true)
+        .check(None)
         .into_iter()
         .filter(|finding| finding.level == "error")
         .collect();

@@ -49,18 +49,27 @@ pub(crate) fn of_unsummed(store: &Store, messages: &[Unsummed]) -> Result<Vec<(S
     })
 }
 
-/// Returns the messages whose kept sums are not what rows and contents give. There are none unless another program wrote
-/// to the tables, or contents were damaged or healed.
-pub(crate) fn wrong(store: &Store) -> Result<Vec<String>> {
+/// Returns the messages whose kept sums are not what rows and contents give, of those that are read as long as `goes_on`
+/// returns true. There are none unless another program wrote to the tables, or contents were damaged or healed.
+pub(crate) fn wrong(store: &Store, goes_on: &dyn Fn() -> bool) -> Result<Vec<String>> {
     let kept = sessions::kept_totals(store.database.connection())?;
-    let (messages, kept): (Vec<Unsummed>, Vec<Option<Totals>>) = kept.into_iter().unzip();
-    let summed = of_unsummed(store, &messages)?;
-    let pairs = kept.into_iter().zip(summed);
-    Ok(pairs
-        .filter(|(kept, (_, summed))| kept.as_ref() != Some(summed))
-        .map(|(_, (id, _))| id)
-        .collect())
+    let mut wrong = Vec::new();
+    // The newest first, as they are read first elsewhere.
+    for some in kept.rchunks(AT_A_TIME) {
+        if !goes_on() {
+            break;
+        }
+        let (messages, kept): (Vec<Unsummed>, Vec<Option<Totals>>) = some.iter().cloned().unzip();
+        let summed = of_unsummed(store, &messages)?;
+        let pairs = kept.into_iter().zip(summed);
+        let differing = pairs.filter(|(kept, (_, summed))| kept.as_ref() != Some(summed));
+        wrong.extend(differing.map(|(_, (id, _))| id));
+    }
+    Ok(wrong)
 }
+
+/// How many messages are added up before the clock is checked again.
+const AT_A_TIME: usize = 100;
 
 /// The contents of workspaces, which are opened when they are needed.
 struct ContentsOfWorkspaces {

@@ -22,7 +22,7 @@ use crate::store::Store;
 use crate::timeline::{CaptureOptions, Place, retrace};
 
 /// How long objects are read, unless all of them are asked for.
-const A_WHILE: Duration = Duration::from_secs(10);
+pub const CHECK_TIME: Duration = Duration::from_secs(10);
 /// How long healing waits for a hook that holds the workspace.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How many damaged files are named.
@@ -38,10 +38,9 @@ struct Sum {
     is_whole: bool,
 }
 
-/// Reads the objects of every workspace, heals what it can, and returns what it found.
-pub(crate) fn check(store: &mut Store, all: bool) -> Vec<Finding> {
-    let begin = Instant::now();
-    let goes_on = || all || begin.elapsed() < A_WHILE;
+/// Reads the objects of every workspace as long as `goes_on` returns true, heals what it can, and returns what it found.
+/// With `all`, what no row needs is read as well.
+pub(crate) fn check(store: &mut Store, all: bool, goes_on: &dyn Fn() -> bool) -> Vec<Finding> {
     let workspaces = match sessions::workspaces(store.database.connection()) {
         Ok(workspaces) => workspaces,
         Err(error) => return vec![Finding::new("error", SUBJECT, error.to_string())],
@@ -52,7 +51,7 @@ pub(crate) fn check(store: &mut Store, all: bool) -> Vec<Finding> {
         ..Sum::default()
     };
     for id in workspaces {
-        match workspace(store, id, all, &goes_on, &mut sum) {
+        match workspace(store, id, all, goes_on, &mut sum) {
             Ok(found) => findings.extend(found),
             Err(error) => findings.push(Finding::new("error", SUBJECT, error.with_causes())),
         }
@@ -214,7 +213,7 @@ pub(crate) fn heal_workspace(store: &mut Store, place: &Place) -> Result<bool> {
 pub(crate) fn heal_under_lock(store: &mut Store, place: &Place) -> Result<bool> {
     let begin = Instant::now();
     let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?.len();
-    let healed = mend(store, place, true, &|| begin.elapsed() < A_WHILE)?.healed;
+    let healed = mend(store, place, true, &|| begin.elapsed() < CHECK_TIME)?.healed;
     if rebuilt + healed == 0 {
         return Ok(false);
     }

@@ -119,11 +119,12 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
 
 /// A large database takes a while.
 fn check(invocation: &Invocation, store: &mut Store, all: bool) -> Vec<Finding> {
+    let time = (!all).then_some(ckpt_store::CHECK_TIME);
     if !invocation.output.shows_progress() {
-        return store.check(all);
+        return store.check(time);
     }
     let line = ProgressLine::new();
-    let findings = line.during("checking the session store", || store.check(all));
+    let findings = line.during("checking the session store", || store.check(time));
     line.end();
     findings
 }
