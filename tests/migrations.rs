@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::migration::MIGRATIONS;
+use ckpt_schema::migration::{MIGRATIONS, NEW_STORE};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::{Batch, Connection, StatementStatus};
 
@@ -150,6 +150,47 @@ fn filled() -> Connection {
         )
         .expect("rows that the tables take");
     connection
+}
+
+/// What SQLite notes of each table, index and view, in the order of their making, and the rows that a new store has.
+fn contents(connection: &Connection) -> (Vec<(String, String)>, Vec<(String, String)>) {
+    let schema = "SELECT type || ' ' || name || ' of ' || tbl_name, ifnull(sql, '') FROM sqlite_schema ORDER BY rowid";
+    let meta = "SELECT key, CAST(value AS TEXT) FROM meta ORDER BY key";
+    (pairs(connection, schema), pairs(connection, meta))
+}
+
+/// Returns SQL that makes an empty file what it is.
+fn dump(connection: &Connection) -> String {
+    let (schema, meta) = contents(connection);
+    let statements = schema.into_iter().map(|(_, sql)| sql);
+    let made = statements.filter(|sql| !sql.is_empty());
+    let filled = meta
+        .into_iter()
+        .map(|(key, value)| format!("INSERT INTO meta (key, value) VALUES ('{key}', {value})"));
+    let head =
+        "-- What the migrations make of an empty file. `just schemas` writes it anew.\n".to_owned();
+    let all = made.chain(filled).map(|sql| format!("\n{sql};\n"));
+    std::iter::once(head).chain(all).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one switch of this test")]
+fn update() -> bool {
+    std::env::var_os("UPDATE_SCHEMAS").is_some_and(|value| value == "1")
+}
+
+#[test]
+fn a_new_store_is_what_the_migrations_make() {
+    let migrated = store();
+    let expected = dump(&migrated);
+    if update() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/new_store.sql");
+        std::fs::write(file, expected).expect("it can be written");
+        return;
+    }
+    assert!(NEW_STORE == expected, "run `just schemas`");
+    let new = Connection::open_in_memory().expect("memory can be opened");
+    new.execute_batch(NEW_STORE).expect("it is SQL");
+    assert_eq!(contents(&new), contents(&migrated));
 }
 
 #[test]

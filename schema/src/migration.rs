@@ -19,6 +19,10 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0015_totals.sql"),
 ];
 
+/// What all migrations make of an empty file, for a new store: SQLite reads the whole schema again at most of their
+/// statements. A test compares the two.
+pub const NEW_STORE: &str = include_str!("../new_store.sql");
+
 /// The version of a store with all migrations, kept in SQLite's `user_version`.
 pub const VERSION: u32 = MIGRATIONS.len() as u32;
 

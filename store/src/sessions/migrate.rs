@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
+use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, NEW_STORE, VERSION};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::database::{configure, empty_log, make_file, with_suffix};
@@ -47,7 +47,11 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
             Some(keep_copy(path, from)?)
         }
     };
-    for migration in &MIGRATIONS[from as usize..] {
+    let migrations = match from {
+        0 => &[NEW_STORE],
+        from => &MIGRATIONS[from as usize..],
+    };
+    for migration in migrations {
         transaction
             .execute_batch(migration)
             .context(|| format!("cannot migrate `{}`", path.display()))?;
