@@ -278,9 +278,9 @@ fn the_first_call_of_all_syncs_what_it_makes_once() {
     );
 }
 
-/// Syncs of the folders that lead to the packs, of the two files by which git knows a repository, and of SQLite where it makes
-/// a database with a log.
-const FIRST_SYNCS: u64 = 5 + 2 + 9;
+/// Syncs of the folders that lead to the packs, of the two files by which git knows a repository, and of the session store and
+/// its log, each with its folder.
+const FIRST_SYNCS: u64 = 5 + 2 + 4;
 
 #[test]
 fn no_call_speaks_to_anybody_and_only_the_last_starts_a_program_which_is_its_own() {

@@ -3,8 +3,6 @@
 //! SQLite's documentation explains each setting (`pragma.html`, `c3ref/c_dbconfig_defensive.html`). The file is never
 //! opened by other means than SQLite: closing such a descriptor would release SQLite's locks.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,6 +11,7 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior, p
 
 use super::feed;
 use super::migrate::{DAMAGED, check_writer, migrate};
+use super::new_file::make_store;
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::DATABASE;
 use crate::fs::{layout, presence};
@@ -98,9 +97,10 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_NOFOLLOW
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || Connection::open_with_flags(&path, flags);
+        let mut is_made = false;
         let opened = match open() {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
-                make_file(&path)?;
+                is_made = make_store(&path)?;
                 open()
             }
             // SQLite's second try is to read only. In between, another process may have created the file.
@@ -111,7 +111,7 @@ impl Database {
         configure_patiently(&connection, durability)
             .context(|| format!("cannot open `{}`", path.display()))
             .map_err(hint_at_directory)?;
-        let is_new = migrate(&mut connection, &path)?;
+        let is_new = migrate(&mut connection, &path)? || is_made;
         Ok(Self {
             connection,
             path,
@@ -372,23 +372,6 @@ pub(super) fn empty_log(connection: &Connection) {
     let _ = connection.busy_timeout(Duration::ZERO);
     let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     let _ = connection.busy_timeout(BUSY_TIMEOUT);
-}
-
-/// Creates the file, private. SQLite would create it with the umask's mode, and give that mode to the files beside it,
-/// too.
-pub(super) fn make_file(path: &Path) -> Result<()> {
-    match OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-    {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => {
-            Err(Error::failed(format!("cannot make `{}`", path.display())).because(error))
-        }
-    }
 }
 
 /// Configures a connection, and tries again while it is locked. If many processes open a new file at once, the one that

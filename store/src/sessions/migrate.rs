@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, NEW_STORE, VERSION};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::database::{configure, empty_log, make_file, with_suffix};
+use super::database::{configure, empty_log, with_suffix};
+use super::new_file::make_file;
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::DATABASE;
 use crate::fs::{layout, presence};

@@ -12,6 +12,7 @@ mod git;
 mod history_of_file;
 mod labels;
 mod migrate;
+mod new_file;
 mod operations;
 pub(crate) mod read;
 mod rebuild;

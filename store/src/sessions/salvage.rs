@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
-use super::database::{configure, make_file, set_aside, with_suffix};
+use super::database::{configure, set_aside, with_suffix};
 use super::migrate::{beside, migrate};
+use super::new_file::make_file;
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::DATABASE;
 use crate::fs::{layout, presence};

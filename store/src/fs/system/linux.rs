@@ -1,9 +1,12 @@
 //! Linux.
 
+use std::ffi::OsStr;
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -48,6 +51,20 @@ pub(crate) fn list(
 /// Makes an empty file share the blocks of another until one of them is written (ioctl_ficlone(2)).
 pub(crate) fn clone_blocks(file: &File, source: &File) -> Result<(), Errno> {
     rustix::fs::ioctl_ficlone(file, source)
+}
+
+/// Makes a file that only its owner may open, with these bytes and synced, and syncs its directory: it has all of them, or
+/// does not exist, and a kill leaves nothing behind (`O_TMPFILE` in open(2)). `EXIST` if something has its name.
+pub(crate) fn make_whole(directory: &Path, name: &OsStr, bytes: &[u8]) -> Result<(), Errno> {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?);
+    let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+    file.write_all(bytes).map_err(errno)?;
+    full_sync(&file)?;
+    let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let path = directory.join(name);
+    rustix::fs::linkat(CWD, nameless, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
+    full_sync(File::open(directory).map_err(errno)?)
 }
 
 /// Writes a file or a directory through to the disk.

@@ -1,7 +1,9 @@
 //! Systems without what `linux` uses. Everything works as there, with more calls.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use rustix::fs::{Dir, FileType, OFlags, Stat};
 use rustix::io::Errno;
@@ -39,6 +41,11 @@ pub(crate) fn list(
 
 /// Fails: an existing file cannot share blocks (macOS's `clonefile(2)` creates a new one), so the file is copied.
 pub(crate) fn clone_blocks(_file: &File, _source: &File) -> Result<(), Errno> {
+    Err(Errno::OPNOTSUPP)
+}
+
+/// Fails: files without a name are Linux's.
+pub(crate) fn make_whole(_directory: &Path, _name: &OsStr, _bytes: &[u8]) -> Result<(), Errno> {
     Err(Errno::OPNOTSUPP)
 }
 

@@ -1,0 +1,101 @@
+//! Makes the file of a session store. This module does IO.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use ckpt_schema::migration::{APPLICATION_ID, NEW_STORE, VERSION};
+use rusqlite::{Connection, MAIN_DB};
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+use crate::fs::system;
+
+/// Makes a new session store with its tables, and returns true, unless another process was faster. Where the system cannot
+/// make a file at once, it makes an empty one, which [`migrate`](super::migrate::migrate) fills.
+///
+/// SQLite would sync nine times on the way from an empty file to one with tables and a log.
+pub(super) fn make_store(path: &Path) -> Result<bool> {
+    if let (Some(directory), Some(name), Ok(image)) = (path.parent(), path.file_name(), image()) {
+        match system::make_whole(directory, name, &image) {
+            Ok(()) => return Ok(true),
+            Err(Errno::EXIST) => return Ok(false),
+            // What is wrong, if anything, shows at the next try.
+            Err(_) => {}
+        }
+    }
+    make_file(path).map(|()| false)
+}
+
+/// Returns the bytes of a session store in which nothing was recorded.
+fn image() -> rusqlite::Result<Vec<u8>> {
+    let mut connection = Connection::open_in_memory()?;
+    connection.execute_batch(&format!("BEGIN; {NEW_STORE}"))?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", VERSION)?;
+    connection.execute_batch("COMMIT")?;
+    let mut image = connection.serialize(MAIN_DB)?.to_vec();
+    image[FORMAT_VERSIONS].fill(WITH_LOG);
+    Ok(image)
+}
+
+/// Where the header says what may write and read the file, and what it says if there is a write-ahead log. A database in
+/// memory cannot have one. See SQLite's `fileformat2.html#file_format_version_numbers`.
+const FORMAT_VERSIONS: std::ops::Range<usize> = 18..20;
+const WITH_LOG: u8 = 2;
+
+/// Creates the file, private. SQLite would create it with the umask's mode, and give that mode to the files beside it,
+/// too.
+pub(super) fn make_file(path: &Path) -> Result<()> {
+    match OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+    {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => {
+            Err(Error::failed(format!("cannot make `{}`", path.display())).because(error))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_session_store_is_a_sound_database_with_a_log_and_nobody_elses() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let path = directory.path().join("sessions.db");
+        assert!(make_store(&path).expect("it can be made"));
+        let mode = path.metadata().expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let connection = Connection::open(&path).expect("it opens");
+        let asked = |pragma: &str| -> String {
+            connection
+                .query_row(
+                    &format!("SELECT CAST(r.{pragma} AS TEXT) FROM pragma_{pragma} AS r"),
+                    [],
+                    |row| row.get(0),
+                )
+                .expect("it answers")
+        };
+        assert_eq!(asked("journal_mode"), "wal");
+        assert_eq!(asked("integrity_check"), "ok");
+        assert_eq!(asked("user_version"), VERSION.to_string());
+        assert_eq!(asked("application_id"), APPLICATION_ID.to_string());
+    }
+
+    #[test]
+    fn a_session_store_that_is_there_stays() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let path = directory.path().join("sessions.db");
+        std::fs::write(&path, "something").expect("a scratch directory");
+        assert!(!make_store(&path).expect("there is nothing to do"));
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"something");
+    }
+}
