@@ -284,6 +284,73 @@ fn everything_in_a_store_is_private_whatever_the_umask_is() {
 }
 
 #[test]
+fn the_folder_of_the_settings_is_its_owners_whatever_the_umask_is() {
+    let world = Sandbox::new();
+    let program = world.command(&["x"]).get_program().to_owned();
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell
+        .args(["-c", "umask 000; exec \"$0\" config set keep 40d"])
+        .arg(&program)
+        .env_clear()
+        .env("HOME", world.home())
+        .env("CKPT_HOOK_HOME", world.store())
+        .current_dir(world.workspace());
+    finish(&mut shell, b"").exits(0);
+    let folder = world.home().join(".config/ckpt-hook");
+    let mode = folder.metadata().expect("it was made").permissions().mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
+}
+
+#[test]
+fn a_pipe_in_the_store_keeps_nobody_waiting() {
+    let world = Sandbox::new();
+    world.play("m", "prompt", |world| world.write("a", "1\n"));
+    world.run(&["gc"], b"").exits(0);
+    let store = world.store();
+    let mut workspaces = std::fs::read_dir(store.join("snapshots")).expect("it is there");
+    let workspace = workspaces.next().expect("one").expect("readable").path();
+    for path in [
+        store.join("reserve"),
+        store.join("sessions.db-journal"),
+        workspace.join("repository.git/snapshots"),
+        workspace.join("repository.git/packed-refs"),
+        workspace.join("repository.git/config"),
+    ] {
+        let kept = std::fs::read(&path).ok();
+        let _ = std::fs::remove_file(&path);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).expect("writable");
+        for arguments in [
+            &["status"][..],
+            &["log"],
+            &["doctor"],
+            &["gc"],
+            &["snapshot"],
+            &["message", "--session", "s", "--message", "m2"],
+            &["revert", "--dry-run", "last"],
+        ] {
+            let asked = world.command(arguments);
+            let mut limited = std::process::Command::new("timeout");
+            // A hook that waits ends at its deadline, and nobody else does.
+            limited
+                .arg("9")
+                .arg(asked.get_program())
+                .args(asked.get_args());
+            let named = asked.get_envs();
+            limited
+                .env_clear()
+                .envs(named.filter_map(|(name, value)| Some((name, value?))));
+            limited.current_dir(world.workspace());
+            let ended = finish(&mut limited, b"");
+            assert_ne!(ended.code, Some(124), "{arguments:?} beside `{}`", path.display());
+        }
+        std::fs::remove_file(&path).expect("writable");
+        if let Some(bytes) = kept {
+            std::fs::write(&path, bytes).expect("writable");
+        }
+    }
+}
+
+#[test]
 fn what_killed_hooks_left_is_swept_and_what_is_being_written_is_not() {
     let world = Sandbox::new();
     world.play("m", "prompt", |world| world.write("a", "1\n"));

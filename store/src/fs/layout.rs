@@ -28,7 +28,7 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::{check_inner_directory, check_owner};
@@ -71,7 +71,7 @@ pub(crate) fn sync(path: &Path) -> Result<()> {
 }
 
 /// Opens a file that only the user can read, and creates it if it is missing. Fails if another user owns it: they could
-/// hold its lock for ever.
+/// hold its lock for ever. Fails as well if it is no regular file: reading a pipe would never end.
 pub(crate) fn open_private(path: &Path) -> Result<File> {
     let what = || format!("cannot open `{}`", path.display());
     let file = OpenOptions::new()
@@ -80,11 +80,15 @@ pub(crate) fn open_private(path: &Path) -> Result<File> {
         .create(true)
         .truncate(false)
         .mode(0o600)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
         .open(path)
         .context(what)?;
-    check_owner(path, &file.metadata().context(what)?)?;
-    Ok(file)
+    let metadata = file.metadata().context(what)?;
+    check_owner(path, &metadata)?;
+    match metadata.is_file() {
+        true => Ok(file),
+        false => Err(Error::failed(what()).because("it is not a regular file")),
+    }
 }
 
 /// A kernel lock. It ends with the process that holds it, however that ends.

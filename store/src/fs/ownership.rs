@@ -183,12 +183,12 @@ fn check_directory(directory: &Path) -> Result<Metadata> {
     Ok(metadata)
 }
 
-/// Returns whether there is a database, and checks that it is ours. Its log is a part of it: SQLite would apply one
-/// that somebody put there.
+/// Returns whether there is a database, and checks that it is ours. Its log and its journal are a part of it: SQLite would
+/// apply one that somebody put there.
 fn holds_a_store(directory: &Path) -> Result<bool> {
     let is_there = check_file(&directory.join(DATABASE))?;
     if is_there {
-        for ending in ["-wal", "-shm"] {
+        for ending in ["-wal", "-shm", "-journal"] {
             check_file(&directory.join(format!("{DATABASE}{ending}")))?;
         }
         let snapshots = directory.join("snapshots");

@@ -8,7 +8,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::{layout, presence, spill};
 use crate::error::{Context, Result};
@@ -23,7 +23,7 @@ pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
     let mut first = [0; 1];
     let opened = File::options()
         .read(true)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
         .open(&path);
     let mut file = match opened {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

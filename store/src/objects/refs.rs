@@ -15,7 +15,7 @@ use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
-use super::pack::read::open_regular;
+use super::pack::read::{open_regular, open_sized};
 use super::pack::write::{Temporary, create_temporary};
 use crate::error::{Context, Result};
 use crate::model::entry::ObjectId;
@@ -94,13 +94,22 @@ pub(crate) fn read_note(repository: &Path) -> Option<String> {
 
 fn replace(repository: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let path = repository.join(name);
-    if fs::read(&path).is_ok_and(|old| old == bytes) {
+    if is_already(&path, bytes) {
         return Ok(());
     }
     let what = || format!("cannot write `{}`", path.display());
     let (temporary, mut file): (Temporary, _) = create_temporary(repository)?;
     file.write_all(bytes).context(what)?;
     fs::rename(temporary.path(), &path).context(what)
+}
+
+/// Returns whether a file holds exactly these bytes.
+fn is_already(path: &Path, bytes: &[u8]) -> bool {
+    let Ok((mut file, length)) = open_sized(path) else {
+        return false;
+    };
+    let mut old = Vec::new();
+    length == bytes.len() as u64 && file.read_to_end(&mut old).is_ok() && old == bytes
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! `config`: the settings, where each comes from, and changing one in the file.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{ConfigChange, ConfigReport, SettingReport, SettingSource, VERSION};
+use ckpt_store::error::Context;
 use ckpt_store::{Error, Settings};
 
 use crate::agents::settings::file;
@@ -90,6 +93,10 @@ fn change(
     let text = before.as_deref().unwrap_or_default();
     let after = edit(text, target)?;
     if after != text {
+        // Somebody who may write to the folder could put other settings there, so the umask does not decide on its mode.
+        let folder = path.parent().unwrap_or(&path);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.context(|| format!("cannot make `{}`", folder.display()))?;
         file::replace(&path, before.as_deref(), &after, MODE)?;
     }
     let report = ConfigChange {
