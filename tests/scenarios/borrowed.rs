@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ckpt_store::{Forget, RevertRequest};
+use ckpt_store::{Forget, RevertRequest, Settings};
 
 use testing::nobody::as_nobody;
 use testing::scenario::{World, to};
@@ -80,14 +80,13 @@ fn shares_inodes(world: &World) -> bool {
     inodes(&world.root).iter().any(|inode| ours.contains(inode))
 }
 
-/// Whether the file system clones files, so that nothing has to be borrowed.
-fn has_clones(world: &World) -> bool {
-    let packs = files(&world.path(".git/objects/pack"));
-    let name = |path: &PathBuf| path.file_name().expect("a file").to_owned();
-    let ours = files(&snapshots(world));
-    packs
-        .iter()
-        .any(|path| ours.iter().any(|our| name(our) == name(path)))
+/// Whether what was borrowed are files of the store's own: clones or copies.
+fn has_own_files(world: &World) -> bool {
+    let is_borrowed = |path: &PathBuf| {
+        let name = path.file_name().expect("a file").to_string_lossy();
+        name.starts_with("borrowed-pack-")
+    };
+    !shares_inodes(world) && files(&snapshots(world)).iter().any(is_borrowed)
 }
 
 fn make_writable(path: &Path) {
@@ -168,7 +167,7 @@ fn what_the_first_snapshot_borrowed_is_its_own_once_it_is_settled() {
     let mut world = packed();
     world.message("m1");
     assert!(
-        shares_inodes(&world) || has_clones(&world),
+        shares_inodes(&world) || has_own_files(&world),
         "the first snapshot reads no file that git knows"
     );
     world.settle();
@@ -375,8 +374,8 @@ fn mount_one_that_clones(mount: testing::namespace::MountCall) -> bool {
     ckpt_portable,
     ignore = "the substitutes of `just portable` clone no files"
 )]
-fn where_files_can_be_cloned_nothing_is_borrowed_at_all() {
-    let test = "borrowed::where_files_can_be_cloned_nothing_is_borrowed_at_all";
+fn where_files_can_be_cloned_no_file_of_the_users_is_held() {
+    let test = "borrowed::where_files_can_be_cloned_no_file_of_the_users_is_held";
     testing::namespace::in_namespace(test, |mount| {
         // The folder is this test's alone: nothing is left in that of all tests.
         let outer = tempfile::tempdir().expect("a scratch directory");
@@ -387,9 +386,10 @@ fn where_files_can_be_cloned_nothing_is_borrowed_at_all() {
         for (why, deed) in DEEDS {
             let mut world = packed();
             world.message("m1");
-            assert!(has_clones(&world), "the packs are there, whole");
-            assert!(!shares_inodes(&world), "as files of the store's own");
-            // Nobody settles anything: there is nothing to be settled.
+            assert!(
+                has_own_files(&world),
+                "the packs are there, as files of the store's own"
+            );
             files(&world.path(".git/objects/pack"))
                 .iter()
                 .for_each(|path| deed(path));
@@ -403,4 +403,101 @@ fn where_files_can_be_cloned_nothing_is_borrowed_at_all() {
             expect_all(&world, why);
         }
     });
+}
+
+/// Mounts an empty file system where the store is.
+fn move_store_elsewhere(world: &mut World, mount: testing::namespace::MountCall) {
+    let store = world.base().join("store");
+    mount(&["-t", "tmpfs"], "none".as_ref(), &store);
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    world.reopen(Settings::default());
+}
+
+#[test]
+fn a_damaged_pack_that_was_copied_costs_no_file_that_was_whole_at_the_message() {
+    let test =
+        "borrowed::a_damaged_pack_that_was_copied_costs_no_file_that_was_whole_at_the_message";
+    testing::namespace::in_namespace(test, |mount| {
+        let mut world = packed();
+        move_store_elsewhere(&mut world, mount);
+        for pack in files(&world.path(".git/objects/pack")) {
+            if pack.extension().is_some_and(|name| name == "pack") {
+                make_writable(&pack);
+                let mut bytes = fs::read(&pack).expect("it is ours");
+                let end = bytes.len();
+                bytes[end / 4] ^= 0x10;
+                bytes[end / 2] ^= 0x10;
+                fs::write(&pack, bytes).expect("it is ours");
+            }
+        }
+        world.message("m1");
+        assert!(has_own_files(&world), "the pack was copied");
+        world.start_in("s1");
+        for number in 0..FILES {
+            remove(&world.path(file(number)));
+        }
+        world.finish_in("s1");
+        world.revert("m1");
+        expect_all(&world, "nobody had read what was copied");
+    });
+}
+
+/// Makes an index of a pack name the bytes of two files the wrong way round, with sums that are right (gitformat-pack(5)).
+fn exchange_two(index: &Path, ids: [&str; 2]) {
+    make_writable(index);
+    let mut bytes = fs::read(index).expect("it is ours");
+    let count = u32::from_be_bytes(bytes[1028..1032].try_into().expect("four bytes")) as usize;
+    let (names, sums) = (1032, 1032 + 20 * count);
+    let offsets = sums + 4 * count;
+    let places = ids.map(|id| {
+        let is_it = |at: &usize| {
+            let name = &bytes[names + 20 * at..][..20];
+            name.iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+                == id
+        };
+        (0..count).find(is_it).expect("it is in the pack")
+    });
+    for table in [sums, offsets] {
+        for byte in 0..4 {
+            bytes.swap(table + 4 * places[0] + byte, table + 4 * places[1] + byte);
+        }
+    }
+    bytes.truncate(bytes.len() - 20);
+    fs::write(index, &bytes).expect("it is ours");
+    let summed = std::process::Command::new("sha1sum")
+        .arg(index)
+        .output()
+        .expect("it is in coreutils");
+    let sum = String::from_utf8_lossy(&summed.stdout);
+    let sum = (0..20).map(|at| u8::from_str_radix(&sum[2 * at..][..2], 16).expect("hex"));
+    bytes.extend(sum);
+    fs::write(index, &bytes).expect("it is ours");
+}
+
+#[test]
+fn what_an_index_says_of_a_pack_is_not_believed_when_its_objects_are_copied() {
+    let mut world = packed();
+    let id =
+        |world: &World, number| world.run_git(&["rev-parse", &format!("HEAD:{}", file(number))]);
+    let ids = [id(&world, 1), id(&world, 2)];
+    let packs = files(&world.path(".git/objects/pack"));
+    let mut indexes = packs
+        .iter()
+        .filter(|path| path.extension().is_some_and(|name| name == "idx"));
+    exchange_two(
+        indexes.next().expect("there is one"),
+        [ids[0].trim(), ids[1].trim()],
+    );
+    world.message("m1");
+    world.settle();
+    assert!(!shares_inodes(&world), "nothing is borrowed any more");
+    world.start_in("s1");
+    for number in 0..FILES {
+        remove(&world.path(file(number)));
+    }
+    world.finish_in("s1");
+    world.revert("m1");
+    expect_all(&world, "the files still had the right bytes");
 }

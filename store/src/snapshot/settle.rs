@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! roots ──► trees and blobs ──► those in no pack of ours ──► entries as they stand, into one pack, synced
-//!           that they reach                                  else decoded; else the file that still holds the bytes
+//!           that they reach                                  hashed; else the file that still holds the bytes
 //! ```
 //!
 //! It does not copy a large history: only what the roots reach, and the bases of deltas among that.
@@ -158,7 +158,7 @@ pub(super) fn settle(
     let mut copied = Copied::default();
     for borrowed in packs.borrowed() {
         // Nothing can be copied from an unreadable pack. Its objects are searched for elsewhere.
-        let done = borrowed.copy_entries(&needed, &mut pack, &mut copied, &goes_on);
+        let done = borrowed.copy_hashed(&needed, &mut pack, &mut copied, &goes_on);
         if done.is_err() && !goes_on() {
             return Err(late());
         }

@@ -41,6 +41,34 @@ impl PackFile {
         self.copy_chosen(ids, &chosen, to, copied, goes_on)
     }
 
+    /// Does this for a pack that others wrote: each object is hashed first, and left out if it is not what the index says.
+    /// Whatever is in a pack of ours was hashed, so that its CRC-32 is enough later ([`PackFile::written_blob`]).
+    pub(crate) fn copy_hashed(
+        &self,
+        ids: &[ObjectId],
+        to: &mut PackWriter,
+        copied: &mut Copied,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let index = PackIndex::open(self.open_index()?)?;
+        let layout = index.layout()?;
+        let chosen = |source: &SourcePack<'_>, wanted| {
+            let mut offsets = source.with_bases(wanted);
+            offsets.retain(|offset| {
+                let listed = layout.binary_search_by_key(offset, |(offset, _)| *offset);
+                let id = listed.ok().and_then(|at| index.id(layout[at].1).ok());
+                goes_on() && id.is_some_and(|id| self.holds(*offset, id))
+            });
+            offsets
+        };
+        self.copy_chosen(ids, &chosen, to, copied, goes_on)
+    }
+
+    /// Returns whether the object at an offset hashes to an id.
+    fn holds(&self, offset: u64, id: ObjectId) -> bool {
+        self.check_blob(offset, id).is_ok() || self.object(offset, id).is_ok()
+    }
+
     /// Does this for the entries that should not be encoded again: deltas whose bases are all among the ids, these
     /// bases, and whole objects of more than `large` bytes.
     pub(crate) fn copy_settled(

@@ -1,12 +1,15 @@
 //! Holds packs of the user's repository. This module does IO.
 //!
-//! Packs are cloned if the file system can share blocks between files: a clone is ours from the first moment. Otherwise
-//! they are linked until the needed objects are copied ([`borrowed`]), because anybody who can write to the user's
-//! repository can empty its files. They are never used as an alternate: objects in an alternate disappear when its
-//! owner says so. If neither works because the store is on another file system, a pack is copied if it is no larger
-//! than the files that it saves reading; otherwise these are read. A pack is left alone if little of it is needed.
+//! Packs are cloned if the file system can share blocks between files: nobody else can write to a clone. Otherwise they are
+//! linked, although anybody who can write to the user's repository can empty its files. If neither works because the store
+//! is on another file system, a pack is copied if it is no larger than the files that it saves reading; otherwise these are
+//! read. A pack is left alone if little of it is needed. They are never used as an alternate: objects in an alternate
+//! disappear when its owner says so.
+//!
+//! However a pack was taken, it is borrowed ([`borrowed`]) until the needed objects are copied: nobody has read it yet, and
+//! a damaged object can be healed as long as the workspace's files still have its bytes.
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +20,7 @@ use crate::fs::system;
 use crate::git::Location;
 use crate::model::entry::ObjectId;
 use crate::objects::borrowed::{self, Borrowed};
-use crate::objects::pack::read::{PackFile, open_regular};
+use crate::objects::pack::read::{PackFile, open_regular, open_sized};
 use crate::objects::pack::write::{create_temporary, seal};
 use crate::objects::recent;
 use crate::objects::{self, Objects};
@@ -108,7 +111,7 @@ fn names(directory: &Path) -> Vec<PathBuf> {
     packs.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Makes a pack and its index ours, or borrows them, and syncs.
+/// Borrows a pack with its index, and syncs.
 fn hold(from: &Path, to: &Path, name: &Path, saved: u64, objects: &Objects) -> Result<()> {
     objects::prepare(objects.repository())?;
     recent::forget(to);
@@ -116,20 +119,18 @@ fn hold(from: &Path, to: &Path, name: &Path, saved: u64, objects: &Objects) -> R
     let names = [name.to_owned(), name.with_extension("idx")];
     names
         .iter()
-        .try_for_each(|name| hold_file(&from.join(name), to, name, saved))
+        .try_for_each(|name| hold_file(&from.join(name), &to.join(borrowed::name(name)), saved))
 }
 
-/// Makes a file ours in the cheapest way that works: as a clone, a hard link or a copy. Syncs it.
-fn hold_file(from: &Path, to: &Path, name: &Path, saved: u64) -> Result<()> {
-    let our = to.join(name);
-    if our.exists() || clone(from, &our).is_ok() {
-        return sync(&our);
+/// Borrows a file in the cheapest way that works: as a clone, a hard link or a copy. Syncs it.
+fn hold_file(from: &Path, held: &Path, saved: u64) -> Result<()> {
+    if held.exists() || clone(from, held).is_ok() {
+        return sync(held);
     }
-    let lent = to.join(borrowed::name(name));
-    match fs::hard_link(from, &lent) {
-        Ok(()) => sync(&lent),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => sync(&lent),
-        Err(_) => copy(from, &our, saved).and_then(|()| sync(&our)),
+    match fs::hard_link(from, held) {
+        Ok(()) => sync(held),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => sync(held),
+        Err(_) => copy(from, held, saved),
     }
 }
 
@@ -147,18 +148,15 @@ fn clone(from: &Path, to: &Path) -> Result<()> {
 /// Copies a file of at most `limit` bytes.
 fn copy(from: &Path, to: &Path, limit: u64) -> Result<()> {
     let what = || format!("cannot copy `{}`", from.display());
-    let length = from.symlink_metadata().context(what)?.len();
+    let (mut source, length) = open_sized(from)?;
     if length > limit {
         return Err(crate::error::Error::failed(
             "the pack is larger than what it holds for us",
         ));
     }
-    let temporary = to.with_file_name(format!("tmp_pack_{}_copy", std::process::id()));
-    let copied = fs::copy(from, &temporary)
-        .and_then(|_| File::open(&temporary)?.sync_all())
-        .and_then(|()| fs::rename(&temporary, to));
-    if copied.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    copied.context(what)
+    let directory = to.parent().unwrap_or(to);
+    let (temporary, mut file) = create_temporary(directory)?;
+    std::io::copy(&mut source, &mut file).context(what)?;
+    seal(&file).context(what)?;
+    fs::rename(temporary.path(), to).context(what)
 }
