@@ -341,7 +341,12 @@ fn a_pipe_in_the_store_keeps_nobody_waiting() {
                 .envs(named.filter_map(|(name, value)| Some((name, value?))));
             limited.current_dir(world.workspace());
             let ended = finish(&mut limited, b"");
-            assert_ne!(ended.code, Some(124), "{arguments:?} beside `{}`", path.display());
+            assert_ne!(
+                ended.code,
+                Some(124),
+                "{arguments:?} beside `{}`",
+                path.display()
+            );
         }
         std::fs::remove_file(&path).expect("writable");
         if let Some(bytes) = kept {

@@ -24,9 +24,12 @@ pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
 
 /// The most steps that one match may take: a hundred times what the patterns of any project need.
 const MOST: u64 = 1 << 18;
-/// The number of steps that is always allowed: some microseconds.
+/// The number of steps that a match may take at any time: some microseconds.
 const FEW: u64 = 1 << 11;
-/// The most steps that all matches together may take, besides the few that each is always allowed: a tenth of a second.
+/// The number of steps that all patterns of a source may take at any time for one path: a quarter of a millisecond. A source
+/// may have thousands of patterns, of some 70 steps each if they are ordinary ones.
+const FOR_A_PATH: u64 = 1 << 18;
+/// The most steps that all matches together may take besides these: a tenth of a second.
 const ALTOGETHER: u64 = 1 << 25;
 /// How many undecided patterns are named.
 const NAMED: usize = 3;
@@ -39,17 +42,20 @@ pub(crate) struct MatchCost {
 }
 
 impl MatchCost {
-    /// Returns whether a glob matches, or `None` if finding out takes too long.
-    fn decide(&self, glob: &Glob, value: &[u8]) -> Option<bool> {
+    /// Returns whether a glob matches, or `None` if finding out takes too long. `left` is what remains of the steps for the
+    /// path.
+    fn decide(&self, glob: &Glob, value: &[u8], left: &mut u64) -> Option<bool> {
+        let free = FEW.min(*left);
         let most = if self.spent.load(Ordering::Relaxed) < ALTOGETHER {
             MOST
         } else {
-            FEW
+            free
         };
         let mut steps = Steps(most);
         let decided = glob.matches(value, &mut steps);
         let taken = most - steps.0;
-        if taken > FEW {
+        *left = left.saturating_sub(taken);
+        if taken > free {
             self.spent.fetch_add(taken, Ordering::Relaxed);
         }
         decided
@@ -89,7 +95,7 @@ impl CompiledPattern {
         path: &[u8],
         name: Option<usize>,
         is_directory: bool,
-        work: &MatchCost,
+        (work, left): (&MatchCost, &mut u64),
     ) -> bool {
         let Pattern {
             text,
@@ -115,7 +121,7 @@ impl CompiledPattern {
             return false;
         }
         let glob = self.glob.get_or_init(|| Glob::of(text));
-        work.decide(glob, value).unwrap_or_else(|| {
+        work.decide(glob, value, left).unwrap_or_else(|| {
             work.note(&self.pattern);
             self.pattern.is_negative()
         })
@@ -177,8 +183,9 @@ impl Patterns {
         let folded = self.ignores_case.then(|| path.to_ascii_lowercase());
         let path = folded.as_deref().unwrap_or(path);
         let mut lines = self.lines.iter().rev();
+        let mut left = FOR_A_PATH;
         lines
-            .find(|line| line.matches(path, name, is_directory, work))
+            .find(|line| line.matches(path, name, is_directory, (work, &mut left)))
             .map(|line| !line.pattern.is_negative())
     }
 }
@@ -241,4 +248,58 @@ fn without_trailing_spaces(line: &[u8]) -> &[u8] {
         position += step;
     }
     &line[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_patterns_of_a_source_take_for_a_path_is_bounded() {
+        let lines: String = (0..2000)
+            .map(|number| format!("{}nope{number}\n", "**/a/".repeat(20)))
+            .collect();
+        let patterns = Patterns::parse(lines.as_bytes(), false);
+        let path = "a/".repeat(60) + "f";
+        let work = MatchCost {
+            spent: AtomicU64::new(ALTOGETHER),
+            ..MatchCost::default()
+        };
+        assert_eq!(
+            patterns.matched(path.as_bytes(), Some(120), false, &work),
+            None
+        );
+        assert_eq!(
+            work.spent.load(Ordering::Relaxed),
+            ALTOGETHER,
+            "no match took more than it may at any time"
+        );
+        assert_eq!(work.undecided().len(), NAMED, "it is told");
+        let mut left = FOR_A_PATH;
+        for line in &patterns.lines {
+            line.matches(path.as_bytes(), Some(120), false, (&work, &mut left));
+        }
+        assert_eq!(left, 0, "and nothing more was done than this");
+    }
+
+    #[test]
+    fn many_simple_patterns_are_decided_for_every_path() {
+        let lines: String = (0..2000)
+            .map(|number| format!("**/x{number}/*.o\n"))
+            .collect();
+        let patterns = Patterns::parse(lines.as_bytes(), false);
+        let work = MatchCost {
+            spent: AtomicU64::new(ALTOGETHER),
+            ..MatchCost::default()
+        };
+        let matched = |path: &[u8]| patterns.matched(path, None, false, &work);
+        assert_eq!(
+            matched(b"src/deep/down/x7/a.o"),
+            Some(true),
+            "{:?}",
+            work.undecided()
+        );
+        assert_eq!(matched(b"src/deep/down/y7/a.o"), None);
+        assert!(work.undecided().is_empty());
+    }
 }
