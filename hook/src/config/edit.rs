@@ -23,12 +23,12 @@ pub struct SettingTarget<'a> {
 pub fn value(text: &str, key: &SettingKey) -> Option<toml::Value> {
     let mut settings = ckpt_store::Settings::default();
     let as_toml = format!("value = {text}").parse::<toml::Table>().ok();
-    let candidates = [
-        as_toml.and_then(|mut table| table.remove("value")),
-        Some(text.into()),
-        Some(vec![text].into()),
-    ];
-    let mut candidates = candidates.into_iter().flatten();
+    let typed = as_toml.and_then(|mut table| table.remove("value"));
+    // A list with something wrong in it is no bare word, even where any text would do.
+    let is_list = typed.as_ref().is_some_and(toml::Value::is_array);
+    let words = [text.into(), vec![text].into()];
+    let words = words.into_iter().filter(|_| !is_list);
+    let mut candidates = typed.into_iter().chain(words);
     candidates.find(|value| (key.set)(&mut settings, value).is_some())
 }
 
@@ -233,6 +233,12 @@ scope = \"cwd\"   # it is huge
         let read =
             |key, text| value(text, find(key).expect("a setting")).map(|value| value.to_string());
         assert_eq!(read("include", ".env").as_deref(), Some("[\".env\"]"));
+        assert_eq!(read("include", "[ab]*.o").as_deref(), Some("[\"[ab]*.o\"]"));
+        assert_eq!(
+            read("include", "[\"a\", 3]"),
+            None,
+            "a number is no pattern"
+        );
         assert_eq!(
             read("include", "[\"a\", \"b\"]").as_deref(),
             Some("[\"a\", \"b\"]")
