@@ -21,6 +21,7 @@ pub(crate) mod chain;
 mod chain_tests;
 mod contents;
 mod databases;
+mod foreseen;
 mod gather;
 pub(crate) mod git;
 mod ignored;
