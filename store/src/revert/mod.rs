@@ -20,6 +20,7 @@ pub(crate) mod chain;
 #[cfg(test)]
 mod chain_tests;
 mod contents;
+mod crowded;
 mod databases;
 mod foreseen;
 mod gather;

@@ -45,6 +45,7 @@ pub(crate) use forget::{ForgottenPath, Rewritten, RewrittenRules};
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
 pub(crate) use rules::{PathPattern, is_below};
+pub(crate) use scan::directory::IGNORED_NAMES;
 pub(crate) use settle::Settled;
 pub use times::Times;
 use view::SnapshotView;
