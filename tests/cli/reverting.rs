@@ -483,3 +483,25 @@ fn the_plan_of_an_undo_of_a_revert_that_changed_no_file_is_what_it_does() {
     assert_eq!(plan.code, done.code, "{plan} {done}");
     assert_eq!(world.read("file"), b"mine\n", "{done}");
 }
+
+#[test]
+fn an_undo_after_a_newer_message_puts_back_what_that_message_did_not_change() {
+    let world = two_messages();
+    let before = world.tree();
+    world.run(&["revert", "m2"], b"").exits(0);
+    let changed = world.json(&["show", "--name-only", &newest_operation(&world)]);
+    let changed = changed["changes"].as_array().expect("files").len();
+    assert!(changed > 0, "there is something to put back");
+    world.play("m3", "something else", |world| {
+        world.write("other", "of m3\n")
+    });
+    let reverted = world.tree();
+    let run = world.run(&["undo"], b"").exits(0);
+    assert!(run.stdout.starts_with("✓ Undid the revert "), "{run}");
+    let mut wanted = before;
+    let other = std::path::PathBuf::from("other");
+    wanted.insert(other.clone(), reverted[&other].clone());
+    assert_eq!(world.tree(), wanted, "m2 is back beside m3: {run}");
+    world.run(&["undo"], b"").exits(0);
+    assert_eq!(world.tree(), reverted, "and away again");
+}

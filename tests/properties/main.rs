@@ -9,6 +9,7 @@
 mod alone;
 mod day;
 mod edit;
+mod foreseen;
 mod hold;
 mod kill;
 mod laws;

@@ -401,6 +401,32 @@ fn a_step_in_which_no_tool_was_told_of_is_not_nothing() {
     assert_eq!(unclear_of(&report).len(), 1, "named: {report:?}");
 }
 
+#[test]
+fn what_a_server_without_events_did_beside_a_tool_that_was_told_of_stays_and_is_named() {
+    let mut world = World::new();
+    world.write("edited", "0\n");
+    world.message("m1");
+    set_clock_from_files(-1_000);
+    world.start();
+    world.tool_start_in("s1", "t", &["edited"]);
+    world.write("edited", "1\n");
+    world.tool_finish_in("s1", "t");
+    world.write("by a server", "or by hand, while the agent thought\n");
+    set_clock_from_files(1_000);
+    world.finish();
+    let report = world.revert("m1");
+    assert_eq!(
+        world.read("edited"),
+        "0\n",
+        "the tool named it: {report:#?}"
+    );
+    assert!(world.exists("by a server"), "no tool accounts for it");
+    let receipt = report.receipt.as_ref().expect("it is compared");
+    let differences = receipt.differences.iter();
+    let named: Vec<&str> = differences.map(|one| one.path.path.as_str()).collect();
+    assert_eq!(named, ["by a server"], "and that is said: {report:#?}");
+}
+
 /// Ten minutes ago, the message `m1` left a command in the background.
 fn with_a_command_in_the_background() -> World {
     let mut world = World::new();

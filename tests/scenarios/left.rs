@@ -31,6 +31,38 @@ fn a_repository_that_was_removed_is_told_of() {
 }
 
 #[test]
+fn a_repository_that_was_removed_and_made_again_is_told_of() {
+    for packs in [false, true] {
+        let mut world = World::git(&[("a", "1\n")]);
+        if packs {
+            world.run_git(&["gc", "-q"]);
+        }
+        let lost = world.run_git(&["rev-parse", "HEAD"]);
+        let text = format!("commit {} was git's HEAD then", &lost.trim()[..8]);
+        world.turn("m1", |world| {
+            world.write("a", "2\n");
+            world.run_git(&["commit", "-qam", "second"]);
+        });
+        world.turn("m2", |world| {
+            world.write("a", "3\n");
+            world.remove_tree(".git");
+            world.run_git(&["init", "-q", "-b", "main"]);
+            world.run_git(&["add", "-A"]);
+            world.run_git(&["commit", "-qm", "anew"]);
+        });
+        let report = world.revert("m1");
+        assert_eq!(told(&report, &text).len(), 1, "{report:#?}");
+        let mut world = World::git(&[("a", "1\n")]);
+        world.turn("m1", |world| {
+            world.write("a", "2\n");
+            world.run_git(&["commit", "-qam", "second"]);
+        });
+        let report = world.revert("m1");
+        assert_eq!(told(&report, "was git's HEAD then").len(), 0, "{report:#?}");
+    }
+}
+
+#[test]
 fn a_repository_that_was_made_is_told_of_and_stays() {
     let mut world = World::new();
     world.write("a", "1\n");
@@ -386,6 +418,29 @@ fn ignored_files_that_are_there_again_or_were_made_since_are_not_missed() {
     });
     let report = world.revert("m1");
     assert!(ignored_removals(&report).is_empty(), "{report:#?}");
+}
+
+#[test]
+fn an_ignored_file_in_a_folder_that_became_a_file_or_a_link_is_told_of() {
+    for becomes_link in [false, true] {
+        let mut world = with_ignored();
+        world.write("part/code", "1\n");
+        world.turn("m1", |world| world.write("new", "x\n"));
+        world.turn("m2", |world| {
+            world.remove_tree("part");
+            match becomes_link {
+                true => world.link("part", "build"),
+                false => world.write("part", "a file\n"),
+            }
+        });
+        let report = world.revert("m2");
+        assert_eq!(world.read("part/code"), "1\n");
+        assert_eq!(
+            ignored_removals(&report),
+            ["part/deep/own.cfg"],
+            "{report:#?}"
+        );
+    }
 }
 
 fn ignored_arrivals(report: &OperationReport) -> Vec<&str> {

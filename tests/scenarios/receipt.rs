@@ -212,3 +212,97 @@ fn what_a_revert_hides_again_by_ignore_rules_is_named_as_in_its_plan() {
     assert_eq!(world.read("build/old"), "of the user\n");
     assert_eq!(differences(&world.unrevert()), [], "the state before");
 }
+
+/// Asks what a revert will do, does it, and holds the two receipts against each other. Returns what differs.
+fn foreseen(world: &mut World, message: &str) -> Vec<(String, DifferenceReason)> {
+    let request = RevertRequest {
+        dry_run: true,
+        ..to(message)
+    };
+    let planned = world.try_revert(&request).expect("it can be planned");
+    let done = world.revert(message);
+    assert_eq!(
+        planned.receipt, done.receipt,
+        "what is told is what happens: {done:#?}"
+    );
+    let owned = |(path, reason): &(&str, DifferenceReason)| ((*path).to_owned(), *reason);
+    differences(&done).iter().map(owned).collect()
+}
+
+#[test]
+fn a_dry_run_that_takes_an_ignore_rule_away_knows_what_comes_into_view() {
+    for is_git in [false, true] {
+        let mut world = if is_git {
+            World::git(&[("a", "1\n")])
+        } else {
+            World::new()
+        };
+        world.write("out/same.log", "as then\n");
+        world.turn("m1", |world| {
+            world.write(".gitignore", "*.log\n");
+            world.write("out/made.log", "while hidden\n");
+        });
+        world.write("out/edited.log", "since\n");
+        world.write("out/below/edited.log", "since\n");
+        let ignored = |path: &str| (path.to_owned(), DifferenceReason::Ignored);
+        assert_eq!(
+            foreseen(&mut world, "m1"),
+            [
+                ignored("out/below/edited.log"),
+                ignored("out/edited.log"),
+                ignored("out/made.log"),
+            ],
+            "what is as it was then is not told, and what nobody captured is"
+        );
+        assert_eq!(world.read("out/same.log"), "as then\n");
+    }
+}
+
+#[test]
+fn a_dry_run_that_puts_an_ignore_rule_back_knows_what_goes_out_of_view() {
+    let mut world = World::new();
+    world.write("d/x.log", "mine\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.write("d/.gitignore", "*.log\n");
+    world.turn("m2", |world| world.remove("d/.gitignore"));
+    assert_eq!(
+        foreseen(&mut world, "m1"),
+        [
+            ("d/.gitignore".to_owned(), DifferenceReason::Yours),
+            ("d/x.log".to_owned(), DifferenceReason::Ignored),
+        ],
+        "the user's rule is back, and hides what it hid"
+    );
+    assert_eq!(world.read("d/x.log"), "mine\n");
+}
+
+#[test]
+fn a_folder_that_a_plan_fills_is_not_told_to_be_empty() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.write("d/mine", "mine\n");
+    world.turn("m2", |world| world.remove("d/mine"));
+    assert_eq!(
+        foreseen(&mut world, "m1"),
+        [("d/mine".to_owned(), DifferenceReason::Yours)],
+        "the folder comes with its file"
+    );
+}
+
+#[test]
+fn what_a_dry_run_foresees_is_not_taken_for_what_is_there() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.write("x.log", "mine\n");
+    world.turn("m1", |world| world.write(".gitignore", "*.log\n"));
+    world.write("y.log", "since\n");
+    let before = world.capture();
+    let request = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
+    world.try_revert(&request).expect("it can be planned");
+    let after = world.capture();
+    assert_eq!(before.snapshot, after.snapshot, "the rule is still there");
+    let report = world.turn("m2", |_| {});
+    assert_eq!(report.changes, Some(0), "and nothing came into view");
+}

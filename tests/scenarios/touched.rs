@@ -154,3 +154,56 @@ fn what_moved_to_a_place_where_rules_hide_it_is_told_to_stay_however_old_it_is()
     let mut about = came.flat_map(|note| &note.about);
     assert!(about.any(|path| path == "moved/code"), "{report:#?}");
 }
+
+#[test]
+fn an_ignored_folder_that_was_removed_and_made_again_is_named() {
+    for is_filled in [false, true] {
+        let mut world = with_ignored();
+        at(1);
+        world.turn("m1", |world| {
+            at(2);
+            world.write("a", "2\n");
+            world.remove_tree("dist");
+            world.make_directory("dist");
+            if is_filled {
+                world.write("dist/new.js", "of the agent\n");
+            }
+        });
+        at(10);
+        let report = world.revert("m1");
+        assert_eq!(named(&report), ["dist/"], "{report:#?}");
+        let text = "came since";
+        let is_new = report.notes.iter().any(|note| note.contains(text));
+        assert!(!is_new, "it was there: {report:#?}");
+    }
+}
+
+#[test]
+fn that_not_all_ignored_names_of_a_large_folder_are_known_is_said_where_some_came_or_went() {
+    let mut world = with_ignored();
+    for number in 100..170 {
+        world.write(format!("logs/{number}.log"), "x\n");
+        world.write(format!("more/{number}.log"), "x\n");
+    }
+    world.write("logs/code", "1\n");
+    world.write("more/code", "1\n");
+    at(1);
+    world.turn("m1", |world| {
+        at(2);
+        world.write("logs/code", "2\n");
+    });
+    at(3);
+    let quiet = world.revert("m1");
+    assert_eq!(named(&quiet), [""; 0], "nothing came or went: {quiet:#?}");
+    at(4);
+    world.turn("m2", |world| {
+        at(5);
+        world.remove("logs/169.log");
+    });
+    at(6);
+    let report = world.revert("m2");
+    assert_eq!(named(&report), ["logs/"], "{report:#?}");
+    let text = "of more than 64 ignored names in a folder, only the first are remembered, \
+                so which others came or went since is not known: `logs/`";
+    assert!(report.notes.iter().any(|note| note == text), "{report:#?}");
+}

@@ -77,6 +77,45 @@ fn a_revert_says_that_version_control_other_than_git_moved() {
     );
 }
 
+#[test]
+fn a_revert_says_that_fossil_moved_and_leaves_its_checkout_and_its_log() {
+    for name in FILES {
+        let mut world = World::new();
+        let files = [
+            name.to_owned(),
+            format!("{name}-wal"),
+            format!("{name}-journal"),
+        ];
+        for file in &files {
+            world.write(file, "0\n");
+        }
+        world.write("a", "0\n");
+        let is_told = |report: &OperationReport| {
+            let mut notes = report.notes.iter();
+            notes.any(|note| note.contains(&format!("`{name}`")))
+        };
+        for file in &files {
+            age(&world, file);
+        }
+        world.turn("m1", |world| world.write("a", "1\n"));
+        world.turn("m2", |world| {
+            world.write("a", "2\n");
+            for file in &files {
+                world.write(file, "another version\n");
+            }
+        });
+        let report = world.revert("m2");
+        assert!(is_told(&report), "{name} moved: {report:#?}");
+        for file in &files {
+            assert_eq!(world.read(file), "another version\n", "{file} is fossil's");
+            age(&world, file);
+        }
+        let report = world.revert("m1");
+        assert_eq!(world.read("a"), "0\n");
+        assert!(!is_told(&report), "{name} did not: {report:#?}");
+    }
+}
+
 /// Gives a file a time before the world's clock begins.
 fn age(world: &World, path: &str) {
     let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);

@@ -3,6 +3,7 @@
 //! reads.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -177,11 +178,15 @@ fn is_recursive(words: &[&str]) -> bool {
     })
 }
 
-/// Returns whether nothing is left at a path, or only an empty directory.
+/// Returns whether nothing is left at a path, or only an empty directory. A file may have taken the place of the
+/// directory that it was in.
 fn is_gone(path: &Path) -> bool {
-    match std::fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => {
+            std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+        }
+        Ok(_) => false,
+        Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{NoteCode, OperationKind};
 
+use super::crowded;
 use super::movement::Movement;
 use super::plan::Plan;
 use super::surroundings::is_submodule;
@@ -15,6 +16,7 @@ use super::touched;
 use super::warnings::first_of;
 use crate::error::Result;
 use crate::fs::identity::Identity;
+use crate::model::FileTime;
 use crate::model::Milliseconds;
 use crate::model::gap::Uncaptured;
 use crate::model::note::Note;
@@ -52,6 +54,7 @@ pub(super) fn told(
     let told = store.surroundings.file_times;
     let made = |what: &Uncaptured| made_at(&path_of(place, what)).map(told);
     let mut all = snapshots.uncaptured();
+    let crowded = crowded::told(store, place, (snapshots, seen), movement, &all)?;
     all.retain(|(what, _)| !what.path().is_at_or_below(leaving));
     let seen_in_step: Vec<&Uncaptured> = all
         .iter()
@@ -69,17 +72,18 @@ pub(super) fn told(
             || seen_in_step.contains(&what.to_bytes())
                 && (was_absent.contains(what.path()) || is_new())
     };
-    let came = all.iter().filter(|(what, _)| has_come(what));
+    // What was seen before the first step and is new on the disk took its own place, so it changed.
+    let first = work.steps.iter().map(|(began, _)| *began).min();
+    let was_there = |at: FileTime| first.is_some_and(|first| told(at / NANOSECONDS) < first);
+    let came = all.iter().filter(|(_, known_at)| !was_there(*known_at));
+    let came = came.filter(|(what, _)| has_come(what));
     let (ignored, mut repositories) = apart(came.map(|(what, _)| what.clone()));
     repositories.retain(|folder| !is_submodule(&place.root, folder));
-    let files = match then {
+    let mut files = match then {
         Some(then) => snapshots.own_ignore_files_changed(then, &seen.snapshot)?,
         None => Vec::new(),
     };
-    let files = files
-        .into_iter()
-        .filter(|path| !path.is_at_or_below(leaving))
-        .collect();
+    files.retain(|path| !path.is_at_or_below(leaving));
     let planned = plan.items.iter().map(|item| &item.path);
     let known: BTreeSet<&WorkspacePath> = planned.chain(&ignored).collect();
     let all = all.iter().map(|(what, _)| what);
@@ -90,7 +94,8 @@ pub(super) fn told(
         of_ignore_files(files),
         (!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))),
     ];
-    Ok(notes.into_iter().flatten().chain(changed).collect())
+    let notes = notes.into_iter().flatten();
+    Ok(notes.chain(changed).chain(crowded).collect())
 }
 
 /// Returns the paths that were neither in a snapshot nor hidden from it. They did not exist then, however old they are:

@@ -20,7 +20,9 @@ pub(crate) mod chain;
 #[cfg(test)]
 mod chain_tests;
 mod contents;
+mod crowded;
 mod databases;
+mod foreseen;
 mod gather;
 pub(crate) mod git;
 mod ignored;

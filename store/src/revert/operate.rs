@@ -18,7 +18,8 @@ use super::recover::Recovered;
 use super::report::report;
 use super::unclear::Taking;
 use super::{
-    cleaned, contents, databases, ignored, moved_in, refuse, surroundings, token, warnings,
+    cleaned, contents, databases, foreseen, ignored, moved_in, refuse, surroundings, token,
+    warnings,
 };
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
@@ -462,16 +463,7 @@ impl Execution<'_> {
             closing,
             options,
         } = *self;
-        let connection = store.database.connection();
-        let items = &operation.plan.items;
-        let compared = receipt::receipt(
-            connection,
-            place,
-            snapshots,
-            operation.expectation.as_ref(),
-            items,
-            (&seen.snapshot, seen),
-        );
+        let compared = foreseen::receipt(store, place, snapshots, operation, seen);
         let receipt = take_receipt(operation, compared);
         if !options.dry_run {
             keep_what_was_seen(store, place, seen, closing)?;

@@ -20,6 +20,7 @@ use super::report::short;
 use super::warnings::first_of;
 use crate::error::Result;
 use crate::git::Location;
+use crate::git::objects::UserObjects;
 use crate::model::Milliseconds;
 use crate::model::git_item::GitStateRow;
 use crate::model::note::Note;
@@ -52,7 +53,7 @@ pub(super) fn told(
         let then = state
             .map(|id| sessions::git_state(connection, id))
             .transpose()?;
-        told.extend(repository(then.as_ref(), seen.git.as_ref()));
+        told.extend(repository(&place.root, then.as_ref(), seen.git.as_ref()));
         told.extend(under_way(then.as_ref(), seen.git.as_ref()).filter(|_| !moves_git));
     }
     let since = sessions::message_time(connection, &to.id)?;
@@ -94,7 +95,7 @@ pub(super) fn is_told(told: &BTreeSet<String>, note: &str) -> bool {
         || now(note).is_some_and(|here| told.iter().any(|note| now(note).as_ref() == Some(&here)))
 }
 
-fn repository(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<Note> {
+fn repository(root: &Path, then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<Note> {
     match (then, now) {
         (Some(_), None) => Some(Note::about(
             NoteCode::RepositoryRemoved,
@@ -106,8 +107,26 @@ fn repository(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<N
             "a repository has been created here since: its `.git` stays",
             vec![".git".to_owned()],
         )),
-        (Some(_), Some(_)) | (None, None) => None,
+        (Some(then), Some(now)) => {
+            let head = then.head.as_ref().filter(|_| then.head != now.head)?;
+            (!has_commit(root, head)).then(|| {
+                let text = format!(
+                    "commit {} was git's HEAD then, and is no longer in the repository: nothing in `.git` is captured, so it does not come back",
+                    head.get(..8).unwrap_or(head)
+                );
+                Note::about(NoteCode::RepositoryRemoved, text, vec![".git".to_owned()])
+            })
+        }
+        (None, None) => None,
     }
+}
+
+/// Returns whether the repository still has a commit. It may have been removed and made again.
+fn has_commit(root: &Path, commit: &str) -> bool {
+    Location::of(root).is_none_or(|location| {
+        let id_length = if location.is_sha256() { 32 } else { 20 };
+        UserObjects::open(&location, id_length).contains(commit)
+    })
 }
 
 fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<Note> {

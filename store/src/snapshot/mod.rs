@@ -24,7 +24,7 @@ mod take;
 mod times;
 mod view;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -45,6 +45,7 @@ pub(crate) use forget::{ForgottenPath, Rewritten, RewrittenRules};
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
 pub(crate) use rules::{PathPattern, is_below};
+pub(crate) use scan::directory::IGNORED_NAMES;
 pub(crate) use settle::Settled;
 pub use times::Times;
 use view::SnapshotView;
@@ -180,6 +181,16 @@ impl Snapshots {
     /// Captures the workspace. All objects are synced to the disk when it returns.
     pub fn take(&self, request: &Request<'_>) -> Result<Taken> {
         take::take(&self.directory, &self.objects, request)
+    }
+
+    /// Captures the workspace as it will be once other ignore files are in place of those on disk: their bytes, none for
+    /// one that goes. No later snapshot knows of it.
+    pub(crate) fn foresee(
+        &self,
+        request: &Request<'_>,
+        ignore_files: &BTreeMap<WorkspacePath, Vec<u8>>,
+    ) -> Result<Taken> {
+        take::foresee(&self.directory, &self.objects, request, ignore_files)
     }
 
     /// Returns the ignored paths and the repositories below that the last look remembers, each with the time of the look

@@ -47,7 +47,7 @@ pub(crate) struct Looking<'a> {
 }
 
 /// The workspace at this moment, and what led to it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Observation {
     pub snapshot: Snapshot,
     /// What the snapshot does not hold, by path.

@@ -1,7 +1,7 @@
 //! Finds the workspace, and the store's folder for it, that an event or a command is about.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -252,6 +252,21 @@ impl Place {
             progress,
             ..self.request(store)
         })
+    }
+
+    /// Captures the workspace as it will be with other ignore files. See [`Snapshots::foresee`].
+    pub fn foresee(
+        &self,
+        store: &Store,
+        snapshots: &Snapshots,
+        ignore_files: &BTreeMap<WorkspacePath, Vec<u8>>,
+    ) -> Result<Taken> {
+        let named = sessions::forced_paths(store.database.connection(), self.row.id)?;
+        let request = Request {
+            named: &named,
+            ..self.request(store)
+        };
+        snapshots.foresee(&request, ignore_files)
     }
 
     /// Returns whether an ignore rule hides a path from snapshots.

@@ -312,12 +312,20 @@ impl ReceiptComparison<'_> {
         for change in self.hidden_again()? {
             differing.entry(change.path.clone()).or_insert(change);
         }
-        for item in self.items.values().filter(|item| is_planned(item)) {
-            let then = match differing.get(&item.path) {
-                Some(change) => change.old,
-                None => item.expected,
-            };
-            differing.insert(item.path.clone(), change(item, then));
+        let planned = self.planned()?;
+        let coming = planned.iter().filter(|change| change.new.is_some());
+        let filled: BTreeSet<WorkspacePath> = coming
+            .flat_map(|change| std::iter::successors(change.path.parent(), WorkspacePath::parent))
+            .collect();
+        for change in differing.values_mut() {
+            if change.new.is_some_and(|entry| entry.is_empty_directory())
+                && filled.contains(&change.path)
+            {
+                change.new = None;
+            }
+        }
+        for change in planned {
+            differing.insert(change.path.clone(), change);
         }
         differing.retain(|path, change| {
             change.old != change.new && path.is_asked_for(&expectation.only)
@@ -326,6 +334,22 @@ impl ReceiptComparison<'_> {
             differing.remove(&path);
         }
         Ok(differing)
+    }
+
+    /// Returns what the planned items change. What ignore rules will hide then, no snapshot will hold.
+    fn planned(&self) -> Result<Vec<Change>> {
+        let items = self.items.values().filter(|item| is_planned(item));
+        let items: Vec<&Item> = items.copied().collect();
+        let paths: Vec<WorkspacePath> = items.iter().map(|item| item.path.clone()).collect();
+        let then = self.snapshots.states(&self.then, &paths)?;
+        let are_hidden = self.snapshots.are_hidden(&self.after.snapshot, &paths)?;
+        let changes = items.into_iter().zip(then).zip(are_hidden);
+        let changes = changes.map(|((item, old), is_hidden)| Change {
+            path: item.path.clone(),
+            old,
+            new: item.target.filter(|_| !is_hidden),
+        });
+        Ok(changes.collect())
     }
 
     /// Returns what differs and was in view until the operation put back the ignore rules that hide it.
@@ -469,7 +493,8 @@ impl ReceiptComparison<'_> {
             LOOKED_BACK,
         )?;
         let mut looked_at = Vec::new();
-        let sides = [self.then, self.after.snapshot].into_iter();
+        // No row has the state that a dry run found.
+        let sides = [self.then, self.after.snapshot, self.before].into_iter();
         let mut open = paths.to_vec();
         let mut hidden = BTreeSet::new();
         for side in sides.chain(between.iter().map(snapshot_of)) {
@@ -565,14 +590,6 @@ fn is_of_folder(change: &Change) -> bool {
     is_folder(&change.old) && is_folder(&change.new)
 }
 
-fn is_planned(item: &Item) -> bool {
+pub(super) fn is_planned(item: &Item) -> bool {
     item.result == FileResult::Planned
-}
-
-fn change(item: &Item, then: State) -> Change {
-    Change {
-        path: item.path.clone(),
-        old: then,
-        new: item.target,
-    }
 }

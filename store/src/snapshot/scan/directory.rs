@@ -31,7 +31,7 @@ const KEPT_SIZE: u64 = 64 << 10;
 /// differ.
 const KEPT_FILES: usize = 64;
 /// How many ignored names in one directory are remembered, in the order of names.
-const IGNORED_NAMES: usize = 64;
+pub(crate) const IGNORED_NAMES: usize = 64;
 
 /// One directory, open.
 pub(super) struct Open<'a> {

@@ -19,7 +19,7 @@ use std::path::Path;
 use super::borrowed::{self, Borrowed};
 use super::cache::{Cache, CacheHeader, Extent};
 use super::noted;
-use super::rules::Rules;
+use super::rules::{Rules, significant_lines};
 use super::scan::assemble;
 use super::scan::overlay::Overlay;
 use super::scan::sink::Sink;
@@ -32,6 +32,7 @@ use crate::fs::disk::Stamp;
 use crate::git::{Location, state};
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
+use crate::model::path::{WorkspacePath, parent};
 use crate::objects::Objects;
 use crate::objects::hash::{self, ObjectKind};
 use hint::Hint;
@@ -62,6 +63,37 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
     Ok(Taken { missed, ..taken })
 }
 
+/// Takes the snapshot that there will be once other ignore files are in place of those on disk. `ignore_files` has their
+/// bytes, none for one that goes. Files are as they are now. No later snapshot knows of it.
+pub(crate) fn foresee(
+    folder: &Path,
+    objects: &Objects,
+    request: &Request<'_>,
+    ignore_files: &BTreeMap<WorkspacePath, Vec<u8>>,
+) -> Result<Taken> {
+    let mut scene = SnapshotBuilder::open(folder, objects, request)?;
+    scene.is_foreseen = true;
+    let planned: BTreeMap<&[u8], Vec<u8>> = ignore_files
+        .iter()
+        .map(|(path, bytes)| (parent(path.as_bytes()), bytes))
+        .map(|(directory, bytes)| (directory.unwrap_or_default(), significant_lines(bytes)))
+        .collect();
+    let untracked = &mut scene.rules.untracked;
+    untracked.retain(|(directory, _)| !planned.contains_key(&directory[..]));
+    untracked.extend(
+        planned
+            .into_iter()
+            .map(|(directory, lines)| (directory.to_vec(), lines)),
+    );
+    // With other rules, it lists every directory, and knows the contents of files.
+    let cache = contained(|| Cache::read(folder, Extent::Whole)).flatten();
+    let taken = match scene.look(folder, cache, None)? {
+        None => scene.look(folder, None, None)?,
+        taken => taken,
+    };
+    Ok(taken.expect("without a cache, none is torn"))
+}
+
 /// Returns the id of this boot of the machine.
 pub(super) fn boot() -> Vec<u8> {
     // One call reads it, because its size is known.
@@ -90,6 +122,8 @@ struct SnapshotBuilder<'a> {
     unread: Vec<String>,
     now: FileTime,
     is_remote: bool,
+    /// Whether it is of a state that a plan leads to. Then nothing of it is remembered.
+    is_foreseen: bool,
 }
 
 impl<'a> SnapshotBuilder<'a> {
@@ -115,6 +149,7 @@ impl<'a> SnapshotBuilder<'a> {
                 .collect(),
             location,
             now: request.now,
+            is_foreseen: false,
             root,
         })
     }
@@ -304,7 +339,9 @@ impl<'a> SnapshotBuilder<'a> {
             gaps: gaps.clone(),
             ignored_gone: ignored_gone.clone(),
         };
-        remember(folder, cache, &header, &overlay, hint);
+        if !self.is_foreseen {
+            remember(folder, cache, &header, &overlay, hint);
+        }
         let taken = self.taken(snapshot, gaps, index.blob, undecided, times);
         Ok(Some(Taken {
             ignored_gone: IgnoredRemovals(ignored_gone),
@@ -321,7 +358,7 @@ impl<'a> SnapshotBuilder<'a> {
         gaps: &[super::Gap],
     ) -> Result<()> {
         let known = cache.map(|cache| (cache.header.snapshot, &cache.header.gaps[..]));
-        if known != Some((snapshot, gaps)) && !sink.is_empty() {
+        if known != Some((snapshot, gaps)) && !sink.is_empty() && !self.is_foreseen {
             noted::add(&sink, self.request, snapshot, gaps)?;
         }
         sink.finish().map(drop)

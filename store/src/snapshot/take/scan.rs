@@ -57,7 +57,7 @@ impl SnapshotBuilder<'_> {
         else {
             return None;
         };
-        if self.request.anew {
+        if self.request.anew || self.is_foreseen {
             return None;
         }
         contained(|| {
