@@ -63,7 +63,7 @@ pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> St
     }
     names.push("prompt");
     let mut table = Table::new(&[3, 4, 5, 6]).dropping(&dropping).leaving_half();
-    table.row(heads(paint, &names));
+    table.heads(heads(paint, &names));
     for message in messages {
         table.row(message_row(message, is_told, view));
     }
@@ -234,7 +234,7 @@ pub fn operations(report: &OperationsReport, everywhere: bool, view: &View) -> S
     if everywhere {
         table = table.ending_with_path();
     }
-    table.row(heads(view.paint, &names));
+    table.heads(heads(view.paint, &names));
     for entry in &report.operations {
         let mut row = operation_row(entry, view);
         if everywhere {
@@ -248,7 +248,7 @@ pub fn operations(report: &OperationsReport, everywhere: bool, view: &View) -> S
 /// Returns one row per snapshot.
 pub fn snapshots(report: &SnapshotsReport, view: &View) -> String {
     let mut table = Table::new(&[2]).dropping(&[2, 3]);
-    table.row(heads(
+    table.heads(heads(
         view.paint,
         &[
             "snapshot",
@@ -330,7 +330,7 @@ pub fn sessions(report: &SessionsReport, view: &View) -> String {
         false => &[5, 6, 4, 2, 1],
     };
     let mut table = Table::new(&[4, 5, 6]).dropping(dropping).ending_with_path();
-    table.row(heads(
+    table.heads(heads(
         view.paint,
         &[
             "session",
