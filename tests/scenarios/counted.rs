@@ -23,6 +23,7 @@ fn counted(world: &mut World, message: &str) -> (u64, u64, u64) {
     let ShowReport::Message {
         message: head,
         changes,
+        steps,
         ..
     } = report
     else {
@@ -53,6 +54,12 @@ fn counted(world: &mut World, message: &str) -> (u64, u64, u64) {
         changes,
         "a list shows of it what `show` does"
     );
+    if let [step] = &steps[..] {
+        assert_eq!(
+            step.files, changes,
+            "its only step did the same, renames included"
+        );
+    }
     let names = |changes: &[ChangeReport]| -> Vec<_> {
         let names = changes.iter().map(|change| {
             let renamed_from = change.renamed_from.as_ref();
