@@ -55,6 +55,11 @@ pub(super) fn without_bytes(row: &ChangeRow) -> ChangeReport {
     }
 }
 
+/// Returns how a path differs as its states alone tell it.
+pub(super) fn unread(change: &Change) -> ChangeReport {
+    with_lines(change, &[None, None], None)
+}
+
 fn with_lines(
     change: &Change,
     sides: &[Option<Vec<u8>>; 2],
