@@ -484,8 +484,24 @@ impl Store {
         query::blame(self, cwd, path)
     }
 
+    /// Returns what each of some messages or operations of the workspace that holds `cwd` changed, in their order, as
+    /// `show` says it.
+    pub fn changes_of(
+        &mut self,
+        cwd: &Path,
+        entries: (query::ListedKind, &[&str]),
+        detail: query::ChangeDetail,
+    ) -> Result<Vec<Vec<report::ChangeReport>>> {
+        query::changes_of(self, cwd, entries, detail)
+    }
+
     /// Returns the bytes of a blob of the workspace that holds `cwd`.
     pub fn blob(&mut self, cwd: &Path, blob: &str) -> Result<Vec<u8>> {
-        query::blob(self, cwd, blob)
+        self.blobs(cwd)?.read(blob)
+    }
+
+    /// Opens the blobs of the workspace that holds `cwd`.
+    pub fn blobs(&mut self, cwd: &Path) -> Result<query::BlobReader> {
+        query::BlobReader::open(self, cwd)
     }
 }

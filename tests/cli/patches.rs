@@ -139,6 +139,45 @@ fn git_applies_every_printed_patch_forwards_and_in_reverse() {
     is(&new, "in both directions");
 }
 
+/// git has no words for permissions of others. It took a file without any for the next one, and made it executable.
+#[test]
+fn a_mode_that_git_does_not_know_leaves_every_other_file_as_it_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = Sandbox::new();
+    let set_mode = |name: &str, mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(world.workspace().join(name), permissions).expect("ours");
+    };
+    for name in ["a secret", "b script", "c text"] {
+        world.write(name, "one\n");
+        set_mode(name, 0o644);
+    }
+    world.play("m1", "lock one and run the other", |world| {
+        set_mode("a secret", 0o600);
+        set_mode("b script", 0o755);
+        world.write("c text", "two\n");
+    });
+    let text = printed(&world, &["show", "m1", "-p"]);
+    let runs = |name: &str| {
+        let metadata = std::fs::metadata(world.workspace().join(name)).expect("there");
+        metadata.permissions().mode() & 0o111 != 0
+    };
+    for (arguments, is_after) in [(&["--reverse"][..], false), (&[], true)] {
+        apply(&world, &world.workspace(), arguments, &text);
+        assert_eq!(
+            ["a secret", "b script", "c text"].map(runs),
+            [false, is_after, false],
+            "only the script is run: {}",
+            String::from_utf8_lossy(&text)
+        );
+    }
+    assert!(
+        text.starts_with(b"# a secret: mode 100644 became 100600\ndiff --git a/b script"),
+        "what git does not know is told: {}",
+        String::from_utf8_lossy(&text)
+    );
+}
+
 #[test]
 fn what_a_message_did_is_a_patch_of_its_own_changes() {
     let world = Sandbox::new();

@@ -80,6 +80,27 @@ fn no_row_of_a_listing_is_wrapped_at_any_width() {
 }
 
 #[test]
+fn a_message_above_its_files_has_one_line_and_two_on_a_narrow_terminal() {
+    let world = world();
+    for (columns, lines) in [(40, 2), (80, 1), (200, 1)] {
+        let command = "ckpt-hook log --agent generic --state live --grep parser -n 2 --stat";
+        let Some(mut screen) = Screen::open(&world, columns, command) else {
+            return;
+        };
+        screen.end();
+        let contents = screen.contents();
+        let above: Vec<&str> = contents
+            .lines()
+            .take_while(|line| !line.starts_with("  modified"))
+            .collect();
+        // The newest message changed nothing; below it is an empty line.
+        let all = above.split(|line| line.is_empty());
+        let all: Vec<usize> = all.map(<[&str]>::len).collect();
+        assert_eq!(all, [lines; 2], "at {columns} columns:\n{contents}");
+    }
+}
+
+#[test]
 fn what_does_not_go_to_a_terminal_is_whole() {
     let world = world();
     let run = world.run(&["log"], b"").exits(0);

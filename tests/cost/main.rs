@@ -232,6 +232,29 @@ fn log_with_files_finds_each_message_by_its_indexes() {
     );
 }
 
+/// How many system calls a message more costs there: it is written, and each content that is gone is looked for once more.
+const CALLS_A_MESSAGE: [(&str, u64); 2] = [("--name-only", 12), ("--stat", 40)];
+
+#[test]
+fn log_with_files_opens_the_workspace_for_many_messages_at_once() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
+    let world = a_year();
+    for (option, limit) in CALLS_A_MESSAGE {
+        let calls = |messages| {
+            let arguments = ["log", option, "-n", messages];
+            count::count_run(&world, &arguments, "", &[]).calls
+        };
+        let (few, many) = (calls("10"), calls("50"));
+        println!("{option}: {few} system calls for 10 messages, {many} for 50");
+        assert!(
+            many <= few + 40 * limit,
+            "{option}: {few} system calls for 10 messages became {many} for 50"
+        );
+    }
+}
+
 #[test]
 fn no_command_reads_a_long_history_twice() {
     if !has_strace() || !is_debug_build() {

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use ckpt_schema::report::{MessageReport, Notification, ShowReport};
+use ckpt_schema::report::{ChangeReport, MessageReport, Notification, ShowReport};
+use ckpt_store::query::{ChangeDetail, ListedKind};
 
 use rusqlite::Connection;
 use testing::scenario::World;
@@ -22,6 +23,7 @@ fn counted(world: &mut World, message: &str) -> (u64, u64, u64) {
     let ShowReport::Message {
         message: head,
         changes,
+        steps,
         ..
     } = report
     else {
@@ -47,7 +49,44 @@ fn counted(world: &mut World, message: &str) -> (u64, u64, u64) {
         files.len() as u64,
         "log counts what show lists: {changes:?}"
     );
+    assert_eq!(
+        in_a_list(world, &listed.id, ChangeDetail::Whole),
+        changes,
+        "a list shows of it what `show` does"
+    );
+    if let [step] = &steps[..] {
+        assert_eq!(
+            step.files, changes,
+            "its only step did the same, renames included"
+        );
+    }
+    let names = |changes: &[ChangeReport]| -> Vec<_> {
+        let names = changes.iter().map(|change| {
+            let renamed_from = change.renamed_from.as_ref();
+            let old = renamed_from.map(|rename| rename.path.clone());
+            (change.path.clone(), old, change.renamed_to.clone())
+        });
+        names.collect()
+    };
+    assert_eq!(
+        names(&in_a_list(world, &listed.id, ChangeDetail::Names)),
+        names(&changes),
+        "and so does a list of names alone"
+    );
     (listed.files, listed.additions, listed.deletions)
+}
+
+/// Returns what a list shows of a message between two others.
+fn in_a_list(world: &mut World, id: &str, detail: ChangeDetail) -> Vec<ChangeReport> {
+    let ids = ["no such message", id, id];
+    let listed = (ListedKind::Messages, &ids[..]);
+    let listed = world.store.changes_of(&world.cwd, listed, detail);
+    let listed = listed.expect("a list");
+    let [none, one, again] = &listed[..] else {
+        panic!("one of each: {listed:?}");
+    };
+    assert_eq!((none.len(), one), (0, again), "each has its own");
+    one.clone()
 }
 
 /// Moves a file.

@@ -84,3 +84,36 @@ fn where_nothing_was_recorded_nothing_is_found() {
     let mut world = World::new();
     assert_eq!(search(&mut world, "x", None, 8), Searched::default());
 }
+
+#[test]
+fn what_was_in_a_file_that_was_renamed_and_edited_was_neither_added_nor_removed() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n2\nfn Needle() {}\n4\n"));
+    world.turn("m2", |world| {
+        world.remove("a");
+        world.write("moved", "1\n2\nfn Needle() {}\nfour\n");
+    });
+    let filter = LogFilter {
+        text: Some("Needle".to_owned()),
+        ..LogFilter::default()
+    };
+    let listed = world.store.log(&world.cwd, &filter).expect("a list");
+    let listed: Vec<_> = listed.messages.into_iter().collect();
+    let names: Vec<_> = listed
+        .iter()
+        .map(|found| found.agent_id.as_deref())
+        .collect();
+    assert_eq!(names, [Some("m1")], "who wrote it, as git log -S says");
+    let found = search(&mut world, "needle", None, 100).found;
+    assert_eq!(found, [listed[0].id.clone()], "and the browser");
+    world.revert("m2");
+    let operations = world.store.operations(&world.cwd, &filter).expect("a list");
+    assert_eq!(
+        operations.operations.len(),
+        0,
+        "an operation renames as well"
+    );
+    world.revert("m1");
+    let operations = world.store.operations(&world.cwd, &filter).expect("a list");
+    assert_eq!(operations.operations.len(), 1, "and removes");
+}

@@ -10,7 +10,7 @@ use super::View;
 use super::diff::counts;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{fit, safe, short, title};
+use super::text::{fit, safe, short, title, width};
 use super::time::duration;
 
 /// On a narrower terminal, a message takes two lines.
@@ -63,7 +63,7 @@ pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> St
     }
     names.push("prompt");
     let mut table = Table::new(&[3, 4, 5, 6]).dropping(&dropping).leaving_half();
-    table.row(heads(paint, &names));
+    table.heads(heads(paint, &names));
     for message in messages {
         table.row(message_row(message, is_told, view));
     }
@@ -102,28 +102,43 @@ fn two_lines(message: &MessageReport, everywhere: bool, view: &View) -> String {
     format!("{}\n{}\n", fit(&first, columns), fit(&second, columns))
 }
 
-/// Returns a message as the line above its changes.
+/// Returns a message as the line above its changes; as two on a narrow terminal.
 pub fn message_line(message: &MessageReport, view: &View) -> String {
-    let parts = [
-        view.paint.id(&short(&message.id)),
+    let id = view.paint.id(&short(&message.id));
+    let called =
+        labels(message, view.paint) + &view.paint.strong(&title(message.prompt.as_deref()));
+    let facts = [
         view.paint.faint(&view.times.ago(message.time)),
         safe(&message.agent).into_owned(),
         state_unless_live(message, view.paint),
-        labels(message, view.paint) + &view.paint.strong(&title(message.prompt.as_deref())),
     ];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("  ") + "\n"
+    if view.width.is_some_and(|columns| columns < NARROW) {
+        return line(&[id, called], view) + &line(&[format!("    {}", joined(&facts, " "))], view);
+    }
+    line(&[id, joined(&facts, "  "), called], view)
 }
 
 /// Returns an operation as the line above its changes.
 pub fn operation_line(entry: &OperationEntry, view: &View) -> String {
-    format!(
-        "{}  {}  {} {}\n",
-        view.paint.id(&short(&entry.id)),
-        view.paint.faint(&view.times.ago(entry.time)),
-        entry.kind.name(),
-        outcome(entry, view.paint)
-    )
+    let id = view.paint.id(&short(&entry.id));
+    let when = view.paint.faint(&view.times.ago(entry.time));
+    let what = format!("{} {}", entry.kind.name(), outcome(entry, view.paint));
+    line(&[id, when, what], view)
+}
+
+/// Returns what there is of these parts as one line that fits into the terminal.
+fn line(parts: &[String], view: &View) -> String {
+    let line = joined(parts, "  ");
+    match view.width {
+        Some(columns) => format!("{}\n", fit(&line, columns)),
+        None => line + "\n",
+    }
+}
+
+fn joined(parts: &[String], between: &str) -> String {
+    let parts = parts.iter().map(String::as_str);
+    let parts: Vec<&str> = parts.filter(|part| width(part) > 0).collect();
+    parts.join(between)
 }
 
 fn heads(paint: Paint, names: &[&str]) -> Vec<String> {
@@ -234,7 +249,7 @@ pub fn operations(report: &OperationsReport, everywhere: bool, view: &View) -> S
     if everywhere {
         table = table.ending_with_path();
     }
-    table.row(heads(view.paint, &names));
+    table.heads(heads(view.paint, &names));
     for entry in &report.operations {
         let mut row = operation_row(entry, view);
         if everywhere {
@@ -248,7 +263,7 @@ pub fn operations(report: &OperationsReport, everywhere: bool, view: &View) -> S
 /// Returns one row per snapshot.
 pub fn snapshots(report: &SnapshotsReport, view: &View) -> String {
     let mut table = Table::new(&[2]).dropping(&[2, 3]);
-    table.row(heads(
+    table.heads(heads(
         view.paint,
         &[
             "snapshot",
@@ -330,7 +345,7 @@ pub fn sessions(report: &SessionsReport, view: &View) -> String {
         false => &[5, 6, 4, 2, 1],
     };
     let mut table = Table::new(&[4, 5, 6]).dropping(dropping).ending_with_path();
-    table.row(heads(
+    table.heads(heads(
         view.paint,
         &[
             "session",

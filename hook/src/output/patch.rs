@@ -116,12 +116,16 @@ fn patch(change: &ChangeReport, sides: &FileSides, style: &Style<'_>) -> Vec<u8>
         let remark = format!("# {name}: no snapshot holds all of its contents");
         return format!("{}\n", paint.faint(&remark)).into_bytes();
     }
-    let mut text = String::new();
-    text.extend(
-        header(change, style.is_for_people)
-            .iter()
-            .map(|line| format!("{}\n", paint.strong(line))),
-    );
+    let lines = header(change, style.is_for_people);
+    if lines.len() == 1 && *sides == FileSides::Equal {
+        // Only bits that git does not know differ. git would read the modes of the next file as those of a file of which
+        // no more than the first line is there.
+        return Vec::new();
+    }
+    let lines = lines.iter();
+    let mut text: String = lines
+        .map(|line| format!("{}\n", paint.strong(line)))
+        .collect();
     match sides {
         FileSides::Text { old, new } if !(old.is_empty() && new.is_empty()) => {
             text.extend(

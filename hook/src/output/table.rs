@@ -22,6 +22,7 @@ pub struct Table {
     dropping: Vec<usize>,
     ends_with_path: bool,
     leaves_half: bool,
+    has_heads: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -68,6 +69,12 @@ impl Table {
         }
     }
 
+    /// Adds the names of the columns, before any row. A column that is empty in every row is then left out.
+    pub fn heads(&mut self, names: Vec<String>) {
+        self.has_heads = true;
+        self.row(names);
+    }
+
     /// Adds a row.
     pub fn row(&mut self, cells: Vec<String>) {
         self.noted(cells, String::new());
@@ -103,9 +110,17 @@ impl Table {
             .unwrap_or(0)
     }
 
-    /// Returns the columns that fit.
+    fn has_content(&self, column: usize) -> bool {
+        let rows = self.rows.iter().skip(usize::from(self.has_heads));
+        let mut cells = rows.filter_map(|row| row.cells.get(column));
+        !self.has_heads || cells.any(|cell| width(cell) > 0)
+    }
+
+    /// Returns the columns that say something and fit.
     fn shown(&self, widths: &[usize], total: Option<usize>) -> Vec<usize> {
-        let mut shown: Vec<usize> = (0..widths.len()).collect();
+        let mut shown: Vec<usize> = (0..widths.len())
+            .filter(|column| self.has_content(*column))
+            .collect();
         let Some(total) = total else { return shown };
         let room = if self.leaves_half {
             ROOM.max(total.div_ceil(2))
@@ -277,6 +292,21 @@ mod tests {
             table.render(&view(Some(48), false)),
             "id  a long agent's name  a prompt that goes on\n",
             "where there is room, it is there"
+        );
+    }
+
+    #[test]
+    fn a_column_that_is_empty_below_its_name_is_left_out() {
+        let mut table = Table::new(&[1]).dropping(&[1]);
+        table.heads(["id", "files", "label"].map(str::to_owned).to_vec());
+        table.row(["7c1e", "", ""].map(str::to_owned).to_vec());
+        let text = |table: &Table| table.render(&view(None, false));
+        assert_eq!(text(&table), "id\n7c1e\n", "whatever its place");
+        table.row(["a0b1", "", "works"].map(str::to_owned).to_vec());
+        assert_eq!(
+            text(&table),
+            "id    label\n7c1e\na0b1  works\n",
+            "one row that says something is enough"
         );
     }
 

@@ -229,11 +229,8 @@ impl SearchScope {
             None
         };
         let labelled = self.labelled(connection, id)?;
-        if let Some(candidate) = &labelled
-            && kinds.contains(&candidate.kind)
-        {
-            return Ok(candidate.clone());
-        }
+        let meant = |candidate: &&Candidate| kinds.contains(&candidate.kind);
+        let label = labelled.as_ref().filter(meant);
         let mut candidates = Vec::new();
         for kind in kinds.iter().filter(|_| !id.is_empty()) {
             candidates.extend(self.candidates(connection, *kind, id)?);
@@ -242,7 +239,11 @@ impl SearchScope {
                 break;
             }
         }
-        match choose(candidates) {
+        let choice = match label {
+            Some(label) => choose_with_label(label, candidates),
+            None => choose(candidates),
+        };
+        match choice {
             IdChoice::One(candidate) => Ok(candidate),
             IdChoice::Many(candidates) => {
                 let titles = titles(connection, &candidates)?;
@@ -258,7 +259,7 @@ impl SearchScope {
         }
     }
 
-    /// Returns what a label is on. A label never looks like an id, so it can come first.
+    /// Returns what a label is on.
     fn labelled(&self, connection: &Connection, text: &str) -> Result<Option<Candidate>> {
         let Some(workspace_id) = self.workspace_id else {
             return Ok(None);
@@ -410,6 +411,19 @@ enum IdChoice {
     None,
     One(Candidate),
     Many(Vec<Candidate>),
+}
+
+/// Chooses what a label is on, unless the text is a full id of something else: an agent may choose for its next message what
+/// somebody wrote as a label long ago.
+fn choose_with_label(label: &Candidate, mut candidates: Vec<Candidate>) -> IdChoice {
+    candidates.retain(|other| {
+        other.fit != Fit::PrefixOfOurs && (other.kind, &other.id) != (label.kind, &label.id)
+    });
+    if candidates.is_empty() {
+        return IdChoice::One(label.clone());
+    }
+    candidates.push(label.clone());
+    IdChoice::Many(candidates)
 }
 
 /// Chooses by the rules in the module's header. Within a kind, candidates come newest session first.

@@ -1,7 +1,7 @@
 //! Resolves ids: ours or the agent's, a prefix of ours, a label, or `last`. Ids are opaque text.
 //!
-//! The first match decides, in this order: `last` and `last~N`, a label (which never looks like an id), an exact id of
-//! ours, an exact id of the agent's, a prefix of ours. A prefix has at least four characters, because a shorter one is
+//! The first match decides, in this order: `last` and `last~N`, a label, an exact id of ours, an exact id of the agent's, a
+//! prefix of ours. A label never looks like an id that is known; one that an agent took later makes it ambiguous. A prefix has at least four characters, because a shorter one is
 //! more likely a mistyped number. An agent's id must be complete, because agents count (`1` is not `12`). A prefix of
 //! several ids is ambiguous. If several sessions know an id, the most recently active one wins, and in it a message
 //! that is not discarded. An id that is still ambiguous is an error that lists the candidates.
@@ -89,7 +89,8 @@ pub(crate) fn is_known(connection: &Connection, workspace_id: i64, id: &str) -> 
 
 /// Fails if text is not a full id.
 pub(crate) fn check_exact(connection: &Connection, workspace_id: i64, id: &str) -> Result<()> {
-    if !id.is_empty() && is_known(connection, workspace_id, id)? {
+    // Everywhere else, `last` is the newest message, even if an agent calls one of its own so.
+    if !id.is_empty() && last(id).is_none() && is_known(connection, workspace_id, id)? {
         return Ok(());
     }
     match any(connection, workspace_id, id) {

@@ -4,7 +4,7 @@ use ckpt_schema::migration::MIGRATIONS;
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-use super::{Any, any, last, message, session, step};
+use super::{Any, any, check_exact, last, message, session, step};
 use crate::error::{Error, ErrorKind};
 
 const TREE: &str = "0123456789abcdef0123456789abcdef01234567";
@@ -142,6 +142,32 @@ fn a_label_stands_wherever_an_id_does() {
         Some("it was recorded in `/two`: go there, or use --workspace"),
         "a label of another workspace"
     );
+}
+
+/// A front end that passes its own message's id must not go back to what somebody had given the same name.
+#[test]
+fn a_label_that_an_agent_took_for_an_id_later_is_ambiguous() {
+    let connection = world();
+    connection
+        .execute_batch(
+            "INSERT INTO labels (workspace_id, text, message_id, created_at) VALUES (1, 'm2', 'aaa1', 1), (1, 'last', 'aaa1', 1);
+             INSERT INTO messages (id, session_id, agent_id, state, created_at) VALUES ('ccc1', 'S-old', 'last', 'live', 7)",
+        )
+        .expect("the rows");
+    let error = message(&connection, 1, None, "m2").expect_err("two things");
+    assert_eq!(error.kind, ErrorKind::Ambiguous);
+    assert_eq!(
+        error.to_string(),
+        "the message `m2` is ambiguous: it may be `aaa2` (`m2`), `aaa1` (`m2`)",
+        "the agent's, and the one with the label"
+    );
+    let far = message(&connection, 1, Some("s2"), "m2").map(drop);
+    assert!(far.is_err(), "neither is of this session");
+    assert!(any(&connection, 1, "m2").is_err(), "whatever may be meant");
+    for text in ["last", "it works"] {
+        assert!(check_exact(&connection, 1, text).is_err(), "{text}");
+    }
+    assert!(check_exact(&connection, 1, "aaa1").is_ok(), "ours is one");
 }
 
 #[test]

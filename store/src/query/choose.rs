@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use ckpt_schema::report::OperationEntry;
 use rusqlite::{Connection, params};
 
-use super::LogFilter;
 use super::history::Messages;
+use super::{LogFilter, renames};
 use crate::error::{Context, Result};
 use crate::lines;
 use crate::model::Milliseconds;
@@ -80,11 +80,22 @@ pub(super) fn by_content(
 }
 
 /// Returns whether changes added or removed a text.
-fn differ_in(snapshots: &Snapshots, mut changes: Vec<Change>, text: &str) -> bool {
+fn differ_in(snapshots: &Snapshots, changes: Vec<Change>, text: &str) -> bool {
+    any_differs(snapshots, changes, |change| {
+        differs_in(snapshots, change, text)
+    })
+}
+
+/// Returns whether one of some changes differs. A renamed file is one change, whether it was edited or not: what was in it
+/// before was neither added nor removed.
+pub(super) fn any_differs(
+    snapshots: &Snapshots,
+    mut changes: Vec<Change>,
+    differs: impl Fn(&Change) -> bool,
+) -> bool {
     leave_moves_out(&mut changes);
-    changes
-        .iter()
-        .any(|change| differs_in(snapshots, change, text))
+    // Contents are compared only where that can make a difference.
+    changes.iter().any(&differs) && renames::joined(snapshots, changes).iter().any(differs)
 }
 
 /// Returns whether a prompt has a text in it, whatever the case.
@@ -162,7 +173,7 @@ pub(super) fn changes_of_message(connection: &Connection, id: &str) -> Result<Ve
 }
 
 /// Removes pure renames: they neither added nor removed text.
-pub(super) fn leave_moves_out(changes: &mut Vec<Change>) {
+fn leave_moves_out(changes: &mut Vec<Change>) {
     let blob = |state: State| state.and_then(|entry| entry.blob);
     let gone: BTreeSet<_> = changes
         .iter()
@@ -321,7 +332,7 @@ fn is_asked_for(
         .iter()
         .filter(|change| change.path.is_asked_for(only));
     Ok(match (snapshots, &filter.text) {
-        (Some(snapshots), Some(text)) => asked.any(|change| differs_in(snapshots, change, text)),
+        (Some(snapshots), Some(text)) => differ_in(snapshots, asked.cloned().collect(), text),
         _ => only.is_empty() || asked.next().is_some(),
     })
 }

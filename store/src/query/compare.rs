@@ -31,7 +31,14 @@ pub(super) fn report_row(snapshots: &Snapshots, row: &ChangeRow) -> ChangeReport
             ..report(snapshots, &row.change)
         };
     }
-    let sides = [row.change.old, row.change.new].map(|state| bytes(snapshots, state));
+    // What has lines is not binary, so contents tell only whether nothing but white space differs. That takes both sides.
+    let mut sides = [None, None];
+    if let (Some(old), Some(new)) = (row.change.old, row.change.new)
+        && old.blob != new.blob
+    {
+        sides[0] = bytes(snapshots, Some(old));
+        sides[1] = sides[0].as_ref().and_then(|_| bytes(snapshots, Some(new)));
+    }
     ChangeReport {
         attribution,
         reason,
@@ -46,6 +53,11 @@ pub(super) fn without_bytes(row: &ChangeRow) -> ChangeReport {
         reason: row.reason.clone(),
         ..with_lines(&row.change, &[None, None], row.lines)
     }
+}
+
+/// Returns how a path differs as its states alone tell it.
+pub(super) fn unread(change: &Change) -> ChangeReport {
+    with_lines(change, &[None, None], None)
 }
 
 fn with_lines(

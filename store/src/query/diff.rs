@@ -1,4 +1,4 @@
-//! `diff` and `blob`: how two states differ, and the bytes behind that.
+//! `diff`: how two states differ.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::{DiffRequest, compare, renames};
 use crate::error::{Context, Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
-use crate::model::entry::{Change, ObjectId};
+use crate::model::entry::Change;
 use crate::sessions::{self, ChangeRow, MessageRow, StepRow};
 use crate::snapshot::{self, Gap, Snapshot, Snapshots};
 use crate::store::Store;
@@ -85,16 +85,6 @@ impl CapturedState {
             gaps: &self.gaps,
         }
     }
-}
-
-/// Returns the bytes of a blob of the workspace that holds a directory.
-pub(crate) fn blob(store: &Store, cwd: &Path, blob: &str) -> Result<Vec<u8>> {
-    let place = Place::known(store, cwd)?;
-    let id = ObjectId::from_hex(blob).ok_or_else(|| {
-        Error::failed(format!("`{}` is not the id of a blob", blob.escape_debug()))
-            .hint("a blob's id has 40 hex digits; `ckpt-hook diff --json` gives them")
-    })?;
-    place.snapshots()?.read_blob(id)
 }
 
 /// What the sides of a difference are called.

@@ -5,6 +5,7 @@
 
 mod blame;
 mod cat;
+mod changed;
 mod check;
 mod choose;
 mod compare;
@@ -34,8 +35,10 @@ pub use blame::Blame;
 pub(crate) use blame::blame;
 pub use cat::CapturedFile;
 pub(crate) use cat::cat;
+pub(crate) use changed::changes_of;
+pub use changed::{BlobReader, ChangeDetail, ListedKind};
 pub(crate) use check::{check, row_counts};
-pub(crate) use diff::{blob, diff};
+pub(crate) use diff::diff;
 pub use feed::Feed;
 pub(crate) use feed::{agents_at_work, feed, newest};
 pub(crate) use gone::{GoneFile, gone};

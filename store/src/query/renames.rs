@@ -6,8 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ckpt_schema::report::{ChangeKind, ChangeReport, PathText, Rename};
 
+use super::compare;
 use crate::lines;
-use crate::model::entry::ObjectId;
+use crate::model::entry::{Change, ObjectId};
 use crate::snapshot::Snapshots;
 
 /// The similarity, in per cent, from which on two files count as a rename: git's default.
@@ -59,6 +60,32 @@ pub(super) fn find(snapshots: &Snapshots, files: &mut [ChangeReport]) {
             deletions: lines.map(|(_, deleted)| deleted),
         });
     }
+}
+
+/// Returns changes with each deleted file and the added one that it became as one, from the old state to the new.
+pub(super) fn joined(snapshots: &Snapshots, changes: Vec<Change>) -> Vec<Change> {
+    let is_one_sided = |change: &Change| change.old.is_none() != change.new.is_none();
+    if !changes.iter().any(is_one_sided) {
+        return changes;
+    }
+    let mut files: Vec<ChangeReport> = changes.iter().map(compare::unread).collect();
+    find(snapshots, &mut files);
+    let old_of = |new: &ChangeReport| {
+        let rename = new.renamed_from.as_ref()?;
+        let is_old = |file: &ChangeReport| {
+            file.path == rename.path && file.renamed_to.as_ref() == Some(&new.path)
+        };
+        let place = files.iter().position(is_old)?;
+        Some(changes[place].old)
+    };
+    let pairs = files.iter().zip(&changes);
+    pairs
+        .filter(|(file, _)| file.renamed_to.is_none())
+        .map(|(file, change)| Change {
+            old: old_of(file).unwrap_or(change.old),
+            ..change.clone()
+        })
+        .collect()
 }
 
 fn lines(snapshots: &Snapshots, old: &ChangeReport, new: &ChangeReport) -> Option<(u64, u64)> {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::params;
 
-use super::choose::{changes_of_message, differs_whatever_the_case, leave_moves_out};
+use super::choose::{any_differs, changes_of_message, differs_whatever_the_case};
 use crate::error::Result;
 use crate::sessions::read::all;
 use crate::store::Store;
@@ -55,12 +55,9 @@ pub(crate) fn search(
     };
     let (snapshots, text) = (place.snapshots()?, text.to_ascii_lowercase());
     for (_, id) in messages {
-        let mut changes = changes_of_message(connection, &id)?;
-        leave_moves_out(&mut changes);
-        if changes
-            .iter()
-            .any(|change| differs_whatever_the_case(&snapshots, change, &text))
-        {
+        let changes = changes_of_message(connection, &id)?;
+        let differs = |change: &_| differs_whatever_the_case(&snapshots, change, &text);
+        if any_differs(&snapshots, changes, differs) {
             searched.found.push(id);
         }
     }

@@ -34,7 +34,7 @@ pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
                 .ok_or_else(|| gone(id))?;
             let snapshots = place.snapshots()?;
             let step = step.report(&snapshots);
-            let changes = with_renames(&snapshots, step.files.clone());
+            let changes = step.files.clone();
             Ok(ShowReport::Step {
                 version: VERSION,
                 step,
@@ -83,7 +83,7 @@ fn show_message(
         .map(|step| step.report(&snapshots))
         .collect();
     let changes = match &steps[..] {
-        [step] => with_renames(&snapshots, step.files.clone()),
+        [step] => step.files.clone(),
         _ => changes_in_all(&snapshots, own::of_steps(rows)),
     };
     (message.additions, message.deletions) = lines_in_all(&changes);
@@ -250,7 +250,7 @@ impl ShownStep {
         let mut files = threads::map(&self.changes, |row| compare::report_row(snapshots, row));
         files.sort_by(|one, other| one.path.cmp(&other.path));
         StepReport {
-            files,
+            files: with_renames(snapshots, files),
             ..self.report
         }
     }

@@ -77,7 +77,7 @@ pub(crate) use snapshots::{
     snapshots_since,
 };
 pub(crate) use steps::{
-    Life, OpenStep, StepRow, StepSides, WorkTimes, close_open_steps, close_step,
+    Life, OpenStep, StepRow, StepSides, WorkTimes, close_open_steps, close_step, count_steps,
     find_step_by_agent_id, free_work_since, has_steps_in_background, insert_step, move_step_start,
     newest_step, open_steps, step, step_sides, step_with_tools, steps_in_background, work_since,
 };

@@ -201,6 +201,14 @@ pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<V
     steps_where(connection, is_open, &workspace_id)
 }
 
+/// Returns how many steps a message has, its sub-agents' included.
+pub(crate) fn count_steps(connection: &Connection, message: &str) -> Result<i64> {
+    connection
+        .prepare_cached("SELECT count(*) FROM steps WHERE message_id = ?1")
+        .and_then(|mut statement| statement.query_row([message], |row| row.get(0)))
+        .context(|| "cannot count a message's steps")
+}
+
 /// Returns a step, open or not, with what attributing changes to it needs.
 pub(crate) fn step_with_tools(connection: &Connection, id: &str) -> Result<Option<OpenStep>> {
     Ok(steps_where(connection, "steps.id = ?1", &id)?.pop())

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ckpt_schema::report::ChangeReport;
-use ckpt_store::Store;
 use ckpt_store::error::Context;
+use ckpt_store::query::BlobReader;
 
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::invocation::Invocation;
@@ -25,8 +25,7 @@ const MOVES: usize = 200;
 /// Shows changes.
 pub struct ChangesView<'a> {
     pub invocation: &'a Invocation,
-    pub store: &'a mut Store,
-    pub directory: &'a Path,
+    pub blobs: &'a BlobReader,
     pub arguments: &'a ChangesArguments,
 }
 
@@ -46,7 +45,7 @@ impl ChangesView<'_> {
     }
 
     /// Writes the patch file by file, so that a large one does not need much memory.
-    pub fn patch(&mut self, files: &[ChangeReport], pages: &mut Pages<'_>) -> Result<(), Failure> {
+    pub fn patch(&self, files: &[ChangeReport], pages: &mut Pages<'_>) -> Result<(), Failure> {
         let look = look(self.arguments);
         let view = self.invocation.output.view();
         let moved = self.moved(files, &look)?;
@@ -82,7 +81,7 @@ impl ChangesView<'_> {
 
     /// Returns the patch without colours, or `None` if it is longer than this many bytes.
     pub fn plain_patch(
-        &mut self,
+        &self,
         files: &[ChangeReport],
         most: usize,
     ) -> Result<Option<Vec<u8>>, Failure> {
@@ -106,7 +105,7 @@ impl ChangesView<'_> {
     }
 
     /// Writes a page to a file.
-    pub fn page(&mut self, top: &Top, files: &[ChangeReport], to: &Path) -> Result<(), Failure> {
+    pub fn page(&self, top: &Top, files: &[ChangeReport], to: &Path) -> Result<(), Failure> {
         let mut sides = Vec::new();
         for change in diff::shown(files) {
             let change = patch::rename(change, files).unwrap_or_else(|| change.clone());
@@ -120,7 +119,7 @@ impl ChangesView<'_> {
     }
 
     /// Only colours tell what moved.
-    fn moved(&mut self, files: &[ChangeReport], look: &DiffOptions) -> Result<MovedLines, Failure> {
+    fn moved(&self, files: &[ChangeReport], look: &DiffOptions) -> Result<MovedLines, Failure> {
         let mut moved = MovedLines::default();
         if !self.invocation.output.view().paint.is_on() || files.len() > MOVES {
             return Ok(moved);
@@ -135,7 +134,7 @@ impl ChangesView<'_> {
     }
 
     /// Reads both sides of a change.
-    pub fn sides(&mut self, change: &ChangeReport) -> Result<FileSides, Failure> {
+    pub fn sides(&self, change: &ChangeReport) -> Result<FileSides, Failure> {
         let is_missing = |blob: &Option<String>, mode: &Option<String>| {
             blob.is_none() && mode.is_some() && !patch::is_directory(mode.as_deref())
         };
@@ -147,10 +146,8 @@ impl ChangesView<'_> {
         if change.old_blob == change.new_blob && patch::is_of_one_kind(change) {
             return Ok(FileSides::Equal);
         }
-        let mut side = |blob: &Option<String>, mode: &Option<String>| match blob {
-            Some(blob) if !patch::is_directory(mode.as_deref()) => {
-                self.store.blob(self.directory, blob)
-            }
+        let side = |blob: &Option<String>, mode: &Option<String>| match blob {
+            Some(blob) if !patch::is_directory(mode.as_deref()) => self.blobs.read(blob),
             _ => Ok(Vec::new()),
         };
         let old = side(&change.old_blob, &change.old_mode)?;

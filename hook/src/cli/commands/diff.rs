@@ -50,14 +50,14 @@ fn show(
     report: &DiffReport,
 ) -> Result<(), Failure> {
     let (files, view) = (&report.files, invocation.output.view());
-    let mut changes = ChangesView {
+    let blobs = store.blobs(directory)?;
+    let changes = ChangesView {
         invocation,
-        store,
-        directory,
+        blobs: &blobs,
         arguments: &arguments.changes,
     };
     if arguments.tool {
-        return tool(&mut changes, files);
+        return tool(&changes, files);
     }
     let heading = diff::heading(report, view);
     if let Some(to) = &arguments.changes.html {
@@ -93,7 +93,7 @@ fn show(
 }
 
 /// Opens the user's diff tool on both sides, in temporary directories that are removed afterwards.
-fn tool(changes: &mut ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Failure> {
+fn tool(changes: &ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Failure> {
     let folder = tempfile::tempdir().context(|| "cannot make a temporary directory")?;
     let (old, new) = (folder.path().join("before"), folder.path().join("after"));
     for side in [&old, &new] {

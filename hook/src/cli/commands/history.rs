@@ -22,18 +22,18 @@ pub fn show(invocation: &Invocation, arguments: &ShowArguments) -> Result<u8, Fa
         invocation.output.report(&report, |_| String::new())?;
         return Ok(DONE);
     }
-    let mut changes = ChangesView {
+    let blobs = store.blobs(&directory)?;
+    let changes = ChangesView {
         invocation,
-        store: &mut store,
-        directory: &directory,
+        blobs: &blobs,
         arguments: &arguments.changes,
     };
-    show_text(&mut changes, arguments, &report)?;
+    show_text(&changes, arguments, &report)?;
     Ok(DONE)
 }
 
 fn show_text(
-    changes: &mut ChangesView<'_>,
+    changes: &ChangesView<'_>,
     arguments: &ShowArguments,
     report: &ShowReport,
 ) -> Result<(), Failure> {

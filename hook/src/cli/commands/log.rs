@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use ckpt_schema::report::MessageState;
-use ckpt_store::query::LogFilter;
+use ckpt_schema::report::{ChangeReport, MessageReport, MessageState, OperationEntry};
+use ckpt_store::query::{ChangeDetail, ListedKind, LogFilter};
 use ckpt_store::{Milliseconds, Store};
 use serde::Serialize;
 
@@ -14,8 +14,11 @@ use crate::cli::arguments::{ChangesArguments, Format, LogArguments, StateArgumen
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
 use crate::failure::{DONE, Failure};
-use crate::output::show::changes_of;
 use crate::output::{diff, graph, history, when, write_error};
+
+/// Of how many entries the changes are read at once: few, so that the first page does not wait for all of them, and many
+/// enough that opening the workspace costs little.
+const BATCH: usize = 64;
 
 /// Lists what is asked for.
 pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
@@ -84,10 +87,11 @@ impl List<'_> {
             return Ok(DONE);
         }
         if self.is_for_people() && shows_files(self.arguments) {
-            let ids = report.operations.iter().map(|entry| entry.id.as_str());
             let view = self.invocation.output.view();
-            let row = |place: usize| history::operation_line(&report.operations[place], view);
-            return with_files(self.invocation, &mut self.store, self.arguments, ids, row);
+            let line = |entry: &OperationEntry| history::operation_line(entry, view);
+            let entries = report.operations.iter();
+            let entries = entries.map(|entry| (entry.id.as_str(), line(entry)));
+            return self.with_files(ListedKind::Operations, &entries.collect::<Vec<_>>());
         }
         paged(self.invocation, &report, |view| {
             history::operations(&report, self.arguments.everywhere, view)
@@ -104,14 +108,55 @@ impl List<'_> {
             return nothing(self.invocation, self.arguments);
         }
         if self.is_for_people() && shows_files(self.arguments) {
-            let ids = report.messages.iter().map(|message| message.id.as_str());
             let view = self.invocation.output.view();
-            let row = |place: usize| history::message_line(&report.messages[place], view);
-            return with_files(self.invocation, &mut self.store, self.arguments, ids, row);
+            let line = |message: &MessageReport| history::message_line(message, view);
+            let entries = report.messages.iter();
+            let entries = entries.map(|message| (message.id.as_str(), line(message)));
+            return self.with_files(ListedKind::Messages, &entries.collect::<Vec<_>>());
         }
         paged(self.invocation, &report, |view| {
             history::log(&report, self.arguments.everywhere, view)
         })
+    }
+
+    /// Shows each entry, by its id and the line above, with its changes below it.
+    fn with_files(&mut self, kind: ListedKind, entries: &[(&str, String)]) -> Result<u8, Failure> {
+        let (invocation, arguments) = (self.invocation, self.arguments);
+        let shape = ChangesArguments {
+            patch: arguments.patch,
+            stat: arguments.stat,
+            name_only: arguments.name_only,
+            context: 3,
+            ..ChangesArguments::default()
+        };
+        let detail = match arguments.name_only {
+            true => ChangeDetail::Names,
+            false => ChangeDetail::Whole,
+        };
+        let mut pages = match arguments.patch {
+            true => Pages::of_patch(invocation),
+            false => Pages::new(invocation),
+        };
+        let blobs = self.store.blobs(&self.directory)?;
+        let changes = ChangesView {
+            invocation,
+            blobs: &blobs,
+            arguments: &shape,
+        };
+        for batch in entries.chunks(BATCH) {
+            let ids: Vec<&str> = batch.iter().map(|(id, _)| *id).collect();
+            let listed = (kind, &ids[..]);
+            let all = self.store.changes_of(&self.directory, listed, detail)?;
+            for ((_, line), files) in batch.iter().zip(&all) {
+                if pages.is_over() {
+                    return pages.end().map(|()| DONE);
+                }
+                pages.text(line)?;
+                entry(&changes, files, &mut pages)?;
+            }
+        }
+        pages.end()?;
+        Ok(DONE)
     }
 
     fn is_for_people(&self) -> bool {
@@ -247,50 +292,20 @@ fn shows_files(arguments: &LogArguments) -> bool {
     arguments.patch || arguments.stat || arguments.name_only
 }
 
-/// Shows each with its changes below it.
-fn with_files<'a>(
-    invocation: &Invocation,
-    store: &mut Store,
-    arguments: &LogArguments,
-    ids: impl Iterator<Item = &'a str>,
-    row: impl Fn(usize) -> String,
-) -> Result<u8, Failure> {
-    let directory = invocation.directory()?;
-    let shape = ChangesArguments {
-        patch: arguments.patch,
-        stat: arguments.stat,
-        name_only: arguments.name_only,
-        context: 3,
-        ..ChangesArguments::default()
-    };
-    let mut pages = match arguments.patch {
-        true => Pages::of_patch(invocation),
-        false => Pages::new(invocation),
-    };
-    for (place, id) in ids.enumerate() {
-        if pages.is_over() {
-            break;
-        }
-        let report = store.show(&directory, id)?;
-        let files = changes_of(&report).unwrap_or_default();
-        pages.text(&row(place))?;
-        if arguments.stat && !files.is_empty() {
-            pages.text(&diff::stat(files, invocation.output.view()))?;
-        }
-        let mut changes = ChangesView {
-            invocation,
-            store,
-            directory: &directory,
-            arguments: &shape,
-        };
-        if arguments.name_only {
-            changes.names(files, &mut pages)?;
-        }
-        if arguments.patch {
-            changes.patch(files, &mut pages)?;
-        }
-        pages.text("\n")?;
+/// Shows what one entry of a list changed.
+fn entry(
+    changes: &ChangesView<'_>,
+    files: &[ChangeReport],
+    pages: &mut Pages<'_>,
+) -> Result<(), Failure> {
+    if changes.arguments.stat && !files.is_empty() {
+        pages.text(&diff::stat(files, changes.invocation.output.view()))?;
     }
-    pages.end()?;
-    Ok(DONE)
+    if changes.arguments.name_only {
+        changes.names(files, pages)?;
+    }
+    if changes.arguments.patch {
+        changes.patch(files, pages)?;
+    }
+    pages.text("\n")
 }

@@ -6,13 +6,12 @@
 mod choice;
 
 use std::io::{self, BufRead, Write};
-use std::path::Path;
 use std::process::Command;
 
 use ckpt_schema::report::{FileReport, FileResult, OperationReport};
 use ckpt_store::error::Context;
 use ckpt_store::model::entry::{Entry, EntryKind};
-use ckpt_store::query::Proposed;
+use ckpt_store::query::{BlobReader, Proposed};
 use ckpt_store::{Chosen, ChosenContent, Error, Force, Store};
 
 use super::changes::ChangesView;
@@ -87,9 +86,10 @@ pub fn choose(
         invocation,
         is_over: false,
     };
+    let blobs = store.blobs(&proposal.workspace)?;
     let mut chosen = Vec::new();
     for file in &proposal.files {
-        let sides = sides(invocation, store, &proposal.workspace, file)?;
+        let sides = sides(invocation, &blobs, file)?;
         chosen.extend(dialog.file(file, &sides)?);
         if dialog.is_over {
             break;
@@ -116,14 +116,12 @@ fn tell_what_stays(invocation: &Invocation, plan: &OperationReport) -> Result<()
 
 fn sides(
     invocation: &Invocation,
-    store: &mut Store,
-    workspace: &Path,
+    blobs: &BlobReader,
     file: &Proposed,
 ) -> Result<FileSides, Failure> {
-    let mut changes = ChangesView {
+    let changes = ChangesView {
         invocation,
-        store,
-        directory: workspace,
+        blobs,
         arguments: &ChangesArguments::default(),
     };
     changes.sides(&file.change)

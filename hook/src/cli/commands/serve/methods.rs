@@ -331,10 +331,10 @@ fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, 
         context: 3,
         ..ChangesArguments::default()
     };
-    let mut changes = ChangesView {
+    let blobs = store.blobs(&directory)?;
+    let changes = ChangesView {
         invocation: context.invocation,
-        store: &mut store,
-        directory: &directory,
+        blobs: &blobs,
         arguments: &arguments,
     };
     let bytes = changes.plain_patch(&files, MOST_CONTENT)?;

@@ -86,11 +86,8 @@ impl Incoming {
             return Err((Value::Null, RequestError::request(what)));
         };
         let id = message.remove("id");
-        if !matches!(id, None | Some(Value::String(_) | Value::Number(_))) {
-            return Err((
-                Value::Null,
-                RequestError::request("an `id` must be a string or a number"),
-            ));
+        if let Some(what) = id.as_ref().and_then(wrong_id) {
+            return Err((Value::Null, RequestError::request(what)));
         }
         let refuse = |what: &str| {
             let id = id.clone().unwrap_or(Value::Null);
@@ -108,6 +105,9 @@ impl Incoming {
             Some(_) => return refuse("`params` must be an object: parameters are named"),
         };
         if method == "cancel" {
+            if id.is_some() {
+                return refuse("`cancel` is a notification: it has no `id` beside `params`");
+            }
             return match parameters.get("id") {
                 Some(id) => Ok(Self::Cancel(id.clone())),
                 None => refuse("there is no `id` to cancel"),
@@ -124,6 +124,20 @@ impl Incoming {
         })
     }
 }
+
+/// Returns what is wrong with an id: an answer has to carry exactly the same one.
+fn wrong_id(id: &Value) -> Option<&'static str> {
+    match id {
+        Value::String(_) => None,
+        Value::Number(number) if number.is_i64() || number.is_u64() => None,
+        Value::Number(number) if number.as_f64().is_some_and(|id| id.abs() < EXACT) => None,
+        Value::Number(_) => Some("an `id` must not have more digits than a number can hold"),
+        _ => Some("an `id` must be a string or a number"),
+    }
+}
+
+/// Up to here, numbers with a point hold every whole number: 2 to the power of 53.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Why a request has no result.
 #[derive(Debug)]
@@ -209,6 +223,31 @@ mod tests {
         ] {
             assert_eq!(code(line), -32600, "{line}");
         }
+    }
+
+    #[test]
+    fn a_request_is_answered_with_its_own_id_or_refused() {
+        for id in ["7", "-1", "1.5", "18446744073709551615", r#""a""#] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"status"}}"#);
+            let Ok(Incoming::Request(job)) = Incoming::parse(line.as_bytes()) else {
+                panic!("{line} is a request");
+            };
+            assert_eq!(job.id.to_string(), id, "to the last digit");
+        }
+        for id in ["99999999999999999999999999", "-1e300", "true", "null"] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"status"}}"#);
+            assert_eq!(code(&line), -32600, "{line}");
+        }
+    }
+
+    /// Whoever sent it as a request would wait for ever.
+    #[test]
+    fn a_cancellation_that_asks_for_an_answer_is_refused() {
+        let line = r#"{"jsonrpc":"2.0","id":8,"method":"cancel","params":{"id":7}}"#;
+        assert_eq!(code(line), -32600);
+        let line = r#"{"jsonrpc":"2.0","method":"cancel","params":{"id":7}}"#;
+        let parsed = Incoming::parse(line.as_bytes());
+        assert!(matches!(parsed, Ok(Incoming::Cancel(id)) if id == json!(7)));
     }
 
     #[test]

@@ -448,10 +448,10 @@ impl Browser {
 
     fn sides(&mut self, change: &ChangeReport) -> Result<FileSides, Failure> {
         let arguments = ChangesArguments::default();
-        let mut changes = ChangesView {
+        let blobs = self.store.blobs(&self.directory)?;
+        let changes = ChangesView {
             invocation: &self.invocation,
-            store: &mut self.store,
-            directory: &self.directory,
+            blobs: &blobs,
             arguments: &arguments,
         };
         changes.sides(change)
