@@ -1,5 +1,5 @@
 # `just check` runs the checks that need nothing but Rust and git. CI runs `.ci/run`: it installs just and whatever else is
-# missing, and runs also the fuzzers, the demo, the real agents, the clients, the page, the example front end and the SQL tools.
+# missing, and runs also the fuzzers, the book, the demo, the real agents, the clients, the page, the example front end and the SQL tools.
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
@@ -163,7 +163,9 @@ compare *options:
 picture:
     UPDATE_EXPECT=1 cargo test --workspace --locked --test cli -- picture
 
-# The documentation as a book with a search, below target/book; exit code 77: mdbook is not here
+# The documentation as a book with a search, below target/book, and that each of its links leads somewhere; CKPT_SOURCES is the address
+# of the repository's files, if the book shall link to them; exit code 77: mdbook is not here
 book:
     @command -v mdbook >/dev/null || { echo "NOT RUN: mdbook is not here: cargo install mdbook"; exit 77; }
     mdbook build
+    python3 packaging/book.py --check target/book
