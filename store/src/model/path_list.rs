@@ -16,6 +16,10 @@ pub(crate) struct OperationDirectories {
 }
 
 impl OperationDirectories {
+    pub fn new(leaving: Vec<WorkspacePath>, made: BTreeMap<WorkspacePath, Option<u32>>) -> Self {
+        Self { leaving, made }
+    }
+
     /// Returns a JSON array: a directory that may go is a path, and one that is made again is an object with its
     /// permissions, or with null if these are not known.
     pub fn to_json(&self) -> String {

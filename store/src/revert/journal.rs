@@ -57,10 +57,8 @@ pub(super) fn write_down(
         Part::Paths { only, .. } | Part::Message { only, .. } | Part::Step { only, .. } => only,
     });
     let (notes, remarks) = note::to_json(&operation.warnings);
-    let directories = OperationDirectories {
-        leaving: leaving.to_vec(),
-        made: directories_to_make(place, operation, seen)?,
-    };
+    let made = directories_to_make(place, operation, seen)?;
+    let directories = OperationDirectories::new(leaving.to_vec(), made);
     operation.base = store.database.write_first(|connection| {
         let before = seen.write(connection, place.row.id, None, now)?;
         close_steps(connection, closing, before, now)?;
