@@ -137,7 +137,7 @@ release-older commit folder="target/release-older":
 release-upgrade older="target/release-older" folder="target/release-files" *trials:
     PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/try --over {{older}} {{folder}} {{trials}}
 
-# Builds the program a second time from a clone elsewhere, and compares the bytes: a release build more
+# Builds the program twice from clones in different folders, and compares its bytes; not those of archives: two release builds
 release-twice:
     packaging/twice
 
