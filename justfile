@@ -1,4 +1,5 @@
-# `just check` is what CI runs, but for the real agents; .ci/run installs just and whatever else is missing, and runs all.
+# `just check` runs the checks that need nothing but Rust and git. CI runs `.ci/run`: it installs just and whatever else is
+# missing, and runs also the fuzzers, the book, the demo, the real agents, the clients, the page, the example front end and the SQL tools.
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
@@ -7,7 +8,7 @@ export RUSTDOCFLAGS := "-D warnings"
 _default:
     @just --list --unsorted
 
-# Everything that must hold, without the real agents
+# Formatting, lints, tests, schemas, documentation, licences; CI runs `.ci/run`, which does more
 check: fmt clippy (test "--strict") doc deny
 
 # Formatting, compared
@@ -97,8 +98,8 @@ crash:
     CKPT_FULL=1 cargo test -p ckpt-store --locked --test scenarios damaged_anywhere -- --nocapture
     CKPT_FULL=1 cargo test -p ckpt-store --locked --test scenarios owner -- --nocapture
 
-# Fuzzers of what is read of others' bytes, with address sanitizer: so many seconds each (an hour), those named or all; exit code
-# 77: no nightly toolchain, none ran
+# Fuzzes everything that reads foreign bytes, with the address sanitizer: all fuzzers or those named, each for this many seconds (an
+# hour). Without a nightly toolchain none runs, and the exit code is 77
 fuzz seconds="3600" *names:
     fuzz/run {{seconds}} {{names}}
 
@@ -136,7 +137,7 @@ release-older commit folder="target/release-older":
 release-upgrade older="target/release-older" folder="target/release-files" *trials:
     PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/try --over {{older}} {{folder}} {{trials}}
 
-# Builds the program a second time from a clone elsewhere, and compares the bytes: a release build more
+# Builds the program twice from clones in different folders, and compares its bytes; not those of archives: two release builds
 release-twice:
     packaging/twice
 
@@ -162,7 +163,9 @@ compare *options:
 picture:
     UPDATE_EXPECT=1 cargo test --workspace --locked --test cli -- picture
 
-# The documentation as a book with a search, below target/book; exit code 77: mdbook is not here
+# The documentation as a book with a search, below target/book, and that each of its links leads somewhere; CKPT_SOURCES is the address
+# of the repository's files, if the book shall link to them; exit code 77: mdbook is not here
 book:
     @command -v mdbook >/dev/null || { echo "NOT RUN: mdbook is not here: cargo install mdbook"; exit 77; }
     mdbook build
+    python3 packaging/book.py --check target/book

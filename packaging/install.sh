@@ -65,10 +65,11 @@ install_it() {
     name=ckpt-hook-$version-$target
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
-    fetch "$downloads/$name.tar.gz" "$scratch/archive"
     fetch "$downloads/SHA256SUMS" "$scratch/sums"
     expected=$(grep " $name.tar.gz\$" "$scratch/sums" | cut -d ' ' -f 1)
-    [ -n "$expected" ] || fail "$downloads/SHA256SUMS does not list $name.tar.gz"
+    case $target in *-darwin) system=macOS ;; *) system=$target ;; esac
+    [ -n "$expected" ] || fail "there is no program for $system yet" "\`cargo install ckpt-hook\` builds one"
+    fetch "$downloads/$name.tar.gz" "$scratch/archive"
     [ "$(checksum "$scratch/archive")" = "$expected" ] || fail "$name.tar.gz is not what its checksum says" "fetch it again"
     tar -xzf "$scratch/archive" -C "$scratch"
     from=$scratch/$name

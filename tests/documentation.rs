@@ -74,6 +74,35 @@ fn every_link_of_the_documentation_leads_to_a_file() {
     }
 }
 
+/// `packaging/book.py` puts the pages of the repository's root into the book, and names whatever is no page.
+#[test]
+fn every_page_is_in_the_book_and_links_to_no_page_outside() {
+    let docs = repository().join("docs");
+    let summary = docs.join("SUMMARY.md");
+    let real = |path: PathBuf| path.canonicalize().expect("the page is there");
+    let text = fs::read_to_string(&summary).expect("the book has a table of contents");
+    let book: BTreeSet<PathBuf> = between(&text, "](", ")")
+        .map(|link| real(docs.join(link)))
+        .collect();
+    let pages = pages().into_iter().filter(|page| *page != summary);
+    let pages: BTreeSet<PathBuf> = pages.map(real).collect();
+    assert_eq!(book, pages, "the book is made of the pages");
+    for page in &pages {
+        let text = fs::read_to_string(page).expect("the page is there");
+        for link in between(&text, "](", ")").filter(|link| !link.contains("://")) {
+            let path = link.split('#').next().expect("one part");
+            if Path::new(path).extension().is_some_and(|it| it == "md") {
+                let target = real(page.parent().expect("a page is in a folder").join(path));
+                assert!(
+                    book.contains(&target),
+                    "{} links to `{link}`",
+                    page.display()
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn a_test_that_does_not_run_is_listed_and_not_only_printed() {
     let mut sources = Vec::new();

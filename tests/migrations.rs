@@ -153,15 +153,15 @@ fn filled() -> Connection {
 }
 
 /// What SQLite notes of each table, index and view, in the order of their making, and the rows that a new store has.
-fn contents(connection: &Connection) -> (Vec<(String, String)>, Vec<(String, String)>) {
+fn contents(connection: &Connection) -> [Vec<(String, String)>; 2] {
     let schema = "SELECT type || ' ' || name || ' of ' || tbl_name, ifnull(sql, '') FROM sqlite_schema ORDER BY rowid";
     let meta = "SELECT key, CAST(value AS TEXT) FROM meta ORDER BY key";
-    (pairs(connection, schema), pairs(connection, meta))
+    [pairs(connection, schema), pairs(connection, meta)]
 }
 
 /// Returns SQL that makes an empty file what it is.
 fn dump(connection: &Connection) -> String {
-    let (schema, meta) = contents(connection);
+    let [schema, meta] = contents(connection);
     let statements = schema.into_iter().map(|(_, sql)| sql);
     let made = statements.filter(|sql| !sql.is_empty());
     let filled = meta

@@ -29,7 +29,7 @@ pub struct Programs {
 
 /// A tree, and a folder beside it for what the ways keep.
 pub struct Bench {
-    /// Which tree.
+    /// The size of the tree.
     pub size: Size,
     /// The tree's root.
     pub tree: PathBuf,
@@ -41,7 +41,7 @@ pub struct Bench {
     pub sources: Vec<String>,
     /// Bytes of the files in view.
     pub bytes: u64,
-    /// What is run.
+    /// The programs that are measured and that measure.
     pub programs: Programs,
     random: Rng,
     touched: Instant,

@@ -208,7 +208,7 @@ fn cold(ours: &mut Ours, git: &mut Git, measured: &mut Measured, rounds: usize) 
     Ok(())
 }
 
-/// Counts the system calls of a hook's call without changes; nothing where `strace` does not run.
+/// Counts the system calls of a hook's call without changes; `None` if `strace` does not run.
 fn count_calls(bench: &Bench, ours: &Ours, measured: &mut Measured) -> Result<()> {
     let counts = bench.scratch.join("calls");
     let mut strace = command("strace", &bench.tree);

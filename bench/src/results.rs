@@ -24,9 +24,9 @@ pub struct Results {
 /// What was measured in one tree.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Measured {
-    /// When, as `2026-01-31`.
+    /// The day of the measurement, as `2026-01-31`.
     pub date: String,
-    /// On what.
+    /// The machine that it ran on.
     pub machine: Machine,
     /// Files in view.
     pub files: u64,
@@ -41,7 +41,7 @@ pub struct Measured {
 }
 
 impl Results {
-    /// Reads what is kept; nothing where there is no file.
+    /// Reads the results that are kept; no results if there is no file.
     pub fn read(file: &Path) -> Result<Self> {
         match std::fs::read_to_string(file) {
             Ok(text) => Ok(serde_json::from_str(&text)?),
@@ -50,7 +50,7 @@ impl Results {
         }
     }
 
-    /// Keeps it.
+    /// Writes the results as JSON.
     pub fn write(&self, file: &Path) -> Result<()> {
         Ok(std::fs::write(file, serde_json::to_string(self)? + "\n")?)
     }

@@ -91,7 +91,7 @@ export default function (pi: any) {
         const answer = chain.then(() => ask(asked, context?.cwd))
         chain = answer.then(() => {}, () => {})
         const printed = await answer
-        // The user reads it, and the model does not: what went back is told with the next message.
+        // The user reads it, and the model does not: the next message tells the model what went back.
         if (context?.hasUI) context.ui.notify(printed, "info")
         else console.log(printed)
       } catch {}

@@ -224,7 +224,7 @@ pub struct OperationParameters {
     pub on_conflict: Option<String>,
     /// For a revert: what to do with changes that may be somebody else's: `keep` or `take`.
     pub unclear: Option<String>,
-    /// Whether HEAD, its branch and the index move, too.
+    /// Whether HEAD, branches and the index move, too.
     pub git: bool,
     /// Whether to go ahead even if an agent is at work.
     pub force: bool,

@@ -140,7 +140,7 @@ fn hold_locks(world: &Machine) -> Child {
     holder
 }
 
-/// Holds them for as long as the issue asks for.
+/// Holds them for 30 s, which is far longer than a hook waits for a lock or for the database.
 const HOLDER: &str = "
 import fcntl, sqlite3, sys, time
 database = sqlite3.connect(sys.argv[1], isolation_level=None)

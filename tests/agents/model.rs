@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::program;
 use testing::machine::Machine;
 
-/// See the module.
+/// A running model, which answers as its script says.
 pub struct Model {
     server: Child,
     port: u16,

@@ -208,7 +208,7 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
 
     install(&["claude-code"]);
     let text = fs::read_to_string(&settings).expect("it is there");
-    let again = "hint: `ckpt-hook install claude-code` writes it anew";
+    let again = "hint: `ckpt-hook install claude-code` rewrites it";
     let change =
         |from: &str, to: &str| fs::write(&settings, text.replacen(from, to, 1)).expect("writable");
     change("\"SessionStart\"", "\"SessionBegin\"");

@@ -1,4 +1,4 @@
-//! The command line from outside: manners of the hook, exit codes, texts. What the library does is tested beside it.
+//! The command line from outside: how the hook behaves, exit codes, texts. What the library does is tested beside it.
 
 mod bad_input;
 mod blame;

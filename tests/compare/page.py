@@ -23,8 +23,8 @@ TIMES = (
 BEGINNING = """# Compared with what you would use instead
 
 The same twenty scenarios, played with the real program of each. `just compare --write` played them on {date}
-({machine}) and wrote this page. Only how each is used, and some of where it is better, is in
-words of ours: [tests/compare](../tests/compare) has them.
+({machine}) and wrote this page. Only "How each was used" and part of "Where the others are
+better" are written by hand, in [tests/compare](../tests/compare).
 
 | word | meaning |
 | --- | --- |

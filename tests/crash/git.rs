@@ -1,4 +1,4 @@
-//! `--git` killed: HEAD, its branch and the index are wholly moved by the next command, and no lock is left.
+//! `--git` killed: HEAD, branches and the index are wholly moved by the next command, and no lock is left.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
 //! One session, and nobody else: a revert gives exactly the tree from just before the message, whichever way one came, and
-//! with `--git` exactly HEAD, its branch and the index.
+//! with `--git` exactly HEAD, branches and the index.
 
 use ckpt_schema::report::{OperationReport, Outcome};
 use ckpt_store::{RedoRequest, RevertRequest};
@@ -74,7 +74,7 @@ fn history() -> impl Strategy<Value = (Git, Vec<Action>)> {
     (git, prop::collection::vec(action(), 1..10))
 }
 
-/// What is to come back: what is captured of the tree, and where `--git` is asked for, HEAD, its branch and the index.
+/// What is to come back: what is captured of the tree, and where `--git` is asked for, HEAD, branches and the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     captured: Tree,

@@ -299,6 +299,37 @@ fn status_shows_the_newest_diagnostics() {
 }
 
 #[test]
+fn damaged_paths_and_codes_of_an_operation_are_named() {
+    let mut world = reverted();
+    operation(&world, "o1", "revert", "done", 1, Some("m2"));
+    file(&world, "o1", "a", "write", "done", "1", "2");
+    operation(&world, "o2", "revert", "done", 1, Some("m2"));
+    world.rows(
+        "UPDATE operation_files SET reason_code = 'sideways';
+         UPDATE operations SET only_paths = '[\"a' WHERE id = 'o1';
+         UPDATE operations SET directories = '[7]' WHERE id = 'o2'",
+    );
+    let findings = world.store.check(Some(ckpt_store::CHECK_TIME));
+    for row in [
+        "the row `o1, 0` of `operation_files` is damaged: `sideways` is not a value of its column `reason_code`",
+        "the row `o1` of `operations` is damaged: `[\"a` is not a value of its column `only_paths`",
+        "the row `o2` of `operations` is damaged: `[7]` is not a value of its column `directories`",
+    ] {
+        assert!(
+            findings.iter().any(|finding| finding.message.contains(row)),
+            "{row}: {findings:?}"
+        );
+    }
+    let told = status(&mut world).latest_diagnostics;
+    let names_it = |text: &str| text.contains("the row `o1` of `operations` is damaged");
+    assert!(
+        told.iter()
+            .any(|diagnostic| diagnostic.detail.as_deref().is_some_and(names_it)),
+        "a revert of some paths does not count as one of all: {told:?}"
+    );
+}
+
+#[test]
 fn a_damaged_row_is_named_and_hides_nothing_else() {
     let mut world = reverted();
     operation(&world, "o1", "revert", "done", 1, Some("m2"));

@@ -329,14 +329,14 @@ fn what_is_kept_and_does_not_fit_the_changes_is_found_by_doctor_and_added_up_ane
     let found = world.store.check(Some(ckpt_store::CHECK_TIME));
     let named = found
         .iter()
-        .find(|finding| finding.message.contains("did not fit"));
+        .find(|finding| finding.message.contains("did not match"));
     assert!(named.is_some_and(|finding| finding.repaired), "{found:#?}");
     assert_eq!(world.log(), right, "it is added up");
     let again = world.store.check(Some(ckpt_store::CHECK_TIME));
     assert!(
         !again
             .iter()
-            .any(|finding| finding.message.contains("did not fit")),
+            .any(|finding| finding.message.contains("did not match")),
         "{again:#?}"
     );
 }

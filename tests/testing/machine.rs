@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How often it is looked whether it does.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// See the module.
+/// A home with the binary on its `PATH`, and a work tree beside it; both go when it is dropped.
 pub struct Machine {
     root: TempDir,
     has_rights: bool,

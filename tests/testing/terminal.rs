@@ -33,7 +33,7 @@ const QUESTIONS: [(&[u8], &[u8]); 3] = [
     (b"\x1b[0c", b"\x1b[?62;c"),
 ];
 
-/// See the module.
+/// A program in a terminal, and the screen that it has drawn so far.
 pub struct Terminal {
     child: Child,
     keys: ChildStdin,

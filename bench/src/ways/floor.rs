@@ -54,7 +54,7 @@ pub struct Empty {
 }
 
 impl Empty {
-    /// Makes it.
+    /// Takes the program and the tree from the bench.
     pub fn new(bench: &Bench) -> Self {
         Self {
             program: bench.programs.empty.clone(),

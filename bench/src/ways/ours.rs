@@ -19,7 +19,7 @@ pub enum Help {
     Repository,
     /// The same, and a watcher.
     Watcher,
-    /// Nothing.
+    /// Neither: every file is read and stored, as without a repository.
     None,
 }
 
@@ -167,7 +167,7 @@ impl Ours {
         })
     }
 
-    /// Returns the most memory that the watcher had, in bytes; nothing where there is none.
+    /// Returns the most memory that the watcher had, in bytes; `None` if there is none.
     pub fn memory_of_watcher(&self) -> Option<u64> {
         let status = format!("/proc/{}/status", self.watcher.as_ref()?.id());
         let status = fs::read_to_string(status).ok()?;

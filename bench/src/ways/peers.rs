@@ -83,7 +83,7 @@ pub struct Conductor {
 }
 
 impl Conductor {
-    /// Makes it.
+    /// Keeps the copy of the index in the bench's scratch folder.
     pub fn new(bench: &Bench) -> Self {
         Self {
             tree: bench.tree.clone(),

@@ -42,7 +42,7 @@ class Plan:
     """What an operation would do, and doing just that."""
 
     def __init__(self, client: Client, planned: PlanResult) -> None:
-        #: The token, which another process can apply as well; None where there is nothing to carry out.
+        #: The token, which another process can apply as well; `None` if there is nothing to carry out.
         self.token = planned["plan"]
         #: What would be done, file by file.
         self.report = planned["report"]
@@ -244,7 +244,7 @@ class Client(Listeners):
         events: list[str] | None = None,
         workspace: str | os.PathLike[str] | None = None,
     ) -> int:
-        """From now on listeners are told; with `since`, the last `seq` that was handled, of everything after that as well."""
+        """Calls the listeners from now on; with `since`, the last `seq` that was handled, also for everything after that."""
         if since is not None:
             self._connection.seq = since
         asked = await self.request("subscribe", since=since, everywhere=everywhere, events=events, workspace=workspace)

@@ -17,7 +17,7 @@ PACKAGE = "ckpt_hook_binary"
 def find_binary(environment: Mapping[str, str] = os.environ) -> str:
     """Returns the path of the binary: $CKPT_HOOK_BINARY, else that of the package `ckpt-hook-binary`, else of the PATH.
 
-    Raises BinaryNotFoundError where there is none.
+    Raises BinaryNotFoundError if there is none.
     """
     found = (
         environment.get("CKPT_HOOK_BINARY")

@@ -691,7 +691,7 @@ class OperationParameters(TypedDict):
     """
     git: NotRequired[bool]
     """
-    Whether HEAD, its branch and the index move, too.
+    Whether HEAD, branches and the index move, too.
     """
     id: NotRequired[str | None]
     """

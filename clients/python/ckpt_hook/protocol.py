@@ -100,7 +100,7 @@ class MessageFields:
 
     @property
     def not_revertable(self) -> str | None:
-        """Why it is not revertable; None where it is."""
+        """Why it is not revertable; `None` if it is."""
         return self.document["not_revertable"]
 
     @property

@@ -9,7 +9,7 @@ import { BinaryNotFoundError } from "./errors.js";
  * Returns the path of the binary: `$CKPT_HOOK_BINARY`, else the one that the platform's package brings (`ckpt-hook-linux-x64` and the
  * like), else `ckpt-hook` on the PATH.
  *
- * @throws BinaryNotFoundError where there is none.
+ * @throws BinaryNotFoundError if there is none.
  */
 export function findBinary(environment: NodeJS.ProcessEnv = process.env): string {
   const found = environment["CKPT_HOOK_BINARY"] || fromPackage() || fromPath(environment["PATH"] ?? "");

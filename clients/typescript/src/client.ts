@@ -126,7 +126,7 @@ export class Client {
     return this.#connection.on(name, listener);
   }
 
-  /** From now on listeners are told; with `since`, the last `seq` that was handled, of everything after that as well. */
+  /** Calls the listeners from now on; with `since`, the last `seq` that was handled, also for everything after that. */
   async subscribe(asked: SubscribeParameters = {}): Promise<number> {
     if (asked.since != null) this.#connection.seq = asked.since;
     const { seq } = await this.request("subscribe", asked);

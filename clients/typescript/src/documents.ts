@@ -846,7 +846,7 @@ export interface OperationParameters {
    */
   force?: boolean;
   /**
-   * Whether HEAD, its branch and the index move, too.
+   * Whether HEAD, branches and the index move, too.
    */
   git?: boolean;
   /**

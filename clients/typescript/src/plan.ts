@@ -7,7 +7,7 @@ import type { Force, PlanParameters } from "./protocol.js";
 export type ApplyOptions = CallOptions & Force;
 
 export class Plan {
-  /** The token, which another process can apply as well; null where there is nothing to carry out. */
+  /** The token, which another process can apply as well; `null` if there is nothing to carry out. */
   readonly token: string | null;
   /** What would be done, file by file. */
   readonly report: OperationReport;

@@ -65,7 +65,7 @@ impl ProgressLine {
         })
     }
 
-    /// Removes it.
+    /// Clears the line that shows the progress.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }

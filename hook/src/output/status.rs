@@ -22,7 +22,7 @@ const PERMANENT: &str = "Your next message to the agent makes the revert permane
 pub fn render(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
     let paint = view.paint;
     let mut text = heading(report, paint);
-    let troubles = troubles(report, view);
+    let problems = problems(report, view);
     match &report.revert_point {
         Some(point) => text.push_str(&banner(report, point, told, view)),
         None if report.session.is_none() => text.push_str(
@@ -32,7 +32,7 @@ pub fn render(report: &StatusReport, told: &[MessageReport], view: &View) -> Str
         None if !report.also_reverted.is_empty() => {
             text.push_str("Nothing in this session is reverted.\n");
         }
-        None if troubles.is_empty() => {
+        None if problems.is_empty() => {
             text.push_str(&paint.good("✓ "));
             text.push_str("Nothing is reverted, and everything that was recorded can be put back.\n");
         }
@@ -50,7 +50,7 @@ pub fn render(report: &StatusReport, told: &[MessageReport], view: &View) -> Str
         text.push_str(&line);
         text.push('\n');
     }
-    text + &troubles
+    text + &problems
 }
 
 fn heading(report: &StatusReport, paint: Paint) -> String {
@@ -135,7 +135,7 @@ fn part(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
     )
 }
 
-fn troubles(report: &StatusReport, view: &View) -> String {
+fn problems(report: &StatusReport, view: &View) -> String {
     let paint = view.paint;
     let mut text = String::new();
     if report.first_snapshot_goes_on {

@@ -10,8 +10,17 @@ let program;
 try {
   program = createRequire(import.meta.url).resolve(`${platform}/bin/ckpt-hook`);
 } catch {
-  console.error(`error: there is no ckpt-hook for this machine: the package ${platform} is not installed
-hint: npm leaves out packages for other platforms, and all optional ones with --omit=optional; on Windows, use WSL`);
+  const own = createRequire(import.meta.url)("../package.json").optionalDependencies;
+  if (platform in own) {
+    console.error(`error: the package ${platform} is not installed
+hint: npm leaves out optional packages with --omit=optional`);
+  } else if (process.platform === "win32") {
+    console.error(`error: ckpt-hook does not run on Windows natively
+hint: run this in WSL`);
+  } else {
+    console.error(`error: there is no program for ${process.platform === "darwin" ? "macOS" : `${process.platform} on ${process.arch}`} yet
+hint: \`cargo install ckpt-hook\` builds one`);
+  }
   process.exit(4);
 }
 

@@ -368,7 +368,7 @@ impl DifferenceReason {
     pub fn phrase(self) -> &'static str {
         match self {
             Self::Yours => "changed since, outside any step",
-            Self::Unclear => "changed since, unclear by whom",
+            Self::Unclear => "changed since, and it is unclear who did it",
             Self::Shared => "changed by several sessions at once",
             Self::OtherSession => "changed by another session",
             Self::NotAsked => "changed by this session outside what was undone",

@@ -20,7 +20,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads it.
+    /// Takes what identifies a file from its metadata.
     pub fn of(metadata: &Metadata) -> Self {
         let born = metadata.created().ok().and_then(|born| {
             let since = born.duration_since(UNIX_EPOCH).ok()?;

@@ -24,7 +24,7 @@ enum GlobToken {
     Deep,
     /// Either the three tokens after it (`**` and a `/`), or nothing.
     MayBeDeep,
-    /// Nothing.
+    /// Matches nothing, so the whole pattern does not.
     Never,
 }
 

@@ -12,6 +12,7 @@ use flate2::bufread::ZlibDecoder;
 use rustix::fs::{Mode, OFlags};
 
 use super::{Location, SMALL, read_small};
+use crate::model::hex;
 use crate::objects::hash::{ObjectKind, SHA1, SHA256, is_id_of};
 use crate::objects::pack::data::Data;
 use crate::objects::pack::index::PackIndex;
@@ -98,11 +99,7 @@ impl UserObjects {
     }
 
     fn bytes_of(&self, id: &str) -> Option<Vec<u8>> {
-        if id.len() != self.id_length * 2 || !id.is_ascii() {
-            return None;
-        }
-        let byte = |at: usize| u8::from_str_radix(&id[at..at + 2], 16).ok();
-        (0..id.len()).step_by(2).map(byte).collect()
+        hex::decode(id).filter(|bytes| bytes.len() == self.id_length)
     }
 
     fn packs(&self) -> &GitPacks {

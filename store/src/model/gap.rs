@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::FileTime;
-use super::path::{WorkspacePath, is_plain_dot_git, is_version_control, join};
+use super::path::{WorkspacePath, is_below, is_plain_dot_git, is_version_control, join};
 
 /// Why a snapshot could not hold a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -204,8 +204,8 @@ pub struct Gap {
 impl Gap {
     /// Returns whether a path is the gap's own or below it. The gap of the workspace itself covers everything.
     pub fn covers(&self, path: &WorkspacePath) -> bool {
-        let below = path.as_bytes().strip_prefix(&self.path[..]);
-        below.is_some_and(|below| self.path.is_empty() || matches!(below, [] | [b'/', ..]))
+        let path = path.as_bytes();
+        path == self.path || is_below(path, &self.path)
     }
 }
 

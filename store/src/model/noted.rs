@@ -20,6 +20,7 @@ use std::path::Path;
 use super::Milliseconds;
 use super::entry::ObjectId;
 use super::gap::{Gap, GapReason};
+use super::hex;
 
 /// The directory that snapshots belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,9 +187,9 @@ pub(crate) fn plain(text: &str) -> Option<Vec<u8>> {
             bytes.push(*first);
             continue;
         }
-        let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        rest = &rest[2..];
+        let (digits, others) = rest.split_first_chunk()?;
+        bytes.push(hex::byte(*digits)?);
+        rest = others;
     }
     Some(bytes)
 }
@@ -205,6 +206,14 @@ mod tests {
             rules: None,
             taken_at: i64::from(number),
             gaps: gaps.to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_word_with_anything_but_two_hex_digits_is_not_read() {
+        assert_eq!(plain("a%2fb"), Some(b"a/b".to_vec()));
+        for text in ["%", "%2", "%+f", "%zz", "%\u{e9}"] {
+            assert_eq!(plain(text), None, "{text}");
         }
     }
 

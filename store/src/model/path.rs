@@ -88,9 +88,7 @@ impl WorkspacePath {
 
     /// Returns whether it is below `directory`.
     pub fn is_below(&self, directory: &Self) -> bool {
-        self.0.len() > directory.0.len()
-            && self.0.starts_with(&directory.0)
-            && self.0[directory.0.len()] == b'/'
+        is_below(&self.0, &directory.0)
     }
 
     /// Returns whether it is one of the paths, or below one of them.
@@ -221,6 +219,14 @@ pub(crate) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
     path
 }
 
+/// Returns whether `path` is below `directory`; everything is below the root, whose path is empty.
+pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {
+    directory.is_empty() && !path.is_empty()
+        || path.len() > directory.len()
+            && path.starts_with(directory)
+            && path[directory.len()] == b'/'
+}
+
 /// Returns the path of the directory that holds a path, or `None` for the root.
 pub(crate) fn parent(path: &[u8]) -> Option<&[u8]> {
     let slash = path.iter().rposition(|byte| *byte == b'/');
@@ -336,6 +342,8 @@ mod tests {
             "a sibling with the same beginning"
         );
         assert!(!path("a/b").is_below(&path("a/b")), "not itself");
+        assert!(is_below(b"a", b""), "everything is below the root");
+        assert!(!is_below(b"", b""), "but the root itself");
         assert_eq!(path("a/b/c").parent(), Some(path("a/b")), "its directory");
         assert_eq!(path("a").parent(), None, "the workspace itself has no name");
     }

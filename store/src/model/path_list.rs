@@ -1,22 +1,77 @@
 //! Paths as a JSON array, for columns of the session store.
 
-use serde_json::Value;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 
 use super::path::WorkspacePath;
+
+/// The directories of an operation that are no items of its plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OperationDirectories {
+    /// Those that go if they become empty.
+    pub leaving: Vec<WorkspacePath>,
+    /// Those that are made again, with their permissions if a snapshot has them.
+    pub made: BTreeMap<WorkspacePath, Option<u32>>,
+}
+
+impl OperationDirectories {
+    pub fn new(leaving: Vec<WorkspacePath>, made: BTreeMap<WorkspacePath, Option<u32>>) -> Self {
+        Self { leaving, made }
+    }
+
+    /// Returns a JSON array: a directory that may go is a path, and one that is made again is an object with its
+    /// permissions, or with null if these are not known.
+    pub fn to_json(&self) -> String {
+        let made = self
+            .made
+            .iter()
+            .map(|(path, permissions)| json!({"made": value(path), "permissions": permissions}));
+        Value::from_iter(self.leaving.iter().map(value).chain(made)).to_string()
+    }
+
+    /// Parses what [`Self::to_json`] wrote. Returns `None` if there is anything else in it.
+    pub fn from_json(text: &str) -> Option<Self> {
+        let mut directories = Self::default();
+        for value in values(text)? {
+            let Some(made) = value.get("made") else {
+                directories.leaving.push(path(value)?);
+                continue;
+            };
+            let permissions = match value.get("permissions")? {
+                Value::Null => None,
+                permissions => Some(u32::try_from(permissions.as_u64()?).ok()?),
+            };
+            directories.made.insert(path(made.clone())?, permissions);
+        }
+        Some(directories)
+    }
+}
 
 /// Returns a JSON array of paths. A path that is not UTF-8 is an array of its bytes.
 pub(crate) fn to_json(paths: &[WorkspacePath]) -> String {
     Value::from_iter(paths.iter().map(value)).to_string()
 }
 
-/// Parses what [`to_json`] wrote. Anything that is not a path is left out.
-pub(crate) fn from_json(text: &str) -> Vec<WorkspacePath> {
-    let values: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
+/// Parses what [`to_json`] wrote. Returns `None` if there is anything else in it: an operation that is limited to some
+/// paths must not become one without a limit.
+pub(crate) fn from_json(text: &str) -> Option<Vec<WorkspacePath>> {
+    values(text)?.into_iter().map(path).collect()
+}
+
+/// Like [`from_json`], but leaves out whatever is not a path. This is for lists in which a missing path is the careful
+/// side: nothing is the work of a tool that does not name it.
+pub(crate) fn from_damaged_json(text: &str) -> Vec<WorkspacePath> {
+    let values = values(text).unwrap_or_default();
     values.into_iter().filter_map(path).collect()
 }
 
+fn values(text: &str) -> Option<Vec<Value>> {
+    serde_json::from_str(text).ok()
+}
+
 /// Returns one path as JSON.
-pub(crate) fn value(path: &WorkspacePath) -> Value {
+fn value(path: &WorkspacePath) -> Value {
     match std::str::from_utf8(path.as_bytes()) {
         Ok(text) => text.into(),
         Err(_) => path.as_bytes().into(),
@@ -24,10 +79,61 @@ pub(crate) fn value(path: &WorkspacePath) -> Value {
 }
 
 /// Parses one path.
-pub(crate) fn path(value: Value) -> Option<WorkspacePath> {
+fn path(value: Value) -> Option<WorkspacePath> {
     let bytes = match value {
         Value::String(text) => text.into_bytes(),
         value => serde_json::from_value(value).ok()?,
     };
     WorkspacePath::new(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_any_bytes_are_read_as_they_were_written() {
+        let paths = [&b"a/b"[..], b"\"quoted\"\n", b"\xff\xfe"]
+            .map(|bytes| WorkspacePath::new(bytes).expect("legal"));
+        assert_eq!(
+            from_json(&to_json(&paths)).as_deref(),
+            Some(&paths[..]),
+            "an operation may be looked at years later"
+        );
+    }
+
+    #[test]
+    fn directories_that_go_and_that_are_made_are_told_apart() {
+        let [gone, made, hidden] =
+            [&b"a"[..], b"\xff", b"b"].map(|bytes| WorkspacePath::new(bytes).expect("legal"));
+        let directories = OperationDirectories {
+            leaving: vec![gone],
+            made: [(made, Some(0o750)), (hidden, None)].into(),
+        };
+        assert_eq!(
+            OperationDirectories::from_json(&directories.to_json()),
+            Some(directories)
+        );
+    }
+
+    #[test]
+    fn a_damaged_list_is_not_an_empty_one() {
+        for text in ["", "[", "{}", "[\"a\"", "[\"a\", 7]", "[\"/a\"]", "[[256]]"] {
+            assert_eq!(from_json(text), None, "{text}");
+            assert_eq!(OperationDirectories::from_json(text), None, "{text}");
+        }
+        for text in [
+            r#"[{"made": "/a", "permissions": null}]"#,
+            r#"[{"made": "a", "permissions": -1}]"#,
+            r#"[{"made": "a"}]"#,
+            r#"[{"permissions": 7}]"#,
+        ] {
+            assert_eq!(OperationDirectories::from_json(text), None, "{text}");
+        }
+        let left: Vec<String> = from_damaged_json("[\"a\", 7]")
+            .iter()
+            .map(WorkspacePath::to_text)
+            .collect();
+        assert_eq!(left, ["a"]);
+    }
 }

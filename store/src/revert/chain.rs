@@ -26,13 +26,10 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, PathText};
 use rusqlite::{Connection, Row, params};
-use serde_json::{Value, json};
 
 use super::movement::parts_of_chain;
 use crate::error::Result;
 use crate::model::path::WorkspacePath;
-pub(crate) use crate::model::path_list::{from_json, to_json};
-use crate::model::path_list::{path, value};
 use crate::model::request::OnConflict;
 use crate::sessions::read::{all, operation_file};
 use crate::sessions::{self, ChainOperation, SessionRow};
@@ -304,30 +301,6 @@ fn moved_by(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
         }
     }
     moved
-}
-
-/// Returns a JSON array of the directories that may go, each as a path, and of those that are made again, each as an
-/// object with its permissions, or with null if no snapshot has them. [`from_json`] reads the former, [`made_from_json`]
-/// the latter.
-pub(crate) fn directories_to_json(
-    leaving: &[WorkspacePath],
-    made: &BTreeMap<WorkspacePath, Option<u32>>,
-) -> String {
-    let made = made
-        .iter()
-        .map(|(path, permissions)| json!({"made": value(path), "permissions": permissions}));
-    Value::from_iter(leaving.iter().map(value).chain(made)).to_string()
-}
-
-/// Reads the directories that are made again, with their permissions if these are known.
-pub(crate) fn made_from_json(text: &str) -> BTreeMap<WorkspacePath, Option<u32>> {
-    let values: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
-    let made = |value: Value| {
-        let permissions = value.get("permissions").and_then(Value::as_u64);
-        let permissions = permissions.and_then(|permissions| u32::try_from(permissions).ok());
-        Some((path(value.get("made")?.clone())?, permissions))
-    };
-    values.into_iter().filter_map(made).collect()
 }
 
 /// Returns what the last revert decided about changes that cannot be undone. A redo follows it, so that it does not

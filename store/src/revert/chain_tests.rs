@@ -5,10 +5,9 @@ use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
 use super::chain::{
-    chain, directories_to_json, from_json, has_ended, made_from_json, make_permanent,
-    newest_of_chain, reverted_files, reverts_that_hold, takes_all_back, to_json,
+    chain, has_ended, make_permanent, newest_of_chain, reverted_files, reverts_that_hold,
+    takes_all_back,
 };
-use crate::model::path::WorkspacePath;
 use crate::sessions::Database;
 use crate::settings::Durability;
 
@@ -249,29 +248,4 @@ fn other_sessions_other_bases_restores_and_open_operations_are_not_of_a_chain() 
         );
     assert_eq!(rows.chain(), ids(&["1"], &["1"]), "only its own, closed");
     assert_eq!(rows.reverted(), 1, "and it is still in force");
-}
-
-#[test]
-fn paths_of_any_bytes_are_read_as_they_were_written() {
-    let paths = [&b"a/b"[..], b"\"quoted\"\n", b"\xff\xfe"]
-        .map(|bytes| WorkspacePath::new(bytes).expect("legal"));
-    assert_eq!(
-        from_json(&to_json(&paths)),
-        paths,
-        "an operation may be looked at years later"
-    );
-}
-
-#[test]
-fn directories_that_go_and_that_are_made_are_told_apart() {
-    let [gone, made, hidden] =
-        [&b"a"[..], b"\xff", b"b"].map(|bytes| WorkspacePath::new(bytes).expect("legal"));
-    let all = [(made, Some(0o750)), (hidden, None)].into();
-    let text = directories_to_json(std::slice::from_ref(&gone), &all);
-    assert_eq!(from_json(&text), [gone], "one goes");
-    assert_eq!(
-        made_from_json(&text),
-        all,
-        "the others are made, as they were if that is known"
-    );
 }

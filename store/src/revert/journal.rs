@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ckpt_schema::report::{FileAction, FileResult, Outcome, ReasonCode, Receipt};
 
 use super::apply::{self, Root, Work};
-use super::chain::{self, chain, has_ended};
+use super::chain::{chain, has_ended};
 use super::git;
 use super::ignored;
 use super::movement::Part;
@@ -22,6 +22,7 @@ use crate::model::git_item::GitItem;
 use crate::model::item::{Item, ItemOutcome, ItemReason};
 use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
+use crate::model::path_list::OperationDirectories;
 use crate::model::progress::OperationProgress;
 use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
 use crate::snapshot::Snapshots;
@@ -55,9 +56,9 @@ pub(super) fn write_down(
     let only = part.map_or(limit, |part| match part {
         Part::Paths { only, .. } | Part::Message { only, .. } | Part::Step { only, .. } => only,
     });
-    let only_paths = chain::to_json(only);
     let (notes, remarks) = note::to_json(&operation.warnings);
     let made = directories_to_make(place, operation, seen)?;
+    let directories = OperationDirectories::new(leaving.to_vec(), made);
     operation.base = store.database.write_first(|connection| {
         let before = seen.write(connection, place.row.id, None, now)?;
         close_steps(connection, closing, before, now)?;
@@ -78,10 +79,10 @@ pub(super) fn write_down(
             before_snapshot_id: before,
             on_conflict: operation.on_conflict,
             unclear: operation.unclear,
-            only_paths: &only_paths,
+            only_paths: only,
             notes: &notes,
             remarks: &remarks,
-            directories: &chain::directories_to_json(leaving, &made),
+            directories: &directories,
             is_incomplete: operation.is_incomplete,
             git: operation.git.is_some(),
         };
@@ -123,7 +124,7 @@ pub(super) fn directories_that_may_go(
     };
     let made: BTreeSet<WorkspacePath> = operations
         .iter()
-        .flat_map(|operation| chain::made_from_json(&operation.row.directories).into_keys())
+        .flat_map(|operation| operation.row.directories.made.keys().cloned())
         .collect();
     if !may_go.is_empty() {
         // A directory that ignore rules hid may have existed, empty. Everything in a hidden directory is hidden.
@@ -477,8 +478,7 @@ fn put_files<R>(
     items: &[Item],
     rest: impl FnOnce() -> Result<R>,
 ) -> (Vec<ItemOutcome>, Result<R>) {
-    let directories = chain::from_json(&row.directories);
-    let made = chain::made_from_json(&row.directories);
+    let directories = &row.directories;
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
     let of = items.iter().filter(|item| is_planned(item)).count();
     let watcher = store.watcher.as_deref();
@@ -490,8 +490,8 @@ fn put_files<R>(
     let work = Work {
         operation: &row.id,
         items,
-        directories: &directories,
-        permissions: &|path| made.get(path).copied().flatten(),
+        directories: &directories.leaving,
+        permissions: &|path| directories.made.get(path).copied().flatten(),
         contents: &contents,
         progress: Some(&tell),
     };

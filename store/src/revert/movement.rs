@@ -252,7 +252,7 @@ impl Movement {
             Some(id) => found(sessions::message(connection, id)?).map(Some),
             None => Ok(None),
         };
-        let only = super::chain::from_json(&row.only_paths);
+        let only = row.only_paths.clone();
         let part = match (&row.step_id, message(row.part_message_id.as_ref())?) {
             (Some(step), _) => Some(Part::Step {
                 step: found(sessions::step(connection, step)?)?,
@@ -446,9 +446,8 @@ pub(super) fn scope_of_part(
     if operation.is_taken_back() {
         return Ok(None);
     }
-    let only = super::chain::from_json(&operation.row.only_paths);
     let paths = ScopePaths {
-        only,
+        only: operation.row.only_paths.clone(),
         except: operation.taken_back.clone(),
     };
     if let Some(step) = &operation.row.step_id {

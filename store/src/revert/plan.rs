@@ -19,7 +19,7 @@ use crate::error::{Context, Result};
 use crate::fs::threads;
 use crate::model::entry::{Change, Entry, EntryKind, ObjectId, State};
 use crate::model::item::{Item, ItemReason};
-use crate::model::path::WorkspacePath;
+use crate::model::path::{WorkspacePath, is_below};
 use crate::model::request::OnConflict;
 use crate::revert::clash::{self, EntriesByPath, PathChange};
 use crate::revert::gather::{Material, PathStates};
@@ -28,7 +28,7 @@ use crate::revert::merge::MergeBlobs;
 use crate::revert::rule::{Ruling, ThreeWay, three_way};
 use crate::revert::target::{Target, TargetReason, target};
 use crate::sessions::ChangeRow;
-use crate::snapshot::{Snapshots, is_below};
+use crate::snapshot::Snapshots;
 use crate::timeline::count_with;
 
 /// Where the workspace is moved from, and where to.

@@ -20,7 +20,7 @@ use crate::model::path::WorkspacePath;
 use crate::sessions::OpenStep;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::life::is_at_work;
+use crate::timeline::life::busy;
 use crate::timeline::{CaptureOptions, Observation, Place};
 
 /// Refuses to go on while an agent works on one of the steps; `who` says where. A dry run goes on, and learns whether
@@ -31,13 +31,14 @@ pub(super) fn while_busy<'a>(
     now: Milliseconds,
     options: Options,
 ) -> Result<bool> {
-    if options.force.goes_on() || !steps.into_iter().any(|step| is_at_work(step, now)) {
+    if options.force.goes_on() {
         return Ok(false);
     }
-    if options.dry_run {
-        return Ok(true);
+    match busy(who, steps, now) {
+        None => Ok(false),
+        Some(_) if options.dry_run => Ok(true),
+        Some(error) => Err(error.hint("wait until it is done, or use --force")),
     }
-    Err(Error::busy(who).hint("wait until it is done, or use --force"))
 }
 
 /// Adds to the error of a plan that it would be refused anyway because an agent is at work.

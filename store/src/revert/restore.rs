@@ -22,6 +22,7 @@ use crate::model::request::{OnConflict, RestoreRequest, Unclear};
 use crate::sessions;
 use crate::snapshot::{Budget, Gap, PatchSide, Snapshot, Snapshots};
 use crate::store::Store;
+use crate::timeline::life::AT_WORK_HERE;
 use crate::timeline::{Looking, Observation, Place, snapshot_of};
 
 pub(crate) fn restore(
@@ -81,7 +82,7 @@ pub(super) fn restoring(
 ) -> Result<Executed> {
     // Resolve: find the open steps, and refuse or warn if one is busy.
     let (open, before) = operate::known(store, place)?;
-    let who = "an agent is at work in this workspace";
+    let who = AT_WORK_HERE;
     let busy = refuse::while_busy(who, &open, store.now(), options)?;
     let snapshots = place.snapshots()?;
 

@@ -7,12 +7,13 @@ use rusqlite::{Connection, Row, params};
 
 use super::feed;
 use super::read::{by_json, item_reason};
-use super::words::{WordTable, optional_word, word};
+use super::words::{WordTable, optional_word, parsed, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::State;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
+use crate::model::path_list::{self, OperationDirectories};
 use crate::model::request::{OnConflict, Unclear};
 
 /// An operation that is about to begin.
@@ -36,13 +37,12 @@ pub(crate) struct NewOperation<'a> {
     pub goal_snapshot_id: Option<i64>,
     pub on_conflict: OnConflict,
     pub unclear: Unclear,
-    /// A JSON array of paths.
-    pub only_paths: &'a str,
+    /// The paths that it is limited to; none for all.
+    pub only_paths: &'a [WorkspacePath],
     pub notes: &'a str,
     /// A JSON array of the notes, as in reports.
     pub remarks: &'a str,
-    /// A JSON array of the directories that go if they become empty.
-    pub directories: &'a str,
+    pub directories: &'a OperationDirectories,
     /// Whether something that should be undone was never recorded. Then the operation is partial, whatever its files
     /// say.
     pub is_incomplete: bool,
@@ -65,7 +65,8 @@ pub(crate) struct OperationRow {
     /// The state that the workspace is compared with afterwards; `None` in rows of older versions.
     pub goal_snapshot_id: Option<i64>,
     pub after_snapshot_id: Option<i64>,
-    pub only_paths: String,
+    /// The paths that it is limited to; none for all.
+    pub only_paths: Vec<WorkspacePath>,
     pub part_message_id: Option<String>,
     pub step_id: Option<String>,
     /// Whether only the message of `part_message_id` is undone, and none after it.
@@ -73,7 +74,7 @@ pub(crate) struct OperationRow {
     pub notes: String,
     /// A JSON array; `None` in rows of older versions.
     pub remarks: Option<String>,
-    pub directories: String,
+    pub directories: OperationDirectories,
     pub unclear: Unclear,
 }
 
@@ -110,12 +111,22 @@ impl OperationRow {
             after_snapshot_id: row.get("after_snapshot_id")?,
             part_message_id: row.get("part_message_id")?,
             base_snapshot_id: row.get("base_snapshot_id")?,
-            only_paths: row.get("only_paths")?,
+            only_paths: parsed(
+                row,
+                WordTable::Operations,
+                "only_paths",
+                path_list::from_json,
+            )?,
             step_id: row.get("step_id")?,
             is_alone: row.get("alone")?,
             notes: row.get("notes")?,
             remarks: row.get("remarks")?,
-            directories: row.get("directories")?,
+            directories: parsed(
+                row,
+                WordTable::Operations,
+                "directories",
+                OperationDirectories::from_json,
+            )?,
             unclear: word(row, WordTable::Operations, "unclear")?,
         })
     }
@@ -146,9 +157,9 @@ pub(crate) fn insert_operation(
                 new.base_snapshot_id,
                 new.before_snapshot_id,
                 new.on_conflict.name(),
-                new.only_paths,
+                path_list::to_json(new.only_paths),
                 new.notes,
-                new.directories,
+                new.directories.to_json(),
                 new.is_incomplete.then(|| Outcome::Partial.name()),
                 new.git,
                 now,

@@ -56,7 +56,7 @@ pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>>
             let paths: String = row.get("paths")?;
             Ok(ToolRow {
                 kind: optional_word(row, WordTable::Tools, "kind")?,
-                paths: path_list::from_json(&paths),
+                paths: path_list::from_damaged_json(&paths),
                 started_at: row.get("started_at")?,
                 finished_at: row.get("finished_at")?,
                 ran_for: row.get("ran_for")?,
@@ -131,7 +131,7 @@ pub(crate) fn outer_tools(
                     paths: within(
                         &inner.path,
                         Path::new(&around),
-                        &path_list::from_json(&paths),
+                        &path_list::from_damaged_json(&paths),
                     ),
                     started_at: row.get("started_at")?,
                     finished_at: row.get("finished_at")?,

@@ -14,6 +14,7 @@ use super::read::all;
 use crate::error::Result;
 use crate::model::attribution::Attribution;
 use crate::model::gap::GapReason;
+use crate::model::path_list::{self, OperationDirectories};
 use crate::model::request::{OnConflict, Unclear};
 
 /// A value that is stored as a word.
@@ -224,15 +225,25 @@ pub(crate) fn optional_word<T: Word>(
         .ok_or_else(|| unknown(row, table, column, Some(text)))
 }
 
+/// Reads a column of text that `parse` understands. Any other text, and NULL, is an error that names the row.
+pub(super) fn parsed<T>(
+    row: &Row<'_>,
+    table: WordTable,
+    column: &str,
+    parse: fn(&str) -> Option<T>,
+) -> rusqlite::Result<T> {
+    let value = row.get_ref(column)?;
+    let text = shown(value);
+    parse(&text).ok_or_else(|| {
+        let word = (value != ValueRef::Null).then_some(text);
+        unknown(row, table, column, word)
+    })
+}
+
 /// Reads the column `reason` of a gap. The statement has to read `id`, too. An unknown reason is an error that names
 /// the row.
 pub(super) fn gap_reason(row: &Row<'_>) -> rusqlite::Result<GapReason> {
-    let value = row.get_ref("reason")?;
-    let text = shown(value);
-    GapReason::parse(&text).ok_or_else(|| {
-        let word = (value != ValueRef::Null).then_some(text);
-        unknown(row, WordTable::Gaps, "reason", word)
-    })
+    parsed(row, WordTable::Gaps, "reason", GapReason::parse)
 }
 
 fn unknown(row: &Row<'_>, table: WordTable, column: &str, word: Option<String>) -> rusqlite::Error {
@@ -250,7 +261,7 @@ fn unknown(row: &Row<'_>, table: WordTable, column: &str, word: Option<String>) 
 type Words = fn() -> Vec<&'static str>;
 
 /// The columns of words, with the words of each.
-const COLUMNS: [(WordTable, &str, Words); 14] = [
+const COLUMNS: [(WordTable, &str, Words); 15] = [
     (WordTable::Operations, "kind", texts::<OperationKind>),
     (WordTable::Operations, "state", texts::<OperationState>),
     (WordTable::Operations, "outcome", texts::<Outcome>),
@@ -258,6 +269,11 @@ const COLUMNS: [(WordTable, &str, Words); 14] = [
     (WordTable::Operations, "unclear", texts::<Unclear>),
     (WordTable::OperationFiles, "action", texts::<FileAction>),
     (WordTable::OperationFiles, "result", texts::<FileResult>),
+    (
+        WordTable::OperationFiles,
+        "reason_code",
+        texts::<ReasonCode>,
+    ),
     (WordTable::OperationGit, "part", texts::<GitPart>),
     (WordTable::OperationGit, "result", texts::<FileResult>),
     (WordTable::Changes, "attribution", texts::<Attribution>),
@@ -267,6 +283,17 @@ const COLUMNS: [(WordTable, &str, Words); 14] = [
     (WordTable::Tools, "kind", texts::<ToolKind>),
 ];
 
+/// Returns whether a text can be read.
+type IsReadable = fn(&str) -> bool;
+
+/// The columns of operations that hold paths.
+const PATHS: [(&str, IsReadable); 2] = [
+    ("only_paths", |text| path_list::from_json(text).is_some()),
+    ("directories", |text| {
+        OperationDirectories::from_json(text).is_some()
+    }),
+];
+
 fn texts<T: Word>() -> Vec<&'static str> {
     T::ALL.iter().map(|word| word.text()).collect()
 }
@@ -274,7 +301,7 @@ fn texts<T: Word>() -> Vec<&'static str> {
 /// How many damaged rows of a column are named.
 const NAMED: u32 = 5;
 
-/// Checks every row for unknown words, and names some of the rows.
+/// Checks every row for unknown words and for paths that cannot be read, and names some of the rows.
 pub(crate) fn unknown_words(connection: &Connection) -> Result<Vec<UnknownWord>> {
     let mut unknown = Vec::new();
     let words = COLUMNS.map(|(table, column, words)| {
@@ -297,7 +324,30 @@ pub(crate) fn unknown_words(connection: &Connection) -> Result<Vec<UnknownWord>>
             })
         })?);
     }
+    for (column, is_readable) in PATHS {
+        unknown.extend(unreadable_paths(connection, column, is_readable)?);
+    }
     Ok(unknown)
+}
+
+/// Returns some of the operations in which a column of paths cannot be read.
+fn unreadable_paths(
+    connection: &Connection,
+    column: &str,
+    is_readable: IsReadable,
+) -> Result<impl Iterator<Item = UnknownWord>> {
+    let table = WordTable::Operations;
+    let sql = format!("SELECT id, {column} FROM operations WHERE {column} <> '[]'");
+    let rows = all(connection, &sql, [], |row| {
+        let text = shown(row.get_ref(column)?);
+        Ok((!is_readable(&text)).then(|| UnknownWord {
+            table: table.name(),
+            row: table.row_of(row),
+            column: column.to_owned(),
+            word: Some(text),
+        }))
+    })?;
+    Ok(rows.into_iter().flatten().take(NAMED as usize))
 }
 
 /// Returns the SQL condition that the reason of a gap is known: [`GapReason::parse`] for all rows at once.
@@ -405,7 +455,12 @@ mod tests {
         check::<StepState>(connection, WordTable::Steps, "state");
         check::<FeedKind>(connection, WordTable::Feed, "kind");
         check::<ToolKind>(connection, WordTable::Tools, "kind");
-        assert_eq!(COLUMNS.len(), 14, "every column of words is checked above");
+        // `reason_code` came with a later migration, without a list of the words in the schema.
+        assert_eq!(
+            COLUMNS.len(),
+            15,
+            "every other column of words is checked above"
+        );
     }
 
     #[test]
@@ -433,6 +488,38 @@ mod tests {
             let error = read(sql).expect_err("there is no default").to_string();
             let expected = format!(
                 "the row `7` of `gaps` is damaged: `{shown}` is not a value of its column `reason`"
+            );
+            assert!(error.contains(&expected), "it names the row: {error}");
+        }
+    }
+
+    #[test]
+    fn paths_that_cannot_be_read_are_an_error_that_names_the_row() {
+        let connection = Connection::open_in_memory().expect("a database");
+        let read = |sql: &str| {
+            let sql = format!("SELECT 7 AS id, {sql} AS only_paths");
+            connection.query_row(&sql, [], |row| {
+                parsed(
+                    row,
+                    WordTable::Operations,
+                    "only_paths",
+                    path_list::from_json,
+                )
+            })
+        };
+        assert_eq!(read("'[]'").map(|paths| paths.len()).ok(), Some(0));
+        assert_eq!(read("'[\"a\"]'").map(|paths| paths.len()).ok(), Some(1));
+        for (sql, shown) in [
+            ("'[\"a\"'", "[\"a\""),
+            ("'[7]'", "[7]"),
+            ("''", ""),
+            ("NULL", "NULL"),
+        ] {
+            let error = read(sql)
+                .expect_err("no limit would be a guess")
+                .to_string();
+            let expected = format!(
+                "the row `7` of `operations` is damaged: `{shown}` is not a value of its column `only_paths`"
             );
             assert!(error.contains(&expected), "it names the row: {error}");
         }

@@ -173,7 +173,7 @@ fn file(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>, mode: Mode) -> Resu
 /// The present content of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Now {
-    /// Nothing.
+    /// The path does not exist.
     Nothing,
     /// A regular file with these bytes.
     File(Vec<u8>),

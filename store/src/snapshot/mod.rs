@@ -44,7 +44,7 @@ pub(crate) use check::{Broken, Checked};
 pub(crate) use forget::{ForgottenPath, Rewritten, RewrittenRules};
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
-pub(crate) use rules::{PathPattern, is_below};
+pub(crate) use rules::PathPattern;
 pub(crate) use scan::directory::IGNORED_NAMES;
 pub(crate) use settle::Settled;
 pub use times::Times;

@@ -11,7 +11,7 @@ use ckpt_schema::report::{
 };
 
 use super::evidence::StepStanding;
-use super::life::is_at_work;
+use super::life::{AT_WORK_HERE, busy};
 use super::observe::{Baseline, Looking, Observation};
 use super::root::Workspace;
 use super::workspace::{PATIENCE, Place, workspace_of};
@@ -74,8 +74,8 @@ pub(crate) fn adopt(
     // Only the directory that is here has to be checked: nobody works in one that is gone.
     if let Some(here) = &here {
         let open = sessions::open_steps(store.database.connection(), here.id)?;
-        if open.iter().any(|step| is_at_work(step, store.now())) {
-            return Err(Error::busy("an agent is at work in this workspace"));
+        if let Some(error) = busy(AT_WORK_HERE, &open, store.now()) {
+            return Err(error.hint("wait until it is done"));
         }
     }
     if !dry_run {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::evidence::Signs;
 use super::transcript::Transcript;
+use crate::error::Error;
 use crate::model::Milliseconds;
 use crate::sessions::{Life, OpenStep, OuterTool};
 
@@ -86,6 +87,22 @@ pub(crate) fn is_at_work(step: &OpenStep, now: Milliseconds) -> bool {
         } else {
             runs(step.started_at)
         }
+}
+
+/// What is said if an agent works on any step of the workspace.
+pub(crate) const AT_WORK_HERE: &str = "an agent is at work in this workspace";
+
+/// Returns the error of what has to wait for an agent that works on one of the steps; `who` says where. `None` if
+/// nobody does.
+pub(crate) fn busy<'a>(
+    who: &str,
+    steps: impl IntoIterator<Item = &'a OpenStep>,
+    now: Milliseconds,
+) -> Option<Error> {
+    let mut steps = steps.into_iter();
+    steps
+        .any(|step| is_at_work(step, now))
+        .then(|| Error::busy(who))
 }
 
 /// Returns a name for the process that runs this hook that no other process ever has: its number, its start time and

@@ -223,7 +223,7 @@ pub(crate) fn heal_under_lock(store: &mut Store, place: &Place) -> Result<bool> 
         workspace: Some(&workspace),
         message: "the store was damaged and was healed",
         detail: Some(&format!(
-            "indexes of packs made again: {rebuilt}; objects stored anew: {healed}"
+            "indexes of packs made again: {rebuilt}; objects stored again: {healed}"
         )),
         ..Diagnostic::default()
     })?;

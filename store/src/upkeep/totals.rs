@@ -64,7 +64,7 @@ pub(crate) fn check(
     let forget = |connection: &_| sessions::forget_totals(connection, &messages);
     store.database.write(forget)?;
     let text = format!(
-        "what was kept of the files and lines of {} did not fit the changes, and is added up anew",
+        "the stored totals of {} did not match the changes, and will be added up again",
         count(messages.len() as u64, "message")
     );
     Ok(Some(Finding {

@@ -12,7 +12,7 @@ class CkptHook(Rival):
     name = "ckpt-hook"
     use = (
         "The agent's hooks call it before a message and around each step. To go back: `ckpt-hook revert --message ID`, with `--git` "
-        "in a repository, and with `--force` where it asks for that because it was told of no end of the agent. To go forward: "
+        "in a repository, and with `--force` if it refuses because the agent did not report its end. To go forward: "
         "`ckpt-hook redo --all`."
     )
 

@@ -51,11 +51,11 @@ impl FolderTrust {
             .collect())
     }
 
-    /// The above, and what [`check_switch`] returns.
+    /// Returns what [`check_switch`] and [`Self::check`] find.
     ///
     /// # Errors
     ///
-    /// As for both.
+    /// If a settings file cannot be read or parsed.
     pub fn check_with_switch(
         &self,
         scope: SettingsScope,

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::edit::Edit;
 use super::file;
 
-/// See the module.
+/// What is remembered of the settings files, and the file of the store that keeps it.
 pub struct Memory {
     file: PathBuf,
     kept: BTreeMap<PathBuf, RememberedFile>,

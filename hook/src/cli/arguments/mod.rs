@@ -63,7 +63,7 @@ Examples:
   ckpt-hook install claude-code         put the hook into an agent's settings
   ckpt-hook log                         list the recorded messages
   ckpt-hook revert last                 go back to just before the newest message
-  ckpt-hook undo                        go forward again
+  ckpt-hook undo                        take that revert back
 
 Ids: an agent's own message or session id, one of ours, or any unambiguous prefix of ours with at \
 least four characters. `last` is the newest message, `last~2` is two before it.

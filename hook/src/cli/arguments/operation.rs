@@ -46,7 +46,7 @@ pub struct RevertArguments {
     /// What to do with changes that may be the agent's or somebody else's [default: from the settings]
     #[arg(long, value_name = "HOW", value_enum, conflicts_with = "plan")]
     pub unclear: Option<UnclearArgument>,
-    /// Also move HEAD, its branch and the index back; without it they stay as they are
+    /// Also move HEAD, branches and the index back; without it they stay as they are
     #[arg(long, conflicts_with_all = ["only", "step", "plan"])]
     pub git: bool,
     /// Plan first, act later.
@@ -163,7 +163,7 @@ pub struct UnrevertArguments {
     /// Choose what to bring back hunk by hunk, as `git checkout -p` asks
     #[arg(short, long, conflicts_with_all = ["git", "plan"])]
     pub patch: bool,
-    /// Also move HEAD, its branch and the index; this is implied if the revert moved them
+    /// Also move HEAD, branches and the index; this is implied if the revert moved them
     #[arg(long, conflicts_with = "plan")]
     pub git: bool,
     /// Plan first, act later.
@@ -202,7 +202,7 @@ pub struct RestoreArguments {
     /// Choose what to put back hunk by hunk, as `git checkout -p` asks
     #[arg(short, long, conflicts_with_all = ["git", "plan"])]
     pub patch: bool,
-    /// Also put HEAD, its branch and the index back
+    /// Also put HEAD, branches and the index back
     #[arg(long, conflicts_with_all = ["paths", "plan"])]
     pub git: bool,
     /// Plan first, act later.

@@ -14,7 +14,7 @@ pub struct EventArguments {
     /// The agent's own name for the event, in case its payload does not have it
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
-    /// The hook's manners.
+    /// What happens if something goes wrong.
     #[command(flatten)]
     pub strict: Strict,
 }
@@ -51,7 +51,7 @@ pub struct FlagArguments {
     /// What the user wrote
     #[arg(long, value_name = "TEXT")]
     pub prompt: Option<String>,
-    /// The hook's manners.
+    /// What happens if something goes wrong.
     #[command(flatten)]
     pub strict: Strict,
 }

@@ -57,7 +57,7 @@ pub enum GroupingArgument {
 #[derive(Debug, Args)]
 #[command(after_help = FORGET_HELP)]
 pub struct ForgetArguments {
-    /// What stood at these paths of the workspace: a pattern as in an ignore file, from the workspace's root
+    /// Everything that was ever at these paths of the workspace: a pattern as in an ignore file, from the workspace's root
     #[arg(long, value_name = "GLOB", conflicts_with_all = ["session", "message", "all"])]
     pub path: Option<String>,
     /// The prompts of a session and its sub-agents, and what they wrote
@@ -84,7 +84,7 @@ const FORGET_HELP: &str = "\
 Afterwards the bytes are nowhere in the store, and nothing brings them back. The files of the workspace \
 are not touched; what is still there is captured again by the next snapshot, unless an ignore rule or \
 the setting `exclude` hides it. Messages stay in `log` with their numbers and file names. A revert \
-leaves files alone whose content it would need. It asks first; where there is no terminal, give --yes.
+leaves files alone whose content it would need. It asks first; without a terminal, pass --yes.
 
 Examples:
   ckpt-hook forget --path .env --dry-run    what would go

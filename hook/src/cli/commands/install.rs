@@ -356,7 +356,7 @@ pub struct InstallPaths {
 }
 
 impl InstallPaths {
-    /// Looks for them.
+    /// Finds the home, the project around the directory, this program and the file of remembered settings.
     pub fn of(invocation: &Invocation) -> std::result::Result<Self, Failure> {
         let home = invocation.surroundings.home.clone().ok_or_else(|| {
             Error::failed("the home directory is unknown")

@@ -23,7 +23,7 @@ const LONGEST_PAYLOAD: usize = 8 << 20;
 /// The longest escape of a JSON string: `\u` and four digits.
 const LONGEST_ESCAPE: usize = 6;
 
-/// See the module.
+/// A payload that is being read: what is kept of it, and the state that the next bytes go on from.
 #[derive(Debug, Default)]
 pub struct Condenser {
     kept: Vec<u8>,

@@ -57,12 +57,12 @@ impl MultiPackIndex {
     pub fn open(file: File) -> Result<Self> {
         let bytes = IndexBytes::open(file, WHOLE)?;
         let chunks = Chunks::read(&bytes)?;
-        let names = chunks.insist(NAMES)?;
+        let names = chunks.required(NAMES)?;
         let names = IndexNames::of(&bytes, names, bytes.u32(HEADER - 4)?)?;
         let (fanout, id_range, offsets) = (
-            chunks.insist(FANOUT)?,
-            chunks.insist(IDS)?,
-            chunks.insist(OFFSETS)?,
+            chunks.required(FANOUT)?,
+            chunks.required(IDS)?,
+            chunks.required(OFFSETS)?,
         );
         let ids = IdTable::read(&bytes, fanout.start, id_range.start)?;
         let count = u64::from(ids.count());
@@ -196,7 +196,7 @@ impl Chunks {
             .map(|(_, range)| range.clone())
     }
 
-    fn insist(&self, id: [u8; 4]) -> Result<Range<u64>> {
+    fn required(&self, id: [u8; 4]) -> Result<Range<u64>> {
         self.find(id).ok_or_else(torn)
     }
 }

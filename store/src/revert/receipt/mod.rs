@@ -83,8 +83,7 @@ impl Expectation {
         };
         let connection = store.database.connection();
         let Some(movement) = Movement::of_row(connection, row)? else {
-            let only = super::chain::from_json(&row.only_paths);
-            return Ok(Some(Self::of_restore(goal, &only)));
+            return Ok(Some(Self::of_restore(goal, &row.only_paths)));
         };
         let chain = match row.base_snapshot_id {
             Some(base) => chain(connection, &movement.session.id, base)?,

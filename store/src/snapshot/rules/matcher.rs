@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::patterns::{MatchCost, Patterns};
-use super::{BUILT_IN, Rules, has_below, is_below};
+use super::{BUILT_IN, Rules, has_below};
+use crate::model::path::is_below;
 
 /// Which part of a directory is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -162,14 +162,6 @@ pub(crate) const UNKNOWN_RULES: ObjectId = ObjectId::new([0; 20]);
 /// everything.
 pub(crate) const UNKNOWN_LINES: &[u8] = b"*\n";
 
-/// Returns whether `path` is below `directory`; everything is below the root, whose path is empty.
-pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {
-    directory.is_empty() && !path.is_empty()
-        || path.len() > directory.len()
-            && path.starts_with(directory)
-            && path[directory.len()] == b'/'
-}
-
 /// Returns whether a sorted set of paths has one below `directory`.
 pub(crate) fn has_below(paths: &BTreeSet<Vec<u8>>, directory: &[u8]) -> bool {
     let start = [directory, b"/"].concat();

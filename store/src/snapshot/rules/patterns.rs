@@ -7,8 +7,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use gix_glob::Pattern;
 use gix_glob::pattern::Mode;
 
-use super::is_below;
 use crate::git::glob::{Glob, Steps};
+use crate::model::path::is_below;
 
 /// Returns the significant lines of an ignore file: no comments, no blank lines, no byte order mark.
 pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {

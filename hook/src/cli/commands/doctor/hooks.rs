@@ -114,7 +114,7 @@ fn of_another_setting(
     });
     by_setting
         .map(|agent| {
-            let hint = format!("`ckpt-hook install {}` writes them anew", agent.agent);
+            let hint = format!("`ckpt-hook install {}` rewrites them", agent.agent);
             finding("warning", agent.agent, message, Some(&hint))
         })
         .collect()
@@ -166,7 +166,7 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
         SettingsScope::User => "",
         SettingsScope::Project => " --project",
     };
-    let again = format!("`ckpt-hook install {agent}{scope}` writes it anew");
+    let again = format!("`ckpt-hook install {agent}{scope}` rewrites it");
     let state = match installed.state {
         Installation::Absent => None,
         Installation::Installed => Some(("ok", "installed", None)),

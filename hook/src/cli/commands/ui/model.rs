@@ -82,7 +82,7 @@ pub enum Popup {
     },
 }
 
-/// See the module.
+/// The state of the browser: rows, panes, cursor and what is open.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     /// The rows of the list.

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// What to do without a systemd user instance.
 const WITHOUT: &str =
-    "`ckpt-hook watch &` starts the watcher until nobody asks it for half an hour";
+    "`ckpt-hook watch &` starts a watcher that ends after half an hour without hooks";
 
 /// Writes the unit and starts it.
 ///
