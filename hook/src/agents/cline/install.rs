@@ -33,9 +33,10 @@ pub const TARGET: AgentTarget = AgentTarget {
 };
 
 /// The events; steps end with tools, so that these are never left out.
-const EVENTS: [&str; 8] = [
+const EVENTS: [&str; 9] = [
     "TaskStart",
     "TaskResume",
+    "UserPromptSubmit",
     "PreToolUse",
     "PostToolUse",
     "TaskComplete",

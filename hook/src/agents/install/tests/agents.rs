@@ -47,7 +47,8 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         Documents/Cline/Hooks/TaskComplete
         Documents/Cline/Hooks/TaskError
         Documents/Cline/Hooks/TaskResume
-        Documents/Cline/Hooks/TaskStart"#]]
+        Documents/Cline/Hooks/TaskStart
+        Documents/Cline/Hooks/UserPromptSubmit"#]]
     .assert_eq(&files_below(&world.path("home")).join("\n"));
     for target in TARGETS {
         let place = |place: &SettingsPlace<'_>| {
@@ -68,6 +69,7 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         .clinerules/hooks/TaskError
         .clinerules/hooks/TaskResume
         .clinerules/hooks/TaskStart
+        .clinerules/hooks/UserPromptSubmit
         .codex/hooks.json
         .gemini/commands/ckpt-redo.toml
         .gemini/commands/ckpt-revert.toml
