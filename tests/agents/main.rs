@@ -117,7 +117,7 @@ use tests;
 
 tests! {
     claude_code: CLAUDE_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
-    codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees;
+    codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees, undo;
     gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     qwen_code: QWEN_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     copilot_cli: COPILOT_CLI, package, both, stories, unreported, anew, next_day, beside, work_trees, background, undo;

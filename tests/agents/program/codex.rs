@@ -1,6 +1,6 @@
 //! Codex.
 
-use super::{Agent, ESC, NO_REWIND, PLUGIN, Screen, our_package};
+use super::{Agent, CLEAR, ESC, PLUGIN, Rewind, Screen, our_package};
 use testing::machine::Machine;
 
 /// Codex. It is told to trust the hook, because it runs no other.
@@ -63,7 +63,15 @@ pub const CODEX: Agent = Agent {
         asks_anew: &[("Where should the new conversation run?", "\r")],
         resume: &["resume", "--last"],
         resumed: "for shortcuts",
-        rewind: NO_REWIND,
+        rewind: Rewind {
+            steps: &[
+                ("for shortcuts", &[ESC, ESC]),
+                ("Browsing transcript", &["\r"]),
+                ("File changes are unchanged", &[CLEAR]),
+            ],
+            is_done: |_| true,
+            mixes: &[],
+        },
     }),
 };
 
