@@ -88,6 +88,11 @@ macro_rules! tests {
             story::a_message_after_its_own_undo_goes_back_to_what_that_left;
         );
     };
+    (@recover $program:ident) => {
+        crate::tests!(@rules $program:
+            story::what_its_own_undo_removed_of_earlier_messages_is_recovered;
+        );
+    };
     (@at_once $program:ident) => {
         crate::tests!(@rules $program:
             story::a_queued_message_that_is_sent_at_once_counts_from_the_end_of_the_running_step;
@@ -123,6 +128,6 @@ tests! {
     copilot_cli: COPILOT_CLI, package, both, stories, unreported, anew, next_day, beside, work_trees, background, undo;
     opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background;
-    cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo;
+    cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
     pi: PI, terminal, anew, next_day, beside, work_trees, background;
 }

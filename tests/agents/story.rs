@@ -502,6 +502,22 @@ pub fn a_message_after_its_own_undo_goes_back_to_what_that_left(agent: &'static 
     sitting.expect(&newest, &[], "all of it comes again");
 }
 
+/// See its name: Cline's undo of a message goes back to the last commit, and removes what git does not know of earlier ones, too.
+pub fn what_its_own_undo_removed_of_earlier_messages_is_recovered(agent: &'static Agent) {
+    let mut sitting = Sitting::begin(agent);
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    let after_one = sitting.world.tree();
+    sitting.say("TURN-AGAIN please", "Turn again is finished.");
+    sitting.rewind();
+    let raw = Path::new("deep/er/raw.bin");
+    assert!(after_one.contains_key(raw), "the first message made it");
+    let is_gone = !sitting.world.tree().contains_key(raw);
+    assert!(is_gone, "the undo of the second one removed it");
+    sitting.world.hook(&["recover", "deep/er/raw.bin"]).exits(0);
+    let now = sitting.world.tree();
+    assert_eq!(now.get(raw), after_one.get(raw), "byte for byte");
+}
+
 /// See its name: the agent queues what is typed, and a key sends it to the turn that goes on.
 pub fn a_queued_message_that_is_sent_at_once_counts_from_the_end_of_the_running_step(
     agent: &'static Agent,

@@ -120,4 +120,6 @@ fn environment(command: &mut Command, prefix: &str) {
     ] {
         command.env(format!("{prefix}_DISABLE_{name}"), "1");
     }
+    // Kilo 7.0 does not end while its telemetry finds no network.
+    command.env(format!("{prefix}_TELEMETRY_LEVEL"), "off");
 }

@@ -28,7 +28,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     follow: None,
     dialect: None,
     check: None,
-    notes: &["Cline does not send the prompt, so its messages have no text in the log"],
+    notes: &["Cline does not send the prompt of most messages, so these have no text in the log"],
     project_notes: &[],
 };
 
