@@ -387,6 +387,18 @@ fn commands_read_like_this() {
     );
 }
 
+/// Up to 0.23 it counts in milliseconds, later in seconds below 1,000.
+#[test]
+fn qwen_code_waits_for_the_hook_in_either_of_its_units() {
+    let world = World::new();
+    world.install("qwen-code");
+    let text = fs::read_to_string(world.path("home/.qwen/settings.json")).expect("written");
+    let settings: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for (event, groups) in settings["hooks"].as_object().expect("a table") {
+        assert_eq!(groups[0]["hooks"][0]["timeout"], 30_000, "{event}");
+    }
+}
+
 #[test]
 fn the_documents_name_the_oldest_version_that_records_something() {
     for target in TARGETS {
