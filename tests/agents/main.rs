@@ -83,6 +83,26 @@ macro_rules! tests {
             story::after_its_own_rewind_a_revert_takes_back_what_that_left;
         );
     };
+    (@undo $program:ident) => {
+        crate::tests!(@rules $program:
+            story::a_message_after_its_own_undo_goes_back_to_what_that_left;
+        );
+    };
+    (@recover $program:ident) => {
+        crate::tests!(@rules $program:
+            story::what_its_own_undo_removed_of_earlier_messages_is_recovered;
+        );
+    };
+    (@at_once $program:ident) => {
+        crate::tests!(@rules $program:
+            story::a_queued_message_that_is_sent_at_once_counts_from_the_end_of_the_running_step;
+        );
+    };
+    (@unreported $program:ident) => {
+        crate::tests!(@rules $program:
+            story::a_message_while_a_tool_runs_that_is_not_reported_goes_back_with_the_one_before;
+        );
+    };
     (@models $program:ident) => {
         crate::tests!(@rules $program:
             models::the_model_reads_the_history_through_our_server;
@@ -102,12 +122,12 @@ use tests;
 
 tests! {
     claude_code: CLAUDE_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
-    codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees;
-    gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background;
-    qwen_code: QWEN_CODE, package, both, terminal, anew, next_day, beside, work_trees, background;
-    copilot_cli: COPILOT_CLI, package, both, stories, anew, next_day, beside, work_trees, background;
-    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background;
+    codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees, undo;
+    gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
+    qwen_code: QWEN_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
+    copilot_cli: COPILOT_CLI, package, both, stories, unreported, anew, next_day, beside, work_trees, background, undo;
+    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background;
-    cline: CLINE, beside, work_trees, stories, anew, next_day, background;
+    cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
     pi: PI, terminal, anew, next_day, beside, work_trees, background;
 }

@@ -35,7 +35,7 @@ pub fn every_message_of_a_terminal_session_goes_back_and_comes_again(agent: &'st
         !model.was_shown("ckpt-hook"),
         "nothing of the hook reaches the model"
     );
-    expect_messages(&world);
+    expect_messages(agent, &world);
     let messages: Vec<String> = (0..PROMPTS.len())
         .rev()
         .map(|n| format!("last~{n}"))
@@ -98,10 +98,13 @@ fn settled(terminal: &mut Terminal, world: &Machine) {
 }
 
 /// The log has what the user typed and nothing else, all of it in one session, and no step is left open.
-fn expect_messages(world: &Machine) {
+fn expect_messages(agent: &Agent, world: &Machine) {
     let messages = messages(world);
     let prompts: Vec<&Value> = messages.iter().map(|message| &message["prompt"]).collect();
-    assert_eq!(prompts, PROMPTS, "each line that was typed is a message");
+    if agent.tells_prompts {
+        assert_eq!(prompts, PROMPTS, "each line that was typed is a message");
+    }
+    assert_eq!(messages.len(), PROMPTS.len(), "nothing else is one");
     for message in &messages {
         assert_eq!(
             message["session"], messages[0]["session"],

@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -12,7 +13,7 @@ use testing::terminal::Terminal;
 use testing::tree::Tree;
 
 use crate::model::Model;
-use crate::program::{Agent, SESSION, Screen};
+use crate::program::{Agent, Rewind, SESSION, Screen};
 
 /// Somebody at a terminal with an agent.
 pub struct Sitting {
@@ -135,9 +136,41 @@ impl Sitting {
         self.terminal().wait("the tool", |_| file.exists());
     }
 
+    /// Sends a message whose first tool goes on until there is a file `go`, and another one once that tool runs.
+    pub fn say_while_a_tool_runs(&mut self, prompt: &str) {
+        self.terminal().say(LONG);
+        let file = self.world.workspace().join("started.txt");
+        self.terminal().wait("the tool", |_| file.exists());
+        self.terminal().say(prompt);
+    }
+
     /// Presses Esc, and waits until the agent says that it was interrupted.
     pub fn interrupt(&mut self) {
         interrupt(self.screen, self.terminal());
+    }
+
+    /// Has the agent rewind by its own means, and waits until the files are back.
+    pub fn rewind(&mut self) {
+        let Rewind { steps, is_done, .. } = &self.screen.rewind;
+        for (number, (shown, keys)) in steps.iter().enumerate() {
+            let terminal = self.terminal();
+            terminal.wait_for_text(shown);
+            let next = steps.get(number + 1).map_or("", |step| step.0);
+            // A list that has just come up may let the key pass.
+            for _ in 0..TRIES {
+                for key in *keys {
+                    // Nothing shows when two keys no longer count as another one.
+                    std::thread::sleep(BETWEEN_KEYS);
+                    terminal.press(key);
+                }
+                if terminal.shows_soon(|screen| screen.contains(next)) {
+                    break;
+                }
+            }
+        }
+        let workspace = self.world.workspace();
+        self.terminal()
+            .wait("the rewind of the agent", |_| is_done(&workspace));
     }
 
     /// Ends the agent without a chance to say anything; the shell of its tool goes on.
@@ -193,7 +226,7 @@ impl Sitting {
         }
         self.world.expect_tree(&expected, why);
         for name in by_hand {
-            let is_there = now.contains_key(std::path::Path::new(name));
+            let is_there = now.contains_key(Path::new(name));
             assert!(is_there, "`{name}` was written by hand, and stays: {why}");
         }
     }
@@ -241,6 +274,9 @@ const TRIES: usize = 3;
 /// The message whose first tool writes `stuck.txt` and hangs.
 const HANGING: &str = "TURN-STUCK please";
 
+/// The message whose first tool writes `started.txt`, waits for `go`, and writes `late.txt`.
+const LONG: &str = "TURN-LONG please";
+
 /// How often a message is sent again that an agent did not take.
 const KEYS: usize = 12;
 
@@ -251,6 +287,9 @@ const LATER: Duration = Duration::from_secs(12);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// How long a person takes from one key to the next.
+const BETWEEN_KEYS: Duration = Duration::from_millis(300);
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -427,21 +466,119 @@ pub fn after_its_own_rewind_a_revert_takes_back_what_that_left(agent: &'static A
     let before = sitting.world.tree();
     sitting.say("TURN-ONE please", "Turn one is finished.");
     sitting.say("TURN-AGAIN please", "Turn again is finished.");
-    let edited = sitting.world.workspace().join("hello.txt");
-    assert!(edited.exists(), "an edit tool wrote it");
-    for (shown, keys) in sitting.screen.rewind {
-        sitting.terminal().wait_for_text(shown);
-        sitting.terminal().press(keys);
-    }
-    sitting
-        .terminal()
-        .wait("the rewind of the agent", |_| !edited.exists());
+    sitting.rewind();
     let rewound = sitting.world.tree();
     assert_ne!(rewound, before, "what its shells made is still there");
     sitting.revert("last~1");
     // The rewind left this folder empty, and an ignore rule hides it: no snapshot tells whether it was there before.
-    let hidden = ["ignored"];
+    let hidden = [&["ignored"], sitting.screen.rewind.mixes].concat();
     sitting.expect(&before, &hidden, "all that it did is gone");
     sitting.world.hook(&["unrevert"]).exits(0);
     sitting.expect(&rewound, &[], "as it was before the revert");
+}
+
+/// See its name: some agents' own undo puts back every file that changed, and Codex's puts back none.
+pub fn a_message_after_its_own_undo_goes_back_to_what_that_left(agent: &'static Agent) {
+    let mut sitting = Sitting::begin(agent);
+    let before = sitting.world.tree();
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    sitting.say("TURN-AGAIN please", "Turn again is finished.");
+    sitting.rewind();
+    let undone = sitting.world.tree();
+    sitting.say("TURN-TWO please", "Turn two is finished.");
+    let newest = sitting.world.tree();
+    sitting.expect_log(&["TURN-ONE please", "TURN-AGAIN please", "TURN-TWO please"]);
+    let sent = messages(&sitting.world);
+    let id = |number: usize| sent[number]["id"].as_str().expect("an id");
+    sitting.revert(id(2));
+    sitting.expect(&undone, &[], "back to what the undo left");
+    sitting.revert(id(0));
+    sitting.expect(&before, &[], "and to where all began");
+    // Cline goes on in another session then, and each session comes again by itself.
+    let is_one = sent[0]["session"] == sent[2]["session"];
+    for _ in 0..if is_one { 1 } else { 2 } {
+        sitting.world.hook(&["unrevert"]).exits(0);
+    }
+    sitting.expect(&newest, &[], "all of it comes again");
+}
+
+/// See its name: Cline's undo of a message goes back to the last commit, and removes what git does not know of earlier ones, too.
+pub fn what_its_own_undo_removed_of_earlier_messages_is_recovered(agent: &'static Agent) {
+    let mut sitting = Sitting::begin(agent);
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    let after_one = sitting.world.tree();
+    sitting.say("TURN-AGAIN please", "Turn again is finished.");
+    sitting.rewind();
+    let raw = Path::new("deep/er/raw.bin");
+    assert!(after_one.contains_key(raw), "the first message made it");
+    let is_gone = !sitting.world.tree().contains_key(raw);
+    assert!(is_gone, "the undo of the second one removed it");
+    sitting.world.hook(&["recover", "deep/er/raw.bin"]).exits(0);
+    let now = sitting.world.tree();
+    assert_eq!(now.get(raw), after_one.get(raw), "byte for byte");
+}
+
+/// See its name: the agent queues what is typed, and a key sends it to the turn that goes on.
+pub fn a_queued_message_that_is_sent_at_once_counts_from_the_end_of_the_running_step(
+    agent: &'static Agent,
+) {
+    let mut sitting = Sitting::begin(agent);
+    let begin = sitting.world.tree();
+    let screen = sitting.screen;
+    sitting.say_while_a_tool_runs("TURN-AGAIN please");
+    sitting.terminal().wait_for_text(screen.taken);
+    sitting.terminal().press(screen.at_once);
+    sitting
+        .terminal()
+        .wait("the queued message to be sent", screen.sends_at_once);
+    fs::write(sitting.world.path("go"), "").expect("a folder of our own");
+    sitting.terminal().wait_for_text("Turn again is finished.");
+    sitting.settle(2);
+    let newest = sitting.world.tree();
+    let sent = messages(&sitting.world);
+    assert_eq!(
+        sent[1]["prompt"], "TURN-AGAIN please",
+        "its words: {sent:?}"
+    );
+    assert_eq!(sent[0]["session"], sent[1]["session"], "one session");
+
+    sitting.revert("last");
+    let between = sitting.world.tree();
+    for (name, is_there) in [
+        ("started.txt", true),
+        ("late.txt", true),
+        ("again.txt", false),
+    ] {
+        assert_eq!(
+            between.contains_key(Path::new(name)),
+            is_there,
+            "`{name}`: what the running tool did is the first message's: {between:?}"
+        );
+    }
+    sitting.revert("last~1");
+    sitting.expect(&begin, &[], "back to just before the first message");
+    sitting.world.hook(&["unrevert"]).exits(0);
+    sitting.expect(&newest, &[], "all of it comes again");
+}
+
+/// See its name: the agent reports nothing of it to its hooks.
+pub fn a_message_while_a_tool_runs_that_is_not_reported_goes_back_with_the_one_before(
+    agent: &'static Agent,
+) {
+    let mut sitting = Sitting::begin(agent);
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    let before = sitting.world.tree();
+    sitting.say_while_a_tool_runs("TURN-TWO please");
+    sitting.terminal().wait_for_text("Turn two is finished.");
+    sitting.settle(2);
+    sitting.expect_log(&["TURN-ONE please", LONG]);
+    let newest = sitting.world.tree();
+    // The tool goes on in the background.
+    let run = sitting
+        .world
+        .hook(&["revert", "--message", "last", "--force"]);
+    assert!(matches!(run.code, Some(0 | 3)), "it is done: {run:?}");
+    sitting.expect(&before, &[], "both went back, byte for byte");
+    sitting.world.hook(&["unrevert"]).exits(0);
+    sitting.expect(&newest, &[], "all of it comes again");
 }

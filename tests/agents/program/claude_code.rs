@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Agent, ESC, PLUGIN, Screen, our_package};
+use super::{Agent, ESC, PLUGIN, Rewind, Screen, UP, our_package};
 use testing::machine::Machine;
 
 /// Claude Code. It runs the hook without a shell, and tells its user at a session's end where the binary is gone.
@@ -53,6 +53,8 @@ pub const CLAUDE_CODE: Agent = Agent {
         questions: &[("Make auto mode your default", "\x1b[B\r")],
         ready: "(shift+tab to cycle)",
         taken: "queued",
+        at_once: "",
+        sends_at_once: |_| true,
         interrupt: &[ESC],
         asks: "",
         interrupted: |screen| screen.contains("Interrupted"),
@@ -60,16 +62,23 @@ pub const CLAUDE_CODE: Agent = Agent {
         asks_anew: &[],
         resume: &["--continue"],
         resumed: "(shift+tab to cycle)",
-        rewind: &[
-            ("(shift+tab to cycle)", "/rewind"),
-            ("❯ /rewind", "\r"),
-            ("  ❯ (current)", "\x1b[A"),
-            ("  ❯ TURN-AGAIN", "\x1b[A"),
-            ("  ❯ TURN-ONE", "\r"),
-            ("❯ 1. Restore code and conversation", "\r"),
-            // It listens again when all of its files are back.
-            ("(shift+tab to cycle)", ""),
-        ],
+        rewind: Rewind {
+            steps: &[
+                ("(shift+tab to cycle)", &["/rewind"]),
+                ("❯ /rewind", &["\r"]),
+                ("  ❯ (current)", &[UP]),
+                ("  ❯ TURN-AGAIN", &[UP]),
+                ("  ❯ TURN-ONE", &["\r"]),
+                ("❯ 1. Restore code and conversation", &["\r"]),
+                // It listens again when all of its files are back.
+                ("(shift+tab to cycle)", &[]),
+            ],
+            is_done: |workspace| {
+                !workspace.join("hello.txt").exists()
+                    && !workspace.join("ignored/note.txt").exists()
+            },
+            mixes: &[],
+        },
     }),
 };
 

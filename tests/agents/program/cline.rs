@@ -1,6 +1,6 @@
 //! Cline's CLI.
 
-use super::{Agent, ESC, SESSION, Screen};
+use super::{Agent, CLEAR, DOWN, ESC, Rewind, SESSION, Screen};
 use testing::binary::Run;
 use testing::machine::Machine;
 
@@ -33,16 +33,38 @@ pub const CLINE: Agent = Agent {
         },
         questions: &[("any other key to close", ESC)],
         ready: "Auto-approve all",
-        taken: "",
+        taken: "Queued messages",
+        // With nothing typed, Enter sends what is queued.
+        at_once: "\r",
+        sends_at_once: |screen| {
+            let turns = |line: &str| {
+                line.chars()
+                    .any(|sign| matches!(sign, '\u{2801}'..='\u{28ff}'))
+            };
+            screen
+                .lines()
+                .any(|line| line.contains("please") && turns(line))
+        },
         interrupt: &[ESC],
         asks: "",
-        // It says nothing, and no longer says how to cancel.
-        interrupted: |screen| screen.contains("Ask anything") && !screen.contains("esc to cancel"),
+        // It says nothing; before the tool, a star stands still where it turned.
+        interrupted: |screen| screen.contains("* run_commands(echo stuck"),
         anew: "/clear",
         asks_anew: &[],
         resume: &["--id", SESSION],
         resumed: "Auto-approve all",
-        rewind: &[],
+        rewind: Rewind {
+            steps: &[
+                ("Auto-approve all", &["/undo"]),
+                ("Restore to a previous checkpoint", &["\r"]),
+                ("❯ TURN-AGAIN please   ", &["\r"]),
+                ("❯ Restore chat only", &[DOWN]),
+                ("❯ Restore chat and workspace", &["\r"]),
+                ("scripted (0)", &[CLEAR]),
+            ],
+            is_done: |workspace| !workspace.join("again.txt").exists(),
+            mixes: &[],
+        },
     }),
 };
 

@@ -1,6 +1,6 @@
 //! Codex.
 
-use super::{Agent, ESC, PLUGIN, Screen, our_package};
+use super::{Agent, CLEAR, ESC, PLUGIN, Rewind, Screen, our_package};
 use testing::machine::Machine;
 
 /// Codex. It is told to trust the hook, because it runs no other.
@@ -54,6 +54,8 @@ pub const CODEX: Agent = Agent {
         questions: &[("Try new model", "2")],
         ready: "for shortcuts",
         taken: "Messages to be submitted",
+        at_once: "",
+        sends_at_once: |_| true,
         interrupt: &[ESC],
         asks: "",
         interrupted: |screen| screen.contains("interrupted"),
@@ -61,7 +63,15 @@ pub const CODEX: Agent = Agent {
         asks_anew: &[("Where should the new conversation run?", "\r")],
         resume: &["resume", "--last"],
         resumed: "for shortcuts",
-        rewind: &[],
+        rewind: Rewind {
+            steps: &[
+                ("for shortcuts", &[ESC, ESC]),
+                ("Browsing transcript", &["\r"]),
+                ("File changes are unchanged", &[CLEAR]),
+            ],
+            is_done: |_| true,
+            mixes: &[],
+        },
     }),
 };
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{Agent, ESC, PLUGIN, Screen, is_at_least, our_package};
+use super::{Agent, CLEAR, DOWN, ESC, PLUGIN, Rewind, Screen, is_at_least, our_package};
 use testing::machine::Machine;
 
 /// Copilot CLI.
@@ -42,6 +42,8 @@ pub const COPILOT_CLI: Agent = Agent {
         questions: &[],
         ready: "? help",
         taken: "",
+        at_once: "",
+        sends_at_once: |_| true,
         interrupt: &[ESC, ESC],
         asks: "esc again to interrupt",
         interrupted: |screen| screen.contains("Operation cancelled by user"),
@@ -49,7 +51,19 @@ pub const COPILOT_CLI: Agent = Agent {
         asks_anew: &[],
         resume: &["--continue"],
         resumed: "? help",
-        rewind: &[],
+        rewind: Rewind {
+            steps: &[
+                ("? help", &["/rewind"]),
+                ("❯ /rewind", &["\r"]),
+                ("❯  2. TURN-AGAIN", &["\r"]),
+                ("❯ Conversation only", &[DOWN]),
+                ("❯ Conversation + files", &["\r"]),
+                ("Enter Restore", &["\r"]),
+                ("Rewound conversation", &[CLEAR]),
+            ],
+            is_done: |workspace| !workspace.join("again.txt").exists(),
+            mixes: &[],
+        },
     }),
 };
 

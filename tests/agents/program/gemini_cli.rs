@@ -1,6 +1,6 @@
 //! Gemini CLI.
 
-use super::{Agent, ESC, PLATFORMS, Screen, our_package};
+use super::{Agent, ESC, PLATFORMS, Rewind, Screen, UP, our_package};
 
 /// Gemini CLI.
 pub const GEMINI_CLI: Agent = Agent {
@@ -59,6 +59,8 @@ pub const GEMINI_CLI: Agent = Agent {
         questions: &[],
         ready: "Type your message",
         taken: "Queued",
+        at_once: "",
+        sends_at_once: |_| true,
         interrupt: &[ESC],
         asks: "",
         interrupted: |screen| screen.contains("cancelled"),
@@ -66,7 +68,26 @@ pub const GEMINI_CLI: Agent = Agent {
         asks_anew: &[],
         resume: &["--resume", "latest"],
         resumed: "Type your message",
-        rewind: &[],
+        rewind: Rewind {
+            steps: &[
+                ("Type your message", &["/rewind"]),
+                (" rewind  ", &["\r"]),
+                ("● Stay at current position", &[UP]),
+                ("  Stay at current position", &[UP]),
+                ("● TURN-AGAIN", &[UP]),
+                ("  TURN-AGAIN", &[UP]),
+                ("  TURN-AGAIN", &[UP]),
+                ("  TURN-AGAIN", &[UP]),
+                ("● TURN-ONE", &["\r"]),
+                ("● 1. Rewind conversation and revert code changes", &["\r"]),
+            ],
+            is_done: |workspace| {
+                let text = std::fs::read(workspace.join("hello.txt")).expect("it stays");
+                text == b"again\n" && !workspace.join("ignored/note.txt").exists()
+            },
+            // It takes its edit out of it, and leaves the line that a shell added.
+            mixes: &["hello.txt"],
+        },
     }),
 };
 

@@ -71,6 +71,10 @@ pub struct Screen {
     pub ready: &'static str,
     /// What is on the screen once it has a message that was sent while a tool runs.
     pub taken: &'static str,
+    /// The keys that send such a message without waiting for the end of the turn. None where it does so by itself, or cannot.
+    pub at_once: &'static str,
+    /// Returns whether a screen is one on which those keys were taken.
+    pub sends_at_once: fn(&str) -> bool,
     /// The keys that interrupt it.
     pub interrupt: &'static [&'static str],
     /// What is on the screen after the first of several such keys.
@@ -85,12 +89,35 @@ pub struct Screen {
     pub resume: &'static [&'static str],
     /// What is on the screen once it listens again, with that session.
     pub resumed: &'static str,
-    /// What its own rewind by two messages shows, and the keys that answer, in its order; the last is its end. None where it has none.
-    pub rewind: &'static [(&'static str, &'static str)],
+    /// Its own rewind.
+    pub rewind: Rewind,
 }
+
+/// How an agent's own rewind of messages is asked for, and what it leaves. No steps where it has none that is tested.
+pub struct Rewind {
+    /// What it shows, and the keys that answer, in its order; the last is its end.
+    pub steps: &'static [(&'static str, &'static [&'static str])],
+    /// Returns whether a workspace is one whose files are all back.
+    pub is_done: fn(&Path) -> bool,
+    /// The files that it leaves as nobody wrote them, so that a revert of ours keeps them.
+    pub mixes: &'static [&'static str],
+}
+
+/// There is none, or none that the tests ask for.
+pub const NO_REWIND: Rewind = Rewind {
+    steps: &[],
+    is_done: |_| true,
+    mixes: &[],
+};
 
 /// Stands for the session in the arguments of an agent that has to be told which one.
 pub const SESSION: &str = "{session}";
+
+/// The keys.
+const UP: &str = "\x1b[A";
+const DOWN: &str = "\x1b[B";
+/// Empties the line.
+const CLEAR: &str = "\x15";
 
 /// The key.
 pub const ESC: &str = "\x1b";

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{Agent, ESC, Message, Screen, all, our_package};
+use super::{Agent, CLEAR, ESC, Message, Rewind, Screen, all, our_package};
 use testing::machine::Machine;
 
 /// opencode.
@@ -89,6 +89,8 @@ const fn screen(start: fn(&mut Command, &str)) -> Screen {
         questions: &[],
         ready: "Ask anything",
         taken: "QUEUED",
+        at_once: "",
+        sends_at_once: |_| true,
         interrupt: &[ESC, ESC],
         asks: "again to interrupt",
         interrupted: |screen| screen.contains("interrupted"),
@@ -96,7 +98,15 @@ const fn screen(start: fn(&mut Command, &str)) -> Screen {
         asks_anew: &[],
         resume: &["--continue"],
         resumed: "ctrl+p commands",
-        rewind: &[],
+        rewind: Rewind {
+            steps: &[
+                ("ctrl+p commands", &["/undo"]),
+                ("Undo previous message", &["\r"]),
+                ("1 message reverted", &[CLEAR]),
+            ],
+            is_done: |workspace| !workspace.join("again.txt").exists(),
+            mixes: &[],
+        },
     }
 }
 
@@ -110,4 +120,6 @@ fn environment(command: &mut Command, prefix: &str) {
     ] {
         command.env(format!("{prefix}_DISABLE_{name}"), "1");
     }
+    // Kilo 7.0 does not end while its telemetry finds no network.
+    command.env(format!("{prefix}_TELEMETRY_LEVEL"), "off");
 }

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Agent, ESC, Screen, all};
+use super::{Agent, ESC, NO_REWIND, Screen, all};
 use testing::machine::Machine;
 
 /// Pi. It has no sub-agents, so that the model does their work itself.
@@ -34,6 +34,8 @@ pub const PI: Agent = Agent {
         questions: &[],
         ready: "escape interrupt",
         taken: "Steering:",
+        at_once: "",
+        sends_at_once: |_| true,
         interrupt: &[ESC],
         asks: "",
         interrupted: |screen| screen.contains("Operation aborted"),
@@ -41,7 +43,7 @@ pub const PI: Agent = Agent {
         asks_anew: &[],
         resume: &["-c"],
         resumed: "escape interrupt",
-        rewind: &[],
+        rewind: NO_REWIND,
     }),
 };
 

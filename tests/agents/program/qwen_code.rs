@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{Agent, ESC, PLUGIN, Screen, all, our_package};
+use super::{Agent, ESC, PLUGIN, Rewind, Screen, UP, all, our_package};
 
 /// Qwen Code.
 pub const QWEN_CODE: Agent = Agent {
@@ -33,6 +33,8 @@ pub const QWEN_CODE: Agent = Agent {
         questions: &[],
         ready: "Type your message",
         taken: "1 queued",
+        at_once: "",
+        sends_at_once: |_| true,
         interrupt: &[ESC],
         asks: "",
         interrupted: |screen| screen.contains("cancelled"),
@@ -40,7 +42,21 @@ pub const QWEN_CODE: Agent = Agent {
         asks_anew: &[],
         resume: &["--continue"],
         resumed: "Type your message",
-        rewind: &[],
+        rewind: Rewind {
+            steps: &[
+                // Its command `/rewind` shows nothing here.
+                ("YOLO mode", &[ESC, ESC]),
+                ("› #2 TURN-AGAIN", &[UP]),
+                ("› #1 TURN-ONE", &["\r"]),
+                ("› Restore code and conversation", &["\r"]),
+                ("Conversation rewound", &[]),
+            ],
+            is_done: |workspace| {
+                !workspace.join("hello.txt").exists()
+                    && !workspace.join("ignored/note.txt").exists()
+            },
+            mixes: &[],
+        },
     }),
 };
 

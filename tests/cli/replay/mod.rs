@@ -160,6 +160,7 @@ recordings! {
     opencode_with_three_messages_and_a_sub_agent: "opencode", "opencode-1.18.33";
     kilo_with_three_messages_and_a_sub_agent: "kilo", "kilo-7.7.7";
     cline_with_three_messages_and_a_sub_agent: "cline", "cline-cli-3.0.65";
+    cline_with_a_message_that_was_sent_while_a_tool_ran: "cline", "cline-cli-3.0.65-interactive-steer";
     pi_with_messages_and_tools_beside_each_other: "pi", "pi-0.73.1";
 }
 

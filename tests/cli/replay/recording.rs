@@ -42,9 +42,16 @@ impl Payload {
 
     /// Returns what was written, where the agent tells.
     pub fn words(&self) -> Option<&str> {
-        ["/prompt", "/event/prompt", "/output/parts/0/text"]
-            .iter()
-            .find_map(|at| self.text(at))
+        let at = [
+            "/prompt",
+            "/event/prompt",
+            "/output/parts/0/text",
+            "/userPromptSubmit/prompt",
+        ];
+        let words = at.iter().find_map(|at| self.text(at))?;
+        // Cline puts a tag around them.
+        let tagged = words.strip_prefix("<user_input mode=\"act\">");
+        Some(tagged.map_or(words, |rest| rest.trim_end_matches("</user_input>")))
     }
 
     /// Returns what a tool is given that begins now.

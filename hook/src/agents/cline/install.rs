@@ -28,14 +28,15 @@ pub const TARGET: AgentTarget = AgentTarget {
     follow: None,
     dialect: None,
     check: None,
-    notes: &["Cline does not send the prompt, so its messages have no text in the log"],
+    notes: &["Cline does not send the prompt of most messages, so these have no text in the log"],
     project_notes: &[],
 };
 
 /// The events; steps end with tools, so that these are never left out.
-const EVENTS: [&str; 8] = [
+const EVENTS: [&str; 9] = [
     "TaskStart",
     "TaskResume",
+    "UserPromptSubmit",
     "PreToolUse",
     "PostToolUse",
     "TaskComplete",

@@ -2,8 +2,9 @@
 //!
 //! Its peculiarities: the start of a task is a message, but does not hold the prompt. Cline does not wait for that
 //! hook, so the first tool call of a task reports the message once more. In a terminal, all messages of a session are
-//! one task by id, so the id is a turn's, and ends with the task. A sub-agent's task names its agent and that agent's
-//! parent, below one root session.
+//! one task by id, so the id is a turn's, and ends with the task. A queued message that the user sends at once belongs
+//! to the running task; it alone is reported as a prompt, between two tools, with its words in a tag. A sub-agent's
+//! task names its agent and that agent's parent, below one root session.
 
 use ckpt_schema::event::{Event, EventKind};
 
@@ -48,7 +49,7 @@ impl Agent for Cline {
 
 fn kind(name: &str) -> Option<EventKind> {
     match name {
-        "TaskStart" | "TaskResume" => Some(EventKind::UserMessage),
+        "TaskStart" | "TaskResume" | "UserPromptSubmit" => Some(EventKind::UserMessage),
         "PreToolUse" => Some(EventKind::ToolStart),
         "PostToolUse" => Some(EventKind::ToolFinish),
         "TaskComplete" | "TaskCancel" | "TaskError" => Some(EventKind::TurnEnd),
@@ -73,6 +74,11 @@ fn event(
     let agent_id = payload.id(&["agent_id"]).filter(|_| is_sub_agent);
     let mut event = payload.session_event(kind, session_id, agent_id);
     event.turn_id = task;
+    event.prompt = payload
+        .object()
+        .object("userPromptSubmit")
+        .and_then(|submit| submit.text("prompt"))
+        .map(|prompt| words_of(&prompt).to_owned());
     if let Some(call) = ["tool_call", "tool_result"]
         .iter()
         .find_map(|name| payload.object().object(name))
@@ -101,6 +107,15 @@ fn describe_tool(event: &mut Event, call: &Object<'_>) {
         .number("durationMs")
         .and_then(|duration| u64::try_from(duration).ok())
         .filter(|_| event.event == EventKind::ToolFinish);
+}
+
+/// Returns what the user typed, without the tag that Cline puts around it for the model.
+fn words_of(prompt: &str) -> &str {
+    let tagged = prompt
+        .strip_prefix("<user_input")
+        .and_then(|rest| rest.split_once('>'))
+        .and_then(|(_, rest)| rest.strip_suffix("</user_input>"));
+    tagged.unwrap_or(prompt)
 }
 
 fn is_first_iteration(payload: &Payload<'_>) -> bool {

@@ -42,7 +42,7 @@ pub const KILO: AgentTarget = AgentTarget {
     versions: &AgentVersions {
         agent: "Kilo",
         package: "@kilocode/cli",
-        lowest: AgentVersion(7, 7, 7),
+        lowest: AgentVersion(7, 0, 33),
         lower_were_tried: false,
         lacks: &[],
     },

@@ -38,8 +38,9 @@ pub const TARGET: AgentTarget = AgentTarget {
     project_notes: &[],
 };
 
-/// The seconds after which Qwen Code continues without us.
-const TIMEOUT: u32 = 30;
+/// The time after which Qwen Code continues without us. Up to 0.23 it counts in milliseconds; 0.24.4 counts in
+/// seconds, but takes 1,000 and more for milliseconds. With 30, 0.23 ends each hook after 30 ms, and records nothing.
+const TIMEOUT: u32 = 30_000;
 
 /// It has Claude Code's events.
 const EVENTS: &[HookEvent] = claude_code::EVENTS;

@@ -47,7 +47,8 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         Documents/Cline/Hooks/TaskComplete
         Documents/Cline/Hooks/TaskError
         Documents/Cline/Hooks/TaskResume
-        Documents/Cline/Hooks/TaskStart"#]]
+        Documents/Cline/Hooks/TaskStart
+        Documents/Cline/Hooks/UserPromptSubmit"#]]
     .assert_eq(&files_below(&world.path("home")).join("\n"));
     for target in TARGETS {
         let place = |place: &SettingsPlace<'_>| {
@@ -68,6 +69,7 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         .clinerules/hooks/TaskError
         .clinerules/hooks/TaskResume
         .clinerules/hooks/TaskStart
+        .clinerules/hooks/UserPromptSubmit
         .codex/hooks.json
         .gemini/commands/ckpt-redo.toml
         .gemini/commands/ckpt-revert.toml
@@ -383,6 +385,18 @@ fn commands_read_like_this() {
             .is_some_and(|prompt| prompt.contains("!{/bin/ckpt-hook inside revert")),
         "{parsed}"
     );
+}
+
+/// Up to 0.23 it counts in milliseconds, later in seconds below 1,000.
+#[test]
+fn qwen_code_waits_for_the_hook_in_either_of_its_units() {
+    let world = World::new();
+    world.install("qwen-code");
+    let text = fs::read_to_string(world.path("home/.qwen/settings.json")).expect("written");
+    let settings: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for (event, groups) in settings["hooks"].as_object().expect("a table") {
+        assert_eq!(groups[0]["hooks"][0]["timeout"], 30_000, "{event}");
+    }
 }
 
 #[test]

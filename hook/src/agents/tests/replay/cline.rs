@@ -48,3 +48,26 @@ fn cline_with_three_prompts_and_a_sub_agent() {
         "#]],
     );
 }
+
+#[test]
+fn cline_with_a_message_that_was_sent_while_a_tool_ran() {
+    check(
+        "cline",
+        "cline-cli-3.0.65-interactive-steer",
+        expect![[r#"
+            01 user_message  s1 t1
+            02 user_message  s1 t1
+            02 tool_start    s1 t1 run_commands call_TURNLONG_0_0
+            03 tool_finish   s1 t1 run_commands call_TURNLONG_0_0
+            03 step_finish   s1 t1 tool:call_TURNLONG_0_0 call_TURNLONG_0_0
+            04 user_message  s1 t1 "TURN-AGAIN please"
+            05 tool_start    s1 t1 editor call_TURNAGAIN_0_0 ["/workspace/hello.txt"]
+            06 tool_finish   s1 t1 editor call_TURNAGAIN_0_0 ["/workspace/hello.txt"]
+            06 step_finish   s1 t1 tool:call_TURNAGAIN_0_0 call_TURNAGAIN_0_0
+            07 tool_start    s1 t1 run_commands call_TURNAGAIN_1_0
+            08 tool_finish   s1 t1 run_commands call_TURNAGAIN_1_0
+            08 step_finish   s1 t1 tool:call_TURNAGAIN_1_0 call_TURNAGAIN_1_0
+            09 turn_end      s1 t1
+        "#]],
+    );
+}
