@@ -404,6 +404,14 @@ impl Store {
         upkeep::repair::set_aside(self)
     }
 
+    /// Returns the number of workspaces with snapshots that the session store does not know. `repair` takes them up.
+    pub fn unknown_workspaces(&self) -> Result<usize> {
+        match self.is_missing() {
+            true => Ok(0),
+            false => Ok(timeline::orphans::orphans(self)?.len()),
+        }
+    }
+
     /// Returns the number of rows of each table, for a bug report.
     pub fn row_counts(&self) -> Result<std::collections::BTreeMap<String, u64>> {
         query::row_counts(self)

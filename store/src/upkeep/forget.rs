@@ -28,6 +28,7 @@ use crate::sessions::forget::{self, Belongings};
 use crate::sessions::{self, OpenStep};
 use crate::snapshot::{Forgetting, PathPattern, Rewritten, RewrittenRules};
 use crate::store::Store;
+use crate::timeline::orphans::refuse_orphans;
 use crate::timeline::{PATIENCE, Place, life};
 
 /// What to forget.
@@ -110,6 +111,10 @@ pub(crate) fn forget(
             What::All => Ok(report),
             _ => Err(Error::unavailable("there is no store yet")),
         };
+    }
+    // Only `--all` removes what no row names as well.
+    if *what != What::All {
+        refuse_orphans(store, cwd)?;
     }
     let directory = store.surroundings.directory.clone();
     let _lock = layout::lock_upkeep(&directory, PATIENCE)?;
