@@ -184,7 +184,7 @@ impl Store {
         dry_run: bool,
     ) -> Result<report::ForgetReport> {
         let connection = self.database.connection();
-        let workspace = || timeline::Place::known(self, cwd).map(|place| place.row.id);
+        let workspace = || upkeep::forget::place(self, cwd).map(|place| place.row.id);
         let ours = match what {
             Forget::Message(id) => {
                 Forget::Message(ids::message(connection, workspace()?, None, id)?.id)
@@ -402,6 +402,14 @@ impl Store {
     /// Returns the damaged session store that was set aside, if nothing was recorded since. `repair` reads it.
     pub fn set_aside(&self) -> Result<Option<std::path::PathBuf>> {
         upkeep::repair::set_aside(self)
+    }
+
+    /// Returns the number of workspaces with snapshots that the session store does not know. `repair` takes them up.
+    pub fn unknown_workspaces(&self) -> Result<usize> {
+        match self.is_missing() {
+            true => Ok(0),
+            false => Ok(timeline::orphans::orphans(self)?.len()),
+        }
     }
 
     /// Returns the number of rows of each table, for a bug report.

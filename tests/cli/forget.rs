@@ -86,6 +86,25 @@ fn a_message_and_a_workspace_are_forgotten_by_what_names_them() {
 }
 
 #[test]
+fn what_was_recorded_of_a_directory_that_is_gone_is_forgotten_by_its_path() {
+    let world = world();
+    let here = world.workspace().display().to_string();
+    fs::rename(world.workspace(), world.home().join("kept")).expect("writable");
+    let elsewhere = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        command.current_dir(world.home());
+        testing::binary::finish(&mut command, b"")
+    };
+    let run = elsewhere(&["forget", "--message", "m2", "--workspace", &here, "--yes"]).exits(0);
+    assert!(run.stdout.contains("key.pem"), "{run}");
+    let run = elsewhere(&["forget", "--workspace", &here, "--yes"]).exits(0);
+    assert!(run.stdout.contains("Forgotten."), "{run}");
+    let run = elsewhere(&["workspace", "list"]).exits(0);
+    assert!(!run.stdout.contains(&here), "{run}");
+    elsewhere(&["forget", "--workspace", &here, "--yes"]).exits(1);
+}
+
+#[test]
 fn a_purge_removes_the_store_and_nothing_that_is_not_its_own() {
     let world = world();
     world.run(&["install", "claude-code"], b"").exits(0);

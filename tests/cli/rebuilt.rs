@@ -323,6 +323,62 @@ fn a_session_store_that_is_gone_or_empty_is_told_of() {
 }
 
 #[test]
+fn a_history_whose_session_store_is_gone_is_not_called_empty_and_nothing_of_it_counts_as_forgotten()
+{
+    let repair = "`ckpt-hook doctor --repair` builds a new one from them";
+    for leave in [None, Some("")] {
+        let world = played();
+        lose_the_session_store(&world);
+        if let Some(bytes) = leave {
+            fs::write(world.store().join("sessions.db"), bytes).expect("ours");
+        }
+        let lists = [
+            &["log"][..],
+            &["log", "--graph"],
+            &["log", "--snapshots"],
+            &["log", "--operations"],
+            &["sessions"],
+            &["status"],
+        ];
+        for command in lists {
+            let run = world.run(command, b"").exits(0);
+            assert!(run.stdout.contains(repair), "{run}");
+            assert!(!run.stdout.contains("install"), "{run}");
+        }
+        for what in ["--graph", "--snapshots"] {
+            let command = ["log", what, "--format", "jsonl"];
+            let lines = world.run(&command, b"").exits(0);
+            assert!(lines.stderr.contains(repair), "{lines}");
+        }
+        let refused = [
+            &["diff"][..],
+            &["recover"],
+            &["revert", "--message", "m1"],
+            &["blame", "made"],
+            &["forget", "--path", "made", "--dry-run"],
+            &["forget", "--path", "made", "--yes"],
+            &["forget", "--session", "s1", "--yes"],
+            &["forget", "--workspace", "--yes"],
+        ];
+        let refuses = |command: &[&str]| {
+            let run = world.run(command, b"").exits(4);
+            assert!(
+                run.stderr.contains("their session store is gone") && run.stderr.contains(repair),
+                "{run}"
+            );
+            assert!(!run.stderr.contains("nothing"), "{run}");
+        };
+        refused.into_iter().for_each(refuses);
+        world.play("m3", "third-prompt", |world| world.write("dir/a", "3\n"));
+        refuses(&["forget", "--path", "made", "--yes"]);
+        world.run(&["doctor", "--repair"], b"").exits(0);
+        world
+            .run(&["forget", "--path", "dir/a", "--yes"], b"")
+            .exits(0);
+    }
+}
+
+#[test]
 fn a_database_of_another_program_is_neither_adopted_nor_changed() {
     for made in ["PRAGMA application_id = 7", "CREATE TABLE theirs (x)"] {
         let world = played();

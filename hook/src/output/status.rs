@@ -19,12 +19,21 @@ const LISTED: usize = 10;
 const PERMANENT: &str = "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n";
 
 /// Returns the state of a workspace; `told` are the messages that it mentions, oldest first.
-pub fn render(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
+/// `lost` says that there are snapshots that the session store does not know.
+pub fn render(
+    report: &StatusReport,
+    told: &[MessageReport],
+    lost: Option<&str>,
+    view: &View,
+) -> String {
     let paint = view.paint;
     let mut text = heading(report, paint);
     let problems = problems(report, view);
     match &report.revert_point {
         Some(point) => text.push_str(&banner(report, point, told, view)),
+        None if report.session.is_none() && lost.is_some() => {
+            text.push_str(&format!("{}\n", lost.unwrap_or_default()));
+        }
         None if report.session.is_none() => text.push_str(
             "Nothing has been recorded here yet. `ckpt-hook install AGENT` puts the hook into an agent's settings.\n",
         ),

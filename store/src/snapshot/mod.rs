@@ -293,6 +293,11 @@ impl Snapshots {
         noted::read(&self.directory, &self.objects, key)
     }
 
+    /// Returns the directory that the snapshots belong to, as bytes, if anything says so.
+    pub(crate) fn noted_path(&self, key: &str) -> Result<Option<Vec<u8>>> {
+        noted::path(&self.objects, key)
+    }
+
     /// Gives borrowed packs back. The caller holds the workspace's lock, and has copied what is needed of the packs.
     pub(crate) fn give_back(&self) -> Result<()> {
         settle::give_back(&self.directory, &self.objects)

@@ -123,6 +123,19 @@ pub(super) fn read(
     Ok(workspace.map(|workspace| (workspace, snapshots, lost)))
 }
 
+/// See [`Snapshots::noted_path`](super::Snapshots::noted_path).
+pub(super) fn path(objects: &Objects, key: &str) -> Result<Option<Vec<u8>>> {
+    let reader = objects.reader()?;
+    reader.refresh()?;
+    let note = refs::read_note(objects.repository());
+    let note = note.and_then(|text| noted::decode(&text));
+    let all = note.map(|(workspace, _)| workspace).into_iter();
+    let mut all = all.chain(commits(&reader).map(|(workspace, _)| workspace));
+    Ok(all
+        .find(|workspace| workspace.key == key)
+        .map(|workspace| workspace.path))
+}
+
 /// Returns the notes in all packs of our own.
 fn commits(reader: &ObjectReader) -> impl Iterator<Item = (NotedWorkspace, NotedSnapshot)> {
     let packs: Vec<_> = reader.packs().all_own().cloned().collect();

@@ -11,6 +11,7 @@ pub(crate) mod evidence;
 pub(crate) mod life;
 mod losses;
 mod observe;
+pub(crate) mod orphans;
 mod retrace;
 pub(crate) mod root;
 mod transcript;

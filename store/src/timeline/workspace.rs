@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 
+use super::orphans::refuse_orphans;
 use super::root::{Identity, Workspace, check_apart};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::{self, Lock};
@@ -91,6 +92,7 @@ impl Place {
         if let Some(place) = Self::find(store, cwd)? {
             return Ok(place);
         }
+        refuse_orphans(store, cwd)?;
         let error = Error::unavailable(format!(
             "nothing has been recorded in `{}` yet",
             cwd.display()

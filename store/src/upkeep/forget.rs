@@ -28,6 +28,7 @@ use crate::sessions::forget::{self, Belongings};
 use crate::sessions::{self, OpenStep};
 use crate::snapshot::{Forgetting, PathPattern, Rewritten, RewrittenRules};
 use crate::store::Store;
+use crate::timeline::orphans::refuse_orphans;
 use crate::timeline::{PATIENCE, Place, life};
 
 /// What to forget.
@@ -110,6 +111,10 @@ pub(crate) fn forget(
             What::All => Ok(report),
             _ => Err(Error::unavailable("there is no store yet")),
         };
+    }
+    // Only `--all` removes what no row names as well.
+    if *what != What::All && presence::metadata(cwd)?.is_some() {
+        refuse_orphans(store, cwd)?;
     }
     let directory = store.surroundings.directory.clone();
     let _lock = layout::lock_upkeep(&directory, PATIENCE)?;
@@ -223,9 +228,36 @@ fn is_nothing(forgotten: &ForgetWorkspace) -> bool {
 
 /// Returns the workspaces that are meant.
 fn places(store: &Store, cwd: &Path, what: &What) -> Result<Vec<Place>> {
-    if *what != What::All {
-        return Ok(vec![Place::known(store, cwd)?]);
+    match what {
+        What::All => all_places(store),
+        What::Workspace => Ok(match gone_places(store, cwd)? {
+            gone if gone.is_empty() => vec![Place::known(store, cwd)?],
+            gone => gone,
+        }),
+        What::Path(_) | What::Session(_) | What::Message(_) => Ok(vec![place(store, cwd)?]),
     }
+}
+
+/// Returns the workspace that holds a directory or, if that no longer exists, the one that was last used at its path.
+pub(crate) fn place(store: &Store, cwd: &Path) -> Result<Place> {
+    let gone = gone_places(store, cwd)?.into_iter();
+    match gone.max_by_key(|place| place.row.used_at) {
+        Some(place) => Ok(place),
+        None => Place::known(store, cwd),
+    }
+}
+
+/// Returns the workspaces that were at a path where nothing is any more.
+fn gone_places(store: &Store, path: &Path) -> Result<Vec<Place>> {
+    if presence::metadata(path)?.is_some() {
+        return Ok(Vec::new());
+    }
+    let mut gone = all_places(store)?;
+    gone.retain(|place| place.root == path);
+    Ok(gone)
+}
+
+fn all_places(store: &Store) -> Result<Vec<Place>> {
     let connection = store.database.connection();
     let ids = sessions::workspaces(connection)?;
     ids.into_iter()

@@ -3,43 +3,18 @@
 //! What a repository notes about its snapshots becomes rows again: which directory, when, and what it could not hold.
 //! Sessions, prompts and attributions are only in the session store, and stay lost.
 
-use std::path::PathBuf;
-
 use ckpt_schema::report::Finding;
 
 use crate::error::Result;
-use crate::fs::{layout, presence};
+use crate::fs::layout;
 use crate::model::number::count;
 use crate::sessions::{self, Diagnostic};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::PATIENCE;
+use crate::timeline::orphans::{Orphan, orphans};
 
 const SUBJECT: &str = "snapshots";
-
-/// A folder of the store with a repository that no row knows.
-pub(crate) struct Orphan {
-    pub key: String,
-    pub folder: PathBuf,
-}
-
-/// Returns the folders that no row knows, except those that are being removed.
-pub(crate) fn orphans(store: &Store) -> Result<Vec<Orphan>> {
-    let directory = store.surroundings.directory.join("snapshots");
-    let mut orphans = Vec::new();
-    for entry in presence::entries(&directory)? {
-        let folder = entry.path();
-        let key = entry.file_name().into_string();
-        if let (Ok(key), true) = (key, layout::holds_objects(&folder)?) {
-            orphans.push(Orphan { key, folder });
-        }
-    }
-    // A row is written before its folder is made, so the folders have to be listed before the rows.
-    let known = sessions::workspace_keys(store.database.connection())?;
-    orphans.retain(|orphan| !known.contains(&orphan.key));
-    orphans.sort_by(|left, right| left.key.cmp(&right.key));
-    Ok(orphans)
-}
 
 /// Rebuilds the rows of the repositories that have none. Returns what was done.
 pub(crate) fn rebuild(store: &mut Store) -> Result<Vec<Finding>> {

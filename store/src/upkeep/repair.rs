@@ -13,6 +13,7 @@ use crate::fs::ownership::DATABASE;
 use crate::sessions::{self, Database};
 use crate::store::Store;
 use crate::timeline::PATIENCE;
+use crate::timeline::orphans::orphans;
 
 /// What the findings are about.
 const SUBJECT: &str = "database";
@@ -40,7 +41,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     let directory = store.surroundings.directory.clone();
     if source(store)?.is_none()
         && sessions::unfinished(&directory)?.is_empty()
-        && rebuild::orphans(store)?.is_empty()
+        && orphans(store)?.is_empty()
     {
         return Ok(Vec::new());
     }

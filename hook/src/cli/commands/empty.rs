@@ -1,5 +1,8 @@
 //! The text of an empty answer: why it is empty, and what to do next.
 
+use ckpt_store::Store;
+use ckpt_store::model::number::count;
+
 use crate::agents::install;
 use crate::cli::commands::install::InstallPaths;
 use crate::cli::invocation::Invocation;
@@ -8,9 +11,11 @@ use crate::output::text::safe;
 
 /// Says that there is nothing, and why that may be so.
 pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
-    let next = match invocation.open()?.set_aside()? {
-        Some(damaged) => was_damaged(&damaged.to_string_lossy()),
-        None => next_step(invocation),
+    let store = invocation.open()?;
+    let next = match (store.set_aside()?, out_of_sight(&store)?) {
+        (Some(damaged), _) => was_damaged(&damaged.to_string_lossy()),
+        (None, Some(lost)) => lost,
+        (None, None) => next_step(invocation),
     };
     invocation.output.text(&format!("{what}\n{next}\n"))?;
     Ok(DONE)
@@ -23,6 +28,17 @@ pub fn was_damaged(place: &str) -> String {
          `ckpt-hook doctor --repair` makes a new one of what can be read.",
         safe(place)
     )
+}
+
+/// Says that the store holds snapshots that the session store does not know, if there are any.
+pub fn out_of_sight(store: &Store) -> Result<Option<String>, Failure> {
+    let number = store.unknown_workspaces()? as u64;
+    Ok((number > 0).then(|| {
+        format!(
+            "Snapshots of {} are here whose session store is gone: `ckpt-hook doctor --repair` builds a new one from them.",
+            count(number, "workspace")
+        )
+    }))
 }
 
 /// Returns what to do so that something is recorded.

@@ -53,7 +53,7 @@ impl List<'_> {
     fn graph(mut self) -> Result<u8, Failure> {
         let report = self.store.timeline(&self.directory, &self.filter)?;
         if self.are_lines(&report.entries)? {
-            tell_of_damage(report.set_aside.as_deref());
+            self.tell_of_loss(report.set_aside.as_deref(), report.entries.is_empty())?;
             return Ok(DONE);
         }
         if self.is_for_people() && report.entries.is_empty() {
@@ -67,6 +67,7 @@ impl List<'_> {
     fn snapshots(mut self) -> Result<u8, Failure> {
         let report = self.store.snapshots(&self.directory, &self.filter)?;
         if self.are_lines(&report.snapshots)? {
+            self.tell_of_loss(None, report.snapshots.is_empty())?;
             return Ok(DONE);
         }
         if self.is_for_people() && report.snapshots.is_empty() {
@@ -83,8 +84,7 @@ impl List<'_> {
             return Ok(DONE);
         }
         if self.is_for_people() && report.operations.is_empty() {
-            self.invocation.output.text(no_operation(self.arguments))?;
-            return Ok(DONE);
+            return no_operation(self.invocation, self.arguments);
         }
         if self.is_for_people() && shows_files(self.arguments) {
             let view = self.invocation.output.view();
@@ -101,7 +101,7 @@ impl List<'_> {
     fn messages(mut self) -> Result<u8, Failure> {
         let report = self.store.log(&self.directory, &self.filter)?;
         if self.are_lines(&report.messages)? {
-            tell_of_damage(report.set_aside.as_deref());
+            self.tell_of_loss(report.set_aside.as_deref(), report.messages.is_empty())?;
             return Ok(DONE);
         }
         if self.is_for_people() && report.messages.is_empty() {
@@ -159,6 +159,19 @@ impl List<'_> {
         Ok(DONE)
     }
 
+    /// Says on stderr why there are no lines: a line is an entry, and nothing else.
+    fn tell_of_loss(&self, set_aside: Option<&str>, is_empty: bool) -> Result<(), Failure> {
+        let lost = match set_aside {
+            Some(place) => Some(empty::was_damaged(place)),
+            None if is_empty => empty::out_of_sight(&self.store)?,
+            None => None,
+        };
+        if let Some(lost) = lost {
+            write_error(&format!("{lost}\n"));
+        }
+        Ok(())
+    }
+
     fn is_for_people(&self) -> bool {
         !self.invocation.output.is_json()
     }
@@ -172,13 +185,6 @@ impl List<'_> {
             self.invocation.output.line(entry)?;
         }
         Ok(true)
-    }
-}
-
-/// Says on stderr why there are no lines: a line is an entry, and nothing else.
-fn tell_of_damage(set_aside: Option<&str>) {
-    if let Some(place) = set_aside {
-        write_error(&format!("{}\n", empty::was_damaged(place)));
     }
 }
 
@@ -264,15 +270,19 @@ fn no_snapshot(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, 
     Ok(DONE)
 }
 
-/// Returns what to say where no operation is listed.
-fn no_operation(arguments: &LogArguments) -> &'static str {
-    if is_filtered(arguments) {
-        "No operation matches. `ckpt-hook log --operations` lists all of them.\n"
+/// Says why no operation is listed.
+fn no_operation(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
+    let text = if is_filtered(arguments) {
+        "No operation matches. `ckpt-hook log --operations` lists all of them."
     } else if arguments.everywhere {
-        "Nothing was reverted or restored yet.\n"
+        "Nothing was reverted or restored yet."
     } else {
-        "Nothing was reverted or restored here.\n"
-    }
+        "Nothing was reverted or restored here."
+    };
+    let lost = empty::out_of_sight(&invocation.open()?)?;
+    let lost = lost.map(|lost| format!("{lost}\n")).unwrap_or_default();
+    invocation.output.text(&format!("{text}\n{lost}"))?;
+    Ok(DONE)
 }
 
 /// Returns whether only some entries are asked for.

@@ -4,6 +4,7 @@ use ckpt_schema::report::{MessageReport, StatusReport};
 use ckpt_store::Store;
 use ckpt_store::query::LogFilter;
 
+use super::empty;
 use crate::cli::arguments::StatusArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -19,9 +20,13 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
     } else {
         told(&mut store, &directory, &report)?
     };
-    invocation
-        .output
-        .report(&report, |view| status::render(&report, &told, view))?;
+    let lost = match report.session {
+        None if !invocation.output.is_json() => empty::out_of_sight(&store)?,
+        _ => None,
+    };
+    invocation.output.report(&report, |view| {
+        status::render(&report, &told, lost.as_deref(), view)
+    })?;
     Ok(DONE)
 }
 

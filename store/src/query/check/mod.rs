@@ -162,7 +162,7 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
 
 /// Counts the repositories whose rows are gone.
 fn unknown_folders(store: &Store) -> Result<Option<Finding>> {
-    let number = crate::upkeep::rebuild::orphans(store)?.len();
+    let number = crate::timeline::orphans::orphans(store)?.len();
     Ok((number > 0).then(|| Finding {
         hint: Some(
             "`ckpt-hook doctor --repair` recovers what it can from their repositories".to_owned(),
