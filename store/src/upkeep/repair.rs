@@ -43,6 +43,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     }
     let directory = store.surroundings.directory.clone();
     if source(store)?.is_none()
+        && sessions::wrong_objects(store.database.connection())?.is_empty()
         && sessions::unfinished(&directory)?.is_empty()
         && orphans(store)?.is_empty()
     {
@@ -61,6 +62,14 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
         .collect();
     if let Some(source) = source(store)? {
         findings.extend(salvage(store, &source).unwrap_or_else(|error| vec![failed(&error)]));
+    }
+    match store.database.write(sessions::mend_objects) {
+        Ok(mended) => findings.extend(mended.iter().map(|name| {
+            repaired(format!(
+                "the view, index or trigger `{name}`, which holds no data, was made anew or removed"
+            ))
+        })),
+        Err(error) => findings.push(failed(&error)),
     }
     findings.extend(rebuild::rebuild(store)?);
     Ok(findings)
@@ -118,7 +127,7 @@ fn source(store: &Store) -> Result<Option<PathBuf>> {
     let connection = store.database.connection();
     let answer: rusqlite::Result<String> =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
-    if answer.is_ok_and(|answer| answer == "ok") {
+    if answer.is_ok_and(|answer| answer == "ok") && !sessions::lacks_table(connection)? {
         return set_aside(store);
     }
     Ok(Some(store.surroundings.directory.join(DATABASE)))
