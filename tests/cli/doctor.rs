@@ -356,3 +356,43 @@ fn a_report_for_others_holds_no_content_no_prompt_and_no_path() {
         "a file that is there stays: {again}"
     );
 }
+
+#[test]
+fn a_repair_makes_missing_tables_views_and_indexes_anew_and_removes_foreign_triggers() {
+    let world = played();
+    let database = world.store().join("sessions.db");
+    let index = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL LIMIT 1";
+    let index = texts(&database, index).remove(0);
+    let schema = "SELECT name || sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
+    let whole = texts(&database, schema);
+    for damage in [
+        "DROP VIEW session_overview".to_owned(),
+        format!("DROP INDEX {index}"),
+        "CREATE TRIGGER theirs AFTER INSERT ON messages BEGIN DELETE FROM steps; END".to_owned(),
+        "DROP TABLE labels".to_owned(),
+    ] {
+        execute(&database, &damage);
+        let found = world.run(&["doctor"], b"").exits(1);
+        assert!(
+            found.stdout.contains("are not as ckpt-hook makes them")
+                && found.stdout.contains("`ckpt-hook doctor --repair` makes"),
+            "{damage}: {found}"
+        );
+        let repaired = world.run(&["doctor", "--repair"], b"").exits(0);
+        assert!(
+            repaired.stdout.contains("(repaired)"),
+            "{damage}: {repaired}"
+        );
+        assert_eq!(
+            repaired.stdout.contains("rows of `labels` are lost"),
+            damage.ends_with("labels"),
+            "{damage}: {repaired}"
+        );
+        assert_eq!(texts(&database, schema), whole, "{damage}");
+        assert_eq!(
+            texts(&database, "SELECT prompt FROM messages"),
+            ["confidential-prompt about everything"],
+            "{damage}: no other row is lost"
+        );
+    }
+}

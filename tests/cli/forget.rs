@@ -168,10 +168,11 @@ fn a_purge_takes_the_hook_out_of_the_settings_of_every_project() {
 }
 
 /// What killed repairs, damage and migrations leave beside the session store.
-const LEFT: [&str; 6] = [
+const LEFT: [&str; 7] = [
     "sessions.db.damaged-1",
     "sessions.db.damaged-1-wal",
     "sessions.db.damaged-2",
+    "sessions.db.replaced-1",
     "sessions.db.repaired",
     "sessions.db.repaired-journal",
     "sessions.db.version-3",

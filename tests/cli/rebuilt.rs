@@ -278,6 +278,78 @@ fn snapshots_are_known_again_where_nothing_of_the_session_store_can_be_read() {
     let aside = fs::read(world.store().join("sessions.db.damaged-1"));
     let aside = aside.expect("nothing is deleted");
     assert_eq!(aside, "no database".repeat(1000).as_bytes());
+    let again = world.run(&["doctor", "--repair"], b"").exits(1);
+    assert!(
+        again.stdout.contains("nothing of it can be read"),
+        "{again}"
+    );
+    let log = world.run(&["log"], b"").exits(0);
+    assert!(
+        log.stdout.contains("sessions.db.damaged-1"),
+        "its prompts may still be read some day: {log}"
+    );
+    assert_eq!(ids(&world), before, "and nothing is worse than before");
+}
+
+/// SQLite's page size, which is also ours.
+const PAGE: usize = 4096;
+
+/// Removes what repairs left, and puts the session store back.
+fn put_back(world: &Sandbox, bytes: &[u8]) {
+    lose_the_session_store(world);
+    let database = world.store().join("sessions.db");
+    fs::write(&database, bytes).expect("ours");
+    fs::set_permissions(&database, fs::Permissions::from_mode(0o600)).expect("ours");
+}
+
+#[test]
+fn whatever_page_of_the_session_store_is_lost_every_table_that_is_whole_is_saved_or_offered() {
+    let world = played();
+    let database = world.store().join("sessions.db");
+    testing::rows::execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");
+    let whole = fs::read(&database).expect("ours");
+    let pages = whole.len() / PAGE;
+    let (mut saved, mut views) = (0, 0);
+    for page in 0..pages {
+        let lost = String::from_utf8_lossy(&whole[page * PAGE..][..PAGE]);
+        let has_only_views = lost.contains("CREATE VIEW") && !lost.contains("CREATE TABLE");
+        views += usize::from(has_only_views);
+        let mut bytes = whole.clone();
+        bytes[page * PAGE..][..PAGE].fill(0);
+        put_back(&world, &bytes);
+        let repair = world.run(&["doctor", "--repair"], b"");
+        let log = world.run(&["log"], b"").exits(0);
+        let unfinished = world.store().join("sessions.db.repaired");
+        assert!(!unfinished.exists(), "page {page}: {repair}");
+        if log.stdout.contains("first-prompt") && log.stdout.contains("second-prompt") {
+            saved += 1;
+            continue;
+        }
+        assert!(
+            !has_only_views,
+            "page {page}: the tables are whole: {repair}"
+        );
+        let told = ["are lost", "can be read", "is lost"];
+        assert!(
+            told.iter().any(|text| repair.stdout.contains(text)),
+            "page {page} is lost, and nobody says so: {repair} {log}"
+        );
+        assert!(
+            log.stdout.contains("sessions.db.damaged-1") || log.stdout.contains("-prompt"),
+            "page {page}: {repair} {log}"
+        );
+        let aside = fs::read(world.store().join("sessions.db.damaged-1"));
+        let aside = aside.expect("nothing is deleted");
+        assert_eq!(
+            aside[PAGE..],
+            bytes[PAGE..],
+            "page {page}: every byte of it"
+        );
+    }
+    assert!(
+        views > 0 && saved > pages / 2,
+        "{saved} of {pages} pages cost no message"
+    );
 }
 
 #[test]

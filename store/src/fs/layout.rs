@@ -6,6 +6,7 @@
 //!   sessions.db            the session store
 //!   sessions.db.version-N  what it was before its tables changed last
 //!   sessions.db.damaged-N  what stood in its place and was no database any more
+//!   sessions.db.replaced-N what was begun in its place, until a repair could read the damaged one
 //!   lock                   held while that is set aside
 //!   gc                     held by `gc` and `forget`; when `gc` ran last
 //!   reserve                room for a note when the disk is full

@@ -75,7 +75,7 @@ impl Database {
         let _lock = layout::lock_store(directory, BUSY_TIMEOUT)?;
         match Self::open_file(directory, durability) {
             Err(error) if is_damage(&error) => {
-                let set_aside = set_aside(&directory.join(DATABASE))?;
+                let set_aside = set_aside(&directory.join(DATABASE), DAMAGED)?;
                 Ok(Self {
                     set_aside: Some(set_aside),
                     ..Self::open_file(directory, durability)?
@@ -336,9 +336,9 @@ fn is_sync(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Renames the file to `sessions.db.damaged-N`. The log beside it goes first: it must not be applied to a new file.
-pub(super) fn set_aside(path: &Path) -> Result<PathBuf> {
-    let mut place = with_suffix(path, &format!("{DAMAGED}1"));
+/// Renames the file, as to `sessions.db.damaged-N`. The log beside it goes first: it must not be applied to a new file.
+pub(super) fn set_aside(path: &Path, ending: &str) -> Result<PathBuf> {
+    let mut place = with_suffix(path, &format!("{ending}1"));
     for number in 2.. {
         let mut is_free = true;
         for ending in ["", "-wal", "-shm"] {
@@ -347,12 +347,12 @@ pub(super) fn set_aside(path: &Path) -> Result<PathBuf> {
         if is_free {
             break;
         }
-        place = with_suffix(path, &format!("{DAMAGED}{number}"));
+        place = with_suffix(path, &format!("{ending}{number}"));
     }
     for ending in ["-wal", "-shm", ""] {
         match std::fs::rename(with_suffix(path, ending), with_suffix(&place, ending)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                let what = format!("cannot set the damaged `{}` aside", path.display());
+                let what = format!("cannot set `{}` aside", path.display());
                 return Err(Error::failed(what).because(error));
             }
             _ => {}

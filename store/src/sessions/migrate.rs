@@ -202,10 +202,13 @@ const COPY: &str = ".version-";
 /// Comes between the database's name and a number in the name of a damaged database that was set aside.
 pub(super) const DAMAGED: &str = ".damaged-";
 
+/// The same for one that was begun in the place of a damaged one, and made way for what could be read of that.
+pub(super) const REPLACED: &str = ".replaced-";
+
 /// Returns every former session store in a store's directory: copies that migrations kept, including unfinished ones,
-/// and damaged ones that were set aside. Like the session store, they hold prompts and file names.
+/// and those that were set aside. Like the session store, they hold prompts and file names.
 pub(crate) fn copies(directory: &Path) -> Result<Vec<PathBuf>> {
-    beside(directory, &[COPY, DAMAGED])
+    beside(directory, &[COPY, DAMAGED, REPLACED])
 }
 
 /// Returns the files in a store's directory, sorted, whose name is the database's followed by one of these endings.

@@ -11,6 +11,7 @@ pub(crate) mod forget;
 mod git;
 mod history_of_file;
 mod labels;
+mod mend;
 mod migrate;
 mod new_file;
 mod operations;
@@ -49,6 +50,7 @@ pub(crate) use history_of_file::{
 pub(crate) use labels::{
     LabelRow, Labelled, delete_label, label, labels, put_label, workspaces_with_label,
 };
+pub(crate) use mend::{lacks_table, mend_objects, wrong_objects};
 pub(crate) use migrate::copies;
 pub(crate) use operations::{
     ChainOperation, NewOperation, OperationRow, close_operation, has_open_operation,

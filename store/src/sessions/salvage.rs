@@ -7,11 +7,12 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use ckpt_schema::migration::VERSION;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use super::database::{configure, set_aside, with_suffix};
-use super::migrate::{beside, migrate};
+use super::migrate::{DAMAGED, REPLACED, beside, migrate};
 use super::new_file::make_file;
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::DATABASE;
@@ -72,17 +73,34 @@ pub(crate) fn salvage(
     source: &Path,
     take_out: impl FnOnce(&Connection) -> Result<bool>,
 ) -> Result<Salvaged> {
-    let what = || format!("cannot save what `{}` holds", source.display());
     let _lock = layout::lock_store(directory, super::database::BUSY_TIMEOUT)?;
+    remove_locked(directory)?;
+    let salvaged = salvage_locked(directory, source, take_out);
+    if salvaged.is_err() {
+        // The error says more than this one would. The next repair removes what stays.
+        let _ = remove_locked(directory);
+    }
+    salvaged
+}
+
+fn salvage_locked(
+    directory: &Path,
+    source: &Path,
+    take_out: impl FnOnce(&Connection) -> Result<bool>,
+) -> Result<Salvaged> {
+    let what = || format!("cannot save what `{}` holds", source.display());
     let path = directory.join(DATABASE);
     let unfinished = with_suffix(&path, UNFINISHED);
-    remove_locked(directory)?;
     make_file(&unfinished)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let old = Connection::open_with_flags(source, flags).context(what)?;
     old.busy_timeout(super::database::BUSY_TIMEOUT)
+        .context(what)?;
+    // One definition that cannot be read, of a view perhaps, would otherwise keep SQLite from every table. Nothing is
+    // written.
+    old.execute_batch("PRAGMA writable_schema = ON")
         .context(what)?;
     // Other processes that have the file open must not write to it any more. A file that is too damaged to be locked is
     // only read.
@@ -94,7 +112,8 @@ pub(crate) fn salvage(
         .context(what)?;
     new.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
         .context(what)?;
-    let (rows, damaged) = copy(&old, &new)?;
+    let (rows, mut damaged) = copy(&old, &new)?;
+    damaged.extend(lost_tables(&old, &new)?);
     if rows == 0 {
         return Err(Error::failed(what())
             .because("nothing of it can be read")
@@ -106,7 +125,11 @@ pub(crate) fn salvage(
         .context(what)?;
     drop(new);
     layout::sync(&unfinished)?;
-    let set_aside = set_aside(&path)?;
+    let ending = match source == path {
+        true => DAMAGED,
+        false => REPLACED,
+    };
+    let set_aside = set_aside(&path, ending)?;
     std::fs::rename(&unfinished, &path).context(what)?;
     layout::sync(directory)?;
     Ok(Salvaged {
@@ -139,6 +162,18 @@ fn copy(old: &Connection, new: &Connection) -> Result<(u64, Vec<String>)> {
     mend_references(new)?;
     super::totals::outdate_all(new)?;
     Ok((sum, damaged))
+}
+
+/// Returns the tables whose definitions cannot be read any more. A store of an older version never had some of them.
+fn lost_tables(old: &Connection, new: &Connection) -> Result<Vec<String>> {
+    let version: rusqlite::Result<u32> =
+        old.pragma_query_value(None, "user_version", |row| row.get(0));
+    if version.is_ok_and(|version| version != VERSION) {
+        return Ok(Vec::new());
+    }
+    let mut lost = tables(new)?;
+    lost.retain(|table| columns(old, table).map_or(true, |columns| columns.is_empty()));
+    Ok(lost)
 }
 
 fn tables(connection: &Connection) -> Result<Vec<String>> {

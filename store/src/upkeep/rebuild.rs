@@ -16,6 +16,9 @@ use crate::timeline::orphans::{Orphan, orphans};
 
 const SUBJECT: &str = "snapshots";
 
+/// The message of the diagnostic about a workspace that was taken up.
+pub(super) const RECOVERED: &str = "the snapshots were recovered from their repository";
+
 /// Rebuilds the rows of the repositories that have none. Returns what was done.
 pub(crate) fn rebuild(store: &mut Store) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
@@ -70,7 +73,7 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
     store.diagnose(&Diagnostic {
         level: "warning",
         workspace: Some(&path),
-        message: "the snapshots were recovered from their repository",
+        message: RECOVERED,
         detail: Some(
             "the session store that named them is gone, and with it the prompts and who made each change",
         ),

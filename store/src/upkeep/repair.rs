@@ -18,6 +18,9 @@ use crate::timeline::orphans::orphans;
 /// What the findings are about.
 const SUBJECT: &str = "database";
 
+/// The message of the diagnostic about rows that no repair could read.
+const ROWS_LOST: &str = "the session store was damaged, and rows of it are lost";
+
 /// Repairs the session store if it is damaged, or if a damaged one was set aside and nothing was recorded since.
 /// Returns what was done.
 pub(crate) fn repair(store: &mut Store) -> Vec<Finding> {
@@ -40,6 +43,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     }
     let directory = store.surroundings.directory.clone();
     if source(store)?.is_none()
+        && sessions::wrong_objects(store.database.connection())?.is_empty()
         && sessions::unfinished(&directory)?.is_empty()
         && orphans(store)?.is_empty()
     {
@@ -59,13 +63,29 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     if let Some(source) = source(store)? {
         findings.extend(salvage(store, &source).unwrap_or_else(|error| vec![failed(&error)]));
     }
+    match store.database.write(sessions::mend_objects) {
+        Ok(mended) => findings.extend(mended.iter().map(|name| {
+            repaired(format!(
+                "the view, index or trigger `{name}`, which holds no data, was made anew or removed"
+            ))
+        })),
+        Err(error) => findings.push(failed(&error)),
+    }
     findings.extend(rebuild::rebuild(store)?);
     Ok(findings)
 }
 
 fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
     let directory = store.surroundings.directory.clone();
-    let take_out = |rows: &Connection| forgetting::take_out_of_former(rows, &directory);
+    let has_snapshots = holds(store.database.connection(), "snapshots").unwrap_or(false);
+    let replaces = has_snapshots && source != directory.join(DATABASE);
+    let take_out = |rows: &Connection| {
+        if replaces && !holds(rows, "messages")? {
+            let what = format!("cannot save what `{}` holds", source.display());
+            return Err(Error::failed(what).because("no message in it can be read"));
+        }
+        forgetting::take_out_of_former(rows, &directory)
+    };
     let salvaged = sessions::salvage(&directory, source, take_out)?;
     store.database = Database::open(&directory, store.surroundings.settings.durability)?;
     let mut findings = vec![repaired(format!(
@@ -80,6 +100,14 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
             .iter()
             .map(|table| Finding::new("warning", SUBJECT, format!("rows of `{table}` are lost"))),
     );
+    if !salvaged.damaged.is_empty() {
+        store.diagnose(&sessions::Diagnostic {
+            level: "warning",
+            message: ROWS_LOST,
+            detail: Some(&format!("of {}", salvaged.damaged.join(", "))),
+            ..sessions::Diagnostic::default()
+        })?;
+    }
     if salvaged.is_cut {
         let message =
             "what a killed `forget` or `gc` had begun to remove is not in the new session store";
@@ -99,22 +127,35 @@ fn source(store: &Store) -> Result<Option<PathBuf>> {
     let connection = store.database.connection();
     let answer: rusqlite::Result<String> =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
-    if answer.is_ok_and(|answer| answer == "ok") {
+    if answer.is_ok_and(|answer| answer == "ok") && !sessions::lacks_table(connection)? {
         return set_aside(store);
     }
     Ok(Some(store.surroundings.directory.join(DATABASE)))
 }
 
-/// Returns the damaged session store that was set aside last, if nothing was recorded since.
+/// Returns whether a table has rows.
+fn holds(connection: &Connection, table: &'static str) -> Result<bool> {
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM {table})");
+    connection
+        .query_row(&sql, [], |row| row.get(0))
+        .context(|| "cannot read the session store")
+}
+
+/// Returns the damaged session store that was set aside last, if nothing was recorded since. What a repair left
+/// without a message does not count: the damaged file is the only one with their prompts.
 pub(crate) fn set_aside(store: &Store) -> Result<Option<PathBuf>> {
     if store.is_missing {
         return Ok(None);
     }
-    let sql = "SELECT NOT EXISTS (SELECT 1 FROM sessions) AND NOT EXISTS (SELECT 1 FROM snapshots)";
+    let sql = "WITH has (sessions, snapshots, others, recovered, lost) AS (SELECT
+                 EXISTS (SELECT 1 FROM sessions), EXISTS (SELECT 1 FROM snapshots),
+                 EXISTS (SELECT 1 FROM messages) OR EXISTS (SELECT 1 FROM operations) OR EXISTS (SELECT 1 FROM labels),
+                 EXISTS (SELECT 1 FROM diagnostics WHERE message = ?1), EXISTS (SELECT 1 FROM diagnostics WHERE message = ?2))
+               SELECT NOT (sessions OR snapshots) OR NOT others AND (lost OR recovered AND NOT sessions) FROM has";
     let is_empty: bool = store
         .database
         .connection()
-        .query_row(sql, [], |row| row.get(0))
+        .query_row(sql, [rebuild::RECOVERED, ROWS_LOST], |row| row.get(0))
         .context(|| "cannot read the session store")?;
     match is_empty {
         true => newest_damaged(store),

@@ -1,16 +1,12 @@
 //! Checks the condition of a store: its tables, references, room, age and clock, and the unprotected steps. Reads only.
 
-use std::collections::BTreeSet;
-
 use bytesize::ByteSize;
-use ckpt_schema::migration::VERSION;
 use ckpt_schema::report::Finding;
-use rusqlite::Connection;
 
 use super::broken;
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
-use crate::sessions::Database;
+use crate::sessions;
 use crate::sessions::read::all;
 use crate::store::Store;
 use crate::upkeep::gc::sizes::of_store;
@@ -39,36 +35,25 @@ pub(super) fn look(store: &Store) -> Vec<Finding> {
 
 /// Checks that the tables, views and indexes are those of this version.
 fn schema(store: &Store) -> Result<Option<Finding>> {
-    let connection = store.database.connection();
-    let version: u32 = connection
-        .pragma_query_value(None, "user_version", |row| row.get(0))
-        .context(|| "cannot read the session store")?;
-    if version != VERSION {
-        return Ok(None);
-    }
-    let objects = |connection: &Connection| -> Result<BTreeSet<(String, String)>> {
-        let sql = "SELECT name, ifnull(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'";
-        let rows = all(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(rows.into_iter().collect())
-    };
-    let ours = objects(Database::empty()?.connection())?;
-    let found = objects(connection)?;
-    let names: BTreeSet<&str> = ours
-        .symmetric_difference(&found)
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let names = sessions::wrong_objects(store.database.connection())?;
     if names.is_empty() {
         return Ok(None);
     }
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    Ok(Some(Finding::new(
-        "error",
-        "database",
-        format!(
-            "these tables, views or indexes are not as ckpt-hook makes them: {}",
-            names.join(", ")
+    Ok(Some(Finding {
+        hint: Some(
+            "`ckpt-hook doctor --repair` makes what is missing anew, and removes foreign triggers"
+                .to_owned(),
         ),
-    )))
+        ..Finding::new(
+            "error",
+            "database",
+            format!(
+                "these tables, views or indexes are not as ckpt-hook makes them: {}",
+                names.join(", ")
+            ),
+        )
+    }))
 }
 
 /// Checks that every row that another row refers to exists.

@@ -1,0 +1,93 @@
+//! Puts the schema of a session store back to what ckpt-hook makes: views, indexes and triggers. They hold no data, so
+//! nothing is lost. A table does: one that is missing takes a new store.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ckpt_schema::migration::VERSION;
+use rusqlite::Connection;
+
+use super::Database;
+use crate::error::{Context, Result};
+
+/// The objects of a schema: kind and definition, by name.
+type SchemaObjects = BTreeMap<String, (String, String)>;
+
+fn objects(connection: &Connection) -> Result<SchemaObjects> {
+    let sql =
+        "SELECT name, type, ifnull(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'";
+    let rows: Vec<(String, (String, String))> = super::read::all(connection, sql, [], |row| {
+        Ok((row.get(0)?, (row.get(1)?, row.get(2)?)))
+    })?;
+    Ok(rows.into_iter().collect())
+}
+
+/// Returns the objects that there should be, and those that there are. `None` for another version's store, which is left
+/// alone.
+fn ours_and_found(connection: &Connection) -> Result<Option<(SchemaObjects, SchemaObjects)>> {
+    let version: u32 = connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .context(|| "cannot read the session store")?;
+    if version != VERSION {
+        return Ok(None);
+    }
+    let ours = objects(Database::empty()?.connection())?;
+    Ok(Some((ours, objects(connection)?)))
+}
+
+/// Returns the names of what is missing, foreign, or defined otherwise.
+pub(crate) fn wrong_objects(connection: &Connection) -> Result<Vec<String>> {
+    let Some((ours, found)) = ours_and_found(connection)? else {
+        return Ok(Vec::new());
+    };
+    let names = ours.keys().chain(found.keys());
+    let wrong: BTreeSet<&String> = names
+        .filter(|name| ours.get(*name) != found.get(*name))
+        .collect();
+    Ok(wrong.into_iter().cloned().collect())
+}
+
+/// Returns whether a table is missing.
+pub(crate) fn lacks_table(connection: &Connection) -> Result<bool> {
+    let both = ours_and_found(connection)?;
+    Ok(both.is_some_and(|(ours, found)| {
+        let mut tables = ours.iter().filter(|(_, (kind, _))| kind == "table");
+        tables.any(|(name, _)| !found.contains_key(name))
+    }))
+}
+
+/// Makes missing views and indexes anew, and those that are defined otherwise. Removes triggers that are not ours: they
+/// would change rows. Returns the names. The caller has begun a transaction.
+pub(crate) fn mend_objects(connection: &Connection) -> Result<Vec<String>> {
+    let Some((ours, found)) = ours_and_found(connection)? else {
+        return Ok(Vec::new());
+    };
+    let run = |sql: &str, name: &str| -> Result<()> {
+        connection
+            .execute_batch(sql)
+            .context(|| format!("cannot mend `{name}` of the session store"))
+    };
+    let mut mended = Vec::new();
+    for (name, object) in &found {
+        let kind = object.0.as_str();
+        let is_wrong = match kind {
+            "trigger" => ours.get(name) != Some(object),
+            "view" | "index" => ours.get(name).is_some_and(|its| its != object),
+            _ => false,
+        };
+        if is_wrong {
+            let quoted = name.replace('"', "\"\"");
+            run(&format!("DROP {kind} \"{quoted}\""), name)?;
+            mended.push(name.clone());
+        }
+    }
+    for (name, (kind, sql)) in &ours {
+        let is_there = found.contains_key(name) && !mended.contains(name);
+        if kind != "table" && !is_there {
+            run(sql, name)?;
+            mended.push(name.clone());
+        }
+    }
+    mended.sort();
+    mended.dedup();
+    Ok(mended)
+}
