@@ -1,9 +1,10 @@
 //! The receipt: compares the workspace after an operation with the state that it went to, and gives one reason for
-//! every path that differs. This folder does IO: it reads rows and trees, and looks at folders that stay. `reason`
-//! decides, and is pure.
+//! every path that differs. This folder does IO: it reads rows and trees, and looks at folders that stay. `facts` and
+//! `reason` decide, and are pure.
 //!
 //! It costs one comparison of two trees by their ids. The history is read only if something differs.
 
+mod facts;
 mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,6 @@ use rusqlite::Connection;
 
 use super::chain::chain;
 use super::movement::{Movement, Part, RevertScope};
-use super::plan::FORGOTTEN;
 use super::unclear::Taking;
 use super::warnings::first_of;
 use crate::error::Result;
@@ -28,7 +28,8 @@ use crate::sessions::{self, ChangeSince, LiveChange, OperationRow};
 use crate::snapshot::{Gap, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
-use reason::{Actor, KnownPath, LaterChange, implied};
+use facts::{PathFacts, PathHistory, UnseenChange};
+use reason::{Actor, LaterChange, implied};
 
 /// How many paths are named for each reason.
 const NAMED: usize = 3;
@@ -213,45 +214,20 @@ impl ReceiptComparison<'_> {
             return Ok(Vec::new());
         }
         let paths: Vec<WorkspacePath> = differing.keys().cloned().collect();
-        let since = self.since(&paths)?;
-        let forgotten = self.forgotten()?;
-        let is_forgotten = |path: &WorkspacePath| forgotten.iter().any(|gap| gap.covers(path));
-        let known = |path: &WorkspacePath| KnownPath {
-            item: self.items.get(path).copied(),
-            since: since.get(path).map_or(&[], |past| past.changes.as_slice()),
-            is_forgotten: is_forgotten(path),
-            ..KnownPath::default()
+        let mut facts = PathFacts {
+            items: &self.items,
+            since: self.since(&paths)?,
+            forgotten: self.forgotten()?,
+            unseen: UnseenChange::default(),
         };
-        let open: Vec<WorkspacePath> = paths
-            .iter()
-            .filter(|path| known(path).reason() == DifferenceReason::Unexplained)
-            .cloned()
-            .collect();
+        let is_open =
+            |path: &&WorkspacePath| facts.known(path).reason() == DifferenceReason::Unexplained;
+        let open: Vec<WorkspacePath> = paths.iter().filter(is_open).cloned().collect();
         // What neither the operation nor the history explains is investigated. There rarely is any.
-        let unseen = match open.is_empty() {
-            true => UnseenChange::default(),
-            false => self.unseen(&differing, &open)?,
-        };
-        let difference = |path: WorkspacePath| {
-            let reason = KnownPath {
-                is_in_gap: unseen.gaps.iter().any(|gap| gap.covers(&path)),
-                is_hidden: unseen.hidden.contains(&path),
-                was_moved: unseen.moved.contains(&path),
-                ..known(&path)
-            }
-            .reason();
-            let (words, by) = match is_forgotten(&path) {
-                true => (FORGOTTEN.to_owned(), Vec::new()),
-                false => said(reason, since.get(&path)),
-            };
-            Difference {
-                path: path.to_report(),
-                reason,
-                words,
-                by,
-            }
-        };
-        Ok(paths.into_iter().map(difference).collect())
+        if !open.is_empty() {
+            facts.unseen = self.unseen(&differing, &open)?;
+        }
+        Ok(paths.iter().map(|path| facts.difference(path)).collect())
     }
 
     /// Returns the gaps of the state that it is compared with whose content was forgotten since.
@@ -516,29 +492,6 @@ impl ReceiptComparison<'_> {
 /// How many snapshots, at most, are checked for rules that hid a path about which nothing else is known.
 const LOOKED_BACK: u32 = 200;
 
-/// What happened to a path since, newest first.
-#[derive(Default)]
-struct PathHistory {
-    changes: Vec<LaterChange>,
-    /// For each change, why it is unclear, and whose it is.
-    said: Vec<(Option<String>, AuthorReport)>,
-}
-
-/// Returns a reason in words, and the author of the newest change that is the reason.
-fn said(reason: DifferenceReason, past: Option<&PathHistory>) -> (String, Vec<AuthorReport>) {
-    let newest = past.and_then(|past| {
-        let mut changes = past.changes.iter().zip(&past.said);
-        changes.find(|(change, _)| change.reason() == Some(reason))
-    });
-    let phrase = reason.phrase().to_owned();
-    match newest {
-        Some((_, (Some(why), by))) => (format!("{phrase}: {why}"), vec![by.clone()]),
-        Some((_, (None, by))) => (phrase, vec![by.clone()]),
-        None if reason == DifferenceReason::Yours => (phrase, vec![nobody(AuthorKind::User)]),
-        None => (phrase, Vec::new()),
-    }
-}
-
 fn author_report(change: &LiveChange, is_unrecorded: bool) -> AuthorReport {
     let Some(step) = &change.row.step_id else {
         return nobody(match is_unrecorded {
@@ -564,14 +517,6 @@ fn nobody(kind: AuthorKind) -> AuthorReport {
         step: None,
         agent: None,
     }
-}
-
-/// What no row of a path's history says.
-#[derive(Default)]
-struct UnseenChange {
-    gaps: Vec<Gap>,
-    hidden: BTreeSet<WorkspacePath>,
-    moved: BTreeSet<WorkspacePath>,
 }
 
 /// Returns the paths that are an empty directory on one side and nothing on the other.

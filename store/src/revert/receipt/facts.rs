@@ -1,0 +1,91 @@
+//! What is known about the paths that differ: what the operation did, what rows say, and what nothing but a search shows. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ckpt_schema::report::{AuthorKind, AuthorReport, Difference, DifferenceReason};
+
+use super::super::plan::FORGOTTEN;
+use super::nobody;
+use super::reason::{KnownPath, LaterChange};
+use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
+use crate::snapshot::Gap;
+
+/// What is known about all paths that differ.
+pub(super) struct PathFacts<'a> {
+    /// What the operation did.
+    pub items: &'a BTreeMap<&'a WorkspacePath, &'a Item>,
+    pub since: BTreeMap<WorkspacePath, PathHistory>,
+    /// Gaps of the state that it is compared with, because their content was forgotten since.
+    pub forgotten: Vec<Gap>,
+    pub unseen: UnseenChange,
+}
+
+impl PathFacts<'_> {
+    /// Returns what the operation and the history say about a path.
+    pub fn known(&self, path: &WorkspacePath) -> KnownPath<'_> {
+        let past = self.since.get(path);
+        KnownPath {
+            item: self.items.get(path).copied(),
+            since: past.map_or(&[], |past| past.changes.as_slice()),
+            is_forgotten: self.is_forgotten(path),
+            ..KnownPath::default()
+        }
+    }
+
+    /// Returns why a path differs, and because of whom.
+    pub fn difference(&self, path: &WorkspacePath) -> Difference {
+        let reason = KnownPath {
+            is_in_gap: self.unseen.gaps.iter().any(|gap| gap.covers(path)),
+            is_hidden: self.unseen.hidden.contains(path),
+            was_moved: self.unseen.moved.contains(path),
+            ..self.known(path)
+        }
+        .reason();
+        let (words, by) = match self.is_forgotten(path) {
+            true => (FORGOTTEN.to_owned(), Vec::new()),
+            false => said(reason, self.since.get(path)),
+        };
+        Difference {
+            path: path.to_report(),
+            reason,
+            words,
+            by,
+        }
+    }
+
+    fn is_forgotten(&self, path: &WorkspacePath) -> bool {
+        self.forgotten.iter().any(|gap| gap.covers(path))
+    }
+}
+
+/// What happened to a path since, newest first.
+#[derive(Default)]
+pub(super) struct PathHistory {
+    pub changes: Vec<LaterChange>,
+    /// For each change, why it is unclear, and whose it is.
+    pub said: Vec<(Option<String>, AuthorReport)>,
+}
+
+/// What no row of a path's history says.
+#[derive(Default)]
+pub(super) struct UnseenChange {
+    pub gaps: Vec<Gap>,
+    pub hidden: BTreeSet<WorkspacePath>,
+    pub moved: BTreeSet<WorkspacePath>,
+}
+
+/// Returns a reason in words, and the author of the newest change that is the reason.
+fn said(reason: DifferenceReason, past: Option<&PathHistory>) -> (String, Vec<AuthorReport>) {
+    let newest = past.and_then(|past| {
+        let mut changes = past.changes.iter().zip(&past.said);
+        changes.find(|(change, _)| change.reason() == Some(reason))
+    });
+    let phrase = reason.phrase().to_owned();
+    match newest {
+        Some((_, (Some(why), by))) => (format!("{phrase}: {why}"), vec![by.clone()]),
+        Some((_, (None, by))) => (phrase, vec![by.clone()]),
+        None if reason == DifferenceReason::Yours => (phrase, vec![nobody(AuthorKind::User)]),
+        None => (phrase, Vec::new()),
+    }
+}
