@@ -229,7 +229,7 @@ fn steps_of_a_year() -> usize {
 
 #[test]
 #[ignore = "a quarter of an hour: `just year`"]
-fn the_store_of_a_year_is_packed_in_a_minute_and_asked_as_fast_as_a_new_one() {
+fn the_store_of_a_year_is_packed_in_little_memory_and_what_asking_it_takes_is_printed() {
     let begin = Instant::now();
     let mut year = Months::new();
     let sessions = 200;
