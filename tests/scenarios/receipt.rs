@@ -306,3 +306,23 @@ fn what_a_dry_run_foresees_is_not_taken_for_what_is_there() {
     let report = world.turn("m2", |_| {});
     assert_eq!(report.changes, Some(0), "and nothing came into view");
 }
+
+#[test]
+fn what_a_step_removed_itself_and_is_reverted_further_back_is_told_as_such() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("d/a", "agent\n"));
+    world.turn("m2", |world| world.write("b", "agent\n"));
+    world.turn("m3", |world| world.remove_tree("d"));
+    world.revert("m1");
+    let request = RevertRequest {
+        only: vec![world.path("d")],
+        ..to("m2")
+    };
+    let report = world.try_revert(&request).expect("it can be reverted");
+    assert_eq!(
+        differences(&report),
+        [("d/a", DifferenceReason::Operation)],
+        "the first revert went back to before it was made, and had nothing to do for that"
+    );
+    assert_ne!(report.outcome, Outcome::Partial);
+}

@@ -47,9 +47,9 @@ pub(super) struct Expectation {
     taken: Vec<RevertScope>,
     /// The session that is moved, with the state before its first revert.
     session: Option<(String, Option<i64>)>,
-    /// Whether the state that it goes to is later than the revert point, so that earlier reverts of the session have
-    /// undone more.
-    is_behind_the_point: bool,
+    /// The row of the state at the revert point, if the state that it goes to is later, so that earlier reverts of the
+    /// session have undone more.
+    point: Option<i64>,
 }
 
 impl Expectation {
@@ -72,7 +72,11 @@ impl Expectation {
             scopes,
             taken,
             session: Some((movement.session.id.clone(), base)),
-            is_behind_the_point: movement.is_behind_the_point(),
+            point: movement
+                .from
+                .as_ref()
+                .filter(|_| movement.is_behind_the_point())
+                .and_then(|point| point.snapshot_id),
         })
     }
 
@@ -117,7 +121,7 @@ impl Expectation {
             scopes: Vec::new(),
             taken: Vec::new(),
             session: None,
-            is_behind_the_point: false,
+            point: None,
         }
     }
 }
@@ -246,13 +250,13 @@ impl ReceiptComparison<'_> {
         let Expectation {
             session,
             snapshot,
-            is_behind_the_point,
+            point,
             ..
         } = self.expectation;
         // The moves of the same chain are no reason to differ, unless they went further back.
         let chain = session
             .as_ref()
-            .filter(|_| !is_behind_the_point)
+            .filter(|_| point.is_none())
             .map(|(session, base)| (session.as_str(), *base));
         let workspace = self.place.row.id;
         let mut gaps = sessions::gaps_of(self.connection, *snapshot)?;
@@ -262,6 +266,9 @@ impl ReceiptComparison<'_> {
             moved: sessions::moved_since(self.connection, workspace, *snapshot, chain)?,
             hidden: self.hidden(paths)?,
         };
+        if let Some(point) = point {
+            unseen.moved.extend(self.as_at(*point, paths)?);
+        }
         // An empty folder appears and disappears with a row, except one whose files were all ignored: nobody changed
         // that one.
         unseen.hidden.extend(
@@ -271,6 +278,19 @@ impl ReceiptComparison<'_> {
                 .cloned(),
         );
         Ok(unseen)
+    }
+
+    /// Returns the paths that are as they were in a snapshot.
+    fn as_at(&self, snapshot: i64, paths: &[WorkspacePath]) -> Result<Vec<WorkspacePath>> {
+        let snapshot = snapshot_of(&sessions::snapshot(self.connection, snapshot)?);
+        let then = self.snapshots.states(&snapshot, paths)?;
+        let now = self.snapshots.states(&self.after.snapshot, paths)?;
+        let states = then.into_iter().zip(now);
+        let same = paths
+            .iter()
+            .zip(states)
+            .filter(|(_, (then, now))| then == now);
+        Ok(same.map(|(path, _)| path.clone()).collect())
     }
 
     /// Returns the paths that differ, or will, without the empty directories that merely have contents on the other
