@@ -565,3 +565,19 @@ fn an_ignored_file_that_comes_back_with_the_snapshot_is_not_missed() {
     assert_eq!(world.read("kept"), "x\n");
     assert!(ignored_removals(&report).is_empty(), "{report:#?}");
 }
+
+#[test]
+fn an_empty_folder_that_was_there_stays_where_a_revert_made_it_again_for_a_file() {
+    let mut world = World::new();
+    world.make_directory("out");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.turn("m2", |world| world.write("out/x", "agent\n"));
+    world.turn("m3", |world| world.remove_tree("out"));
+    world.revert("m3");
+    let report = world.revert("m1");
+    assert!(
+        world.path("out").is_dir(),
+        "the user had made it: {report:#?}"
+    );
+    assert!(!world.exists("out/x"));
+}

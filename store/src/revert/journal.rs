@@ -141,11 +141,15 @@ pub(super) fn directories_that_may_go(
     let Some(base) = operation.base else {
         return Ok(may_go);
     };
-    // A directory that an earlier revert made, and that did not exist before the first, goes with what it was made for.
+    // A directory that an earlier revert made, and that did not exist before the first, goes with what it was made for,
+    // unless it was there without that.
     let base = snapshot_of(&sessions::snapshot(connection, base)?);
+    let was_empty = snapshots.states(&reference, &kept)?;
     let made: Vec<WorkspacePath> = kept
         .into_iter()
-        .filter(|path| made.contains(path))
+        .zip(was_empty)
+        .filter(|(path, state)| made.contains(path) && state.is_none())
+        .map(|(path, _)| path)
         .collect();
     let were_there = snapshots.are_directories(&base, &made)?;
     may_go.extend(parted(made, &were_there).1);
