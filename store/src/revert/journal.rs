@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ckpt_schema::report::{FileAction, FileResult, Outcome, ReasonCode, Receipt};
 
 use super::apply::{self, Root, Work};
-use super::chain::{chain, has_ended};
+use super::chain::has_ended;
 use super::git;
-use super::ignored;
 use super::movement::Part;
 use super::operate::observe;
 use super::operation::Operation;
@@ -27,7 +26,7 @@ use crate::model::progress::OperationProgress;
 use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{CaptureOptions, Looking, Observation, Place, snapshot_of};
+use crate::timeline::{CaptureOptions, Looking, Observation, Place};
 
 /// Writes the journal. From here on, a crash leaves an operation that the next command finishes.
 ///
@@ -91,83 +90,6 @@ pub(super) fn write_down(
         Ok(base)
     })?;
     Ok(())
-}
-
-/// Returns the directories that may go if they are empty afterwards: those that did not exist before what is undone.
-pub(super) fn directories_that_may_go(
-    store: &Store,
-    place: &Place,
-    operation: &Operation<'_>,
-) -> Result<Vec<WorkspacePath>> {
-    let leaving = operation
-        .plan
-        .items
-        .iter()
-        .filter(|item| item.result == FileResult::Planned && item.target.is_none());
-    let parents: BTreeSet<WorkspacePath> = leaving
-        .flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent))
-        .collect();
-    let (Some(reference), false) = (operation.reference, parents.is_empty()) else {
-        return Ok(Vec::new());
-    };
-    let connection = store.database.connection();
-    let parents: Vec<WorkspacePath> = parents.into_iter().collect();
-    let snapshots = place.snapshots()?;
-    let were_there = snapshots.are_directories(&reference, &parents)?;
-    let (kept, mut may_go) = parted(parents, &were_there);
-    let Some(movement) = operation.movement else {
-        return Ok(may_go);
-    };
-    let operations = match operation.base {
-        Some(base) => chain(connection, &movement.session.id, base)?,
-        None => Vec::new(),
-    };
-    let made: BTreeSet<WorkspacePath> = operations
-        .iter()
-        .flat_map(|operation| operation.row.directories.made.keys().cloned())
-        .collect();
-    if !may_go.is_empty() {
-        // A directory that ignore rules hid may have existed, empty. Everything in a hidden directory is hidden.
-        let inside: Vec<WorkspacePath> = may_go
-            .iter()
-            .filter_map(|path| path.join(b"\x01").ok())
-            .collect();
-        let mut are_hidden = snapshots.are_hidden(&reference, &inside)?.into_iter();
-        let came_since = ignored::came_since(store, place, movement)?;
-        may_go.retain(|path| {
-            !are_hidden.next().unwrap_or_default() || made.contains(path) || came_since(path)
-        });
-    }
-    let Some(base) = operation.base else {
-        return Ok(may_go);
-    };
-    // A directory that an earlier revert made, and that did not exist before the first, goes with what it was made for,
-    // unless it was there without that.
-    let base = snapshot_of(&sessions::snapshot(connection, base)?);
-    let was_empty = snapshots.states(&reference, &kept)?;
-    let made: Vec<WorkspacePath> = kept
-        .into_iter()
-        .zip(was_empty)
-        .filter(|(path, state)| made.contains(path) && state.is_none())
-        .map(|(path, _)| path)
-        .collect();
-    let were_there = snapshots.are_directories(&base, &made)?;
-    may_go.extend(parted(made, &were_there).1);
-    may_go.sort_unstable();
-    Ok(may_go)
-}
-
-/// Splits paths into those for which `holds` is true, and the others.
-fn parted(paths: Vec<WorkspacePath>, holds: &[bool]) -> (Vec<WorkspacePath>, Vec<WorkspacePath>) {
-    let (mut those, mut others) = (Vec::new(), Vec::new());
-    for (path, holds) in paths.into_iter().zip(holds) {
-        if *holds {
-            those.push(path);
-        } else {
-            others.push(path);
-        }
-    }
-    (those, others)
 }
 
 /// Returns the missing directories that get something, with their permissions in the state that it goes back to. That

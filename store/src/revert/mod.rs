@@ -27,6 +27,7 @@ mod gather;
 pub(crate) mod git;
 mod ignored;
 mod journal;
+mod leaving;
 mod moved_in;
 mod movement;
 mod operate;

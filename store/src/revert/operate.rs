@@ -7,9 +7,8 @@ use super::apply::Root;
 use super::chain::{chain, newest_of_chain, policy};
 use super::gather::{Material, gather};
 use super::git::{self, GitSide};
-use super::journal::{
-    Finished, directories_that_may_go, finish_first, keep_what_was_seen, write_down,
-};
+use super::journal::{Finished, finish_first, keep_what_was_seen, write_down};
+use super::leaving::directories_that_may_go;
 use super::movement::Movement;
 use super::operation::{Operation, Options};
 use super::plan::{Plan, count_lines, plan_for};
