@@ -75,6 +75,9 @@ fn made_again(
     kept: Vec<WorkspacePath>,
     made: &BTreeSet<WorkspacePath>,
 ) -> Result<Vec<WorkspacePath>> {
+    if made.is_empty() {
+        return Ok(Vec::new());
+    }
     let was_empty = snapshots.states(reference, &kept)?;
     let made: Vec<WorkspacePath> = kept
         .into_iter()
