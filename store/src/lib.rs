@@ -423,7 +423,8 @@ impl Store {
         let begin = Instant::now();
         let goes_on = || time.is_none_or(|time| begin.elapsed() < time);
         let lost = record::lost::take_up(self).unwrap_or_default();
-        let mut findings = query::check(self);
+        let mut findings = upkeep::owned::check(&self.surroundings.directory);
+        findings.extend(query::check(self));
         findings.extend(lost.into_iter().map(|message| report::Finding {
             level: "error".to_owned(),
             subject: "events".to_owned(),

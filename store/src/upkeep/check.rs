@@ -320,7 +320,7 @@ fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding>
 }
 
 /// Joins the first names, and says how many more there are.
-fn first_of(mut names: Vec<String>) -> Option<String> {
+pub(super) fn first_of(mut names: Vec<String>) -> Option<String> {
     let more = names.len().saturating_sub(NAMED);
     names.truncate(NAMED);
     if more > 0 {
