@@ -17,7 +17,7 @@ use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
 
 use super::gc::{self, pack, sizes};
 use super::{check, forgetting, settle};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::fs::ownership::{self, DATABASE};
 use crate::fs::{layout, leftover, presence, reserve};
 use crate::model::entry::ObjectId;
@@ -127,8 +127,12 @@ pub(crate) fn forget(
         .map(|copy| copy.to_string_lossy().into_owned())
         .collect();
     let places = places(store, cwd, what)?;
+    let mut busy = Vec::new();
     for place in &places {
-        check_idle(store, place)?;
+        match check_idle(store, place) {
+            Err(error) if dry_run && error.kind == ErrorKind::Busy => busy.push(place.row.id),
+            checked => checked?,
+        }
     }
     store.database.overwrite_deleted()?;
     for place in &places {
@@ -140,7 +144,10 @@ pub(crate) fn forget(
         };
         let is_first = dry_run || report.workspaces.is_empty();
         let forgotten = forgotten.map_err(|error| if is_first { error } else { begun(error) })?;
-        report.workspaces.push(forgotten);
+        report.workspaces.push(ForgetWorkspace {
+            busy: busy.contains(&place.row.id),
+            ..forgotten
+        });
     }
     if !dry_run {
         report.bytes_after = finish(store, what).map_err(begun)?;
@@ -340,7 +347,9 @@ fn forget_part(
         settle::settle_now(store, place)?;
     }
     let lock = place.lock(PATIENCE)?;
-    check_idle(store, place)?;
+    if !dry_run {
+        check_idle(store, place)?;
+    }
     let workspace = place.row.id;
     let (mut rewritten, mut rules) = (Vec::new(), Vec::new());
     if has_objects {
