@@ -223,6 +223,7 @@ pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[It
             [operation],
         )
         .context(|| "cannot note the results of the files")?;
+    // Nearly all are done, so one statement says so for all, and only the exceptions take one each.
     let is_plain = |item: &Item| item.result == FileResult::Done && item.reason.is_none();
     for (position, item) in (0_i64..).zip(items).filter(|(_, item)| !is_plain(item)) {
         connection
