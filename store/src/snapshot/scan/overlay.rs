@@ -210,6 +210,7 @@ impl<'c> Overlay<'c> {
             let gone: Vec<Vec<u8>> = self.gone.iter().cloned().collect();
             gone.iter().for_each(|path| self.drop_below(path));
         }
+        // After what went: a directory that was looked at may have been listed by one that is gone.
         self.drop_orphans();
         self.distrust_torn();
     }
