@@ -62,6 +62,7 @@ impl UserObjects {
             folders.extend(alternates(&folder));
             next += 1;
         }
+        // Alternates may name each other, in a circle as well.
         folders.truncate(FOLDERS);
         Self {
             folders,
@@ -95,6 +96,7 @@ impl UserObjects {
                 GitPacks::Sha256(packs) => find(packs, &bytes)?.commit()?,
             },
         };
+        // Hashed like everything else that is read: a revert moves a branch to what stands here.
         is_id_of(&bytes, ObjectKind::Commit, &text).then(|| parse(&text))?
     }
 
