@@ -439,6 +439,7 @@ fn gone<'l>(
         };
         for (name, commit) in [(from, &line.old), (to, &line.new)] {
             let branch = format!("refs/heads/{name}");
+            // `git checkout COMMIT` writes the same line, with the commit in the place of a branch's name.
             let is_commit = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
             if is_branch(&branch) && !is_commit && repository.value_of(&branch).is_none() {
                 gone.insert(name.to_owned(), commit.clone());
