@@ -89,6 +89,7 @@ pub fn exit_now() -> ! {
 pub fn alarm(after: Duration) {
     let seconds = libc::c_uint::try_from(after.as_secs())
         .unwrap_or(libc::c_uint::MAX)
+        // `alarm(0)` would set none.
         .max(1);
     // SAFETY: `alarm` takes an integer; SIGALRM is handled.
     unsafe { libc::alarm(seconds) };
@@ -96,6 +97,7 @@ pub fn alarm(after: Duration) {
 
 extern "C" fn crashed(signal: libc::c_int) {
     // Only what POSIX calls async-signal-safe: atomics, system calls and `_exit`. A fault in here comes back to here.
+    // The deadline is no crash. A second fault is one in `note_crash`, or in another thread.
     if signal != libc::SIGALRM && !HAS_CRASHED.swap(true, Ordering::Relaxed) {
         note_crash();
     }
@@ -146,6 +148,7 @@ fn note_crash() {
     // SAFETY: all bits zero is a valid `stat`.
     let mut found: libc::stat = unsafe { zeroed() };
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOFOLLOW;
+    // A FIFO under this name must not hold up the end of the hook.
     let flags = flags | libc::O_NONBLOCK | libc::O_CLOEXEC;
     // SAFETY: the paths are C strings that are never freed; `found` and `line` outlive the calls, which are
     // async-signal-safe.
