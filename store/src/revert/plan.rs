@@ -352,6 +352,7 @@ fn plan_with(
     };
     let mut plan = plan(step, &mut contents, moving)?;
     if put_back_exactly(&mut plan.items, &material.undone, &material.current) {
+        // What goes back exactly was not weighed against the other paths yet.
         settle(&mut plan.items, step);
     }
     name_forgotten(&mut plan.items, &material.forgotten);
