@@ -315,6 +315,7 @@ impl Attributes {
             .noted
             .last_key_value()
             .is_none_or(|(last, _)| *last < path);
+        // A second spelling of the same state would have a second id.
         let needed = bearer.is_always_noted() || permissions != self.defaults[bearer.slot()];
         (in_order && needed)
             .then(|| self.noted.insert(path, (bearer, permissions)))

@@ -169,6 +169,7 @@ fn loose_object(folder: &Path, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {
     let path = folder.join(&name[..2]).join(&name[2..]);
     let bytes = read_small(&path, LARGEST, OFlags::NOFOLLOW)?;
     let mut text = Vec::new();
+    // A small file can inflate to any size.
     let mut decoder = std::io::Read::take(ZlibDecoder::new(&bytes[..]), LARGEST);
     std::io::Read::read_to_end(&mut decoder, &mut text).ok()?;
     let end = text.iter().position(|byte| *byte == 0)?;

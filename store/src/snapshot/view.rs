@@ -169,6 +169,7 @@ impl<'a> SnapshotView<'a> {
         if let Some(tree) = trees().get(&id) {
             return Ok(Arc::clone(tree));
         }
+        // Without the lock, so that the threads that read ahead do not wait for each other.
         let tree = Arc::new(self.reader.tree(id)?);
         trees().insert(id, Arc::clone(&tree));
         Ok(tree)
