@@ -183,6 +183,7 @@ impl HookTable {
         let wanted = self.wanted(event);
         let mut kept = false;
         for own in own_handlers(&groups(event)?) {
+            // A matcher that somebody added would keep some tools from us.
             match wanted.filter(|_| !kept && !own.has_matcher) {
                 None => remove_handler(own, event),
                 Some(handler) => {
