@@ -52,6 +52,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
         .and_then(Item::as_value_mut)
     {
         Some(old) => {
+            // The blanks before a value and the comment behind it are its decoration.
             let decor = old.decor().clone();
             *old = new;
             *old.decor_mut() = decor;

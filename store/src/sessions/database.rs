@@ -207,6 +207,7 @@ impl Database {
         self.connection
             .set_db_config(keys, false)
             .context(|| "cannot configure the session store")?;
+        // An error waits until the keys are checked again: the connection is used further.
         let value = self.write(work);
         self.connection
             .set_db_config(keys, true)
@@ -232,6 +233,7 @@ impl Database {
         self.connection
             .pragma_update(None, "synchronous", "FULL")
             .context(|| "cannot set a pragma")?;
+        // Here, too, an error waits until the pragma is what it was.
         let value = write(self);
         self.connection
             .pragma_update(None, "synchronous", before)

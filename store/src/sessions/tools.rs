@@ -270,6 +270,7 @@ pub(crate) fn finish_tool(
     }
     connection
         .prepare_cached(
+            // Before its end is noted, by the lack of which the tool is found.
             "UPDATE tools SET ran_for = ?3, background = ?4
               WHERE step_id = ?1 AND finished_at IS NULL AND (?2 = agent_id OR (?2 IS NULL AND id = (
                 SELECT min(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL)))",
