@@ -160,6 +160,7 @@ impl Store {
     /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository.
     pub fn settle(&mut self, cwd: &Path) -> Result<()> {
         let settled = upkeep::settle::settle(self, cwd);
+        // Sums are kept even if settling failed: the argument of `and` is worked out in any case.
         settled.and(upkeep::totals::keep(self, query::of_unsummed))
     }
 

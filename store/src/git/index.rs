@@ -264,6 +264,7 @@ impl<'a> IndexCursor<'a> {
 
     fn padded_path(&mut self, start: usize) -> Option<Vec<u8>> {
         let name = self.name()?;
+        // One to eight zeros end a name, up to a multiple of eight bytes. The first one is taken.
         let used = self.position - start;
         self.take(used.next_multiple_of(8) - used)?;
         Some(name.to_vec())

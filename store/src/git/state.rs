@@ -74,6 +74,7 @@ fn resolve(location: &Location, name: &str, links: usize) -> Option<String> {
             ),
             None => commit(&text),
         },
+        // As in git, a file of its own counts more than a line here.
         None => packed(location, name),
     }
 }

@@ -111,6 +111,8 @@ impl WatcherServer {
                     Err(_) => break,
                 }
             }
+            // Events are taken in between questions, too: the kernel's queue is limited, and an overflow ends the
+            // watch.
             let limit = self.limits.idle;
             self.trees
                 .retain_mut(|(tree, asked)| asked.elapsed() < limit && tree.take_in().is_ok());
