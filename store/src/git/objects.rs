@@ -135,6 +135,7 @@ fn read_loose(path: &Path) -> Option<Vec<u8>> {
     let file = read_small(path, LARGEST, OFlags::NOFOLLOW)?;
     let mut text = Vec::new();
     ZlibDecoder::new(&file[..])
+        // A small file may unpack to any size.
         .take(LARGEST)
         .read_to_end(&mut text)
         .ok()?;
@@ -174,6 +175,7 @@ struct PackLocation<'p, const N: usize> {
 }
 
 fn open(path: &Path) -> Option<File> {
+    // A FIFO in the place of a pack would block the open without `NONBLOCK`.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     file.metadata().ok()?.is_file().then_some(file)

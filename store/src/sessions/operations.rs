@@ -453,6 +453,7 @@ pub(crate) fn moved_since(
     without: Option<(&str, Option<i64>)>,
 ) -> Result<BTreeSet<WorkspacePath>> {
     let (session, base) = without.unzip();
+    // `IS NOT`, because `<>` is NULL for an operation without a session, and would leave it out.
     let sql = "SELECT DISTINCT path, path_raw
                  FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
                 WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done'

@@ -145,6 +145,7 @@ impl Census {
         let mut defaults = USUAL;
         for (counts, default) in self.counts.iter().zip(&mut defaults) {
             let usual = *default;
+            // A tie always ends the same way: the same files must not get another id by chance.
             let most = counts
                 .iter()
                 .max_by_key(|(permissions, count)| (**count, **permissions == usual));

@@ -122,11 +122,13 @@ impl SettingsContent for HookTable {
                 removed = true;
             }
         }
+        // Only what our removal emptied may go: an empty `hooks`, or an empty file, of the user's own stays.
         if !removed {
             return Ok(Some(text.to_owned()));
         }
         remove_empty_hooks(&root);
         let rest = root.to_string();
+        // The tree has no byte order mark.
         let mark = split_mark(text).0;
         Ok((!is_empty_object(&rest)).then(|| format!("{mark}{rest}")))
     }

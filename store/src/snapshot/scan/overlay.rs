@@ -251,6 +251,7 @@ impl<'c> Overlay<'c> {
     }
 
     fn drop_below(&mut self, path: &[u8]) {
+        // `a-b` and `a.b` sort between `a` and what is below it, so the range begins at the slash.
         let start = [path, b"/"].concat();
         let Some(below) = self.below else { return };
         for number in below.first_from(&start)..below.len() {
