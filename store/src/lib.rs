@@ -207,6 +207,8 @@ impl Store {
         cwd: &Path,
         request: &RevertRequest,
     ) -> Result<report::OperationReport> {
+        // First, so that what was lost is not taken for the user's. It must not keep anybody from going back,
+        // though.
         let _ = record::lost::take_up(self);
         Ok(revert::revert(self, cwd, request, None)?.report)
     }

@@ -211,6 +211,7 @@ pub(crate) fn read_now(root: &Path, path: &WorkspacePath, limit: u64) -> Result<
         .map_err(std::io::Error::from)
         .context(what)?;
     let mut bytes = Vec::new();
+    // Not by the size of the look: the file may have grown since.
     file.take(limit + 1).read_to_end(&mut bytes).context(what)?;
     Ok(if bytes.len() as u64 > limit {
         Now::TooLarge

@@ -297,6 +297,7 @@ fn others(refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
     let stashed = refs.stash.iter().filter(is_line_asked);
     let stashed: Vec<String> = stashed.map(|line| line.what.clone()).collect();
     let is_pushed = |(_, log): &(&String, &Vec<RefMove>)| {
+        // git's words for a push. A fetch writes others, and publishes nothing.
         let mut pushes = log.iter().filter(|line| line.what == "update by push");
         pushes.any(|line| is_line_asked(&line))
     };
