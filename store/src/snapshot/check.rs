@@ -100,6 +100,7 @@ pub(super) fn check(
     reader.refresh()?;
     let mut checked = Checked::default();
     let mut reached = Reached::default();
+    // One after the other, so that what there is time for is whole snapshots, the newest first.
     for tree in &roots.trees {
         let one = Roots {
             trees: vec![*tree],

@@ -344,6 +344,7 @@ static OPEN: AtomicUsize = AtomicUsize::new(0);
 impl Permit {
     /// Takes a permit, or returns `None` while [`MOST_OPEN`] files are open.
     fn take() -> Option<Self> {
+        // `Relaxed` is enough: no other memory depends on the number.
         if OPEN.fetch_add(1, Ordering::Relaxed) < MOST_OPEN {
             return Some(Self);
         }
