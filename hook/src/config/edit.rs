@@ -126,6 +126,7 @@ fn section<'d>(
             return Ok(None);
         }
         let mut all = Table::new();
+        // Each section below names it, so it needs no header of its own.
         all.set_implicit(true);
         document.insert("workspaces", Item::Table(all));
     }

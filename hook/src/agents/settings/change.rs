@@ -65,6 +65,7 @@ fn carry_out(
     memory: &mut Memory,
     place: &SettingsPlace<'_>,
 ) -> Result<()> {
+    // Found out before the files are written, because that makes the folders.
     let made: BTreeSet<PathBuf> = edits
         .iter()
         .flat_map(|edit| missing_folders(&edit.file.path))
