@@ -84,6 +84,7 @@ impl<'a> Pages<'a> {
     /// Writes what is buffered, or waits for the pager to end.
     pub fn end(mut self) -> Result<(), Failure> {
         if let Some(mut pager) = self.pager.take() {
+            // It reads up to the end of its input.
             drop(pager.stdin.take());
             return pager.wait().map(drop).map_err(Failure::output);
         }

@@ -62,6 +62,7 @@ pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
     let metadata = check_directory(&found)?;
     if !holds_a_store(&found)? {
         check_beginning(&found, &metadata)?;
+    // Only of a store: the permissions of any other directory are its owner's business.
     } else if metadata.mode() & OPEN_TO_OTHERS != 0 {
         fs::set_permissions(&found, fs::Permissions::from_mode(0o700))
             .context(|| format!("cannot make the store `{}` private", found.display()))?;

@@ -109,6 +109,7 @@ fn workspace(
         let lost = settle::under_lock(store, &place)?;
         let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
         findings.extend(lost.map(|text| Finding::new("error", SUBJECT, text)));
+        // Before anything is read: without its index, a whole pack looks like lost objects.
         let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?;
         findings.extend(rebuilt.iter().map(|pack| {
             let pack = pack.display();

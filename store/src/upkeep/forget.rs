@@ -134,6 +134,7 @@ pub(crate) fn forget(
             checked => checked?,
         }
     }
+    // Before the first row goes: SQLite leaves the bytes of deleted rows in free pages.
     store.database.overwrite_deleted()?;
     for place in &places {
         let forgotten = match what {
@@ -325,6 +326,7 @@ fn whole(store: &mut Store, place: &Place, dry_run: bool) -> Result<ForgetWorksp
     };
     (report.snapshots, report.prompts) = forget::numbers(connection, place.row.id)?;
     if !dry_run {
+        // In this order everywhere: who settles holds this lock while it waits for the other.
         let _settling = layout::lock_settling(&place.folder, PATIENCE)?;
         let _lock = place.lock(PATIENCE)?;
         check_idle(store, place)?;
@@ -344,6 +346,7 @@ fn forget_part(
 ) -> Result<ForgetWorkspace> {
     let has_objects = place.has_objects()?;
     if !dry_run && has_objects && place.snapshots()?.borrows_now()? {
+        // A borrowed pack is the user's and cannot be rewritten: what is to go would stay in it.
         settle::settle_now(store, place)?;
     }
     let lock = place.lock(PATIENCE)?;
@@ -356,6 +359,7 @@ fn forget_part(
         (rewritten, rules) = objects_without(store, place, part, !dry_run)?;
     }
     let forgetting = forgetting(store, workspace, part, rewritten, &rules)?;
+    // Before the first row is changed: half a pattern must not be forgotten.
     part.refuse_undecided()?;
     let paths = forgetting.paths.iter();
     let mut report = ForgetWorkspace {

@@ -104,6 +104,7 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
     }
     let mut findings: Vec<Finding> = obstacle.into_iter().collect();
     if arguments.repair {
+        // First, so that the check finds what is left.
         findings.extend(store.repair());
     }
     findings.extend(check(invocation, &mut store, arguments.all));

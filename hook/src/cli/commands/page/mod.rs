@@ -35,6 +35,7 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
     invocation.open()?;
     let cannot = |error| Error::failed("cannot listen on 127.0.0.1").because(error);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).map_err(cannot)?;
+    // A client may be gone between `poll` and `accept`, which would then wait for the next one.
     listener.set_nonblocking(true).map_err(cannot)?;
     let port = listener.local_addr().map_err(cannot)?.port();
     let door = Door::new(port);
