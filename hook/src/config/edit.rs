@@ -64,7 +64,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
     Ok(document.to_string())
 }
 
-/// Returns a file's text without a setting, and without its section if that is then empty and has no comment.
+/// Returns a file's text without a setting. Its section stays, even if it is empty then.
 ///
 /// # Errors
 ///

@@ -18,7 +18,7 @@ pub(crate) struct SessionUse {
     pub agent: String,
     /// The last event or operation of any of them.
     pub used_at: Milliseconds,
-    /// Whether the end of one of them was never reported.
+    /// Whether the end of the session was never reported. No agent reports those of its sub-agents.
     pub is_unended: bool,
     /// The agents' processes, if known.
     pub processes: Vec<String>,

@@ -113,7 +113,8 @@ fn accept(listener: &TcpListener) -> std::io::Result<Option<TcpStream>> {
         Err(error) => return Err(error.into()),
     }
     match listener.accept() {
-        Ok((stream, _)) => Ok(Some(stream)),
+        // Outside Linux, it would not wait for its bytes either, as the listener does not.
+        Ok((stream, _)) => Ok(stream.set_nonblocking(false).is_ok().then_some(stream)),
         // The client is gone, or no file descriptor is free.
         Err(_) => Ok(None),
     }
