@@ -284,3 +284,22 @@ fn a_recovery_is_planned_and_applied_as_planned() {
     assert_eq!(world.read("folder/a"), b"mine\n", "it is not gone");
     assert_eq!(world.read("folder/b"), b"1\n", "{done:#}");
 }
+
+#[test]
+fn a_seq_is_one_of_messages_and_lists_of_anything_else_say_so() {
+    let world = Sandbox::new();
+    world.play("m1", "make it", |world| world.write("made", "1\n"));
+    world.run(&["revert", "m1"], b"").exits(0);
+    let messages = world.json(&["log", "--since", "0"]);
+    assert_eq!(messages["messages"][0]["seq"], 1, "{messages:#}");
+    for list in ["--operations", "--snapshots", "--graph"] {
+        let run = world.run(&["log", list, "--since", "1"], b"").exits(2);
+        assert!(
+            run.stderr.contains("`--since 1` is the `seq` of a message"),
+            "{run}"
+        );
+        world
+            .run(&["log", list, "--since", "yesterday"], b"")
+            .exits(0);
+    }
+}
