@@ -175,6 +175,26 @@ def encoded(method: str, params: Mapping[str, Any], id: int | None = None) -> by
     return json.dumps(message).encode() + b"\n"
 
 
+def decoded(line: bytes) -> dict[str, Any] | None:
+    """Returns a line of the protocol, if it is one."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(message, dict):
+        return None
+    if "method" in message:
+        is_sound = "id" not in message and isinstance(message.get("params"), dict)
+    else:
+        is_sound = "id" in message and ("result" in message or isinstance(message.get("error"), dict))
+    return message if is_sound else None
+
+
+def nonsense(line: bytes) -> str:
+    """Says that a line is none of the protocol's."""
+    return f"the server does not speak the protocol: {line[:200].decode(errors='replace').strip()}"
+
+
 def given(**params: Any) -> dict[str, Any]:
     """Returns the parameters that were given, with paths as text."""
     return {name: plain(value) for name, value in params.items() if value is not None}

@@ -15,11 +15,11 @@ use ckpt_schema::protocol::{
 use ckpt_schema::report::{Content, Encoding, OperationReport, ShowReport, VERSION};
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Error, Store};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::notify::Subscription;
 use super::operations;
+use super::parameters::parameters;
 use super::protocol::{Job, RequestError};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::ChangesView;
@@ -434,11 +434,6 @@ fn unsubscribe(
 ) -> Result<Value, RequestError> {
     context.subscribed(|subscription| subscription.is_active = false);
     Ok(json!({}))
-}
-
-fn parameters<T: DeserializeOwned>(job: &Job) -> Result<T, RequestError> {
-    serde_json::from_value(Value::Object(job.parameters.clone()))
-        .map_err(|error| RequestError::parameters(&error.to_string()))
 }
 
 fn with_fields(mut value: Value, more: &impl serde::Serialize) -> Value {

@@ -7,6 +7,7 @@
 pub mod methods;
 pub mod notify;
 mod operations;
+mod parameters;
 pub mod protocol;
 mod queue;
 

@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, Read};
 
-use ckpt_schema::report::ErrorReport;
+use ckpt_schema::report::{FailureKind, FailureReport};
 use serde_json::{Map, Value, json};
 
 use super::Shared;
-use crate::failure::Failure;
+use crate::failure::{FAILED, Failure, USAGE};
 use crate::output::failure;
 
 /// The longest line that is read, in bytes.
@@ -170,22 +170,34 @@ impl RequestError {
         Self::Protocol(-32602, what.to_owned())
     }
 
-    /// Returns the answer. `data` is the `error` of the document that the command would print.
+    /// Returns the answer. `data` is an `error` as the documents of commands have it, with its `kind`.
     pub fn response(&self, id: &Value) -> Value {
-        let (code, message, data) = match self {
-            Self::Protocol(code, message) => (*code, message.clone(), Value::Null),
-            // The code is that of the Language Server Protocol.
-            Self::Cancelled => (-32800, "the request was cancelled".to_owned(), Value::Null),
-            Self::Failure(problem) => {
-                let ErrorReport { error, .. } = failure::document(problem);
-                (-32000, error.message.clone(), json!(error))
+        let (code, data) = match self {
+            Self::Protocol(code, message) => {
+                (*code, own(USAGE, FailureKind::Usage, message.clone()))
             }
+            // The code is that of the Language Server Protocol.
+            Self::Cancelled => {
+                let message = "the request was cancelled".to_owned();
+                (-32800, own(FAILED, FailureKind::Cancelled, message))
+            }
+            Self::Failure(problem) => (-32000, failure::document(problem).error),
         };
-        let mut error = json!({"code": code, "message": message});
-        if !data.is_null() {
-            error["data"] = data;
-        }
+        let error = json!({"code": code, "message": data.message, "data": data});
         json!({"jsonrpc": "2.0", "id": id, "error": error})
+    }
+}
+
+/// Returns a failure of the server itself.
+fn own(code: u8, kind: FailureKind, message: String) -> FailureReport {
+    FailureReport {
+        code,
+        kind,
+        message,
+        causes: Vec::new(),
+        hint: None,
+        notes: Vec::new(),
+        candidates: Vec::new(),
     }
 }
 
