@@ -100,6 +100,28 @@ test("a renamed file has the lines that were edited in it, not all of them", asy
   assert.match(await tab.locator("#detail .sum").innerText(), /1 file\s+\+1/);
 });
 
+test("what cannot be shown here is told of with a command that shows it", async (t) => {
+  const world = new World();
+  world.write("large.txt", "a line of text\n".repeat(200_000));
+  world.play("m1", " ", () => {
+    fs.appendFileSync(path.join(world.workspace, "large.txt"), "the end\n");
+    world.write("text.txt", "1\n");
+    fs.symlinkSync("text.txt", path.join(world.workspace, "link"));
+    fs.writeFileSync(Buffer.concat([Buffer.from(`${world.workspace}/`), Buffer.from([0xff, 0x2e, 0x74])]), "1\n");
+  });
+  world.play("m2", "Something else", () => world.write("text.txt", "2\n"));
+  const { tab } = await page(t, world);
+  assert.equal(await message(tab, "4 files").locator(".title").innerText(), "(no text)");
+  await message(tab, "4 files").click();
+  await tab.getByRole("heading", { name: "(no text)" }).waitFor();
+  const command = await tab.locator("p.note code").innerText();
+  const [program, ...words] = command.split(" ");
+  assert.equal(program, "ckpt-hook");
+  assert.match(world.run(...words), /^\+the end$/m, "it prints the change of that message");
+  const blamed = tab.locator("details.file").filter({ has: tab.locator(".blame") }).locator("summary .path");
+  assert.deepEqual(await blamed.allInnerTexts(), ["large.txt", "text.txt"], "a link has no lines");
+});
+
 test("a revert is planned, carried out, and undone from the toast", async (t) => {
   const world = bakery();
   const { tab } = await page(t, world);

@@ -3,7 +3,7 @@
 import { call, enter, follow } from "/api.js";
 import * as blame from "/blame.js";
 import * as detail from "/detail.js";
-import { byId, count, h, shown } from "/dom.js";
+import { byId, count, h, shown, titleOf } from "/dom.js";
 import * as keys from "/keys.js";
 import { propose } from "/plan.js";
 import { keyOf, Timeline } from "/timeline.js";
@@ -129,7 +129,7 @@ function back() {
 }
 
 function revert(message) {
-  const prompt = shown(message.prompt ?? "this message").replace(/\s+/g, " ");
+  const prompt = shown(titleOf(message.prompt)).replace(/\s+/g, " ");
   const short = prompt.length > 80 ? `${prompt.slice(0, 79)}…` : prompt;
   return operate(`Go back to before “${short}”`, { operation: "revert", message: message.id });
 }
