@@ -233,6 +233,13 @@ impl Store {
         revert::apply(self, token, force, &query::gone_states)
     }
 
+    /// Returns whether a plan, by its token, is one of the workspace that holds `cwd`.
+    pub fn is_plan_of(&mut self, token: &str, cwd: &Path) -> Result<bool> {
+        let workspace = revert::workspace_of(token)?;
+        let place = timeline::Place::find(self, cwd)?;
+        Ok(place.is_some_and(|place| place.root == workspace))
+    }
+
     /// Returns what the plan of a dry run, by its token, would do to each file now, so that parts of it can be chosen.
     pub fn proposal(&mut self, token: &str) -> Result<query::Proposal> {
         query::proposal(self, token)

@@ -229,6 +229,11 @@ pub(crate) fn apply(
     Ok(executed.report)
 }
 
+/// Returns the workspace of a dry run's token.
+pub(crate) fn workspace_of(token: &str) -> Result<PathBuf> {
+    PlanToken::decode(token).map(|token| token.workspace)
+}
+
 /// Returns the workspace of a dry run's token, and what the plan would do now.
 pub(crate) fn planned(
     store: &mut Store,

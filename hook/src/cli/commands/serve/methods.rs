@@ -84,6 +84,8 @@ pub struct RequestContext<'a> {
     /// Whether an agent asks: its `force` only means that it is at work itself, and does not take a database from
     /// another program.
     pub is_inside: bool,
+    /// Whether the client may only ask about the server's own workspace.
+    pub is_confined: bool,
 }
 
 /// Returns the answer to a request.

@@ -57,6 +57,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
                         lines: &lines,
                         request: &job.id,
                         is_inside: false,
+                        is_confined: false,
                     };
                     let answer = methods::answer(&context, &job);
                     queue.answered(&job.id);
