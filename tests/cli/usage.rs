@@ -40,6 +40,28 @@ fn a_refusal_is_a_document_with_json() {
 }
 
 #[test]
+fn the_document_of_a_refusal_names_the_argument() {
+    let world = Sandbox::new();
+    for (arguments, message) in [
+        (
+            &["show"][..],
+            "the following required arguments were not provided: <ID>",
+        ),
+        (
+            &["workspace"],
+            "arguments are missing: `ckpt-hook workspace [OPTIONS] <COMMAND>`",
+        ),
+        (
+            &["revert", "m1", "--on-conflict", "perhaps"],
+            "invalid value 'perhaps' for '--on-conflict <HOW>' [possible values: merge, keep, overwrite]",
+        ),
+    ] {
+        let document = world.json(arguments);
+        assert_eq!(document["error"]["message"], message);
+    }
+}
+
+#[test]
 fn revert_without_a_message_needs_a_terminal() {
     let world = Sandbox::new();
     let run = world.run(&["revert"], b"").exits(2);
