@@ -310,6 +310,36 @@ test("on a phone the history fills the screen, and an entry does", async (t) => 
   await message(tab, "Charge VAT").waitFor();
 });
 
+test("on the narrowest screen buttons stay in one line and names make room for them", async (t) => {
+  const world = new World();
+  world.write("kept", "1\n");
+  const name = `${"a-long-name-".repeat(10)}.txt`;
+  world.play("m1", "Write it", () => world.write(name, "1\n"));
+  world.play("m2", "Write the other", () => world.write("other", "1\n"));
+  world.write("other", "mine\n");
+  const { tab } = await page(t, world, { size: { width: 320, height: 640 } });
+  await message(tab, "Write it").click();
+  await tab.locator("details.file .blame").first().click();
+  const box = (place) => place.boundingBox();
+  const heading = await box(tab.getByRole("dialog").locator("h2 .path"));
+  const close = await box(tab.getByRole("dialog").getByRole("button", { name: "Close" }));
+  assert.ok(heading.x + heading.width <= close.x, "the name ends where the button begins");
+  await tab.keyboard.press("Escape");
+  await tab.getByRole("button", { name: "Go back to before this" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Change 1 file" }).click();
+  const undo = tab.locator(".toast").getByRole("button", { name: "Undo" });
+  await undo.waitFor();
+  assert.ok((await box(undo)).width > (await box(undo)).height, "its word is in one line");
+});
+
+test("a history whose session store is gone is not called empty", async (t) => {
+  const world = new World();
+  world.play("m1", "Write it", () => world.write("text", "1\n"));
+  for (const file of fs.readdirSync(path.join(world.root, "store")).filter((file) => file.startsWith("sessions.db"))) fs.rmSync(path.join(world.root, "store", file));
+  const { tab } = await page(t, world);
+  await tab.getByText("Snapshots of 1 workspace are here whose session store is gone").waitFor();
+});
+
 test("names and contents that are markup are shown as text", async (t) => {
   const world = new World();
   const evil = "<img src=x onerror=alert(1)>";

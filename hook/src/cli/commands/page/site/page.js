@@ -46,19 +46,20 @@ async function read(limit, isLive = false) {
   const { query, where } = searched;
   const asked = { limit };
   if (query !== "") asked[where] = query;
-  const { entries, set_aside: aside } = await call("timeline", asked);
+  const { entries, ...lost } = await call("timeline", asked);
   if (mine !== reading) return;
   if (limit === null) isWhole = true;
   const rest = limit !== null && isWhole && entries.length === limit && query === "" ? older(entries) : [];
   timeline.set([...entries, ...rest], { isLive });
   const { messages, all } = { messages: timeline.entries.filter((entry) => entry.type === "message").length, all: timeline.entries.length };
   byId("count").textContent = query === "" ? count(messages, "message") : count(all, "match").replace("matchs", "matches");
-  if (all === 0) byId("count").textContent = query === "" ? nothing(aside) : "No match.";
+  if (all === 0) byId("count").textContent = query === "" ? nothing(lost) : "No match.";
 }
 
 /** Says why nothing is listed. */
-function nothing(aside) {
-  if (aside === null) return "Nothing is recorded here yet.";
+function nothing({ set_aside: aside, unknown_workspaces: unknown }) {
+  if (aside === null && unknown === 0) return "Nothing is recorded here yet.";
+  if (aside === null) return `Snapshots of ${count(unknown, "workspace")} are here whose session store is gone: \`ckpt-hook doctor --repair\` builds a new one from them.`;
   return `The history was damaged, and is set aside as ${shown(aside)}. \`ckpt-hook doctor --repair\` makes a new one of what can be read.`;
 }
 
