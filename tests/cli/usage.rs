@@ -40,6 +40,18 @@ fn a_refusal_is_a_document_with_json() {
 }
 
 #[test]
+fn a_page_and_a_document_are_not_asked_for_at_once() {
+    let world = Sandbox::new();
+    world.play("m1", "make it", |world| world.write("made", "1\n"));
+    for command in [&["show", "m1"][..], &["diff"]] {
+        let asked = [command, &["--json", "--html", "page.html"]].concat();
+        let run = world.run(&asked, b"").exits(2);
+        assert!(run.stdout.contains("`--html` writes a page"), "{run}");
+        assert!(!world.workspace().join("page.html").exists(), "{run}");
+    }
+}
+
+#[test]
 fn the_document_of_a_refusal_names_the_argument() {
     let world = Sandbox::new();
     for (arguments, message) in [
