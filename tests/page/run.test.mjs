@@ -209,6 +209,18 @@ test("it moves while an agent works", async (t) => {
   assert.equal(await message(tab, "Round the tip").getAttribute("aria-selected"), "true", "what is read stays chosen");
 });
 
+test("a page whose server has ended says so, and nothing that it does not know", async (t) => {
+  const world = bakery();
+  const { tab } = await page(t, world, { mayComplain: true });
+  for (const server of world.servers) server.kill();
+  await tab.getByRole("alert").getByText("The server has ended").waitFor();
+  await accessible(tab);
+  await message(tab, "Draw a new logo").click();
+  await tab.getByRole("heading", { name: "This cannot be shown" }).waitFor();
+  await tab.locator("#detail").getByText("The server has ended").waitFor();
+  assert.doesNotMatch(await tab.locator("#detail").innerText(), /No file|0 files/, "nobody knows");
+});
+
 test("what is being read stays where it is while the agent goes on", async (t) => {
   const world = bakery();
   const many = (word) => Array.from({ length: 300 }, (_, at) => `${word} ${at}\n`).join("");

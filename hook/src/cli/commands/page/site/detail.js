@@ -81,11 +81,11 @@ export async function open(entry, handlers) {
   try {
     found = await look(entry);
   } catch (error) {
-    found = { title: "This cannot be shown", facts: [], notes: [error.message, error.hint], changes: [] };
+    found = { title: "This cannot be shown", facts: [], notes: [error.message, error.hint], changes: [], isUnread: true };
   }
   if (mine !== current) return;
   const changes = found.changes.filter((file) => !file.renamed_to);
-  const isUnknown = found.isOpen && changes.length === 0;
+  const isUnknown = found.isUnread || (found.isOpen && changes.length === 0);
   const whole = changes.reduce((sum, file) => [sum[0] + (edited(file).additions ?? 0), sum[1] + (edited(file).deletions ?? 0)], [0, 0]);
   const head = h("header.head", {},
     h("button.back.quiet", { type: "button", on: { click: handlers.back } }, "Back"),
@@ -105,7 +105,7 @@ export async function open(entry, handlers) {
     return [key, (last.key === keyOf(entry) && last.files.get(key)) || section(file, index, found.command, handlers)];
   }));
   parts.push(...files.values());
-  if (changes.length === 0) parts.push(h("p.empty", {}, isUnknown ? "What it changes is shown when its step ends." : "No file was changed."));
+  if (changes.length === 0 && !found.isUnread) parts.push(h("p.empty", {}, isUnknown ? "What it changes is shown when its step ends." : "No file was changed."));
   replace(place, parts, last.key === keyOf(entry));
   last = { key: keyOf(entry), files };
 }

@@ -1,6 +1,6 @@
 // The page: the history on the left, what an entry did on the right, and what leads from one to the other.
 
-import { call, enter, follow } from "/api.js";
+import { call, enter, follow, GONE } from "/api.js";
 import * as blame from "/blame.js";
 import * as detail from "/detail.js";
 import { byId, count, h, shown, titleOf } from "/dom.js";
@@ -34,7 +34,7 @@ async function start() {
   await read(FIRST);
   if (innerWidth > 760) timeline.select(0);
   performance.mark("shown");
-  follow(seq ?? 0, happened, (isThere) => document.body.classList.toggle("away", !isThere));
+  follow(seq ?? 0, happened, connected);
   await Promise.all([read(null), state()]);
   document.body.dataset.ready = "";
 }
@@ -74,6 +74,13 @@ function older(entries) {
 async function steps(message) {
   const { steps: found } = await call("show", { id: message.id });
   return found.map((step) => ({ ...step, type: "step" }));
+}
+
+/** Says whether the page still follows the history. */
+function connected(isThere) {
+  const text = isThere ? "" : `${GONE} What is shown may be out of date.`;
+  if (byId("away").textContent !== text) byId("away").textContent = text;
+  document.body.classList.toggle("away", !isThere);
 }
 
 let waiting = null;
