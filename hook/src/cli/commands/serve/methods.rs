@@ -110,7 +110,8 @@ pub fn answer(context: &RequestContext<'_>, job: &Job) -> Value {
     }
 }
 
-fn changes_something(method: &str) -> bool {
+/// Returns whether a method changes files or the history.
+pub fn changes_something(method: &str) -> bool {
     matches!(
         method,
         "apply" | "revert" | "redo" | "unrevert" | "restore" | "undo" | "record"

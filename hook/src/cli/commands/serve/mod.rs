@@ -1,6 +1,6 @@
 //! `serve --stdio`: JSON-RPC 2.0, one message a line, for front ends and editors.
 //!
-//! One thread reads, several answer, one writes, and one sends notifications. The store is opened for each request, so
+//! One thread reads, several answer (in order what changes something), one writes, and one sends notifications. The store is opened for each request, so
 //! that a damaged, locked or replaced store fails that request alone. Nothing waits for the client while it holds a
 //! lock: an answer is handed over when its work is done, and progress that the client does not read is dropped.
 
@@ -51,6 +51,8 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
             let lines = lines.clone();
             scope.spawn(move || {
                 while let Some(job) = queue.take() {
+                    // Until the answer is on its way, so that answers come in order as well.
+                    let _turn = queue.turn(&job);
                     let context = RequestContext {
                         invocation,
                         subscription,
