@@ -169,10 +169,12 @@ def shielded(call: Callable[[Any], object], argument: Any) -> object:
 
 def encoded(method: str, params: Mapping[str, Any], id: int | None = None) -> bytes:
     """Returns a request as a line; a notification without an id."""
-    message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
+    message: dict[str, Any] = {"jsonrpc": "2.0"}
     if id is not None:
+        # First, so that the server finds it in a line that is too long.
         message["id"] = id
-    return json.dumps(message).encode() + b"\n"
+    message.update(method=method, params=params)
+    return json.dumps(message, allow_nan=False).encode() + b"\n"
 
 
 def decoded(line: bytes) -> dict[str, Any] | None:

@@ -114,6 +114,14 @@ class ClientTest(unittest.TestCase):
             with self.assertRaises(ckpt_hook.ProtocolError):
                 scripted.messages()
 
+    def test_a_text_that_is_cut_or_too_long_costs_nothing_but_its_own_request(self) -> None:
+        client = self.client()
+        client.record({"event": "user_message", "session_id": "chat", "message_id": "cut", "prompt": "cake \ud83c"})
+        self.assertEqual(client.messages()[0].prompt, "cake \ufffd")
+        with self.assertRaises(ckpt_hook.ProtocolError):
+            client.record({"event": "user_message", "session_id": "chat", "prompt": "x" * (5 << 20)})
+        self.assertEqual(len(client.messages()), 1, "the server goes on")
+
     def test_events_are_told_and_a_client_that_was_away_goes_on_from_the_last_seq(self) -> None:
         told: queue.Queue[MessageNotification] = queue.Queue()
         with self.world.client() as first:

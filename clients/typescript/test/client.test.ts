@@ -145,6 +145,16 @@ test("an error is of its kind's class", () =>
     await assert.rejects(scripted.messages(), { name: "ProtocolError", code: -32601 }, "a server of before");
   }));
 
+test("a text that is cut or too long costs nothing but its own request", () =>
+  inWorld(async (world) => {
+    const client = await world.client();
+    const event = { event: "user_message", session_id: "chat", message_id: "cut", prompt: "cake \u{1f382}".slice(0, -1) } as const;
+    await client.record(event);
+    assert.equal((await only(client)).prompt, "cake \ufffd");
+    await assert.rejects(client.record({ ...event, prompt: "x".repeat(5 << 20) }), { name: "ProtocolError", code: -32600 });
+    assert.equal((await client.messages()).length, 1, "the server goes on");
+  }));
+
 test("events are told, and a client that was away goes on from the last seq", () =>
   inWorld(async (world) => {
     const first = await world.client();

@@ -11,12 +11,13 @@ mod operations;
 mod parameters;
 pub mod protocol;
 mod queue;
+mod surrogates;
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::methods::RequestContext;
 use self::notify::Subscription;
@@ -80,9 +81,9 @@ fn read(stdin: &mut impl BufRead, queue: &RequestQueue, lines: &SyncSender<Strin
     loop {
         let problem = match protocol::line(stdin) {
             Input::End => return,
-            Input::TooLong => {
+            Input::TooLong(id) => {
                 let text = format!("the line is longer than {LONGEST_LINE} bytes");
-                (Value::Null, RequestError::request(text))
+                (id, RequestError::request(text))
             }
             Input::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
             Input::Whole(line) => match Incoming::parse(&line) {
