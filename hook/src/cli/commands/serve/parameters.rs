@@ -20,10 +20,13 @@ const TYPES: [(&str, &str); 5] = [
     ("expected struct Event", "expected an event"),
 ];
 
-/// Returns the parameters of a request. One that is null counts as missing.
+/// Returns the parameters of a request. One that is null counts as missing, and so does a field of an event.
 pub fn parameters<T: DeserializeOwned>(job: &Job) -> Result<T, RequestError> {
     let mut given = job.parameters.clone();
     given.retain(|_, value| !value.is_null());
+    for fields in given.values_mut().filter_map(Value::as_object_mut) {
+        fields.retain(|_, value| !value.is_null());
+    }
     parse(given.clone())
         .map_err(|error| RequestError::parameters(&explained::<T>(&given, &error.to_string())))
 }
@@ -92,5 +95,22 @@ mod tests {
         assert_eq!(wrong::<ShowParameters>(json!({})), "missing field `id`");
         let unknown = wrong::<ShowParameters>(json!({"id": "a", "nmae": 1}));
         assert!(unknown.starts_with("unknown field `nmae`"), "{unknown}");
+    }
+
+    #[test]
+    fn what_is_null_counts_as_missing() {
+        let event = json!({"event": "user_message", "session_id": "s", "tells_of_tools": null, "paths": null});
+        let job = |parameters: Value| Job {
+            id: json!(1),
+            method: "record".to_owned(),
+            parameters: parameters.as_object().expect("they have names").clone(),
+            is_cancelled: Default::default(),
+        };
+        let asked: RecordParameters = parameters(&job(json!({"event": event}))).expect("accepted");
+        assert!(!asked.event.tells_of_tools);
+        let asked: MessagesParameters =
+            parameters(&job(json!({"everywhere": null, "limit": null}))).expect("accepted");
+        assert!(!asked.everywhere && asked.limit.is_none());
+        assert!(parameters::<ShowParameters>(&job(json!({"id": null}))).is_err());
     }
 }
