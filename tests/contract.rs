@@ -17,6 +17,9 @@ const THEN: &str = include_str!("fixtures/contract/version-1.json");
 /// The codes of docs/codes.md, which says that new ones may be added.
 const OPEN: [&str; 4] = ["FailureKind", "ReasonCode", "DifferenceReason", "NoteCode"];
 
+/// The type of which clients pass over a variant whose `type` they do not know: docs/embedding.md says so.
+const NOTIFICATION: &str = "Notification";
+
 fn then() -> Value {
     serde_json::from_str(THEN).expect("a schema is JSON")
 }
@@ -156,6 +159,15 @@ fn fields(narrow: &Value, wide: &Value, keeps_fields: bool) -> Result<(), String
     Ok(())
 }
 
+/// Returns the variants of a type that an older client knows, by their `type`.
+fn known_to(then: &Value, now: &Value) -> Value {
+    let kind = |shape: &Value| shape["properties"]["type"]["const"].clone();
+    let known: Vec<Value> = shapes(then).iter().map(kind).collect();
+    let mut shapes = shapes(now);
+    shapes.retain(|shape| known.contains(&kind(shape)));
+    json!({"oneOf": shapes})
+}
+
 /// Returns what an older client would trip over.
 fn broken(then: &Value, now: &Value) -> Vec<String> {
     let mut broken = Vec::new();
@@ -170,6 +182,8 @@ fn broken(then: &Value, now: &Value) -> Vec<String> {
                 continue;
             }
             let (was, is) = (&then["$defs"][&name], &now["$defs"][&name]);
+            let known = known_to(was, is);
+            let is = if name == NOTIFICATION { &known } else { is };
             let compared = match (is, read) {
                 (Value::Null, _) => Err("it is gone".to_owned()),
                 (_, false) => wider(is, was, true),
@@ -201,6 +215,33 @@ fn codes_that_clients_know_stay() {
             "{name}: a client may wait for each of them"
         );
     }
+}
+
+#[test]
+fn notifications_that_clients_know_stay_and_others_may_be_added() {
+    let (then, mut now) = (then(), now());
+    let (was, is) = (&then["$defs"][NOTIFICATION], &now["$defs"][NOTIFICATION]);
+    assert_eq!(
+        shapes(&known_to(was, is)).len(),
+        shapes(was).len(),
+        "a client may wait for each of them"
+    );
+    let of_tomorrow = json!({"type": "object", "required": ["type", "seq"], "properties": {
+        "type": {"type": "string", "const": "of_tomorrow"}, "seq": {"type": "integer"},
+    }});
+    let variants = now["$defs"][NOTIFICATION]["oneOf"].as_array_mut();
+    variants.expect("a list").push(of_tomorrow);
+    assert_eq!(
+        broken(&then, &now),
+        Vec::<String>::new(),
+        "clients ignore it"
+    );
+    now["$defs"][NOTIFICATION]["oneOf"][0]["required"] = json!(["type"]);
+    assert_ne!(
+        broken(&then, &now),
+        Vec::<String>::new(),
+        "one that they know has all that it had"
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::io;
 
 use ckpt_schema::report::{CandidateReport, FailureKind};
 use ckpt_store::{Error, ErrorKind};
+use clap::error::ErrorKind as ArgumentsErrorKind;
 
 /// Everything that was asked for is done.
 pub const DONE: u8 = 0;
@@ -98,11 +99,7 @@ impl Failure {
     pub fn message(&self) -> String {
         match self {
             Self::Store(error) => error.to_string(),
-            Self::Arguments(error) => {
-                let text = error.render().to_string();
-                let line = text.lines().next().unwrap_or("the arguments make no sense");
-                line.trim_start_matches("error: ").to_owned()
-            }
+            Self::Arguments(error) => in_one_line(error),
             Self::Usage(what, _) => what.clone(),
         }
     }
@@ -133,6 +130,18 @@ impl Failure {
             Self::Usage(_, hint) => hint.clone(),
         }
     }
+}
+
+/// Returns what clap says is wrong, without its hints; its first paragraph names arguments and values on lines of their own.
+fn in_one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    if error.kind() == ArgumentsErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+        return format!("arguments are missing: `{}`", usage.unwrap_or("ckpt-hook"));
+    }
+    let paragraph = text.lines().take_while(|line| !line.trim().is_empty());
+    let line = paragraph.map(str::trim).collect::<Vec<_>>().join(" ");
+    line.trim_start_matches("error: ").to_owned()
 }
 
 /// Returns whether clap's error is the help or the version that was asked for.

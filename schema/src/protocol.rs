@@ -1,6 +1,6 @@
 //! The protocol of `serve --stdio`: the parameters of its methods, and the results that no command prints.
 //!
-//! Parameters have names, and a method refuses those that it does not know. A missing parameter counts as null.
+//! Parameters have names, and a method refuses those that it does not know. One that is null counts as missing.
 
 use std::path::PathBuf;
 

@@ -233,7 +233,14 @@ impl Store {
     /// that the plan was made for, the error is `Stale`, and nothing is changed.
     pub fn apply(&mut self, token: &str, force: Force) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
-        revert::apply(self, token, force)
+        revert::apply(self, token, force, &query::gone_states)
+    }
+
+    /// Returns whether a plan, by its token, is one of the workspace that holds `cwd`.
+    pub fn is_plan_of(&mut self, token: &str, cwd: &Path) -> Result<bool> {
+        let workspace = revert::workspace_of(token)?;
+        let place = timeline::Place::find(self, cwd)?;
+        Ok(place.is_some_and(|place| place.root == workspace))
     }
 
     /// Returns what the plan of a dry run, by its token, would do to each file now, so that parts of it can be chosen.
@@ -476,14 +483,8 @@ impl Store {
         let _ = record::lost::take_up(self);
         let place = timeline::Place::known(self, cwd)?;
         let files = query::gone(self, &place, paths)?;
-        let stored = |gone: &&query::GoneFile| gone.state.is_some_and(|entry| entry.is_stored());
-        let wanted = files.iter().filter(stored);
-        let states = wanted.map(|gone| (gone.path.clone(), gone.state)).collect();
-        let wanted = revert::Wanted {
-            states: &states,
-            seen: &revert::PathStates::new(),
-        };
-        let operation = revert::put_back(self, cwd, wanted, dry_run, force)?;
+        let states = query::last_states(&files);
+        let operation = revert::recover(self, cwd, paths, &states, dry_run, force)?;
         Ok(report::RecoverReport {
             version: report::VERSION,
             files: files.into_iter().map(|gone| gone.report).collect(),

@@ -33,6 +33,7 @@ mod payload;
 mod permission;
 mod picker;
 mod picture;
+mod pipelined;
 mod reading;
 mod readme;
 mod rebuilt;

@@ -256,3 +256,50 @@ fn undo_is_planned_and_applied_as_planned() {
     world.run(&["undo", "--plan", &token], b"").exits(0);
     assert_eq!(world.read("text"), b"agent\n");
 }
+
+#[test]
+fn a_recovery_is_planned_and_applied_as_planned() {
+    let world = Sandbox::new();
+    world.write("folder/a", "1\n");
+    world.write("folder/b", "1\n");
+    world.play("m1", "remove them", |world| {
+        world.remove("folder/a");
+        world.remove("folder/b");
+    });
+    let plan = |world: &Sandbox| {
+        let report = world.json(&["recover", "folder/", "--dry-run"]);
+        let plan = report["operation"]["plan"].as_str().expect("a plan");
+        plan.to_owned()
+    };
+    let token = plan(&world);
+    world.write("folder/a", "mine\n");
+    let refused = world.json(&["restore", "--plan", &token]);
+    assert_eq!(refused["error"]["kind"], "stale", "{refused:#}");
+    assert!(
+        !world.workspace().join("folder/b").exists(),
+        "nothing moved"
+    );
+    let done = world.json(&["restore", "--plan", &plan(&world)]);
+    check(&world, "report-operation", &done);
+    assert_eq!(world.read("folder/a"), b"mine\n", "it is not gone");
+    assert_eq!(world.read("folder/b"), b"1\n", "{done:#}");
+}
+
+#[test]
+fn a_seq_is_one_of_messages_and_lists_of_anything_else_say_so() {
+    let world = Sandbox::new();
+    world.play("m1", "make it", |world| world.write("made", "1\n"));
+    world.run(&["revert", "m1"], b"").exits(0);
+    let messages = world.json(&["log", "--since", "0"]);
+    assert_eq!(messages["messages"][0]["seq"], 1, "{messages:#}");
+    for list in ["--operations", "--snapshots", "--graph"] {
+        let run = world.run(&["log", list, "--since", "1"], b"").exits(2);
+        assert!(
+            run.stderr.contains("`--since 1` is the `seq` of a message"),
+            "{run}"
+        );
+        world
+            .run(&["log", list, "--since", "yesterday"], b"")
+            .exits(0);
+    }
+}

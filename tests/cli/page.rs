@@ -390,6 +390,31 @@ fn no_path_leads_to_a_file_of_the_store_or_of_the_workspace_or_out_of_it() {
 }
 
 #[test]
+fn a_plan_of_another_workspace_is_not_applied() {
+    let world = played();
+    let other = world.path("other");
+    std::fs::create_dir(&other).expect("it is writable");
+    let at = other.to_str().expect("a plain path");
+    let tell = |event: &str| {
+        let event = json!({"event": event, "session_id": "o", "cwd": at, "message_id": "o1", "tool_use_id": "t1", "tool_name": "write"});
+        world.event(event).ends_silently();
+    };
+    tell("user_message");
+    tell("tool_start");
+    std::fs::write(other.join("made"), "1\n").expect("it is writable");
+    tell("tool_finish");
+    tell("turn_end");
+    let planned = world.json(&["--workspace", at, "revert", "o1", "--dry-run"]);
+    let page = Page::start(&world, &[]);
+    let refused = page.rpc("apply", &json!({"plan": planned["plan"]}));
+    assert_eq!(refused["error"]["code"], -32602, "{refused:#}");
+    assert!(other.join("made").exists(), "nothing moved");
+    let own = page.call("plan", &json!({"message": "m1"}));
+    let done = page.call("apply", &json!({"plan": own["plan"]}));
+    assert_eq!(done["outcome"], "restored", "{done:#}");
+}
+
+#[test]
 fn a_request_has_a_limit_in_size() {
     let world = played();
     let page = Page::start(&world, &[]);

@@ -207,6 +207,8 @@ fn an_empty_answer_says_that_the_history_was_damaged_and_how_to_get_it_back() {
     for command in [
         &["--json", "log"][..],
         &["--json", "log", "--graph"],
+        &["--json", "log", "--snapshots"],
+        &["--json", "log", "--operations"],
         &["--json", "sessions"],
     ] {
         assert!(

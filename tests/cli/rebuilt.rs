@@ -416,6 +416,11 @@ fn a_history_whose_session_store_is_gone_is_not_called_empty_and_nothing_of_it_c
             let run = world.run(command, b"").exits(0);
             assert!(run.stdout.contains(repair), "{run}");
             assert!(!run.stdout.contains("install"), "{run}");
+            let document = world.json(command);
+            assert_eq!(
+                document["unknown_workspaces"], 1,
+                "programs are told as well: {command:?}"
+            );
         }
         for what in ["--graph", "--snapshots"] {
             let command = ["log", what, "--format", "jsonl"];

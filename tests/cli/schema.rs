@@ -8,6 +8,9 @@ use testing::binary::Sandbox;
 /// What the documents were in the first version.
 const THEN: &str = include_str!("../fixtures/contract/version-1.json");
 
+/// The codes of docs/codes.md: a client takes one that it does not know for the general case.
+const OPEN: [&str; 4] = ["FailureKind", "ReasonCode", "DifferenceReason", "NoteCode"];
+
 /// Returns the schema of a document as the binary prints it.
 fn schema(world: &Sandbox, name: &str) -> Value {
     let run = world.run(&["schema", name], b"").exits(0);
@@ -28,7 +31,10 @@ fn valid(world: &Sandbox, name: &str, arguments: &[&str]) -> Value {
 /// The document is what its schema says, and what the schema said in the first version, whose clients are in use.
 pub fn check(world: &Sandbox, name: &str, document: &Value) {
     is_valid(&schema(world, name), name, document);
-    let then = serde_json::from_str(THEN).expect("a schema is JSON");
+    let mut then: Value = serde_json::from_str(THEN).expect("a schema is JSON");
+    for codes in OPEN {
+        then["$defs"][codes] = json!({"type": "string"});
+    }
     if let Some(schema) = documents::document(&then, name) {
         is_valid(&schema, &format!("{name} of version 1"), document);
     }

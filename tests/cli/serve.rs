@@ -110,6 +110,14 @@ impl Client {
     }
 }
 
+/// Checks that an error has the same data as one of the command line.
+fn check_error(world: &Sandbox, error: &Value, kind: &str) {
+    let document = json!({"version": 1, "error": error["data"]});
+    check(world, "report-error", &document);
+    assert_eq!(error["data"]["kind"], kind, "{error}");
+    assert_eq!(error["data"]["message"], error["message"], "{error}");
+}
+
 /// A message that changed a file and made another.
 pub fn played() -> Sandbox {
     let world = Sandbox::new();
@@ -349,10 +357,14 @@ fn what_is_no_request_is_answered_and_ends_nothing() {
         (&long, -32600),
     ] {
         client.write(garbage);
-        assert_eq!(client.answer(&Value::Null)["error"]["code"], code);
+        let error = client.answer(&Value::Null)["error"].take();
+        assert_eq!(error["code"], code);
+        check_error(&world, &error, "usage");
     }
     client.write(b"\n  \n{\"jsonrpc\":\"2.0\",\"method\":\"of tomorrow\"}\n");
-    assert_eq!(client.refused("coffee", json!({}))["code"], -32601);
+    let error = client.refused("coffee", json!({}));
+    assert_eq!(error["code"], -32601);
+    check_error(&world, &error, "usage");
     for (method, params) in [
         ("show", json!({})),
         ("show", json!({"id": 7})),
@@ -367,7 +379,11 @@ fn what_is_no_request_is_answered_and_ends_nothing() {
     ] {
         let error = client.refused(method, params.clone());
         assert_eq!(error["code"], -32602, "{method} {params}: {error}");
+        check_error(&world, &error, "usage");
     }
+    let all_null = json!({"session": null, "limit": null, "since": null, "everywhere": null});
+    let messages = client.call("messages", all_null);
+    assert_eq!(messages, client.call("messages", json!({})), "null is none");
     for (method, params) in [
         ("show", json!({"id": "last"})),
         ("patch", json!({"id": "last"})),
@@ -542,6 +558,9 @@ fn a_request_that_waits_can_be_cancelled() {
     let mut codes = std::collections::BTreeMap::new();
     while codes.len() < 80 {
         let line = client.line();
+        if !line["error"].is_null() {
+            check_error(&world, &line["error"], "cancelled");
+        }
         codes.insert(line["id"].as_u64(), line["error"]["code"].as_i64());
     }
     let cancelled: Vec<_> = codes.iter().filter(|(_, code)| code.is_some()).collect();

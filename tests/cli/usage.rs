@@ -40,6 +40,40 @@ fn a_refusal_is_a_document_with_json() {
 }
 
 #[test]
+fn a_page_and_a_document_are_not_asked_for_at_once() {
+    let world = Sandbox::new();
+    world.play("m1", "make it", |world| world.write("made", "1\n"));
+    for command in [&["show", "m1"][..], &["diff"]] {
+        let asked = [command, &["--json", "--html", "page.html"]].concat();
+        let run = world.run(&asked, b"").exits(2);
+        assert!(run.stdout.contains("`--html` writes a page"), "{run}");
+        assert!(!world.workspace().join("page.html").exists(), "{run}");
+    }
+}
+
+#[test]
+fn the_document_of_a_refusal_names_the_argument() {
+    let world = Sandbox::new();
+    for (arguments, message) in [
+        (
+            &["show"][..],
+            "the following required arguments were not provided: <ID>",
+        ),
+        (
+            &["workspace"],
+            "arguments are missing: `ckpt-hook workspace [OPTIONS] <COMMAND>`",
+        ),
+        (
+            &["revert", "m1", "--on-conflict", "perhaps"],
+            "invalid value 'perhaps' for '--on-conflict <HOW>' [possible values: merge, keep, overwrite]",
+        ),
+    ] {
+        let document = world.json(arguments);
+        assert_eq!(document["error"]["message"], message);
+    }
+}
+
+#[test]
 fn revert_without_a_message_needs_a_terminal() {
     let world = Sandbox::new();
     let run = world.run(&["revert"], b"").exits(2);

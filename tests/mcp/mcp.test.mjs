@@ -103,6 +103,12 @@ test("a plan is applied by its token, once, and only while it holds", async (t) 
   ({ document } = await call("plan", { operation: "undo" }));
   await call("apply", { plan: document.plan });
   assert.equal(world.read("changed"), "2\n");
+  const other = new World(t);
+  const dryRun = ["--json", "revert", "m1", "--dry-run"];
+  const { plan } = JSON.parse(spawnSync(binary, dryRun, { cwd: other.workspace, env: other.env, encoding: "utf8" }).stdout);
+  const refused = await call("apply", { plan });
+  assert.match(refused.document.message, /another workspace/);
+  assert.equal(other.read("changed"), "2\n", "nothing moved");
 });
 
 test("an agent that forces says that it is at work, and takes no database from a program", async (t) => {

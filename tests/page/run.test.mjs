@@ -100,6 +100,28 @@ test("a renamed file has the lines that were edited in it, not all of them", asy
   assert.match(await tab.locator("#detail .sum").innerText(), /1 file\s+\+1/);
 });
 
+test("what cannot be shown here is told of with a command that shows it", async (t) => {
+  const world = new World();
+  world.write("large.txt", "a line of text\n".repeat(200_000));
+  world.play("m1", " ", () => {
+    fs.appendFileSync(path.join(world.workspace, "large.txt"), "the end\n");
+    world.write("text.txt", "1\n");
+    fs.symlinkSync("text.txt", path.join(world.workspace, "link"));
+    fs.writeFileSync(Buffer.concat([Buffer.from(`${world.workspace}/`), Buffer.from([0xff, 0x2e, 0x74])]), "1\n");
+  });
+  world.play("m2", "Something else", () => world.write("text.txt", "2\n"));
+  const { tab } = await page(t, world);
+  assert.equal(await message(tab, "4 files").locator(".title").innerText(), "(no text)");
+  await message(tab, "4 files").click();
+  await tab.getByRole("heading", { name: "(no text)" }).waitFor();
+  const command = await tab.locator("p.note code").innerText();
+  const [program, ...words] = command.split(" ");
+  assert.equal(program, "ckpt-hook");
+  assert.match(world.run(...words), /^\+the end$/m, "it prints the change of that message");
+  const blamed = tab.locator("details.file").filter({ has: tab.locator(".blame") }).locator("summary .path");
+  assert.deepEqual(await blamed.allInnerTexts(), ["large.txt", "text.txt"], "a link has no lines");
+});
+
 test("a revert is planned, carried out, and undone from the toast", async (t) => {
   const world = bakery();
   const { tab } = await page(t, world);
@@ -185,6 +207,18 @@ test("it moves while an agent works", async (t) => {
   world.event({ event: "turn_end" });
   await message(tab, "Add a shopping list").getByText("1 file").waitFor();
   assert.equal(await message(tab, "Round the tip").getAttribute("aria-selected"), "true", "what is read stays chosen");
+});
+
+test("a page whose server has ended says so, and nothing that it does not know", async (t) => {
+  const world = bakery();
+  const { tab } = await page(t, world, { mayComplain: true });
+  for (const server of world.servers) server.kill();
+  await tab.getByRole("alert").getByText("The server has ended").waitFor();
+  await accessible(tab);
+  await message(tab, "Draw a new logo").click();
+  await tab.getByRole("heading", { name: "This cannot be shown" }).waitFor();
+  await tab.locator("#detail").getByText("The server has ended").waitFor();
+  assert.doesNotMatch(await tab.locator("#detail").innerText(), /No file|0 files/, "nobody knows");
 });
 
 test("what is being read stays where it is while the agent goes on", async (t) => {
@@ -286,6 +320,36 @@ test("on a phone the history fills the screen, and an entry does", async (t) => 
   assert.ok(wide <= 360, `nothing sticks out: ${wide}`);
   await tab.getByRole("button", { name: "Back", exact: true }).click();
   await message(tab, "Charge VAT").waitFor();
+});
+
+test("on the narrowest screen buttons stay in one line and names make room for them", async (t) => {
+  const world = new World();
+  world.write("kept", "1\n");
+  const name = `${"a-long-name-".repeat(10)}.txt`;
+  world.play("m1", "Write it", () => world.write(name, "1\n"));
+  world.play("m2", "Write the other", () => world.write("other", "1\n"));
+  world.write("other", "mine\n");
+  const { tab } = await page(t, world, { size: { width: 320, height: 640 } });
+  await message(tab, "Write it").click();
+  await tab.locator("details.file .blame").first().click();
+  const box = (place) => place.boundingBox();
+  const heading = await box(tab.getByRole("dialog").locator("h2 .path"));
+  const close = await box(tab.getByRole("dialog").getByRole("button", { name: "Close" }));
+  assert.ok(heading.x + heading.width <= close.x, "the name ends where the button begins");
+  await tab.keyboard.press("Escape");
+  await tab.getByRole("button", { name: "Go back to before this" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Change 1 file" }).click();
+  const undo = tab.locator(".toast").getByRole("button", { name: "Undo" });
+  await undo.waitFor();
+  assert.ok((await box(undo)).width > (await box(undo)).height, "its word is in one line");
+});
+
+test("a history whose session store is gone is not called empty", async (t) => {
+  const world = new World();
+  world.play("m1", "Write it", () => world.write("text", "1\n"));
+  for (const file of fs.readdirSync(path.join(world.root, "store")).filter((file) => file.startsWith("sessions.db"))) fs.rmSync(path.join(world.root, "store", file));
+  const { tab } = await page(t, world);
+  await tab.getByText("Snapshots of 1 workspace are here whose session store is gone").waitFor();
 });
 
 test("names and contents that are markup are shown as text", async (t) => {

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 from ckpt_hook.errors import ClosedError, error_of
-from ckpt_hook.protocol import Listeners, OnProgress, encoded, logger, shielded
+from ckpt_hook.protocol import Listeners, OnProgress, decoded, encoded, logger, nonsense, shielded
 
 
 class Connection:
@@ -78,18 +77,30 @@ class Connection:
         assert self._server.stdout
         # Not `readline`, which has a longest line.
         lines = Lines()
-        while chunk := await self._server.stdout.read(1 << 16):
-            for line in lines.feed(chunk):
-                self._handle(json.loads(line))
+        why: str | None = None
+        while not why and (chunk := await self._server.stdout.read(1 << 16)):
+            why = self._handle_all(lines.feed(chunk))
+        if why:
+            with contextlib.suppress(ProcessLookupError):
+                self._server.kill()
         code = await self._server.wait()
         self._stderr.seek(0)
         said = self._stderr.read().decode(errors="replace")[-4096:].strip()
         self._stderr.close()
-        self._closed = ClosedError(f"the server ended with exit code {code}: {said}")
+        self._closed = ClosedError(why or f"the server ended with exit code {code}: {said}")
         for answer, _ in self._waiting.values():
             if not answer.done():
                 answer.set_exception(self._closed)
         self._events.put_nowait(("close", self._closed))
+
+    def _handle_all(self, lines: Iterator[bytes]) -> str | None:
+        """Handles lines. Returns what is wrong with the first that is none of the protocol's."""
+        for text in lines:
+            line = decoded(text)
+            if line is None:
+                return nonsense(text)
+            self._handle(line)
+        return None
 
     def _handle(self, line: dict[str, Any]) -> None:
         method = line.get("method")

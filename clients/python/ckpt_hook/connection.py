@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import queue
 import subprocess
 import tempfile
@@ -12,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ckpt_hook.errors import ClosedError, error_of
-from ckpt_hook.protocol import Listeners, OnProgress, encoded, shielded
+from ckpt_hook.protocol import Listeners, OnProgress, decoded, encoded, nonsense, shielded
 
 
 class Connection:
@@ -91,14 +90,20 @@ class Connection:
 
     def _read(self) -> None:
         assert self._server.stdout
+        why: str | None = None
         with self._server.stdout as stdout:
             for text in stdout:
-                self._handle(json.loads(text))
+                line = decoded(text)
+                if line is None:
+                    why = nonsense(text)
+                    self._server.kill()
+                    break
+                self._handle(line)
         code = self._server.wait()
         self._stderr.seek(0)
         said = self._stderr.read().decode(errors="replace")[-4096:].strip()
         self._stderr.close()
-        closed = ClosedError(f"the server ended with exit code {code}: {said}")
+        closed = ClosedError(why or f"the server ended with exit code {code}: {said}")
         with self._lock:
             self._closed = closed
             waiting = list(self._waiting.values())

@@ -296,7 +296,7 @@ The kinds of event.
 """
 
 
-FailureKind: TypeAlias = Literal['failed', 'usage', 'unknown', 'ambiguous', 'unavailable', 'busy', 'stale', 'unfinished', 'late']
+FailureKind: TypeAlias = Literal['failed', 'usage', 'unknown', 'ambiguous', 'unavailable', 'busy', 'stale', 'unfinished', 'late', 'cancelled']
 """
 The kind of a failure. Kinds may be added: treat an unknown one as `failed`, and go by the exit code.
 """
@@ -971,6 +971,11 @@ class SessionsReport(TypedDict):
     Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
     `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
     """
+    unknown_workspaces: int
+    """
+    If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    `ckpt-hook doctor --repair` builds a new one from them.
+    """
     version: Literal[1]
     """
     The version of the document's format.
@@ -1088,9 +1093,19 @@ class SnapshotsReport(TypedDict):
     `log --snapshots`.
     """
 
+    set_aside: str | None
+    """
+    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    """
     snapshots: list[SnapshotEntry]
     """
     Newest first.
+    """
+    unknown_workspaces: int
+    """
+    If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    `ckpt-hook doctor --repair` builds a new one from them.
     """
     version: Literal[1]
     """
@@ -2239,6 +2254,16 @@ class OperationsReport(TypedDict):
     """
     Newest first.
     """
+    set_aside: str | None
+    """
+    Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    """
+    unknown_workspaces: int
+    """
+    If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    `ckpt-hook doctor --repair` builds a new one from them.
+    """
     version: Literal[1]
     """
     The version of the document's format.
@@ -2513,6 +2538,11 @@ class TimelineReport(TypedDict):
     """
     Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
     `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    """
+    unknown_workspaces: int
+    """
+    If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    `ckpt-hook doctor --repair` builds a new one from them.
     """
     version: Literal[1]
     """
@@ -2842,6 +2872,11 @@ class LogReport(TypedDict):
     Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
     `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
     """
+    unknown_workspaces: int
+    """
+    If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    `ckpt-hook doctor --repair` builds a new one from them.
+    """
     version: Literal[1]
     """
     The version of the document's format.
@@ -2871,7 +2906,8 @@ class OperationNotification(TypedDict):
 Notification: TypeAlias = MessageNotification | StepNotification | OperationNotification | GapNotification | FailedNotification | BusyNotification | ResetNotification
 """
 Something that happened. Continue from the `seq` of the last one that you have handled. `busy` is a state, not an
-event, and has the `seq` of the last event before it.
+event, and has the `seq` of the last event before it. Types may be added, each with a `seq`: ignore one that you do
+not know.
 """
 
 
@@ -3152,6 +3188,11 @@ class StatusReport(TypedDict):
     undone_alone: list[str]
     """
     The messages that are undone while later ones stay, in the order in which that was asked for.
+    """
+    unknown_workspaces: int
+    """
+    If no session is known: how many workspaces have snapshots here whose session store is gone.
+    `ckpt-hook doctor --repair` builds a new one from them.
     """
     unprotected: list[str]
     """

@@ -19,10 +19,6 @@ class ClosedError(CkptHookError):
     """The server ended, or was closed, before it answered."""
 
 
-class CancelledError(CkptHookError):
-    """The request was cancelled; nothing was changed."""
-
-
 class ProtocolError(CkptHookError):
     """The server did not take the request: one of JSON-RPC's own codes, -32602 for a wrong parameter."""
 
@@ -89,6 +85,10 @@ class LateError(FailureError):
     pass
 
 
+class CancelledError(FailureError):
+    """The request was cancelled; nothing was changed."""
+
+
 #: A class for each kind; a test compares it with the schema.
 KINDS: dict[FailureKind, type[FailureError]] = {
     "failed": FailedError,
@@ -100,14 +100,16 @@ KINDS: dict[FailureKind, type[FailureError]] = {
     "stale": StaleError,
     "unfinished": UnfinishedError,
     "late": LateError,
+    "cancelled": CancelledError,
 }
+
+#: The codes of errors that tell what became of a request; those of JSON-RPC itself tell that it is none.
+FAILED, CANCELLED = -32000, -32800
 
 
 def error_of(error: dict[str, Any]) -> CkptHookError:
     """Returns the exception for an error of JSON-RPC."""
-    if error["code"] == -32800:
-        return CancelledError(error["message"])
     failure: Failure | None = error.get("data")
-    if failure is None:
+    if failure is None or error["code"] not in (FAILED, CANCELLED):
         return ProtocolError(error["code"], error["message"])
     return KINDS.get(failure["kind"], FailureError)(failure)

@@ -169,10 +169,32 @@ def shielded(call: Callable[[Any], object], argument: Any) -> object:
 
 def encoded(method: str, params: Mapping[str, Any], id: int | None = None) -> bytes:
     """Returns a request as a line; a notification without an id."""
-    message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
+    message: dict[str, Any] = {"jsonrpc": "2.0"}
     if id is not None:
+        # First, so that the server finds it in a line that is too long.
         message["id"] = id
-    return json.dumps(message).encode() + b"\n"
+    message.update(method=method, params=params)
+    return json.dumps(message, allow_nan=False).encode() + b"\n"
+
+
+def decoded(line: bytes) -> dict[str, Any] | None:
+    """Returns a line of the protocol, if it is one."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(message, dict):
+        return None
+    if "method" in message:
+        is_sound = "id" not in message and isinstance(message.get("params"), dict)
+    else:
+        is_sound = "id" in message and ("result" in message or isinstance(message.get("error"), dict))
+    return message if is_sound else None
+
+
+def nonsense(line: bytes) -> str:
+    """Says that a line is none of the protocol's."""
+    return f"the server does not speak the protocol: {line[:200].decode(errors='replace').strip()}"
 
 
 def given(**params: Any) -> dict[str, Any]:

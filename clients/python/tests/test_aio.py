@@ -10,7 +10,7 @@ from ckpt_hook import aio
 from ckpt_hook.aio_connection import Lines
 from ckpt_hook.documents import MessageNotification, Notification
 from ckpt_hook.protocol import Progress
-from tests.world import World, entered
+from tests.world import TALKATIVE, World, entered
 
 
 class AioTest(unittest.IsolatedAsyncioTestCase):
@@ -102,6 +102,12 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
             await client.messages()
         with self.assertRaises(ckpt_hook.ClosedError):
             await aio.Client.start(self.world.scratch / "nowhere", env=self.world.env)
+
+    async def test_what_is_no_line_of_the_protocol_ends_the_client_with_what_the_server_said(self) -> None:
+        for line in TALKATIVE:
+            with self.subTest(line=line), self.assertRaises(ckpt_hook.ClosedError) as caught:
+                await aio.Client.start(self.world.workspace, binary=self.world.talkative(line))
+            self.assertEqual(str(caught.exception), f"the server does not speak the protocol: {line}")
 
     async def test_lines_are_put_together_however_they_come(self) -> None:
         text = b"one\n\ntwo\n\xe2\x80\xa8three\nfour"

@@ -14,7 +14,7 @@ import ckpt_hook
 from ckpt_hook import aio, errors
 from ckpt_hook.documents import ErrorReport, FailureKind, MessageNotification, Notification
 from ckpt_hook.protocol import Progress
-from tests.world import World, entered
+from tests.world import TALKATIVE, World, entered
 
 
 class ClientTest(unittest.TestCase):
@@ -97,6 +97,9 @@ class ClientTest(unittest.TestCase):
         binary = self.world.scripted(
             {"id": 2, "error": {"code": -32000, "message": "two", "data": ambiguous}},
             {"id": 3, "error": {"code": -32000, "message": "two", "data": unknown}},
+            {"id": 4, "error": {"code": -32800, "message": "two", "data": {**unknown, "kind": "cancelled"}}},
+            {"id": 5, "error": {"code": -32601, "message": "two", "data": {**unknown, "kind": "usage"}}},
+            {"id": 6, "error": {"code": -32601, "message": "two"}},
         )
         scripted = entered(self, ckpt_hook.Client.start(self.world.workspace, binary=binary))
         with self.assertRaises(ckpt_hook.AmbiguousError) as caught:
@@ -105,6 +108,19 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(ckpt_hook.FailureError) as other:
             scripted.messages()
         self.assertIs(type(other.exception), ckpt_hook.FailureError)
+        with self.assertRaises(ckpt_hook.CancelledError):
+            scripted.messages()
+        for _ in ("with a kind", "a server of before"):
+            with self.assertRaises(ckpt_hook.ProtocolError):
+                scripted.messages()
+
+    def test_a_text_that_is_cut_or_too_long_costs_nothing_but_its_own_request(self) -> None:
+        client = self.client()
+        client.record({"event": "user_message", "session_id": "chat", "message_id": "cut", "prompt": "cake \ud83c"})
+        self.assertEqual(client.messages()[0].prompt, "cake \ufffd")
+        with self.assertRaises(ckpt_hook.ProtocolError):
+            client.record({"event": "user_message", "session_id": "chat", "prompt": "x" * (5 << 20)})
+        self.assertEqual(len(client.messages()), 1, "the server goes on")
 
     def test_events_are_told_and_a_client_that_was_away_goes_on_from_the_last_seq(self) -> None:
         told: queue.Queue[MessageNotification] = queue.Queue()
@@ -162,6 +178,25 @@ class ClientTest(unittest.TestCase):
             client.messages()
         with self.assertRaises(ckpt_hook.ClosedError):
             ckpt_hook.Client.start(self.world.scratch / "nowhere", env=self.world.env)
+
+    def test_a_notification_of_a_later_version_is_passed_over_and_its_seq_counts(self) -> None:
+        later = {"method": "of_tomorrow", "params": {"type": "of_tomorrow", "seq": 7, "of": {"tomorrow": []}}}
+        both = f"{json.dumps(later)}\n{json.dumps({'id': 2, 'result': {'messages': []}})}"
+        binary = self.world.scripted()
+        binary.write_text(binary.read_text().replace("read -r _ &&", f"read -r _; echo '{both}'; read -r _ &&"))
+        client = entered(self, ckpt_hook.Client.start(self.world.workspace, binary=binary))
+        told: queue.Queue[object] = queue.Queue()
+        client.on("close", told.put)
+        self.assertEqual(client.messages(), [])
+        client.close()
+        told.get(timeout=60)
+        self.assertEqual(client.seq, 7)
+
+    def test_what_is_no_line_of_the_protocol_ends_the_client_with_what_the_server_said(self) -> None:
+        for line in TALKATIVE:
+            with self.subTest(line=line), self.assertRaises(ckpt_hook.ClosedError) as caught:
+                ckpt_hook.Client.start(self.world.workspace, binary=self.world.talkative(line))
+            self.assertEqual(str(caught.exception), f"the server does not speak the protocol: {line}")
 
     def test_the_binary_is_found_by_the_environment_the_platforms_package_and_the_path(self) -> None:
         scratch = self.world.scratch

@@ -16,6 +16,9 @@ from ckpt_hook.documents import EventKind
 
 T = TypeVar("T")
 
+#: Lines that no server says.
+TALKATIVE = ["Update available!", "null", "[]", "{}", '{"id":2}', '{"id":1,"method":"m","params":{}}']
+
 
 def entered(test: unittest.TestCase, manager: AbstractContextManager[T]) -> T:
     """Enters a context that ends with the test, as `enterContext` does from Python 3.11 on."""
@@ -54,6 +57,13 @@ class World:
         binary = self.scratch / "scripted"
         lines = [f"read -r _; echo '{json.dumps(answer)}'\n" for answer in [{"id": 1, "result": {}}, *answers]]
         binary.write_text("#!/bin/sh\n" + "".join(lines) + "read -r _ && echo broken >&2 && exit 3\n")
+        binary.chmod(0o755)
+        return binary
+
+    def talkative(self, line: str) -> Path:
+        """Returns a program that says a line before it is asked anything, and waits."""
+        binary = self.scratch / "talkative"
+        binary.write_text(f"#!/bin/sh\necho '{line}'\nread -r _\nread -r _\n")
         binary.chmod(0o755)
         return binary
 

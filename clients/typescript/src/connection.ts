@@ -42,6 +42,9 @@ type Line =
 /** No more of the server's stderr is kept than this, for the error's text. */
 const KEPT_STDERR = 4096;
 
+/** No more of a line that is none of the protocol's is quoted than this. */
+const KEPT_LINE = 200;
+
 export class Connection {
   /** The `seq` of the last thing that listeners were told. */
   seq: number | null = null;
@@ -108,13 +111,20 @@ export class Connection {
 
   // Not node:readline: it takes U+2028, which JSON does not escape, for the end of a line.
   #read(bytes: Buffer): void {
+    if (this.#closed) return;
     let end: number;
     while ((end = bytes.indexOf(0x0a)) !== -1) {
       this.#begun.push(bytes.subarray(0, end));
       const line = Buffer.concat(this.#begun).toString();
       this.#begun = [];
       bytes = bytes.subarray(end + 1);
-      this.#handle(JSON.parse(line) as Line);
+      const parsed = parse(line);
+      if (!parsed) {
+        this.#end(new ClosedError(`the server does not speak the protocol: ${line.slice(0, KEPT_LINE)}`));
+        this.#server.kill();
+        return;
+      }
+      this.#handle(parsed);
     }
     if (bytes.length > 0) this.#begun.push(bytes);
   }
@@ -154,6 +164,21 @@ export class Connection {
     for (const { reject } of this.#waiting.values()) reject(closed);
     this.#waiting.clear();
     this.#emit("close", closed);
+  }
+}
+
+/** Returns a line of the protocol, if it is one. */
+function parse(line: string): Line | undefined {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    const isObject = (value: unknown) => typeof value === "object" && value !== null;
+    if (!isObject(parsed)) return undefined;
+    const { id, method, params, result, error } = parsed as Record<string, unknown>;
+    const isNotification = typeof method === "string" && id === undefined && isObject(params);
+    const isAnswer = method === undefined && id !== undefined && (result !== undefined || isObject(error));
+    return isNotification || isAnswer ? (parsed as Line) : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -19,7 +19,8 @@ export type EventKind =
 export type ToolKind = "edit" | "read";
 /**
  * Something that happened. Continue from the `seq` of the last one that you have handled. `busy` is a state, not an
- * event, and has the `seq` of the last event before it.
+ * event, and has the `seq` of the last event before it. Types may be added, each with a `seq`: ignore one that you do
+ * not know.
  */
 export type Notification =
   | MessageNotification
@@ -105,7 +106,7 @@ export type ChangeKind = "added" | "modified" | "deleted" | "mode" | "type";
  * The kind of a failure. Kinds may be added: treat an unknown one as `failed`, and go by the exit code.
  */
 export type FailureKind =
-  "failed" | "usage" | "unknown" | "ambiguous" | "unavailable" | "busy" | "stale" | "unfinished" | "late";
+  "failed" | "usage" | "unknown" | "ambiguous" | "unavailable" | "busy" | "stale" | "unfinished" | "late" | "cancelled";
 /**
  * Which part of a workspace was scanned.
  */
@@ -2183,6 +2184,11 @@ export interface LogReport {
    */
   set_aside: string | null;
   /**
+   * If the list is empty: how many workspaces have snapshots here whose session store is gone.
+   * `ckpt-hook doctor --repair` builds a new one from them.
+   */
+  unknown_workspaces: number;
+  /**
    * The version of the document's format.
    */
   version: 1;
@@ -2423,6 +2429,16 @@ export interface OperationsReport {
    */
   operations: OperationEntry[];
   /**
+   * Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+   * `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+   */
+  set_aside: string | null;
+  /**
+   * If the list is empty: how many workspaces have snapshots here whose session store is gone.
+   * `ckpt-hook doctor --repair` builds a new one from them.
+   */
+  unknown_workspaces: number;
+  /**
    * The version of the document's format.
    */
   version: 1;
@@ -2502,6 +2518,11 @@ export interface SessionsReport {
    * `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
    */
   set_aside: string | null;
+  /**
+   * If the list is empty: how many workspaces have snapshots here whose session store is gone.
+   * `ckpt-hook doctor --repair` builds a new one from them.
+   */
+  unknown_workspaces: number;
   /**
    * The version of the document's format.
    */
@@ -2795,9 +2816,19 @@ export interface SnapshotReport {
  */
 export interface SnapshotsReport {
   /**
+   * Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+   * `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+   */
+  set_aside: string | null;
+  /**
    * Newest first.
    */
   snapshots: SnapshotEntry[];
+  /**
+   * If the list is empty: how many workspaces have snapshots here whose session store is gone.
+   * `ckpt-hook doctor --repair` builds a new one from them.
+   */
+  unknown_workspaces: number;
   /**
    * The version of the document's format.
    */
@@ -2902,6 +2933,11 @@ export interface StatusReport {
    */
   undone_alone: string[];
   /**
+   * If no session is known: how many workspaces have snapshots here whose session store is gone.
+   * `ckpt-hook doctor --repair` builds a new one from them.
+   */
+  unknown_workspaces: number;
+  /**
    * Steps that cannot be put back, and why.
    */
   unprotected: string[];
@@ -2948,6 +2984,11 @@ export interface TimelineReport {
    * `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
    */
   set_aside: string | null;
+  /**
+   * If the list is empty: how many workspaces have snapshots here whose session store is gone.
+   * `ckpt-hook doctor --repair` builds a new one from them.
+   */
+  unknown_workspaces: number;
   /**
    * The version of the document's format.
    */

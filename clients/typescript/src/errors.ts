@@ -15,9 +15,6 @@ export class BinaryNotFoundError extends CkptHookError {}
 /** The server ended, or was closed, before it answered. */
 export class ClosedError extends CkptHookError {}
 
-/** The request was cancelled; nothing was changed. */
-export class CancelledError extends CkptHookError {}
-
 /** The server did not take the request: one of JSON-RPC's own codes. */
 export class ProtocolError extends CkptHookError {
   constructor(
@@ -64,6 +61,8 @@ export class BusyError extends FailureError {}
 export class StaleError extends FailureError {}
 export class UnfinishedError extends FailureError {}
 export class LateError extends FailureError {}
+/** The request was cancelled; nothing was changed. */
+export class CancelledError extends FailureError {}
 
 // A kind that the schema has and this table has not does not compile.
 const KINDS: Record<FailureKind, typeof FailureError> = {
@@ -76,7 +75,12 @@ const KINDS: Record<FailureKind, typeof FailureError> = {
   stale: StaleError,
   unfinished: UnfinishedError,
   late: LateError,
+  cancelled: CancelledError,
 };
+
+/** The codes of errors that tell what became of a request; those of JSON-RPC itself tell that it is none. */
+const FAILED = -32000;
+const CANCELLED = -32800;
 
 /** An error of JSON-RPC. */
 export interface RpcError {
@@ -87,8 +91,7 @@ export interface RpcError {
 
 /** Returns the error that an answer stands for. */
 export function errorOf({ code, message, data }: RpcError): CkptHookError {
-  if (code === -32800) return new CancelledError(message);
-  if (!data) return new ProtocolError(code, message);
+  if (!data || (code !== FAILED && code !== CANCELLED)) return new ProtocolError(code, message);
   const known = Object.hasOwn(KINDS, data.kind);
   return new (known ? KINDS[data.kind] : FailureError)(data);
 }

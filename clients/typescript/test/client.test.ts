@@ -131,12 +131,28 @@ test("an error is of its kind's class", () =>
     const scripted = await world.scripted(
       { id: 2, error: { code: -32000, message: "two", data: { ...failure, kind: "ambiguous", candidates } } },
       { id: 3, error: { code: -32000, message: "two", data: { ...failure, kind: "of tomorrow", candidates: [] } } },
+      { id: 4, error: { code: -32800, message: "two", data: { ...failure, kind: "cancelled", candidates: [] } } },
+      { id: 5, error: { code: -32601, message: "two", data: { ...failure, kind: "usage", candidates: [] } } },
+      { id: 6, error: { code: -32601, message: "two" } },
     );
     await assert.rejects(
       scripted.messages(),
       (error) => error instanceof AmbiguousError && error.candidates[0]?.id === "1",
     );
     await assert.rejects(scripted.messages(), { name: "FailureError", kind: "of tomorrow" });
+    await assert.rejects(scripted.messages(), { name: "CancelledError", kind: "cancelled" });
+    await assert.rejects(scripted.messages(), { name: "ProtocolError", code: -32601 });
+    await assert.rejects(scripted.messages(), { name: "ProtocolError", code: -32601 }, "a server of before");
+  }));
+
+test("a text that is cut or too long costs nothing but its own request", () =>
+  inWorld(async (world) => {
+    const client = await world.client();
+    const event = { event: "user_message", session_id: "chat", message_id: "cut", prompt: "cake \u{1f382}".slice(0, -1) } as const;
+    await client.record(event);
+    assert.equal((await only(client)).prompt, "cake \ufffd");
+    await assert.rejects(client.record({ ...event, prompt: "x".repeat(5 << 20) }), { name: "ProtocolError", code: -32600 });
+    assert.equal((await client.messages()).length, 1, "the server goes on");
   }));
 
 test("events are told, and a client that was away goes on from the last seq", () =>
@@ -229,6 +245,27 @@ test("a server that ends ends what waits for it", () =>
     await assert.rejects(client.messages(), ClosedError);
     const nowhere = Client.start({ workspace: join(world.scratch, "nowhere"), env: world.env });
     await assert.rejects(nowhere, ClosedError);
+  }));
+
+test("a notification of a later version is passed over, and its seq counts", () =>
+  inWorld(async (world) => {
+    const later = { method: "of_tomorrow", params: { type: "of_tomorrow", seq: 7, of: { tomorrow: [] } } };
+    const script = await world.scripted(later, { id: 2, result: { messages: [] } });
+    assert.deepEqual(await Promise.race([script.messages(), script.request("status", {})]), []);
+    assert.equal(script.seq, 7);
+  }));
+
+test("what is no line of the protocol ends the client with what the server said", () =>
+  inWorld(async (world) => {
+    for (const line of ["Update available!", "null", "[]", "{}", '{"id":2}', '{"id":1,"method":"m","params":{}}']) {
+      const binary = join(world.scratch, "talkative");
+      writeFileSync(binary, `#!/bin/sh\necho '${line}'\nread -r _\nread -r _\n`, { mode: 0o755 });
+      await assert.rejects(Client.start({ workspace: world.workspace, binary }), (error) => {
+        assert.ok(error instanceof ClosedError, line);
+        assert.equal(error.message, `the server does not speak the protocol: ${line}`);
+        return true;
+      });
+    }
   }));
 
 test("the binary is found by the environment, the platform's package, and the PATH", () =>

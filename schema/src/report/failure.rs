@@ -56,6 +56,8 @@ pub enum FailureKind {
     Unfinished,
     /// The first snapshot of a workspace takes longer than a hook may.
     Late,
+    /// The request was cancelled, and nothing was changed.
+    Cancelled,
 }
 
 impl FailureKind {
@@ -71,6 +73,7 @@ impl FailureKind {
             Self::Stale => "stale",
             Self::Unfinished => "unfinished",
             Self::Late => "late",
+            Self::Cancelled => "cancelled",
         }
     }
 }

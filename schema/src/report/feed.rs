@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::{DiagnosticReport, GapReport, MessageReport, OperationEntry};
 
 /// Something that happened. Continue from the `seq` of the last one that you have handled. `busy` is a state, not an
-/// event, and has the `seq` of the last event before it.
+/// event, and has the `seq` of the last event before it. Types may be added, each with a `seq`: ignore one that you do
+/// not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Notification {

@@ -97,6 +97,10 @@ pub struct LogReport {
     /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
     #[serde(default)]
     pub set_aside: Option<String>,
+    /// If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    /// `ckpt-hook doctor --repair` builds a new one from them.
+    #[serde(default)]
+    pub unknown_workspaces: u64,
 }
 
 /// What happened in a workspace, of whatever kind.
@@ -135,6 +139,10 @@ pub struct TimelineReport {
     /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
     #[serde(default)]
     pub set_aside: Option<String>,
+    /// If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    /// `ckpt-hook doctor --repair` builds a new one from them.
+    #[serde(default)]
+    pub unknown_workspaces: u64,
 }
 
 /// A snapshot in a list.
@@ -159,6 +167,14 @@ pub struct SnapshotsReport {
     pub version: u32,
     /// Newest first.
     pub snapshots: Vec<SnapshotEntry>,
+    /// Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    #[serde(default)]
+    pub set_aside: Option<String>,
+    /// If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    /// `ckpt-hook doctor --repair` builds a new one from them.
+    #[serde(default)]
+    pub unknown_workspaces: u64,
 }
 
 /// A session.
@@ -204,6 +220,10 @@ pub struct SessionsReport {
     /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
     #[serde(default)]
     pub set_aside: Option<String>,
+    /// If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    /// `ckpt-hook doctor --repair` builds a new one from them.
+    #[serde(default)]
+    pub unknown_workspaces: u64,
 }
 
 /// A step.

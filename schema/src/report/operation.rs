@@ -438,4 +438,12 @@ pub struct OperationsReport {
     pub version: u32,
     /// Newest first.
     pub operations: Vec<OperationEntry>,
+    /// Where a damaged session store was set aside, while nothing was recorded since. What it holds does not show here;
+    /// `ckpt-hook doctor --repair` makes a new one of what can be read. Null in all other cases.
+    #[serde(default)]
+    pub set_aside: Option<String>,
+    /// If the list is empty: how many workspaces have snapshots here whose session store is gone.
+    /// `ckpt-hook doctor --repair` builds a new one from them.
+    #[serde(default)]
+    pub unknown_workspaces: u64,
 }

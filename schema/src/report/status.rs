@@ -54,6 +54,10 @@ pub struct StatusReport {
     pub diagnostics: u64,
     /// The newest of them.
     pub latest_diagnostics: Vec<DiagnosticReport>,
+    /// If no session is known: how many workspaces have snapshots here whose session store is gone.
+    /// `ckpt-hook doctor --repair` builds a new one from them.
+    #[serde(default)]
+    pub unknown_workspaces: u64,
 }
 
 /// A file with an unclear change.

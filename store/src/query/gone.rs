@@ -10,6 +10,7 @@ use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Entry, EntryKind, State};
 use crate::model::path::WorkspacePath;
+use crate::revert::PathStates;
 use crate::sessions::{self, FileChange, TakenFile};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -39,6 +40,18 @@ pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Ve
     let names: BTreeSet<&[u8]> = only.iter().map(WorkspacePath::name).collect();
     all.retain(|gone| names.contains(gone.path.name()));
     Ok(all)
+}
+
+/// Returns the last states of files that are gone, of those whose bytes are stored.
+pub(crate) fn last_states(files: &[GoneFile]) -> PathStates {
+    let stored = |gone: &&GoneFile| gone.state.is_some_and(|entry| entry.is_stored());
+    let wanted = files.iter().filter(stored);
+    wanted.map(|gone| (gone.path.clone(), gone.state)).collect()
+}
+
+/// Returns the last states of the files that [`gone`] finds.
+pub(crate) fn gone_states(store: &Store, place: &Place, named: &[PathBuf]) -> Result<PathStates> {
+    Ok(last_states(&gone(store, place, named)?))
 }
 
 /// The time of the deletion.

@@ -5,7 +5,8 @@ use std::path::Path;
 use ckpt_schema::report::{SnapshotEntry, SnapshotsReport, TimelineEntry, TimelineReport, VERSION};
 use rusqlite::{Connection, params};
 
-use super::{LogFilter, choose, history};
+use super::history::{self, Loss};
+use super::{LogFilter, choose};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::sessions::read::{all, count};
@@ -28,10 +29,15 @@ pub(crate) fn timeline(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<
     if let Some(limit) = filter.limit {
         entries.truncate(limit);
     }
+    let Loss {
+        set_aside,
+        unknown_workspaces,
+    } = history::loss(store, entries.is_empty())?;
     Ok(TimelineReport {
         version: VERSION,
-        set_aside: history::set_aside(store, entries.is_empty())?,
         entries,
+        set_aside,
+        unknown_workspaces,
     })
 }
 
@@ -103,9 +109,15 @@ pub(crate) fn snapshots(store: &Store, cwd: &Path, filter: &LogFilter) -> Result
         }
         None => Vec::new(),
     };
+    let Loss {
+        set_aside,
+        unknown_workspaces,
+    } = history::loss(store, snapshots.is_empty())?;
     Ok(SnapshotsReport {
         version: VERSION,
         snapshots,
+        set_aside,
+        unknown_workspaces,
     })
 }
 

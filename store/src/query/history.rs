@@ -92,10 +92,15 @@ impl Messages<'_> {
 pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogReport> {
     let connection = store.database.connection();
     let listed = |messages: Vec<MessageReport>| {
+        let Loss {
+            set_aside,
+            unknown_workspaces,
+        } = loss(store, messages.is_empty())?;
         Ok(LogReport {
             version: VERSION,
-            set_aside: set_aside(store, messages.is_empty())?,
             messages,
+            set_aside,
+            unknown_workspaces,
         })
     };
     let place = match (filter.everywhere, &filter.session) {
@@ -128,13 +133,25 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
     listed(messages(store, chosen)?)
 }
 
-/// Returns where a damaged session store was set aside if a list is empty for that reason.
-pub(super) fn set_aside(store: &Store, is_empty: bool) -> Result<Option<String>> {
-    let place = match is_empty {
-        true => repair::set_aside(store)?,
-        false => None,
-    };
-    Ok(place.map(|place| place.to_string_lossy().into_owned()))
+/// Why a list may be empty although something was recorded.
+#[derive(Default)]
+pub(super) struct Loss {
+    /// Where a damaged session store was set aside.
+    pub set_aside: Option<String>,
+    /// How many workspaces have snapshots that the session store does not know.
+    pub unknown_workspaces: u64,
+}
+
+/// Returns what may be the reason that a list is empty, if it is.
+pub(super) fn loss(store: &Store, is_empty: bool) -> Result<Loss> {
+    if !is_empty {
+        return Ok(Loss::default());
+    }
+    let place = repair::set_aside(store)?;
+    Ok(Loss {
+        set_aside: place.map(|place| place.to_string_lossy().into_owned()),
+        unknown_workspaces: store.unknown_workspaces()? as u64,
+    })
 }
 
 /// Returns the session at the root of the one that an id means: a sub-agent's messages are its root's.
@@ -174,9 +191,15 @@ pub(crate) fn operations(
     if let Some(limit) = filter.limit {
         operations.truncate(limit);
     }
+    let Loss {
+        set_aside,
+        unknown_workspaces,
+    } = loss(store, operations.is_empty())?;
     Ok(OperationsReport {
         version: VERSION,
         operations,
+        set_aside,
+        unknown_workspaces,
     })
 }
 
@@ -188,10 +211,15 @@ pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsRepo
         Some(Some(place)) => read_sessions(store.database.connection(), Some(place.row.id), None)?,
         None => read_sessions(store.database.connection(), None, None)?,
     };
+    let Loss {
+        set_aside,
+        unknown_workspaces,
+    } = loss(store, sessions.is_empty())?;
     Ok(SessionsReport {
         version: VERSION,
-        set_aside: set_aside(store, sessions.is_empty())?,
         sessions,
+        set_aside,
+        unknown_workspaces,
     })
 }
 

@@ -36,7 +36,7 @@ pub struct Proposed {
 
 /// Makes the plan that a token asks for again, and returns what it would do to each file.
 pub(crate) fn proposal(store: &mut Store, token: &str) -> Result<Proposal> {
-    let (workspace, plan) = revert::planned(store, token)?;
+    let (workspace, plan) = revert::planned(store, token, &super::gone_states)?;
     let snapshots = Place::known(store, &workspace)?.snapshots()?;
     let merged: Vec<&[u8]> = plan.blobs.values().map(Vec::as_slice).collect();
     snapshots.write_blobs(&merged)?;

@@ -43,6 +43,7 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
         latest_diagnostics(connection)?,
     );
     let Some(place) = Place::find(store, cwd)? else {
+        report.unknown_workspaces = store.unknown_workspaces()? as u64;
         // An unknown session is an error that says so.
         return if session.is_some() {
             Place::known(store, cwd).map(|_| report)
@@ -61,8 +62,9 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     let own = session.as_ref().map(|session| session.id.clone());
     report.also_reverted =
         sessions::other_reverted_sessions(connection, place.row.id, own.as_deref())?;
-    if let Some(session) = session {
-        banner(connection, session, store.now(), &mut report)?;
+    match session {
+        Some(session) => banner(connection, session, store.now(), &mut report)?,
+        None => report.unknown_workspaces = store.unknown_workspaces()? as u64,
     }
     let open_steps = sessions::open_steps(connection, place.row.id)?;
     report.open_steps = open_steps.len() as u64;
@@ -138,6 +140,7 @@ fn empty(workspace: &Path) -> StatusReport {
         gaps: Vec::new(),
         diagnostics: 0,
         latest_diagnostics: Vec::new(),
+        unknown_workspaces: 0,
     }
 }
 

@@ -66,13 +66,13 @@ use movement::Movement;
 use operate::Executed;
 use operation::Options;
 use plan::Plan;
+use put_back::Wanted;
 use recover::Recovered;
 use token::{PlanRequest, PlanToken, absolute};
 
 pub(crate) use chain::{make_permanent, went_back};
 pub(crate) use gather::PathStates;
 pub(crate) use journal::has_begun;
-pub(crate) use put_back::Wanted;
 pub(crate) use recover::{finish_open_operations, interrupted, is_open};
 pub(crate) use report::short;
 pub(crate) use restore::snapshot_named;
@@ -205,8 +205,16 @@ fn or_mended(
     Ok(executed)
 }
 
+/// Finds the files that are gone at or below paths, or with that name, each with its last state.
+pub(crate) type FindGone = dyn Fn(&Store, &Place, &[PathBuf]) -> Result<PathStates>;
+
 /// Carries out the plan of a dry run. If anything that it is based on has changed, the workspace is left alone.
-pub(crate) fn apply(store: &mut Store, token: &str, force: Force) -> Result<OperationReport> {
+pub(crate) fn apply(
+    store: &mut Store,
+    token: &str,
+    force: Force,
+    find_gone: &FindGone,
+) -> Result<OperationReport> {
     let PlanToken {
         workspace,
         asked,
@@ -215,13 +223,23 @@ pub(crate) fn apply(store: &mut Store, token: &str, force: Force) -> Result<Oper
     let how = PlanOptions {
         dry_run: false,
         force,
+        find_gone,
     };
     let executed = carry_out(store, &workspace, asked, Some(fingerprint), how)?;
     Ok(executed.report)
 }
 
+/// Returns the workspace of a dry run's token.
+pub(crate) fn workspace_of(token: &str) -> Result<PathBuf> {
+    PlanToken::decode(token).map(|token| token.workspace)
+}
+
 /// Returns the workspace of a dry run's token, and what the plan would do now.
-pub(crate) fn planned(store: &mut Store, token: &str) -> Result<(PathBuf, Plan)> {
+pub(crate) fn planned(
+    store: &mut Store,
+    token: &str,
+    find_gone: &FindGone,
+) -> Result<(PathBuf, Plan)> {
     let PlanToken {
         workspace, asked, ..
     } = PlanToken::decode(token)?;
@@ -229,6 +247,7 @@ pub(crate) fn planned(store: &mut Store, token: &str) -> Result<(PathBuf, Plan)>
     let how = PlanOptions {
         dry_run: true,
         force: Force::All,
+        find_gone,
     };
     let plan = carry_out(store, &workspace, asked, None, how)?.plan;
     Ok((workspace, plan))
@@ -236,9 +255,10 @@ pub(crate) fn planned(store: &mut Store, token: &str) -> Result<(PathBuf, Plan)>
 
 /// How to carry out what a token asks for.
 #[derive(Clone, Copy)]
-struct PlanOptions {
+struct PlanOptions<'a> {
     dry_run: bool,
     force: Force,
+    find_gone: &'a FindGone,
 }
 
 fn carry_out(
@@ -246,7 +266,11 @@ fn carry_out(
     workspace: &Path,
     asked: PlanRequest,
     expected: Option<ObjectId>,
-    PlanOptions { dry_run, force }: PlanOptions,
+    PlanOptions {
+        dry_run,
+        force,
+        find_gone,
+    }: PlanOptions<'_>,
 ) -> Result<Executed> {
     match asked {
         PlanRequest::Revert(request) => {
@@ -272,6 +296,14 @@ fn carry_out(
                 ..request
             };
             restore(store, workspace, &request, expected)
+        }
+        PlanRequest::Recover(named) => {
+            let states = find_gone(store, &Place::known(store, workspace)?, &named)?;
+            let options = Options {
+                expected,
+                ..plain(dry_run, force)
+            };
+            recover_in(store, workspace, &named, &states, options)
         }
     }
 }
@@ -322,22 +354,45 @@ pub(crate) fn restore(
     Ok(with_token(executed, &place, PlanRequest::Restore(asked)))
 }
 
-/// Sets files to entries, each to its own.
-pub(crate) fn put_back(
+/// Puts back the files that are gone at or below paths, or with that name, each in its last state.
+pub(crate) fn recover(
     store: &mut Store,
     cwd: &Path,
-    wanted: Wanted<'_>,
+    named: &[PathBuf],
+    states: &PathStates,
     dry_run: bool,
     force: Force,
 ) -> Result<OperationReport> {
-    let options = Options {
+    let executed = recover_in(store, cwd, named, states, plain(dry_run, force))?;
+    Ok(executed.report)
+}
+
+fn recover_in(
+    store: &mut Store,
+    cwd: &Path,
+    named: &[PathBuf],
+    states: &PathStates,
+    options: Options,
+) -> Result<Executed> {
+    let seen = PathStates::new();
+    let wanted = Wanted {
+        states,
+        seen: &seen,
+    };
+    let executed = put_back::put_back(store, cwd, wanted, options)?;
+    let asked = PlanRequest::Recover(absolute(cwd, named));
+    Ok(with_token(executed, &Place::known(store, cwd)?, asked))
+}
+
+/// Returns the options of an operation that sets files to entries, each to its own.
+fn plain(dry_run: bool, force: Force) -> Options {
+    Options {
         dry_run,
         force,
         git: false,
         expected: None,
         contents: false,
-    };
-    put_back::put_back(store, cwd, wanted, options)
+    }
 }
 
 /// Does to each file what the user chose of a plan.
@@ -366,7 +421,12 @@ pub(crate) fn apply_parts(
         states: &states,
         seen: &seen,
     };
-    put_back(store, cwd, wanted, dry_run, force)
+    let executed = put_back::put_back(store, cwd, wanted, plain(dry_run, force))?;
+    // What was chosen cannot be asked for by a token.
+    Ok(OperationReport {
+        plan: None,
+        ..executed.report
+    })
 }
 
 /// The state just before an operation, to which undoing it leads.

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use ckpt_schema::report::{OperationKind, OperationReport};
+use ckpt_schema::report::OperationKind;
 
 use super::gather::PathStates;
 use super::gather::states::current_states;
@@ -32,14 +32,13 @@ pub(crate) fn put_back(
     cwd: &Path,
     wanted: Wanted<'_>,
     options: Options,
-) -> Result<OperationReport> {
+) -> Result<operate::Executed> {
     let place = Place::known(store, cwd)?;
-    let executed = super::or_mended(store, &place, |store| {
+    super::or_mended(store, &place, |store| {
         let (_lock, recovered) = super::enter(store, &place, options.dry_run)?;
         let done = recovered.done.clone();
         under_lock(store, &place, wanted, options, recovered).map_err(|error| error.after(done))
-    })?;
-    Ok(executed.report)
+    })
 }
 
 fn refuse_stale(wanted: Wanted<'_>, current: &PathStates) -> Result<()> {

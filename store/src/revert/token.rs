@@ -27,6 +27,8 @@ pub(crate) enum PlanRequest {
     Revert(RevertRequest),
     Redo(RedoRequest),
     Restore(RestoreRequest),
+    /// Put back files that are gone, at or below these paths or with that name.
+    Recover(Vec<PathBuf>),
 }
 
 /// A decoded token.
@@ -55,6 +57,7 @@ impl PlanToken {
             PlanRequest::Restore(request) => json!({
                 "restore": request.id, "git": request.git, "only": paths(&request.paths),
             }),
+            PlanRequest::Recover(named) => json!({"recover": paths(named)}),
         };
         let token = json!({
             "v": VERSION, "workspace": bytes(self.workspace.as_os_str().as_bytes()),
@@ -87,6 +90,13 @@ impl PlanToken {
 }
 
 fn asked(asked: &Value) -> Option<PlanRequest> {
+    if let Some(named) = asked["recover"].as_array() {
+        return named
+            .iter()
+            .map(path)
+            .collect::<Option<_>>()
+            .map(PlanRequest::Recover);
+    }
     let git = asked["git"].as_bool()?;
     let text = |key: &str| asked[key].as_str().map(str::to_owned);
     let on_conflict = match asked["on_conflict"].as_str() {
@@ -234,6 +244,7 @@ mod tests {
             PlanRequest::Revert(revert),
             PlanRequest::Redo(redo),
             PlanRequest::Restore(restore),
+            PlanRequest::Recover(vec!["/w/a".into()]),
         ] {
             let token = token(asked);
             let read = PlanToken::decode(&token.encode()).expect("our own");

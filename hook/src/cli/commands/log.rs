@@ -196,6 +196,9 @@ fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter
         .as_deref()
         .and_then(|text| text.parse().ok());
     let since = match after {
+        Some(seq) if arguments.graph || arguments.snapshots || arguments.operations => {
+            return Err(seq_of_no_message(seq));
+        }
         Some(_) => None,
         None => moment(invocation, "--since", arguments.since.as_deref())?,
     };
@@ -229,6 +232,14 @@ fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter
             .map(|path| directory.join(path))
             .collect(),
     })
+}
+
+/// Refuses a `seq` for a list of what has none.
+fn seq_of_no_message(seq: i64) -> Failure {
+    Failure::usage(
+        format!("`--since {seq}` is the `seq` of a message, and this list is not one of messages"),
+        "give a time, such as `2 days ago` or `2026-03-01`",
+    )
 }
 
 fn moment(

@@ -71,7 +71,7 @@ fn nothing(named: &Path) -> Error {
             .hint("`ckpt-hook cat ID:PATH` shows an older version, `ckpt-hook restore ID PATH` puts it back");
     }
     Error::unavailable(format!(
-        "nothing was ever captured at `{name}`, or under that name"
+        "nothing that is gone was captured at `{name}`, or under that name"
     ))
     .hint("`ckpt-hook recover --deleted` lists all files that are gone")
 }

@@ -82,6 +82,7 @@ fn work(invocation: &Invocation, asked: Receiver<Ask>) {
             lines: &lines,
             request: &ask.job.id,
             is_inside: true,
+            is_confined: true,
         };
         // The client may be gone.
         let _ = ask.answer.send(methods::answer(&context, &ask.job));

@@ -57,6 +57,7 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
         lines: &lines,
         request: &job.id,
         is_inside: false,
+        is_confined: true,
     };
     methods::answer(&context, job)
 }

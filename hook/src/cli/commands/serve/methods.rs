@@ -15,11 +15,11 @@ use ckpt_schema::protocol::{
 use ckpt_schema::report::{Content, Encoding, OperationReport, ShowReport, VERSION};
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Error, Store};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::notify::Subscription;
 use super::operations;
+use super::parameters::parameters;
 use super::protocol::{Job, RequestError};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::ChangesView;
@@ -84,6 +84,8 @@ pub struct RequestContext<'a> {
     /// Whether an agent asks: its `force` only means that it is at work itself, and does not take a database from
     /// another program.
     pub is_inside: bool,
+    /// Whether the client may only ask about the server's own workspace.
+    pub is_confined: bool,
 }
 
 /// Returns the answer to a request.
@@ -108,7 +110,8 @@ pub fn answer(context: &RequestContext<'_>, job: &Job) -> Value {
     }
 }
 
-fn changes_something(method: &str) -> bool {
+/// Returns whether a method changes files or the history.
+pub fn changes_something(method: &str) -> bool {
     matches!(
         method,
         "apply" | "revert" | "redo" | "unrevert" | "restore" | "undo" | "record"
@@ -435,11 +438,6 @@ fn unsubscribe(
 ) -> Result<Value, RequestError> {
     context.subscribed(|subscription| subscription.is_active = false);
     Ok(json!({}))
-}
-
-fn parameters<T: DeserializeOwned>(job: &Job) -> Result<T, RequestError> {
-    serde_json::from_value(Value::Object(job.parameters.clone()))
-        .map_err(|error| RequestError::parameters(&error.to_string()))
 }
 
 fn with_fields(mut value: Value, more: &impl serde::Serialize) -> Value {

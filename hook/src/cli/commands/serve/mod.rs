@@ -1,20 +1,23 @@
 //! `serve --stdio`: JSON-RPC 2.0, one message a line, for front ends and editors.
 //!
-//! One thread reads, several answer, one writes, and one sends notifications. The store is opened for each request, so
-//! that a damaged, locked or replaced store fails that request alone. Nothing waits for the client while it holds a
-//! lock: an answer is handed over when its work is done, and progress that the client does not read is dropped.
+//! One thread reads, several answer, one writes, and one sends notifications. Requests that change something are carried
+//! out in the order in which they came. The store is opened for each request, so that a damaged, locked or replaced store
+//! fails that request alone. Nothing waits for the client while it holds a lock: an answer is handed over when its work
+//! is done, and progress that the client does not read is dropped.
 
 pub mod methods;
 pub mod notify;
 mod operations;
+mod parameters;
 pub mod protocol;
 mod queue;
+mod surrogates;
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::methods::RequestContext;
 use self::notify::Subscription;
@@ -50,12 +53,15 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
             let lines = lines.clone();
             scope.spawn(move || {
                 while let Some(job) = queue.take() {
+                    // Until the answer is on its way, so that answers come in order as well.
+                    let _turn = queue.turn(&job);
                     let context = RequestContext {
                         invocation,
                         subscription,
                         lines: &lines,
                         request: &job.id,
                         is_inside: false,
+                        is_confined: false,
                     };
                     let answer = methods::answer(&context, &job);
                     // Before it is sent: a client may use the id again as soon as it has the answer.
@@ -77,9 +83,9 @@ fn read(stdin: &mut impl BufRead, queue: &RequestQueue, lines: &SyncSender<Strin
     loop {
         let problem = match protocol::line(stdin) {
             Input::End => return,
-            Input::TooLong => {
+            Input::TooLong(id) => {
                 let text = format!("the line is longer than {LONGEST_LINE} bytes");
-                (Value::Null, RequestError::request(text))
+                (id, RequestError::request(text))
             }
             Input::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
             Input::Whole(line) => match Incoming::parse(&line) {

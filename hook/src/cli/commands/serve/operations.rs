@@ -85,6 +85,14 @@ pub fn plan(
 
 /// Applies a plan, if it still holds.
 pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Value, RequestError> {
+    if context.is_confined {
+        let directory = context.directory(None)?;
+        if !context.open()?.is_plan_of(&asked.plan, &directory)? {
+            return Err(RequestError::parameters(
+                "this plan is one of another workspace",
+            ));
+        }
+    }
     let force = Force::asked(asked.force, context.is_inside);
     let report = context.watched(|store| store.apply(&asked.plan, force))?;
     document(&report)

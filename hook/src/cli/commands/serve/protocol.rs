@@ -2,22 +2,26 @@
 
 use std::io::{BufRead, Read};
 
-use ckpt_schema::report::ErrorReport;
+use ckpt_schema::report::{FailureKind, FailureReport};
 use serde_json::{Map, Value, json};
 
-use super::Shared;
-use crate::failure::Failure;
+use super::{Shared, surrogates};
+use crate::agents::payload::json::Object;
+use crate::failure::{FAILED, Failure, USAGE};
 use crate::output::failure;
 
 /// The longest line that is read, in bytes.
 pub const LONGEST_LINE: usize = 4 << 20;
 
+/// Up to here, the id of a request whose line is too long is looked for.
+const NEAR: usize = 4 << 10;
+
 /// A line of input.
 pub enum Input {
     /// All of it, without its end.
     Whole(Vec<u8>),
-    /// A line that is too long; it was skipped.
-    TooLong,
+    /// A line that is too long; it was skipped. The id of its request, if it stands near the beginning.
+    TooLong(Value),
     /// The end of input.
     End,
 }
@@ -33,14 +37,33 @@ pub fn line(input: &mut impl BufRead) -> Input {
             Input::Whole(line)
         }
         Ok(length) if length as u64 == most => {
+            let id = id_near_beginning(&line);
             drop(line);
-            pass_over(input)
+            pass_over(input, id)
         }
         Ok(_) | Err(_) => Input::End,
     }
 }
 
-fn pass_over(input: &mut impl BufRead) -> Input {
+/// Returns the id of a request whose line is too long to be parsed; null if it does not stand near the beginning.
+fn id_near_beginning(line: &[u8]) -> Value {
+    let beginning = &line[..line.len().min(NEAR)];
+    let beginning = String::from_utf8_lossy(beginning);
+    let (fields, _) = Object::read(&beginning);
+    let number = || fields.number("id").map(Value::from);
+    let id = fields.text("id").map(Value::from).or_else(number);
+    id.unwrap_or_default()
+}
+
+/// Returns the JSON of a line.
+fn json_of(line: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(line).or_else(|error| match surrogates::replaced(line) {
+        Some(replaced) => serde_json::from_slice(&replaced),
+        None => Err(error),
+    })
+}
+
+fn pass_over(input: &mut impl BufRead, id: Value) -> Input {
     loop {
         let (length, is_end) = match input.fill_buf() {
             Ok([]) | Err(_) => return Input::End,
@@ -51,7 +74,7 @@ fn pass_over(input: &mut impl BufRead) -> Input {
         };
         input.consume(length);
         if is_end {
-            return Input::TooLong;
+            return Input::TooLong(id);
         }
     }
 }
@@ -80,7 +103,7 @@ pub enum Incoming {
 impl Incoming {
     /// Parses a line. An error carries the id of its request, or null if that is not known.
     pub fn parse(line: &[u8]) -> Result<Self, (Value, RequestError)> {
-        let message: Value = serde_json::from_slice(line)
+        let message = json_of(line)
             .map_err(|error| (Value::Null, RequestError::parse(&error.to_string())))?;
         let Value::Object(mut message) = message else {
             let what = "a message must be an object: batches are not accepted";
@@ -171,22 +194,34 @@ impl RequestError {
         Self::Protocol(-32602, what.to_owned())
     }
 
-    /// Returns the answer. `data` is the `error` of the document that the command would print.
+    /// Returns the answer. `data` is an `error` as the documents of commands have it, with its `kind`.
     pub fn response(&self, id: &Value) -> Value {
-        let (code, message, data) = match self {
-            Self::Protocol(code, message) => (*code, message.clone(), Value::Null),
-            // The code is that of the Language Server Protocol.
-            Self::Cancelled => (-32800, "the request was cancelled".to_owned(), Value::Null),
-            Self::Failure(problem) => {
-                let ErrorReport { error, .. } = failure::document(problem);
-                (-32000, error.message.clone(), json!(error))
+        let (code, data) = match self {
+            Self::Protocol(code, message) => {
+                (*code, own(USAGE, FailureKind::Usage, message.clone()))
             }
+            // The code is that of the Language Server Protocol.
+            Self::Cancelled => {
+                let message = "the request was cancelled".to_owned();
+                (-32800, own(FAILED, FailureKind::Cancelled, message))
+            }
+            Self::Failure(problem) => (-32000, failure::document(problem).error),
         };
-        let mut error = json!({"code": code, "message": message});
-        if !data.is_null() {
-            error["data"] = data;
-        }
+        let error = json!({"code": code, "message": data.message, "data": data});
         json!({"jsonrpc": "2.0", "id": id, "error": error})
+    }
+}
+
+/// Returns a failure of the server itself.
+fn own(code: u8, kind: FailureKind, message: String) -> FailureReport {
+    FailureReport {
+        code,
+        kind,
+        message,
+        causes: Vec::new(),
+        hint: None,
+        notes: Vec::new(),
+        candidates: Vec::new(),
     }
 }
 
@@ -252,11 +287,26 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_is_too_long_is_refused_with_its_id() {
+        for (id, found) in [
+            ("7", json!(7)),
+            (r#""a""#, json!("a")),
+            ("[7]", Value::Null),
+        ] {
+            let mut text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"record","params":""#);
+            text.push_str(&"x".repeat(LONGEST_LINE));
+            text.push_str("\"}\n");
+            let read = line(&mut text.as_bytes());
+            assert!(matches!(read, Input::TooLong(id) if id == found), "{found}");
+        }
+    }
+
+    #[test]
     fn a_line_that_is_too_long_is_passed_over_and_the_next_is_read() {
         let mut text = vec![b'x'; LONGEST_LINE + 10];
         text.extend(b"\nnext\nhalf");
         let mut input = text.as_slice();
-        assert!(matches!(line(&mut input), Input::TooLong));
+        assert!(matches!(line(&mut input), Input::TooLong(id) if id.is_null()));
         assert!(matches!(line(&mut input), Input::Whole(line) if line == b"next"));
         assert!(
             matches!(line(&mut input), Input::End),

@@ -1,4 +1,7 @@
 //! Requests that wait for a thread, in the order in which they came.
+//!
+//! Requests that change something are carried out one after the other: an event that overtook another would be recorded
+//! in its place. Whatever only reads may overtake them.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,6 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use super::Shared;
+use super::methods::changes_something;
 use super::protocol::Job;
 
 /// How many requests may wait: a client that sends more waits until there is room.
@@ -22,7 +26,20 @@ struct Jobs {
     waiting: VecDeque<Job>,
     /// The ids of those that are not answered yet, with what cancels them.
     unanswered: Vec<(Value, Shared<bool>)>,
+    /// Whether one of those that change something was taken and is not done.
+    is_changing: bool,
     is_closed: bool,
+}
+
+impl Jobs {
+    /// Returns the first request that may begin.
+    fn next(&mut self) -> Option<Job> {
+        let may_begin = |job: &Job| !self.is_changing || !changes_something(&job.method);
+        let at = self.waiting.iter().position(may_begin)?;
+        let job = self.waiting.remove(at)?;
+        self.is_changing |= changes_something(&job.method);
+        Some(job)
+    }
 }
 
 impl RequestQueue {
@@ -56,15 +73,15 @@ impl RequestQueue {
         Ok(())
     }
 
-    /// Returns the next request, or `None` after the last one.
+    /// Returns the next request, or `None` after the last one. Whoever takes one holds its `turn`.
     pub fn take(&self) -> Option<Job> {
         let mut state = self.state();
         loop {
-            if let Some(job) = state.waiting.pop_front() {
+            if let Some(job) = state.next() {
                 self.changed.notify_all();
                 return Some(job);
             }
-            if state.is_closed {
+            if state.is_closed && state.waiting.is_empty() {
                 return None;
             }
             state = self
@@ -74,7 +91,14 @@ impl RequestQueue {
         }
     }
 
-    /// Notes that a request is answered.
+    /// Notes that a request is done once the turn is dropped, even if its thread panics.
+    pub fn turn(&self, job: &Job) -> Turn<'_> {
+        Turn {
+            queue: changes_something(&job.method).then_some(self),
+        }
+    }
+
+    /// Notes that a request is answered: its id may be used again.
     pub fn answered(&self, id: &Value) {
         self.state().unanswered.retain(|(other, _)| other != id);
     }
@@ -96,5 +120,59 @@ impl RequestQueue {
     /// Returns whether it has ended.
     pub fn is_closed(&self) -> bool {
         self.state().is_closed
+    }
+}
+
+/// The turn of a request; the next one that changes something waits for its end.
+pub struct Turn<'a> {
+    queue: Option<&'a RequestQueue>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Some(queue) = self.queue {
+            queue.state().is_changing = false;
+            queue.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn queue(methods: &[&str]) -> RequestQueue {
+        let queue = RequestQueue::new();
+        for (id, method) in methods.iter().enumerate() {
+            let job = Job {
+                id: json!(id),
+                method: (*method).to_owned(),
+                parameters: serde_json::Map::new(),
+                is_cancelled: Shared::default(),
+            };
+            assert!(queue.put(job).is_ok(), "each has an id of its own");
+        }
+        queue
+    }
+
+    #[test]
+    fn what_changes_something_waits_for_what_did_so_before_and_reads_wait_for_nobody() {
+        let queue = queue(&["record", "record", "show", "apply", "status"]);
+        let taken = || queue.take().expect("there is one");
+        let first = taken();
+        let turn = queue.turn(&first);
+        assert_eq!(first.id, 0);
+        assert_eq!((taken().id, taken().id), (json!(2), json!(4)), "they read");
+        drop(turn);
+        let second = taken();
+        let turn = queue.turn(&second);
+        assert_eq!(second.id, 1, "in the order in which they came");
+        queue.close();
+        drop(turn);
+        let third = taken();
+        assert_eq!(third.id, 3, "what waits is still done");
+        assert!(queue.take().is_none(), "that was the last one");
     }
 }

@@ -4,6 +4,9 @@ const KEPT = "ckpt-hook-token";
 let token = null;
 let number = 0;
 
+/** What to do without the server: it ends by itself when nobody looks, and a new one has another key. */
+export const GONE = "The server has ended: `ckpt-hook page` starts a new one, and prints its address.";
+
 /** An error that the server answered with; `kind` is that of its document. */
 export class Refused extends Error {
   constructor(error) {
@@ -42,7 +45,8 @@ export async function enter() {
 /** Calls a method, and returns its result. */
 export async function call(method, params = {}) {
   number += 1;
-  const answer = await post("/rpc", { jsonrpc: "2.0", id: number, method, params });
+  const answer = await post("/rpc", { jsonrpc: "2.0", id: number, method, params }).catch(() => null);
+  if (answer === null || answer.status === 401) throw new Refused({ message: GONE });
   if (!answer.ok) throw new Refused({ message: (await answer.text()).trim() });
   const { result, error } = await answer.json();
   if (error) throw new Refused(error);

@@ -2,7 +2,7 @@
 
 import { call } from "/api.js";
 import { show, sidesOfBlobs } from "/diff.js";
-import { byId, count, h, lines, path, shown, time } from "/dom.js";
+import { byId, count, h, lines, path, shown, time, titleOf } from "/dom.js";
 import { isUncounted, keyOf } from "/timeline.js";
 
 const kinds = { added: ["A", "added"], modified: ["M", "modified"], deleted: ["D", "deleted"], mode: ["P", "permissions"], type: ["T", "another type"] };
@@ -23,19 +23,20 @@ let last = { key: null, files: new Map() };
 async function look(entry) {
   if (entry.type === "outside") {
     const { files } = await call("patch", { from: entry.from, to: entry.to });
-    return { title: "Changed outside", facts: [time(entry.time), "by you, or by a program that sends no events"], changes: files };
+    return { title: "Changed outside", facts: [time(entry.time), "by you, or by a program that sends no events"], changes: files, command: `ckpt-hook diff ${entry.from} ${entry.to} -p` };
   }
   const report = await call("show", { id: entry.id });
   if (report.type === "message") {
     const { message } = report;
     return {
-      title: message.prompt ?? "(the prompt is not stored)",
+      title: titleOf(message.prompt),
       facts: [message.agent, time(message.time), count(report.steps.length, "step"), code(message.agent_id ?? message.id)],
       notes: [
         message.unprotected && `The state just before this message was not captured: ${message.unprotected}`,
         !message.revertable && message.not_revertable && `No way back to here: ${message.not_revertable}`,
       ],
       changes: report.changes,
+      command: commandOf(message),
       isOpen: isUncounted(message),
       message,
     };
@@ -47,6 +48,7 @@ async function look(entry) {
       facts: [time(step.started), code(step.id)],
       notes: [step.unprotected && `Not protected: ${step.unprotected}`],
       changes: report.changes.length > 0 ? report.changes : step.files,
+      command: commandOf(step),
       isOpen: step.open,
     };
   }
@@ -56,8 +58,14 @@ async function look(entry) {
     facts: [time(operation.time), operation.outcome, code(operation.id)],
     notes: report.notes,
     changes: report.changes,
+    command: commandOf(operation),
     results: report.files.filter((file) => file.reason !== null || file.result !== "done"),
   };
+}
+
+/** Returns the command that prints the patch of what an entry did. */
+function commandOf({ id }) {
+  return `ckpt-hook show ${id} -p`;
 }
 
 function code(id) {
@@ -73,11 +81,11 @@ export async function open(entry, handlers) {
   try {
     found = await look(entry);
   } catch (error) {
-    found = { title: "This cannot be shown", facts: [], notes: [error.message, error.hint], changes: [] };
+    found = { title: "This cannot be shown", facts: [], notes: [error.message, error.hint], changes: [], isUnread: true };
   }
   if (mine !== current) return;
   const changes = found.changes.filter((file) => !file.renamed_to);
-  const isUnknown = found.isOpen && changes.length === 0;
+  const isUnknown = found.isUnread || (found.isOpen && changes.length === 0);
   const whole = changes.reduce((sum, file) => [sum[0] + (edited(file).additions ?? 0), sum[1] + (edited(file).deletions ?? 0)], [0, 0]);
   const head = h("header.head", {},
     h("button.back.quiet", { type: "button", on: { click: handlers.back } }, "Back"),
@@ -94,10 +102,10 @@ export async function open(entry, handlers) {
   if (changes.length > 1) parts.push(contentsList(changes));
   const files = new Map(changes.map((file, index) => {
     const key = JSON.stringify([index, options.split, file]);
-    return [key, (last.key === keyOf(entry) && last.files.get(key)) || section(file, index, handlers)];
+    return [key, (last.key === keyOf(entry) && last.files.get(key)) || section(file, index, found.command, handlers)];
   }));
   parts.push(...files.values());
-  if (changes.length === 0) parts.push(h("p.empty", {}, isUnknown ? "What it changes is shown when its step ends." : "No file was changed."));
+  if (changes.length === 0 && !found.isUnread) parts.push(h("p.empty", {}, isUnknown ? "What it changes is shown when its step ends." : "No file was changed."));
   replace(place, parts, last.key === keyOf(entry));
   last = { key: keyOf(entry), files };
 }
@@ -140,9 +148,11 @@ export function mark(kind) {
   return h(`span.kind.${kind}`, { title: word }, h("span", { "aria-hidden": "true" }, letter), h("span.unseen", {}, word));
 }
 
-function section(file, index, handlers) {
+function section(file, index, command, handlers) {
   const body = h("div.change", {}, h("p.note", {}, "…"));
   const isLink = file.new_mode === "120000" || file.old_mode === "120000";
+  // A name that is not text cannot be asked about.
+  const hasLines = file.kind !== "deleted" && !file.binary && file.new_mode !== "120000" && file.path_hex === null;
   const tags = [
     file.renamed_from ? `was ${shown(file.renamed_from.path)}` : null,
     file.attribution && file.attribution !== "agent" ? file.attribution : null,
@@ -153,7 +163,7 @@ function section(file, index, handlers) {
   const lazy = async () => {
     try {
       const old = file.renamed_from ? { ...file, old_blob: file.old_blob } : file;
-      body.replaceChildren(await show(file.path, await sidesOfBlobs(old), options));
+      body.replaceChildren(await show(file.path, await sidesOfBlobs(old), { ...options, command }));
     } catch (error) {
       body.replaceChildren(h("p.note", {}, shown(error.message)));
     }
@@ -161,7 +171,7 @@ function section(file, index, handlers) {
   const element = h("details.file", { id: `file-${index}`, open: true },
     h("summary", {}, mark(file.kind), path(file.path), tags.filter(Boolean).map((tag) => h("span.tag", {}, tag)),
       lines(edited(file).additions, edited(file).deletions)),
-    h("div.tools", {}, file.kind === "deleted" || file.binary ? null : h("button.quiet.blame", { type: "button", on: { click: () => handlers.blame(file.path) } }, "Who wrote what")),
+    h("div.tools", {}, !hasLines ? null : h("button.quiet.blame", { type: "button", on: { click: () => handlers.blame(file.path) } }, "Who wrote what")),
     body);
   let isDrawn = false;
   const watch = new IntersectionObserver(([entry]) => {

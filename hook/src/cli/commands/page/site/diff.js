@@ -31,12 +31,13 @@ export async function sidesOfContents(file) {
   return { before, after };
 }
 
-/** Shows the two sides of a file. */
+/** Shows the two sides of a file. `options.command` prints one that is too large for a page. */
 export async function show(path, { before, after }, options) {
   const sides = [before, after].filter((side) => side !== null);
   if (sides.some((side) => side.bytes === null)) {
     const what = sides.map((side) => size(side.size)).join(" → ");
-    return h("p.note", {}, `Too large to compare here (${what}). `, h("code", {}, `ckpt-hook diff -- ${shown(path)}`), " prints it.");
+    return h("p.note", {}, `Too large to compare here (${what}).`,
+      options.command ? [" ", h("code", {}, options.command), " prints it."] : null);
   }
   const type = pictures[path.split(".").at(-1).toLowerCase()];
   if (type) return images(before, after, type);

@@ -33,6 +33,12 @@ export function shown(text) {
     `\\u{${character.codePointAt(0).toString(16)}}`);
 }
 
+/** Returns a prompt, or what stands for one. */
+export function titleOf(prompt) {
+  if (prompt === null) return "(the prompt is not stored)";
+  return prompt.trim() === "" ? "(no text)" : prompt;
+}
+
 const sizes = ["bytes", "KiB", "MiB", "GiB"];
 
 /** Returns a number of bytes for people. */

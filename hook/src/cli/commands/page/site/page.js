@@ -1,9 +1,9 @@
 // The page: the history on the left, what an entry did on the right, and what leads from one to the other.
 
-import { call, enter, follow } from "/api.js";
+import { call, enter, follow, GONE } from "/api.js";
 import * as blame from "/blame.js";
 import * as detail from "/detail.js";
-import { byId, count, h, shown } from "/dom.js";
+import { byId, count, h, shown, titleOf } from "/dom.js";
 import * as keys from "/keys.js";
 import { propose } from "/plan.js";
 import { keyOf, Timeline } from "/timeline.js";
@@ -34,7 +34,7 @@ async function start() {
   await read(FIRST);
   if (innerWidth > 760) timeline.select(0);
   performance.mark("shown");
-  follow(seq ?? 0, happened, (isThere) => document.body.classList.toggle("away", !isThere));
+  follow(seq ?? 0, happened, connected);
   await Promise.all([read(null), state()]);
   document.body.dataset.ready = "";
 }
@@ -46,19 +46,20 @@ async function read(limit, isLive = false) {
   const { query, where } = searched;
   const asked = { limit };
   if (query !== "") asked[where] = query;
-  const { entries, set_aside: aside } = await call("timeline", asked);
+  const { entries, ...lost } = await call("timeline", asked);
   if (mine !== reading) return;
   if (limit === null) isWhole = true;
   const rest = limit !== null && isWhole && entries.length === limit && query === "" ? older(entries) : [];
   timeline.set([...entries, ...rest], { isLive });
   const { messages, all } = { messages: timeline.entries.filter((entry) => entry.type === "message").length, all: timeline.entries.length };
   byId("count").textContent = query === "" ? count(messages, "message") : count(all, "match").replace("matchs", "matches");
-  if (all === 0) byId("count").textContent = query === "" ? nothing(aside) : "No match.";
+  if (all === 0) byId("count").textContent = query === "" ? nothing(lost) : "No match.";
 }
 
 /** Says why nothing is listed. */
-function nothing(aside) {
-  if (aside === null) return "Nothing is recorded here yet.";
+function nothing({ set_aside: aside, unknown_workspaces: unknown }) {
+  if (aside === null && unknown === 0) return "Nothing is recorded here yet.";
+  if (aside === null) return `Snapshots of ${count(unknown, "workspace")} are here whose session store is gone: \`ckpt-hook doctor --repair\` builds a new one from them.`;
   return `The history was damaged, and is set aside as ${shown(aside)}. \`ckpt-hook doctor --repair\` makes a new one of what can be read.`;
 }
 
@@ -73,6 +74,13 @@ function older(entries) {
 async function steps(message) {
   const { steps: found } = await call("show", { id: message.id });
   return found.map((step) => ({ ...step, type: "step" }));
+}
+
+/** Says whether the page still follows the history. */
+function connected(isThere) {
+  const text = isThere ? "" : `${GONE} What is shown may be out of date.`;
+  if (byId("away").textContent !== text) byId("away").textContent = text;
+  document.body.classList.toggle("away", !isThere);
 }
 
 let waiting = null;
@@ -129,7 +137,7 @@ function back() {
 }
 
 function revert(message) {
-  const prompt = shown(message.prompt ?? "this message").replace(/\s+/g, " ");
+  const prompt = shown(titleOf(message.prompt)).replace(/\s+/g, " ");
   const short = prompt.length > 80 ? `${prompt.slice(0, 79)}…` : prompt;
   return operate(`Go back to before “${short}”`, { operation: "revert", message: message.id });
 }

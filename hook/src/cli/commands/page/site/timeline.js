@@ -1,7 +1,7 @@
 // The history as a list: messages with their steps, operations, and what changed outside. Only the rows in view are elements, so that
 // a long history scrolls like a short one.
 
-import { count, h, lines, shown, time } from "/dom.js";
+import { count, h, lines, shown, time, titleOf } from "/dom.js";
 
 const ROW = 60;
 const MORE = 8;
@@ -175,7 +175,7 @@ const rows = {
     if (!isUncounted(entry)) facts.push(count(entry.files, "file"));
     if (entry.steps !== 1) facts.push(count(entry.steps, "step"));
     return [["message", entry.state, ...(entry.undone_alone ? ["alone"] : [])], h("div.text", {},
-      h("div.first", {}, h("span.title", {}, shown(entry.prompt ?? "(the prompt is not stored)").replace(/\s+/g, " ")), time(entry.time)),
+      h("div.first", {}, h("span.title", {}, shown(titleOf(entry.prompt)).replace(/\s+/g, " ")), time(entry.time)),
       h("div.second", {},
         entry.steps > 0 ? h(`span.turn${isOpen ? ".open" : ""}`, { "aria-hidden": "true" }) : null,
         h("span", {}, shown(facts.join(" · "))), lines(entry.additions, entry.deletions),
