@@ -4,9 +4,11 @@
 //! command alone. Up to 2.1.100, an event that the version does not know makes it refuse the whole file, including its
 //! permissions. There is no matcher: a handler without one gets every tool.
 
+use std::path::{Path, PathBuf};
+
 use ckpt_store::error::Result;
 
-use crate::agents::settings::advice;
+use crate::agents::settings::advice::{self, Advice};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
@@ -31,14 +33,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     home: |place| place.directory("CLAUDE_CONFIG_DIR", ".claude"),
     package: |place| {
-        let user = place.directory("CLAUDE_CONFIG_DIR", ".claude");
-        let project = place.project.join(".claude");
-        let files = [
-            user.join("settings.json"),
-            project.join("settings.json"),
-            project.join("settings.local.json"),
-        ];
-        files.into_iter().find_map(|file| {
+        settings_files(place).into_iter().find_map(|file| {
             names_package(file, |settings| {
                 enables_package(settings.get("enabledPlugins"))
             })
@@ -50,7 +45,7 @@ pub const TARGET: AgentTarget = AgentTarget {
         comments: false,
         byte_order_mark: true,
     }),
-    check: Some(advice::check_switch),
+    check: Some(check),
     notes: &["an open session of Claude Code may call the hook only after a restart"],
     project_notes: &[],
 };
@@ -94,4 +89,20 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?
         .known_to(TARGET.version(place), since);
     commands::files_beside(table, Form::Claude, &directory, scope, place)
+}
+
+/// Returns the settings files that Claude Code merges, the one that wins last.
+fn settings_files(place: &SettingsPlace<'_>) -> [PathBuf; 3] {
+    let user = place.directory("CLAUDE_CONFIG_DIR", ".claude");
+    let project = place.project.join(".claude");
+    [
+        user.join("settings.json"),
+        project.join("settings.json"),
+        project.join("settings.local.json"),
+    ]
+}
+
+/// Warns of hooks that are switched off.
+fn check(_: SettingsScope, place: &SettingsPlace<'_>, _: &Path, text: &str) -> Result<Vec<Advice>> {
+    Ok(advice::switched_off(&settings_files(place)))
 }

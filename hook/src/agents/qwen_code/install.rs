@@ -55,8 +55,8 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
 fn check(
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
-    file: &Path,
-    text: &str,
+    _: &Path,
+    _: &str,
 ) -> Result<Vec<Advice>> {
     FolderTrust {
         agent: "Qwen Code",
@@ -64,5 +64,5 @@ fn check(
         folder: ".qwen",
         by_default: false,
     }
-    .check_with_switch(scope, place, file, text)
+    .check_with_switch(scope, place)
 }
