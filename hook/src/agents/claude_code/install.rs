@@ -61,12 +61,15 @@ pub const EVENTS: &[HookEvent] = &[
     ("PermissionRequest", true),
     ("PostToolUse", true),
     ("PostToolUseFailure", true),
-    ("PostToolBatch", false),
+    (STEP_END, false),
     ("SubagentStart", false),
     ("SubagentStop", false),
     ("Stop", false),
     ("SessionEnd", false),
 ];
+
+/// The event at which a step ends.
+const STEP_END: &str = "PostToolBatch";
 
 /// The first version that ignores an event that it does not know.
 const PASSES_OVER_EVENTS: AgentVersion = AgentVersion(2, 1, 101);
@@ -75,7 +78,7 @@ const PASSES_OVER_EVENTS: AgentVersion = AgentVersion(2, 1, 101);
 fn since(event: &str) -> AgentVersion {
     match event {
         "PermissionRequest" | "PostToolUseFailure" | "SubagentStart" => AgentVersion(2, 1, 100),
-        "PostToolBatch" => PASSES_OVER_EVENTS,
+        STEP_END => PASSES_OVER_EVENTS,
         _ => AgentVersion(0, 0, 0),
     }
 }
@@ -102,7 +105,21 @@ fn settings_files(place: &SettingsPlace<'_>) -> [PathBuf; 3] {
     ]
 }
 
-/// Warns of hooks that are switched off.
+/// Warns of hooks that are switched off, and of a version that could not be found: only what every version knows is
+/// written for it.
 fn check(_: SettingsScope, place: &SettingsPlace<'_>, _: &Path, text: &str) -> Result<Vec<Advice>> {
-    Ok(advice::switched_off(&settings_files(place)))
+    let mut advice = advice::switched_off(&settings_files(place));
+    let reports_steps = || -> Result<bool> {
+        let handlers = hook_table::positions(text)?;
+        Ok(handlers.iter().any(|handler| handler.event == STEP_END))
+    };
+    if TARGET.version(place).is_none() && !reports_steps()? {
+        advice.push(Advice {
+            message: "the version of Claude Code is unknown, so that only what every version reports is recorded: \
+                      everything that it does for a message is one step"
+                .to_owned(),
+            hint: "put `claude` on the PATH, and run `ckpt-hook install claude-code` again".to_owned(),
+        });
+    }
+    Ok(advice)
 }
