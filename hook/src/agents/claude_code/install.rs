@@ -39,6 +39,7 @@ pub const TARGET: AgentTarget = AgentTarget {
             })
         })
     },
+    package_lacks: None,
     files,
     follow: None,
     dialect: Some(JsonDialect {

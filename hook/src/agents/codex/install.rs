@@ -35,6 +35,7 @@ pub const TARGET: AgentTarget = AgentTarget {
         let text = file::read(&config).ok().flatten()?;
         trust::enables_package(&text).then_some(config)
     },
+    package_lacks: None,
     files,
     follow: Some(trust_file),
     dialect: Some(JsonDialect {

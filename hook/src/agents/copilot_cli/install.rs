@@ -40,6 +40,7 @@ pub const TARGET: AgentTarget = AgentTarget {
             enables_package(settings.get("enabledPlugins"))
         })
     },
+    package_lacks: None,
     files,
     follow: None,
     dialect: None,

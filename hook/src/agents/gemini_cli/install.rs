@@ -27,6 +27,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     home: |place| place.home.join(".gemini"),
     package: |place| extension(place, ".gemini", "gemini-extension.json"),
+    package_lacks: None,
     files,
     follow: None,
     dialect: Some(JsonDialect {

@@ -27,6 +27,10 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     home: |place| place.home.join(".qwen"),
     package: |place| extension(place, ".qwen", "qwen-extension.json"),
+    package_lacks: Some((
+        AgentVersion(0, 24, 0),
+        "ends a hook of the package after 30 milliseconds, before it has recorded anything",
+    )),
     files,
     follow: None,
     dialect: Some(JsonDialect {

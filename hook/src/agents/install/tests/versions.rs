@@ -142,3 +142,31 @@ fn an_older_version_that_comes_later_is_written_for_anew_and_an_unknown_one_keep
         "what it does not know is gone"
     );
 }
+
+#[test]
+fn a_package_that_a_version_does_not_run_is_told() {
+    let world = World::new();
+    let told = || {
+        let rows = world.with_place(list);
+        let row = rows.into_iter().find(|row| row.agent == "qwen-code");
+        row.expect("known").advice
+    };
+    world.has("qwen", "@qwen-code/qwen-code", "0.23.0");
+    assert_eq!(told(), [], "there is no package");
+    world.write("home/.qwen/extensions/ckpt-hook/qwen-extension.json", "{}");
+    let [advice] = &told()[..] else {
+        panic!("one advice: {:?}", told());
+    };
+    assert!(
+        advice
+            .message
+            .starts_with("Qwen Code 0.23.0 ends a hook of the package"),
+        "{advice:?}"
+    );
+    assert!(
+        advice.hint.contains("ckpt-hook install qwen-code"),
+        "{advice:?}"
+    );
+    world.has("qwen", "@qwen-code/qwen-code", "0.24.4");
+    assert_eq!(told(), [], "this one counts in seconds");
+}
