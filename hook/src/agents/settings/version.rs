@@ -74,7 +74,7 @@ impl AgentVersion {
 
     /// Returns the version that a word holds, ignoring a `v`, a bracket or a name before it and whatever follows the third
     /// number.
-    fn parse(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Option<Self> {
         let word = word.rsplit(['(', '/', '@']).next()?;
         let mut numbers = word.trim_start_matches('v').splitn(3, '.');
         let mut number = || {
