@@ -12,6 +12,8 @@ main() {
     downloads=${CKPT_DOWNLOADS:-@DOWNLOADS@}
     version=@VERSION@
     prefix=${CKPT_PREFIX:-$HOME/.local}
+    # What is installed is noted by its path, and removed from any folder.
+    case $prefix in /*) ;; *) prefix=$PWD/$prefix ;; esac
     list=$prefix/share/ckpt-hook-installed
     case ${1-} in
         '') install_it ;;

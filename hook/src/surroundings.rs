@@ -126,6 +126,13 @@ pub fn is_disabled() -> bool {
     variable("CKPT_HOOK_DISABLE").is_some_and(|value| value != "0" && value != "false")
 }
 
+/// Returns the names in a folder that are text; none if it cannot be read.
+pub fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.collect()
+}
+
 /// Returns an environment variable if it is set and not empty.
 pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())

@@ -157,7 +157,14 @@ impl Store {
         self.is_unsettled
     }
 
-    /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository.
+    /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository. An agent's next tool
+    /// waits for this, and not for what [`Store::settle`] does besides.
+    pub fn give_back(&mut self, cwd: &Path) -> Result<()> {
+        upkeep::settle::give_back(self, cwd)
+    }
+
+    /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository, and tidies up the
+    /// store.
     pub fn settle(&mut self, cwd: &Path) -> Result<()> {
         let settled = upkeep::settle::settle(self, cwd);
         // Sums are kept even if settling failed: the argument of `and` is worked out in any case.

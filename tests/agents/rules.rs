@@ -37,12 +37,6 @@ pub fn no_version_is_disturbed_and_what_it_tells_of_goes_back(agent: &'static Ag
     }
     let is_warned = doctor.stdout.contains("records nothing");
     assert!(!is_warned, "there is no reason to: {doctor:?}");
-    if program::records(agent.name) == "tasks" {
-        let says_so = doctor.stdout.contains("a sub-agent's task");
-        assert!(says_so, "nobody has to find it out: {doctor:?}");
-        all_of_it(&conversation);
-        return;
-    }
     expect_log(agent, &conversation.world);
     one_by_one(&conversation, &messages(&conversation.world));
 }
@@ -163,16 +157,6 @@ pub fn one_by_one(conversation: &Conversation, messages: &[String]) {
         Value::Null,
         "all of it is redone: {status}"
     );
-}
-
-/// Whatever the messages are, newest first all of them go back to where all began.
-fn all_of_it(conversation: &Conversation) {
-    let Conversation { world, seen, .. } = conversation;
-    for message in messages(world).iter().rev() {
-        world.hook(&["revert", "--message", message]).exits(0);
-    }
-    let begin = conversation.reverted(&seen.before[0]);
-    world.expect_tree(&begin, "no change is left out");
 }
 
 fn at_once(conversation: &Conversation, messages: &[String]) {

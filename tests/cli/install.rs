@@ -128,6 +128,45 @@ fn uninstall_of_all_says_where_else_the_hook_is() {
 }
 
 #[test]
+fn uninstall_says_where_the_hook_still_is() {
+    let world = Sandbox::new();
+    let settings = world.home().join(".copilot/settings.json");
+    fs::create_dir_all(world.home().join(".copilot")).expect("writable");
+    for scope in ["--user", "--project"] {
+        world.run(&["install", "claude-code", scope], b"").exits(0);
+        world.run(&["install", "copilot-cli", scope], b"").exits(0);
+    }
+    fs::write(&settings, "{\"enabledPlugins\": {\"ckpt-hook@x\": true}}\n").expect("writable");
+    let package = format!(
+        "note: the hook is still installed as a package, says `{}`",
+        settings.display()
+    );
+    let project = |agent: &str| {
+        format!(
+            "note: the hook is still in this project's settings: `ckpt-hook uninstall {agent} --project`"
+        )
+    };
+    // In a plan, when it is done, and where nothing had to be done any more.
+    for option in [&["--dry-run"][..], &[], &[]] {
+        let agents = ["uninstall", "claude-code", "copilot-cli"];
+        let run = world.run(&[&agents[..], option].concat(), b"").exits(0);
+        for told in [&project("claude-code"), &project("copilot-cli"), &package] {
+            assert!(run.stdout.contains(told), "{told}: {run}");
+        }
+    }
+    let run = world
+        .run(&["uninstall", "claude-code", "--project"], b"")
+        .exits(0);
+    assert!(!run.stdout.contains("still"), "now it is gone: {run}");
+    world.run(&["install", "claude-code"], b"").exits(0);
+    let run = world
+        .run(&["uninstall", "--all", "--purge", "--yes"], b"")
+        .exits(0);
+    let told = run.stdout.contains("still in");
+    assert!(!told, "all of them are taken out: {run}");
+}
+
+#[test]
 fn the_list_shows_every_agent_in_one_table() {
     let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");
@@ -151,6 +190,7 @@ fn the_list_shows_every_agent_in_one_table() {
         droid        -                by hand    by hand    its documentation only
         goose        -                by hand    by hand    its documentation only
         vscode       -                by hand    by hand    its documentation only
+        note: claude-code: the version of Claude Code is unknown, so that only what every version reports is recorded: everything that it does for a message is one step: put `claude` on the PATH, and run `ckpt-hook install claude-code` again
         note: gemini-cli: Gemini CLI does not trust this project, and skips its hooks: run `gemini` in the project and trust it, or install with `--user`
     "#]]
     .assert_eq(&world.run(&["install", "--list"], b"").exits(0).stdout);

@@ -36,8 +36,8 @@ fn packs(world: &Sandbox) -> Vec<PathBuf> {
         .collect()
 }
 
-#[test]
-fn what_a_hook_borrows_of_the_repository_is_given_back_in_the_background() {
+/// Returns a workspace in a repository with a pack that a first snapshot borrows.
+fn with_repository() -> Sandbox {
     let world = Sandbox::new();
     for number in 0..60 {
         world.write(
@@ -56,6 +56,12 @@ fn what_a_hook_borrows_of_the_repository_is_given_back_in_the_background() {
     let written = index.metadata().and_then(|found| found.modified());
     let later = written.expect("it has a time") + Duration::from_secs(10);
     index.set_modified(later).expect("it is ours");
+    world
+}
+
+#[test]
+fn what_a_hook_borrows_of_the_repository_is_given_back_in_the_background() {
+    let world = with_repository();
     world
         .run(&["message", "--session", "s", "--message", "m1"], b"")
         .ends_silently();
@@ -172,6 +178,19 @@ fn gc_keeps_a_borrowed_pack_that_could_not_be_read_while_something_is_only_there
     assert_eq!(world.read("a"), b"0\n");
 }
 
+/// Returns how a hook and what goes on after it changed its priority, and which files they removed.
+fn traced_to_the_end(world: &Sandbox, event: &serde_json::Value) -> String {
+    let trace = world.path("trace");
+    let options = ["-e", "trace=setpriority,unlink,unlinkat", "-o"];
+    let options = [&options[..], &[trace.to_str().expect("a plain path")]].concat();
+    finish(
+        &mut strace::command(world, &options, &["event"]),
+        event.to_string().as_bytes(),
+    )
+    .exits(0);
+    std::fs::read_to_string(trace).expect("the trace")
+}
+
 #[test]
 fn what_goes_on_after_a_session_has_a_low_priority() {
     if !has_strace() {
@@ -180,18 +199,26 @@ fn what_goes_on_after_a_session_has_a_low_priority() {
     let world = Sandbox::new();
     world.write("a", "0\n");
     world.play("m1", "make it work", |world| world.write("a", "1\n"));
-    let trace = world.path("trace");
-    let options = ["-e", "trace=setpriority", "-o"];
-    let options = [&options[..], &[trace.to_str().expect("a plain path")]].concat();
     let event = json!({"event": "session_end", "session_id": "s", "cwd": world.workspace()});
-    finish(
-        &mut strace::command(&world, &options, &["event"]),
-        event.to_string().as_bytes(),
-    )
-    .exits(0);
-    let calls = std::fs::read_to_string(trace).expect("the trace");
+    let calls = traced_to_the_end(&world, &event);
     assert!(
-        calls.contains("setpriority(PRIO_PROCESS, ") && calls.contains(", 10) = 0"),
+        calls.contains("setpriority(PRIO_PROCESS, 0, 10)"),
         "{calls}"
+    );
+}
+
+#[test]
+fn what_the_next_tool_waits_for_has_no_low_priority() {
+    if !has_strace() {
+        return;
+    }
+    let world = with_repository();
+    let event = json!({"event": "user_message", "session_id": "s", "message_id": "m1", "cwd": world.workspace()});
+    let calls = traced_to_the_end(&world, &event);
+    let given_back = calls.rfind("borrowed-pack").expect("it is given back");
+    let gives_way = calls.find("setpriority").expect("it gives way");
+    assert!(
+        given_back < gives_way,
+        "once nothing is borrowed any more: {calls}"
     );
 }

@@ -373,7 +373,7 @@ impl World {
             .unwrap_or_else(|error| panic!("revert {message}: {error}: {:?}", error.causes()))
     }
 
-    /// What the process of low priority does after the first snapshot.
+    /// What the process in the background does after the first snapshot.
     pub fn settle(&mut self) {
         let cwd = self.cwd.clone();
         self.store.settle(&cwd).expect("there is room for it");

@@ -6,8 +6,8 @@
 //! the rest  under the lock: what came to be needed since, then the borrowed packs go
 //! ```
 //!
-//! A low-priority process does this after the agent was answered. The first tool waits for it, for a moment; an
-//! operation does it itself. What was damaged before that, and is in no file of the workspace any more, is lost and
+//! A process of its own does this after the agent was answered. It has a low priority only once this is done: the first
+//! tool waits for it, for a moment, and would wait for all programs that do not give way. An operation does it itself. What was damaged before that, and is in no file of the workspace any more, is lost and
 //! reported.
 
 use std::path::Path;
@@ -23,7 +23,15 @@ use crate::timeline::{PATIENCE, Place};
 /// How long a tool is kept waiting.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// Settles the workspace that holds a directory.
+/// Copies what the workspace that holds a directory borrows, and gives it back.
+pub(crate) fn give_back(store: &mut Store, cwd: &Path) -> Result<()> {
+    let Some(place) = Place::find(store, cwd)? else {
+        return Ok(());
+    };
+    settle_until(store, &place, None)
+}
+
+/// Settles the workspace that holds a directory, and tidies up the store.
 pub(crate) fn settle(store: &mut Store, cwd: &Path) -> Result<()> {
     let Some(place) = Place::find(store, cwd)? else {
         return Ok(());

@@ -4,9 +4,11 @@
 //! command alone. Up to 2.1.100, an event that the version does not know makes it refuse the whole file, including its
 //! permissions. There is no matcher: a handler without one gets every tool.
 
+use std::path::{Path, PathBuf};
+
 use ckpt_store::error::Result;
 
-use crate::agents::settings::advice;
+use crate::agents::settings::advice::{self, Advice};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
@@ -31,26 +33,20 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     home: |place| place.directory("CLAUDE_CONFIG_DIR", ".claude"),
     package: |place| {
-        let user = place.directory("CLAUDE_CONFIG_DIR", ".claude");
-        let project = place.project.join(".claude");
-        let files = [
-            user.join("settings.json"),
-            project.join("settings.json"),
-            project.join("settings.local.json"),
-        ];
-        files.into_iter().find_map(|file| {
+        settings_files(place).into_iter().find_map(|file| {
             names_package(file, |settings| {
                 enables_package(settings.get("enabledPlugins"))
             })
         })
     },
+    package_lacks: None,
     files,
     follow: None,
     dialect: Some(JsonDialect {
         comments: false,
         byte_order_mark: true,
     }),
-    check: Some(advice::check_switch),
+    check: Some(check),
     notes: &["an open session of Claude Code may call the hook only after a restart"],
     project_notes: &[],
 };
@@ -66,12 +62,15 @@ pub const EVENTS: &[HookEvent] = &[
     ("PermissionRequest", true),
     ("PostToolUse", true),
     ("PostToolUseFailure", true),
-    ("PostToolBatch", false),
+    (STEP_END, false),
     ("SubagentStart", false),
     ("SubagentStop", false),
     ("Stop", false),
     ("SessionEnd", false),
 ];
+
+/// The event at which a step ends.
+const STEP_END: &str = "PostToolBatch";
 
 /// The first version that ignores an event that it does not know.
 const PASSES_OVER_EVENTS: AgentVersion = AgentVersion(2, 1, 101);
@@ -80,7 +79,7 @@ const PASSES_OVER_EVENTS: AgentVersion = AgentVersion(2, 1, 101);
 fn since(event: &str) -> AgentVersion {
     match event {
         "PermissionRequest" | "PostToolUseFailure" | "SubagentStart" => AgentVersion(2, 1, 100),
-        "PostToolBatch" => PASSES_OVER_EVENTS,
+        STEP_END => PASSES_OVER_EVENTS,
         _ => AgentVersion(0, 0, 0),
     }
 }
@@ -94,4 +93,34 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?
         .known_to(TARGET.version(place), since);
     commands::files_beside(table, Form::Claude, &directory, scope, place)
+}
+
+/// Returns the settings files that Claude Code merges, the one that wins last.
+fn settings_files(place: &SettingsPlace<'_>) -> [PathBuf; 3] {
+    let user = place.directory("CLAUDE_CONFIG_DIR", ".claude");
+    let project = place.project.join(".claude");
+    [
+        user.join("settings.json"),
+        project.join("settings.json"),
+        project.join("settings.local.json"),
+    ]
+}
+
+/// Warns of hooks that are switched off, and of a version that could not be found: only what every version knows is
+/// written for it.
+fn check(_: SettingsScope, place: &SettingsPlace<'_>, _: &Path, text: &str) -> Result<Vec<Advice>> {
+    let mut advice = advice::switched_off(&settings_files(place));
+    let reports_steps = || -> Result<bool> {
+        let handlers = hook_table::positions(text)?;
+        Ok(handlers.iter().any(|handler| handler.event == STEP_END))
+    };
+    if TARGET.version(place).is_none() && !reports_steps()? {
+        advice.push(Advice {
+            message: "the version of Claude Code is unknown, so that only what every version reports is recorded: \
+                      everything that it does for a message is one step"
+                .to_owned(),
+            hint: "put `claude` on the PATH, and run `ckpt-hook install claude-code` again".to_owned(),
+        });
+    }
+    Ok(advice)
 }

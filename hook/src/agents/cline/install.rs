@@ -24,6 +24,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     home: |place| place.home.join(".cline"),
     package: |_| None,
+    package_lacks: None,
     files,
     follow: None,
     dialect: None,

@@ -35,6 +35,7 @@ pub const TARGET: AgentTarget = AgentTarget {
         let text = file::read(&config).ok().flatten()?;
         trust::enables_package(&text).then_some(config)
     },
+    package_lacks: None,
     files,
     follow: Some(trust_file),
     dialect: Some(JsonDialect {
@@ -122,17 +123,35 @@ fn config(place: &SettingsPlace<'_>) -> PathBuf {
     home(place).join("config.toml")
 }
 
-/// Warns if Codex does not trust the installed handlers and this change does not make it, or if it does not trust the
-/// project.
+/// Warns if Codex does not trust the installed handlers and this change does not make it, if it does not trust the
+/// project, or if hooks are switched off.
 fn check(
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
     hooks_json: &Path,
     text: &str,
 ) -> Result<Vec<Advice>> {
-    let config = file::read(&config(place))?.unwrap_or_default();
+    let (path, config) = (
+        config(place),
+        file::read(&config(place))?.unwrap_or_default(),
+    );
     let trust = Trust::in_handlers(hooks_json, &positions(text)?);
     let mut advice = Vec::new();
+    if let Some(name) = trust::switch_that_is_off(&config) {
+        advice.push(Advice {
+            message: format!("`features.{name}` turns every hook off"),
+            hint: format!("remove it from `{}`", path.display()),
+        });
+    }
+    if trust.switched_off_in(&config) > 0 {
+        advice.push(Advice {
+            message: "Codex skips hooks of ours that are switched off".to_owned(),
+            hint: format!(
+                "run `/hooks` in Codex, or remove `enabled = false` from `{}`",
+                path.display()
+            ),
+        });
+    }
     if !place.trust && !trust.is_in(&config) {
         advice.push(Advice {
             message: "Codex skips a hook until you trust it".to_owned(),

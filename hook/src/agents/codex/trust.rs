@@ -50,6 +50,22 @@ impl Trust {
         };
         self.0.iter().all(is_trusted)
     }
+
+    /// Returns how many of the handlers the user has switched off.
+    pub fn switched_off_in(&self, text: &str) -> usize {
+        let Ok(mut document) = parse(text) else {
+            return 0;
+        };
+        let Some(state) = state(&mut document) else {
+            return 0;
+        };
+        let is_off = |(key, _): &&(String, String)| {
+            let enabled = state.get(key).and_then(Item::as_table_like);
+            let enabled = enabled.and_then(|hook| hook.get("enabled"));
+            enabled.and_then(Item::as_bool) == Some(false)
+        };
+        self.0.iter().filter(is_off).count()
+    }
 }
 
 impl SettingsContent for Trust {
@@ -62,9 +78,7 @@ impl SettingsContent for Trust {
         let mut document = parse(text)?;
         let state = state_for_writing(&mut document)?;
         for (key, hash) in &self.0 {
-            let mut trusted = Table::new();
-            trusted.insert("trusted_hash", value(hash));
-            state.insert(key, Item::Table(trusted));
+            trust(state, key, hash);
         }
         written_like(text, &document.to_string())
     }
@@ -106,6 +120,28 @@ impl SettingsContent for Trust {
         (before != Some(after) && self.is_in(after))
             .then(|| format!("Codex {trusts} without a review"))
     }
+}
+
+/// Trusts a hook. What else is said of it stays: with `enabled`, the user switches it off in `/hooks`.
+fn trust(state: &mut dyn TableLike, key: &str, hash: &str) {
+    let known = state.get_mut(key).and_then(Item::as_table_like_mut);
+    if let Some(known) = known {
+        if known.get("trusted_hash").and_then(Item::as_str) != Some(hash) {
+            known.insert("trusted_hash", value(hash));
+        }
+        return;
+    }
+    let mut trusted = Table::new();
+    trusted.insert("trusted_hash", value(hash));
+    state.insert(key, Item::Table(trusted));
+}
+
+/// Returns the switch in Codex's settings that turns every hook off, if one does.
+pub fn switch_that_is_off(config: &str) -> Option<&'static str> {
+    let document = parse(config).ok()?;
+    let features = document.get("features")?.as_table_like()?;
+    let is_off = |name: &&str| features.get(name).and_then(Item::as_bool) == Some(false);
+    ["hooks", "codex_hooks"].into_iter().find(is_off)
 }
 
 /// Returns whether Codex's settings hold our package, and do not switch it off.

@@ -8,6 +8,7 @@ use std::path::Path;
 use ckpt_store::error::Result;
 use serde_json::{Value, json};
 
+use super::payload::NAMES_SUB_AGENTS;
 use crate::agents::settings::advice::{self, Advice};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, positions};
@@ -26,10 +27,15 @@ pub const TARGET: AgentTarget = AgentTarget {
         package: "@github/copilot",
         lowest: AgentVersion(1, 0, 34),
         lower_were_tried: false,
-        lacks: &[(
-            AgentVersion(1, 0, 102),
-            "may list a sub-agent's task as a message in a session of its own",
-        )],
+        // Elsewhere nobody knows which process calls the hook, and so whose sub-agent it is.
+        lacks: if cfg!(target_os = "linux") {
+            &[]
+        } else {
+            &[(
+                NAMES_SUB_AGENTS,
+                "may list a sub-agent's task as a message in a session of its own",
+            )]
+        },
     },
     home: |place| place.directory("COPILOT_HOME", ".copilot"),
     package: |place| {
@@ -40,6 +46,7 @@ pub const TARGET: AgentTarget = AgentTarget {
             enables_package(settings.get("enabledPlugins"))
         })
     },
+    package_lacks: None,
     files,
     follow: None,
     dialect: None,

@@ -4,11 +4,18 @@
 //! and tools; a failing hook before a tool makes it refuse the tool, so we are called only after tools. A step is
 //! therefore open whenever a tool may run: from the message to the first tool's end, and from there to the next one's.
 //! Inside a sub-agent `sessionId` is the sub-agent's own. Up to 1.0.92 a session starts after its first message was
-//! sent.
+//! sent, and nothing but its end says that a sub-agent is one: it has no folder in Copilot CLI's `session-state`, where a
+//! session of the user's has one before its first message, and the process that runs both notes there which it uses.
+
+use std::path::PathBuf;
 
 use ckpt_schema::event::{Event, EventKind};
 
 use crate::agents::payload::{Agent, Payload, PayloadError, shape};
+use crate::agents::settings::version::AgentVersion;
+
+/// The first version that says of a sub-agent's events that they are one's.
+pub const NAMES_SUB_AGENTS: AgentVersion = AgentVersion(1, 0, 102);
 
 /// Copilot CLI.
 pub struct CopilotCli;
@@ -27,14 +34,17 @@ impl Agent for CopilotCli {
             return Err(PayloadError::UnknownEvent);
         };
         let mut event = shape::event(payload, kind, &["create", "edit", "str_replace_editor"])?;
-        let sub_agent = payload.id(&["agentId", "agent_id"]);
-        if let (Some(agent_id), Some(parent)) =
-            (sub_agent, payload.id(&["parentAgentId", "parent_agent_id"]))
-        {
+        let is_about_one = is_about_sub_agent(&payload.event_name()?);
+        match sub_agent(payload, &event.session_id) {
             // `subagentStart` comes with the parent's `sessionId`, and what follows with the sub-agent's own: both
             // are one session.
-            event.session_id = format!("{parent}/{agent_id}");
-            event.parent_session_id = Some(parent);
+            Some((parent, agent_id)) => {
+                event.session_id = format!("{parent}/{agent_id}");
+                event.parent_session_id = Some(parent);
+            }
+            // It does not say which one. The session above goes on with its tool.
+            None if is_about_one && event.parent_session_id.is_none() => return Ok(Vec::new()),
+            None => {}
         }
         let no_users = event.parent_session_id.is_some() || shape::is_machine_made(payload);
         if kind == EventKind::UserMessage && no_users {
@@ -56,6 +66,44 @@ impl Agent for CopilotCli {
             _ => vec![event],
         })
     }
+}
+
+/// Returns the session that a sub-agent belongs to and the sub-agent, if the event is one's.
+fn sub_agent(payload: &Payload<'_>, session: &str) -> Option<(String, String)> {
+    let parent = payload.id(&["parentAgentId", "parent_agent_id"]);
+    let named = payload.id(&["agentId", "agent_id"]);
+    match (parent, named) {
+        (Some(parent), Some(agent_id)) => Some((parent, agent_id)),
+        (None, None) => Some((parent_of_unnamed(payload, session)?, session.to_owned())),
+        _ => None,
+    }
+}
+
+/// Returns the session that a sub-agent belongs to whose payloads do not say that it is one.
+fn parent_of_unnamed(payload: &Payload<'_>, session: &str) -> Option<String> {
+    let context = payload.context();
+    let variable = |name: &str| (context.environment)(name);
+    let version = variable("COPILOT_CLI_BINARY_VERSION")?.into_string().ok()?;
+    if AgentVersion::parse(&version)? >= NAMES_SUB_AGENTS {
+        return None;
+    }
+    let home = variable("COPILOT_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".copilot")));
+    let folder = home?.join("session-state");
+    let sessions = (context.names_in)(&folder);
+    if sessions.iter().any(|known| known == session) {
+        return None;
+    }
+    let note = format!("inuse.{}.lock", (context.agent_process)()?);
+    let is_used = |known: &String| (context.names_in)(&folder.join(known)).contains(&note);
+    let mut used = sessions.into_iter().filter(is_used);
+    let parent = used.next()?;
+    used.next().is_none().then_some(parent)
+}
+
+fn is_about_sub_agent(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["subagentstart", "subagentstop"].contains(&name.as_str())
 }
 
 /// Returns the start of the step that follows an event; it ends the step before.

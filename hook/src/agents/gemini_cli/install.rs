@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use ckpt_store::error::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::agents::settings::advice::{Advice, FolderTrust};
+use crate::agents::settings::advice::{self, Advice, FolderTrust};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
@@ -27,6 +27,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     home: |place| place.home.join(".gemini"),
     package: |place| extension(place, ".gemini", "gemini-extension.json"),
+    package_lacks: None,
     files,
     follow: None,
     dialect: Some(JsonDialect {
@@ -67,17 +68,37 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
     commands::files_beside(table, Form::Toml, &directory, scope, place)
 }
 
+/// How it asks whether to trust a folder.
+const TRUST: FolderTrust = FolderTrust {
+    agent: "Gemini CLI",
+    program: "gemini",
+    folder: ".gemini",
+    by_default: true,
+};
+
 fn check(
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
-    file: &Path,
-    text: &str,
+    _: &Path,
+    _: &str,
 ) -> Result<Vec<Advice>> {
-    FolderTrust {
-        agent: "Gemini CLI",
-        program: "gemini",
-        folder: ".gemini",
-        by_default: true,
-    }
-    .check_with_switch(scope, place, file, text)
+    let mut advice = TRUST.check_with_switch(scope, place)?;
+    let files = TRUST.settings_files(place).into_iter();
+    let lists =
+        files.filter(|file| advice::settings(file).is_ok_and(|text| switches_off_ours(&text)));
+    advice.extend(lists.map(|file| Advice {
+        message: "`hooksConfig.disabled` turns our hooks off".to_owned(),
+        hint: format!(
+            "run `/hooks enable {NAME}` in Gemini CLI, or remove it from `{}`",
+            file.display()
+        ),
+    }));
+    Ok(advice)
+}
+
+/// Returns whether settings name our hooks among those that are off: `/hooks disable` writes that.
+fn switches_off_ours(settings: &Value) -> bool {
+    let names = settings.pointer("/hooksConfig/disabled");
+    let mut names = names.and_then(Value::as_array).into_iter().flatten();
+    names.any(|name| name == NAME)
 }

@@ -25,6 +25,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     home: |place| place.home.join(".pi"),
     package: |_| None,
+    package_lacks: None,
     files,
     follow: None,
     dialect: None,

@@ -27,6 +27,10 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     home: |place| place.home.join(".qwen"),
     package: |place| extension(place, ".qwen", "qwen-extension.json"),
+    package_lacks: Some((
+        AgentVersion(0, 24, 0),
+        "ends a hook of the package after 30 milliseconds, before it has recorded anything",
+    )),
     files,
     follow: None,
     dialect: Some(JsonDialect {
@@ -55,8 +59,8 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
 fn check(
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
-    file: &Path,
-    text: &str,
+    _: &Path,
+    _: &str,
 ) -> Result<Vec<Advice>> {
     FolderTrust {
         agent: "Qwen Code",
@@ -64,5 +68,5 @@ fn check(
         folder: ".qwen",
         by_default: false,
     }
-    .check_with_switch(scope, place, file, text)
+    .check_with_switch(scope, place)
 }

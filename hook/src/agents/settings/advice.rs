@@ -51,7 +51,13 @@ impl FolderTrust {
             .collect())
     }
 
-    /// Returns what [`check_switch`] and [`Self::check`] find.
+    /// Returns the settings files that the agent merges, the one that wins last.
+    pub fn settings_files(&self, place: &SettingsPlace<'_>) -> [PathBuf; 2] {
+        let file = |scope| place.root(scope).join(self.folder).join("settings.json");
+        [SettingsScope::User, SettingsScope::Project].map(file)
+    }
+
+    /// Returns what [`switched_off`] and [`Self::check`] find.
     ///
     /// # Errors
     ///
@@ -60,44 +66,36 @@ impl FolderTrust {
         &self,
         scope: SettingsScope,
         place: &SettingsPlace<'_>,
-        file: &Path,
-        text: &str,
     ) -> Result<Vec<Advice>> {
-        let switch = check_switch(scope, place, file, text)?;
-        Ok(switch
-            .into_iter()
-            .chain(self.check(scope, place)?)
-            .collect())
+        let mut advice = switched_off(&self.settings_files(place));
+        advice.extend(self.check(scope, place)?);
+        Ok(advice)
     }
 }
 
-/// Warns of the switch in settings that turns all hooks off: Claude Code and Qwen Code have one, Gemini CLI another.
-pub fn check_switch(
-    _: SettingsScope,
-    _: &SettingsPlace<'_>,
-    file: &Path,
-    text: &str,
-) -> Result<Vec<Advice>> {
-    let settings = hook_table::settings(text)?;
-    let switches = [
-        (
-            "disableAllHooks",
-            settings.get("disableAllHooks") == Some(&Value::Bool(true)),
-        ),
-        (
-            "hooksConfig.enabled",
-            settings.pointer("/hooksConfig/enabled") == Some(&Value::Bool(false)),
-        ),
+/// Warns of the switch in settings that turns all hooks off: Claude Code and Qwen Code have one, Gemini CLI another. An
+/// agent merges these files; the last one that has the switch counts.
+pub fn switched_off(files: &[PathBuf]) -> Vec<Advice> {
+    let read = |file: &PathBuf| Some((file.clone(), settings(file).ok()?));
+    let files: Vec<(PathBuf, Value)> = files.iter().filter_map(read).collect();
+    let off = [
+        ("disableAllHooks", "/disableAllHooks", true),
+        ("hooksConfig.enabled", "/hooksConfig/enabled", false),
     ];
-    let advice = |name| Advice {
-        message: format!("`{name}` turns every hook off"),
-        hint: format!("remove it from `{}`", file.display()),
-    };
-    Ok(switches
-        .into_iter()
-        .filter(|(_, off)| *off)
-        .map(|(name, _)| advice(name))
-        .collect())
+    let mut advice = Vec::new();
+    for (name, at, off) in off {
+        let mut set = files.iter().rev();
+        let set = set.find_map(|(file, settings)| Some((file, settings.pointer(at)?)));
+        if let Some((file, value)) = set
+            && *value == Value::Bool(off)
+        {
+            advice.push(Advice {
+                message: format!("`{name}` turns every hook off"),
+                hint: format!("remove it from `{}`", file.display()),
+            });
+        }
+    }
+    advice
 }
 
 /// Returns the warning about a project that an agent does not trust.
@@ -143,7 +141,12 @@ fn concerns(folder: &Path, answer: &str, project: &Path) -> bool {
     folder.is_some_and(|folder| project.starts_with(real(folder)))
 }
 
-fn settings(path: &Path) -> Result<Value> {
+/// Returns a settings file as a value; nothing if there is none.
+///
+/// # Errors
+///
+/// If it cannot be read or parsed.
+pub fn settings(path: &Path) -> Result<Value> {
     Ok(file::read(path)?
         .map(|text| hook_table::settings(&text))
         .transpose()?

@@ -307,7 +307,7 @@ fn with_handler(root: &CstRootNode, event: &str, handler: &Handler) -> Result<St
             let hooks = CstInputValue::Object(vec![(event.to_owned(), groups_of(group(handler)))]);
             append_property(&root.object_value_or_set(), "hooks", hooks);
         }
-        Some(hooks) => match hooks.get(event) {
+        Some(hooks) => match last(&hooks, event) {
             None => append_property(&hooks, event, groups_of(group(handler))),
             Some(event) => {
                 let groups = groups(&event)?;
@@ -346,8 +346,17 @@ impl Own {
     }
 }
 
+/// Returns the member of a name. Where there are several, agents read the last one.
+fn last(object: &CstObject, wanted: &str) -> Option<CstObjectProp> {
+    let mut members = object.properties().into_iter().rev();
+    members.find(|member| name(member) == wanted)
+}
+
 fn hooks(root: &CstRootNode) -> Result<Option<CstObject>> {
-    let Some(property) = root.object_value().and_then(|object| object.get("hooks")) else {
+    let Some(property) = root
+        .object_value()
+        .and_then(|object| last(&object, "hooks"))
+    else {
         return Ok(None);
     };
     property
@@ -448,7 +457,9 @@ fn remove_handler(own: Own, event: &CstObjectProp) {
 }
 
 fn remove_empty_hooks(root: &CstRootNode) {
-    let property = root.object_value().and_then(|object| object.get("hooks"));
+    let property = root
+        .object_value()
+        .and_then(|object| last(&object, "hooks"));
     if let Some(property) = property
         && property
             .object_value()

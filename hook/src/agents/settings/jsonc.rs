@@ -92,7 +92,8 @@ pub fn is_empty_object(text: &str) -> bool {
 pub fn append_property(object: &CstObject, name: &str, value: CstInputValue) {
     let text = object.to_string();
     if is_compact(&text) {
-        let text = appended(&text, &format!("{}:{}", Value::from(name), compact(&value)));
+        let member = format!("{}:{}", Value::from(name), compact(&value));
+        let text = appended(&text, &member, needs_comma(&object.children()));
         write_raw(
             object
                 .clone()
@@ -108,7 +109,7 @@ pub fn append_property(object: &CstObject, name: &str, value: CstInputValue) {
 pub fn append_element(array: &CstArray, value: CstInputValue) {
     let text = array.to_string();
     if is_compact(&text) {
-        let text = appended(&text, &compact(&value));
+        let text = appended(&text, &compact(&value), needs_comma(&array.children()));
         write_raw(
             array
                 .clone()
@@ -140,11 +141,18 @@ fn is_compact(text: &str) -> bool {
     !members.ends_with(['{', '[', '\n'])
 }
 
+/// Returns whether a comma has to come before another member: not after a bracket or a comma, comments aside.
+fn needs_comma(children: &[CstNode]) -> bool {
+    let (_bracket, before) = children.split_last().expect("it ends with its bracket");
+    let last = before.iter().rev().find(|child| !child.is_trivia());
+    last.is_some_and(|last| !last.is_token())
+}
+
 /// Returns the text of an object or list with another member at its end.
-fn appended(text: &str, member: &str) -> String {
+fn appended(text: &str, member: &str, needs_comma: bool) -> String {
     let (inner, bracket) = text.split_at(text.len() - 1);
     let members = inner.trim_end();
-    let comma = if members.ends_with(',') { "" } else { "," };
+    let comma = if needs_comma { "," } else { "" };
     format!(
         "{members}{comma}{member}{}{bracket}",
         &inner[members.len()..]

@@ -31,6 +31,8 @@ pub struct AgentTarget {
     pub home: fn(&SettingsPlace<'_>) -> PathBuf,
     /// Returns the file that says that our package is installed in the agent, by the agent's own command.
     pub package: fn(&SettingsPlace<'_>) -> Option<PathBuf>,
+    /// The first version in which our package works, and what older ones do with it.
+    pub package_lacks: Option<(AgentVersion, &'static str)>,
     /// Returns the settings files, and what we want in them.
     pub files: fn(SettingsScope, &SettingsPlace<'_>) -> Result<Vec<SettingsFile>>,
     /// Returns a file that depends on the change of the first one.
@@ -99,8 +101,29 @@ impl AgentTarget {
 
     /// Returns what a user of the version that is on this machine should know.
     pub fn advice_on_version(&self, place: &SettingsPlace<'_>) -> Vec<Advice> {
-        let version = self.version(place);
-        version.map_or_else(Vec::new, |version| self.versions.advice(version))
+        let Some(version) = self.version(place) else {
+            return Vec::new();
+        };
+        let mut advice = self.versions.advice(version);
+        advice.extend(self.advice_on_package(version, place));
+        advice
+    }
+
+    fn advice_on_package(
+        &self,
+        version: AgentVersion,
+        place: &SettingsPlace<'_>,
+    ) -> Option<Advice> {
+        let (since, what) = self.package_lacks.filter(|(since, _)| version < *since)?;
+        (self.package)(place)?;
+        let agent = self.versions.agent;
+        Some(Advice {
+            message: format!("{agent} {version} {what}"),
+            hint: format!(
+                "take the package out, and run `ckpt-hook install {}`, or use {agent} {since}",
+                self.agent
+            ),
+        })
     }
 
     /// Returns the agent's program, if it is on the `PATH`.

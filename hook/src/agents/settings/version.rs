@@ -2,14 +2,14 @@
 //!
 //! No model is called for this: an npm package states its version; any other program is run with `--version`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -38,8 +38,11 @@ pub struct AgentVersions {
 /// How long a program may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How often it is looked whether the program has ended.
+const GLANCE: Duration = Duration::from_millis(50);
+
 /// How many bytes of its output are read.
-const MOST_READ: u64 = 4096;
+const MOST_READ: usize = 4096;
 
 impl fmt::Display for AgentVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,13 +51,31 @@ impl fmt::Display for AgentVersion {
 }
 
 impl AgentVersion {
-    /// Returns the first version in a text: `2.1.100 (Claude Code)`, `codex-cli 0.129.0`.
-    fn first_in(text: &str) -> Option<Self> {
-        text.split_whitespace().find_map(Self::parse)
+    /// Returns the version that a program says is its own: `2.1.100 (Claude Code)`, `codex-cli 0.129.0`.
+    ///
+    /// If it speaks of several, as of an update or of Node.js, its own is alone at the beginning of a line. If none is,
+    /// or more than one, it is not known.
+    fn said_in(text: &str) -> Option<Self> {
+        let in_line = |line: &str| -> BTreeSet<Self> {
+            line.split_whitespace().filter_map(Self::parse).collect()
+        };
+        let all: BTreeSet<Self> = text.lines().flat_map(in_line).collect();
+        let is_own = |line: &&str| {
+            let first = line.split_whitespace().next();
+            first.and_then(Self::parse).is_some() && in_line(line).len() == 1
+        };
+        let own: BTreeSet<Self> = text.lines().filter(is_own).flat_map(in_line).collect();
+        let only = |versions: &BTreeSet<Self>| match versions.len() {
+            1 => versions.first().copied(),
+            _ => None,
+        };
+        only(&all).or_else(|| only(&own))
     }
 
-    /// Returns the version that a word holds, ignoring a `v` before it and whatever follows the third number.
-    fn parse(word: &str) -> Option<Self> {
+    /// Returns the version that a word holds, ignoring a `v`, a bracket or a name before it and whatever follows the third
+    /// number.
+    pub fn parse(word: &str) -> Option<Self> {
+        let word = word.rsplit(['(', '/', '@']).next()?;
         let mut numbers = word.trim_start_matches('v').splitn(3, '.');
         let mut number = || {
             let digits = numbers.next()?;
@@ -138,19 +159,36 @@ fn asked(program: &Path) -> Option<AgentVersion> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let stdout = child.stdout.take()?;
-    let (sender, said) = channel();
-    std::thread::spawn(move || {
-        let mut text = String::new();
-        let _ = stdout.take(MOST_READ).read_to_string(&mut text);
-        // A program that was too slow is not waited for any longer.
-        let _ = sender.send(text);
-    });
-    let text = said.recv_timeout(PATIENCE).ok();
+    let text = printed(&mut child);
     // Both fail only if it has already exited.
     let _ = child.kill();
     let _ = child.wait();
-    AgentVersion::first_in(&text?)
+    AgentVersion::said_in(&text)
+}
+
+/// Returns what a program prints until it ends, or until [`PATIENCE`] is over. A process that it leaves behind may hold
+/// its output open and is not waited for.
+fn printed(child: &mut Child) -> String {
+    let (sender, chunks) = channel();
+    let mut stdout = child.stdout.take().expect("it was asked for");
+    std::thread::spawn(move || {
+        let mut buffer = [0; 512];
+        while let Ok(length @ 1..) = stdout.read(&mut buffer) {
+            if sender.send(buffer[..length].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    let (end, mut bytes) = (Instant::now() + PATIENCE, Vec::new());
+    while bytes.len() < MOST_READ {
+        let has_ended = matches!(child.try_wait(), Ok(Some(_)));
+        match chunks.recv_timeout(GLANCE) {
+            Ok(chunk) => bytes.extend(chunk),
+            Err(RecvTimeoutError::Timeout) if !has_ended && Instant::now() < end => {}
+            Err(_) => break,
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
@@ -211,10 +249,46 @@ mod tests {
             ),
             ("three", "v1.2.3-beta.4", Some(AgentVersion(1, 2, 3))),
             ("four", "an agent", None),
+            (
+                "five",
+                "claude/2.1.90 (linux)",
+                Some(AgentVersion(2, 1, 90)),
+            ),
+            (
+                "six",
+                "Update available: 2.1.329 -> 2.2.0\n2.1.90 (Claude Code)",
+                Some(AgentVersion(2, 1, 90)),
+            ),
+            (
+                "seven",
+                "Node.js v18.0.0 is too old\n2.1.90",
+                Some(AgentVersion(2, 1, 90)),
+            ),
+            ("eight", "agent 2.1.90 with library 9.9.9", None),
+            ("nine", "1.0.80.\nCommit: abc", Some(AgentVersion(1, 0, 80))),
         ] {
             let program = program(scratch.path(), name, says);
             assert_eq!(VERSIONS.of(&program), version, "of `{says}`");
         }
+        let leaves = scratch.path().join("leaves");
+        fs::write(
+            &leaves,
+            "#!/bin/sh\nsleep 600 &\necho $! > \"$0.pid\"\necho 2.1.90\n",
+        )
+        .expect("writable");
+        fs::set_permissions(&leaves, fs::Permissions::from_mode(0o755)).expect("writable");
+        assert_eq!(
+            VERSIONS.of(&leaves),
+            Some(AgentVersion(2, 1, 90)),
+            "although a process that it left holds its output open"
+        );
+        let left = fs::read_to_string(scratch.path().join("leaves.pid")).expect("written");
+        let kill = format!("kill {}", left.trim());
+        let killed = Command::new("sh").args(["-c", &kill]).status();
+        assert!(
+            killed.is_ok_and(|status| status.success()),
+            "and was not waited for"
+        );
         let gone = scratch.path().join("gone");
         assert_eq!(VERSIONS.of(&gone), None, "and none of what is not there");
     }

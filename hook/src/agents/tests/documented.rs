@@ -191,6 +191,8 @@ fn copilot_that_runs_claude_codes_hooks_is_known_for_copilot() {
         cwd: Path::new("/w"),
         environment: &environment,
         first_line: &|_| None,
+        names_in: &|_| Vec::new(),
+        agent_process: &|| None,
     };
     let payload = br#"{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Bash"}"#;
     let parsed = parse("claude-code", Some("PostToolUse"), payload, &context);

@@ -145,6 +145,8 @@ fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
         cwd,
         environment: &surroundings::variable,
         first_line: &stdin::first_line,
+        names_in: &surroundings::names_in,
+        agent_process: &agent_process,
     };
     let mut parsed = agents::parse(
         &arguments.agent,
@@ -158,6 +160,12 @@ fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
             .push("the payload is too long: its end was left out".to_owned());
     }
     Ok(parsed)
+}
+
+/// Returns the id of the agent's process.
+fn agent_process() -> Option<u32> {
+    let name = ckpt_store::agent_process()?;
+    name.split(' ').next()?.parse().ok()
 }
 
 fn by_flags(kind: EventKind, flags: &FlagArguments, cwd: PathBuf) -> Parsed {

@@ -119,11 +119,14 @@ fn run(
     if arguments.list {
         return list(invocation, &place);
     }
-    let report = if arguments.all {
+    let mut report = if arguments.all {
         change_all(verb, arguments, &place, also)
     } else {
         change_named(verb, arguments, &place)?
     };
+    if verb == Verb::Uninstall && also.is_empty() {
+        note_what_remains(scope(arguments), &place, &mut report);
+    }
     let found_none = verb == Verb::Install && report.changes.is_empty() && !has_failed(&report);
     let code = code(&report);
     if !(code == DONE && invocation.output.is_quiet()) {
@@ -253,6 +256,33 @@ fn leave_out_unchanged(
         if untouched.insert(change.agent.clone()) {
             let reason = reason_to_leave_out(&change.agent, scope, place);
             report.skipped.push(skipped(&change.agent, reason));
+        }
+    }
+}
+
+/// An agent that was named may go on calling the hook: from the settings of the other kind, or as a package.
+fn note_what_remains(scope: SettingsScope, place: &SettingsPlace<'_>, report: &mut InstallReport) {
+    for row in install::list(place) {
+        let mut changes = report.changes.iter_mut().rev();
+        let Some(change) = changes.find(|change| change.agent == row.agent) else {
+            continue;
+        };
+        let mut others = row.installed.iter();
+        if others.any(|other| other.scope != scope && other.state != Installation::Absent) {
+            let (whose, option) = match scope {
+                SettingsScope::User => ("this project's settings", " --project"),
+                SettingsScope::Project => ("your own settings", ""),
+            };
+            change.notes.push(format!(
+                "the hook is still in {whose}: `ckpt-hook uninstall {}{option}`",
+                row.agent
+            ));
+        }
+        if let Some(file) = row.package {
+            change.notes.push(format!(
+                "the hook is still installed as a package, says `{}`",
+                file.display()
+            ));
         }
     }
 }

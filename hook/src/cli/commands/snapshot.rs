@@ -8,6 +8,7 @@ use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::progress::ProgressLine;
 use crate::output::status;
+use crate::process::detached;
 
 /// Captures the workspace and prints the snapshot's id.
 pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8, Failure> {
@@ -35,6 +36,10 @@ pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8,
 /// Copies the objects that the store borrows from the repository. A hook starts this after it has answered its agent.
 pub fn settle(invocation: &Invocation) -> Result<u8, Failure> {
     let directory = invocation.directory()?;
-    invocation.open()?.settle(&directory)?;
+    let mut store = invocation.open()?;
+    // If this fails, the rest tries again, and says why.
+    let _ = store.give_back(&directory);
+    detached::give_way();
+    store.settle(&directory)?;
     Ok(DONE)
 }

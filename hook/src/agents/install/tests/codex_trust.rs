@@ -209,3 +209,50 @@ fn a_project_that_codex_does_not_trust_is_told() {
     world.write("home/.codex/config.toml", &trusted);
     assert_eq!(messages().count(), 0, "now they are not");
 }
+
+#[test]
+fn hooks_that_are_switched_off_in_codexs_settings_are_told_and_stay_so() {
+    let config = "home/.codex/config.toml";
+    let messages = |world: &World| -> Vec<String> {
+        let advice = world.installed("codex", SettingsScope::User).advice;
+        advice.into_iter().map(|advice| advice.message).collect()
+    };
+    for name in ["hooks", "codex_hooks"] {
+        let world = World::new();
+        world.write(config, &format!("[features]\n{name} = false\n"));
+        world.install_trusted();
+        assert_eq!(
+            messages(&world),
+            [format!("`features.{name}` turns every hook off")],
+            "what is installed is never called"
+        );
+    }
+    let world = World::new();
+    world.install_trusted();
+    let text = world.read(config);
+    let off = text.replacen("trusted_hash", "enabled = false\ntrusted_hash", 1);
+    world.write(config, &off);
+    let told = ["Codex skips hooks of ours that are switched off"];
+    assert_eq!(messages(&world), told, "one of them is not called");
+    world.install_trusted();
+    assert_eq!(world.read(config), off, "the user's switch stays");
+    assert_eq!(messages(&world), told, "and is told");
+}
+
+#[test]
+fn a_trust_that_is_there_is_not_written_again() {
+    for text in [
+        "hooks = { state = { } }\n",
+        "[hooks]\nstate = {}\n",
+        "model = \"gpt\"\n",
+    ] {
+        let world = World::new();
+        world.write("home/.codex/config.toml", text);
+        world.install_trusted();
+        let once = world.read("home/.codex/config.toml");
+        let again = world.install_trusted();
+        let action = |change: &SettingsChange| change.action == "unchanged";
+        assert!(again.iter().all(action), "{text}: {again:?}");
+        assert_eq!(world.read("home/.codex/config.toml"), once, "{text}");
+    }
+}

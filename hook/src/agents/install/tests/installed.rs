@@ -85,6 +85,69 @@ fn settings_that_turn_hooks_off_are_told() {
     }
 }
 
+#[test]
+fn a_switch_counts_in_whichever_settings_file_of_an_agent_it_is_and_the_last_one_wins() {
+    let (off, on) = (
+        "{\"disableAllHooks\": true}\n",
+        "{\"disableAllHooks\": false}\n",
+    );
+    let disabled = "{\"hooksConfig\": {\"disabled\": [\"other\", \"ckpt-hook\"]}}\n";
+    for (agent, files, told) in [
+        (
+            "claude-code",
+            &[("project/.claude/settings.local.json", off)][..],
+            true,
+        ),
+        (
+            "claude-code",
+            &[("project/.claude/settings.json", off)],
+            true,
+        ),
+        (
+            "claude-code",
+            &[
+                ("project/.claude/settings.json", off),
+                ("project/.claude/settings.local.json", on),
+            ],
+            false,
+        ),
+        ("qwen-code", &[("project/.qwen/settings.json", off)], true),
+        (
+            "gemini-cli",
+            &[("home/.gemini/settings.json", disabled)],
+            true,
+        ),
+        (
+            "gemini-cli",
+            &[("project/.gemini/settings.json", disabled)],
+            true,
+        ),
+        (
+            "gemini-cli",
+            &[(
+                "project/.gemini/settings.json",
+                "{\"hooksConfig\": {\"disabled\": [\"other\"]}}\n",
+            )],
+            false,
+        ),
+        (
+            "claude-code",
+            &[("project/.claude/settings.local.json", "{")],
+            false,
+        ),
+    ] {
+        let world = World::new();
+        world.has_claude_code();
+        for (file, text) in files {
+            world.write(file, text);
+        }
+        world.install(agent);
+        let advice = world.installed(agent, SettingsScope::User).advice;
+        let is_told = advice.iter().any(|advice| advice.message.ends_with("off"));
+        assert_eq!(is_told, told, "{agent}, {files:?}: {advice:?}");
+    }
+}
+
 /// What the real programs do with each: those that do not read a file pass over all of it, or do not start.
 #[test]
 fn settings_that_their_agent_does_not_read_are_told() {

@@ -134,6 +134,8 @@ fn recorded(world: &World) -> Vec<Event> {
         cwd: Path::new("/hook"),
         environment: &no_environment,
         first_line: &|_| None,
+        names_in: &|_| Vec::new(),
+        agent_process: &|| None,
     };
     let events = lines.chunks(2).flat_map(|call| {
         let name = call[0]

@@ -5,7 +5,7 @@ use std::fs;
 use super::*;
 
 /// Settings as people have them, in various layouts.
-const SETTINGS: [(&str, &str); 16] = [
+const SETTINGS: [(&str, &str); 20] = [
     (
         "two spaces",
         "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"allow\": [\"Bash(ls:*)\"]\n  }\n}\n",
@@ -48,6 +48,22 @@ const SETTINGS: [(&str, &str); 16] = [
         "{\n  \"model\": \"opus\",\n  \"model\": \"sonnet\"\n}\n",
     ),
     (
+        "hooks and an event twice",
+        "{\"hooks\":{},\"a\":1,\"hooks\":{\"Stop\":[{\"hooks\":[]}],\"Stop\":[]}}\n",
+    ),
+    (
+        "a comment where hooks would be",
+        "{\"hooks\":{ /* none yet */ }}\n",
+    ),
+    (
+        "a comment where a handler would be",
+        "{\"hooks\":{\"Stop\":[ /* none yet */ ], /* nor here */}}\n",
+    ),
+    (
+        "a comment after a trailing comma",
+        "{\"model\":\"opus\", /* or sonnet */ }\n",
+    ),
+    (
         "hooks of others",
         "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"matcher\": \"\",\n        \"hooks\": [\n          { \"type\": \"command\", \"command\": \"notify-send done\" }\n        ]\n      }\n    ],\n    \"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"guard\", \"args\": [\"event\", \"--agent\", \"x\"]}]}]\n  },\n  \"model\": \"opus\"\n}\n",
     ),
@@ -74,6 +90,23 @@ fn what_was_installed_and_taken_out_again_left_no_byte_changed() {
             world.state("claude-code"),
             Installation::Absent,
             "{layout}: it is out"
+        );
+    }
+}
+
+/// Agents read JSON as JavaScript does: the last member of a name counts.
+#[test]
+fn of_members_with_one_name_the_one_that_agents_read_gets_the_hook() {
+    let world = World::new();
+    let text = "{\"hooks\":{},\"hooks\":{\"Stop\":[],\"Stop\":[{\"hooks\":[]}]}}\n";
+    world.write(CLAUDE, text);
+    world.install("claude-code");
+    let read: serde_json::Value = serde_json::from_str(&world.read(CLAUDE)).expect("JSON");
+    for event in ["SessionStart", "Stop"] {
+        let line = read["hooks"][event].to_string();
+        assert!(
+            line.contains("event --agent claude-code"),
+            "{event}: {read}"
         );
     }
 }

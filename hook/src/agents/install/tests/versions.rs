@@ -81,6 +81,33 @@ fn only_events_that_the_installed_version_knows_are_written() {
 }
 
 #[test]
+fn that_the_version_is_unknown_is_told_where_that_leaves_steps_out() {
+    let world = World::new();
+    let is_told = |world: &World| {
+        let advice = world.installed("claude-code", SettingsScope::User).advice;
+        advice.iter().any(|advice| {
+            advice
+                .message
+                .contains("the version of Claude Code is unknown")
+                && advice.hint.contains("install claude-code")
+        })
+    };
+    let changes = world.install("claude-code");
+    let noted = changes[0].notes.iter();
+    assert!(
+        noted.into_iter().any(|note| note.contains("is unknown")),
+        "{:?}",
+        changes[0].notes
+    );
+    assert!(is_told(&world), "and by whoever looks later");
+    world.has_claude_code();
+    world.install("claude-code");
+    assert!(!is_told(&world), "now it is known");
+    fs::remove_file(world.path("programs/claude")).expect("ours");
+    assert!(!is_told(&world), "steps are still recorded");
+}
+
+#[test]
 fn no_line_of_ours_needs_what_an_older_version_passes_over() {
     let world = World::new();
     world.has_claude_code();
@@ -114,4 +141,32 @@ fn an_older_version_that_comes_later_is_written_for_anew_and_an_unknown_one_keep
         !events(&world).contains(&"PostToolBatch".to_owned()),
         "what it does not know is gone"
     );
+}
+
+#[test]
+fn a_package_that_a_version_does_not_run_is_told() {
+    let world = World::new();
+    let told = || {
+        let rows = world.with_place(list);
+        let row = rows.into_iter().find(|row| row.agent == "qwen-code");
+        row.expect("known").advice
+    };
+    world.has("qwen", "@qwen-code/qwen-code", "0.23.0");
+    assert_eq!(told(), [], "there is no package");
+    world.write("home/.qwen/extensions/ckpt-hook/qwen-extension.json", "{}");
+    let [advice] = &told()[..] else {
+        panic!("one advice: {:?}", told());
+    };
+    assert!(
+        advice
+            .message
+            .starts_with("Qwen Code 0.23.0 ends a hook of the package"),
+        "{advice:?}"
+    );
+    assert!(
+        advice.hint.contains("ckpt-hook install qwen-code"),
+        "{advice:?}"
+    );
+    world.has("qwen", "@qwen-code/qwen-code", "0.24.4");
+    assert_eq!(told(), [], "this one counts in seconds");
 }

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use super::check;
+use super::*;
 
 #[test]
 fn copilot_cli_with_a_sub_agent() {
@@ -74,5 +74,82 @@ fn copilot_cli_at_a_terminal_with_a_background_shell() {
             16 turn_end      s1
             17 session_end   s1
         "#]],
+    );
+}
+
+/// What 1.0.92 sent, in short.
+#[test]
+fn a_sub_agent_that_is_not_called_one_is_known_by_the_folders_of_sessions() {
+    let meaning = |version: &'static str, event: &str, session: &str, agent_id: Option<&str>| {
+        let environment = |name: &str| match name {
+            "HOME" => Some(OsString::from("/home/ada")),
+            "COPILOT_CLI_BINARY_VERSION" => Some(OsString::from(version)),
+            _ => None,
+        };
+        let names = |folder: &Path| -> Vec<String> {
+            let names: &[&str] = match folder.to_str() {
+                Some("/home/ada/.copilot/session-state") => &["users", "older"],
+                Some("/home/ada/.copilot/session-state/users") => &["events.jsonl", "inuse.7.lock"],
+                Some("/home/ada/.copilot/session-state/older") => &["inuse.77.lock"],
+                _ => &[],
+            };
+            names.iter().copied().map(str::to_owned).collect()
+        };
+        let context = PayloadContext {
+            cwd: Path::new("/w"),
+            environment: &environment,
+            first_line: &|_| None,
+            names_in: &names,
+            agent_process: &|| Some(7),
+        };
+        let payload = serde_json::json!({"sessionId": session, "timestamp": 1, "prompt": "x", "toolName": "bash", "agentId": agent_id});
+        let payload = payload.to_string();
+        let parsed = parse("copilot-cli", Some(event), payload.as_bytes(), &context);
+        let about = |event: &Event| {
+            let parent = event.parent_session_id.as_deref().unwrap_or("-");
+            format!("{} {} {parent}", event.event.name(), event.session_id)
+        };
+        parsed
+            .events
+            .iter()
+            .map(about)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    for (event, session, agent_id, means) in [
+        (
+            "userPromptSubmitted",
+            "users",
+            None,
+            "user_message users -, step_start users -",
+        ),
+        ("subagentStart", "users", None, ""),
+        ("userPromptSubmitted", "task", None, ""),
+        (
+            "postToolUse",
+            "task",
+            None,
+            "tool_finish users/task users, step_start users/task users",
+        ),
+        ("agentStop", "task", None, "turn_end users/task users"),
+        (
+            "subagentStop",
+            "users",
+            Some("task"),
+            "turn_end users/task users",
+        ),
+        ("subagentStop", "users", None, ""),
+        ("agentStop", "users", None, "turn_end users -"),
+    ] {
+        assert_eq!(
+            meaning("1.0.92", event, session, agent_id),
+            means,
+            "{event} of {session}"
+        );
+    }
+    assert_eq!(
+        meaning("1.0.102", "userPromptSubmitted", "task", None),
+        "user_message task -, step_start task -",
+        "a version that says what is a sub-agent's is believed"
     );
 }

@@ -33,6 +33,8 @@ fn check(agent: &str, folder: &str, expected: Expect) {
             cwd: Path::new("/workspace"),
             environment: &|_| None,
             first_line: &|_| None,
+            names_in: &|_| Vec::new(),
+            agent_process: &|| None,
         };
         let parsed = parse(agent, Some(&event), &payload, &context);
         assert_eq!(

@@ -122,7 +122,7 @@ fn write(lines: Receiver<String>, queue: &RequestQueue) {
         let written = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
         if written.is_err() {
             is_open = false;
-            queue.close();
+            queue.abandon();
         }
     }
 }

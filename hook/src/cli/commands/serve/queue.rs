@@ -29,6 +29,8 @@ struct Jobs {
     /// Whether one of those that change something was taken and is not done.
     is_changing: bool,
     is_closed: bool,
+    /// Whether nobody reads answers any more.
+    is_abandoned: bool,
 }
 
 impl Jobs {
@@ -62,6 +64,9 @@ impl RequestQueue {
                 .changed
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.is_abandoned {
+            return Ok(());
         }
         if state.unanswered.iter().any(|(id, _)| *id == job.id) {
             return Err(job.id);
@@ -115,6 +120,15 @@ impl RequestQueue {
     pub fn close(&self) {
         self.state().is_closed = true;
         self.changed.notify_all();
+    }
+
+    /// Ends the queue because nobody reads answers any more: nothing that waits, or comes, is started.
+    pub fn abandon(&self) {
+        let mut state = self.state();
+        state.is_abandoned = true;
+        state.waiting.clear();
+        drop(state);
+        self.close();
     }
 
     /// Returns whether it has ended.
@@ -174,5 +188,14 @@ mod tests {
         let third = taken();
         assert_eq!(third.id, 3, "what waits is still done");
         assert!(queue.take().is_none(), "that was the last one");
+    }
+
+    #[test]
+    fn nothing_is_started_where_nobody_reads_the_answers() {
+        let queue = queue(&["record", "apply"]);
+        let first = queue.take().expect("there is one");
+        queue.abandon();
+        assert!(queue.put(first).is_ok(), "nor what comes after that");
+        assert!(queue.take().is_none());
     }
 }
