@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A process of its own does this after the agent was answered. It has a low priority only once this is done: the first
-//! tool waits for it, for a moment, and would wait for all programs that do not give way. An operation does it itself. What was damaged before that, and is in no file of the workspace any more, is lost and
-//! reported.
+//! tool waits for it, for a moment, and would wait for all programs that do not give way. An operation does it itself.
+//! What was damaged before that, and is in no file of the workspace any more, is lost and reported.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
