@@ -91,6 +91,7 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
         *,--session,*) ids="sessions" ;;
         log,--agent,*) ids="agents" ;;
         revert,--message,*) ids="messages" ;;
+        label,-d,*|label,--delete,*) ids="labels" ;;
         *,*,-*|diff,--,*) ;;
         revert,revert,*) ids="messages" ;;
         show,*|diff,*|restore,restore,*|label,label,*) ids="ids" ;;
@@ -104,7 +105,8 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
     local line id
     local -a lines=()
     while IFS= read -r line; do
-        [[ "${line%%$'\t'*}" == "$2"* ]] && lines+=("$line")
+        _ckpt_hook_quoted "${line%%$'\t'*}"
+        [[ "${line%%$'\t'*}" == "$2"* || "$id" == "$2"* ]] && lines+=("$line")
     done < <(command ckpt-hook candidates "$ids" 2>/dev/null)
     COMPREPLY=()
     for line in "${lines[@]}"; do
@@ -114,9 +116,25 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
             printf -v line '%s  (%s)' "$id" "${line#*$'\t'}"
             COMPREPLY+=("${line:0:$((${COLUMNS:-80} - 2))}")
         else
-            COMPREPLY+=("${id// /\\ }")
+            _ckpt_hook_quoted "$id"
+            COMPREPLY+=("$id")
         fi
     done
+}
+
+# Sets `id` to a word as it stands on the command line: a label may hold anything that the shell would act on.
+_ckpt_hook_quoted() {
+    local special quote=\'
+    case "${COMP_WORDS[COMP_CWORD]}" in
+        "$quote"*) id="${1//$quote/$quote\\$quote$quote}" ;;
+        '"'*)
+            id="$1"
+            for special in '\' '"' '$' '`'; do
+                id="${id//"$special"/"\\$special"}"
+            done
+            ;;
+        *) printf -v id '%q' "$1" ;;
+    esac
 }
 "#;
 
@@ -138,6 +156,7 @@ fn zsh_line(line: &str) -> String {
     let is_session = line.contains("--session=[");
     let is_message = line.contains("--message=[The message to go back to");
     let is_agent = line.contains("--agent=[Only messages to this agent");
+    let is_label = line.contains("[Remove a label;");
     let is_id = ["':id -- ", "'::id -- ", "'::from -- ", "'::to -- "]
         .iter()
         .any(|position| line.starts_with(position));
@@ -145,6 +164,7 @@ fn zsh_line(line: &str) -> String {
         _ if is_session => ":_ckpt-hook_candidates sessions'",
         _ if is_message => ":_ckpt-hook_candidates messages'",
         _ if is_agent => ":_ckpt-hook_candidates agents'",
+        _ if is_label => ":_ckpt-hook_candidates labels'",
         _ if is_id => ":_ckpt-hook_candidates ids'",
         _ => return line.to_owned(),
     };
@@ -188,8 +208,10 @@ fn fish(command: Command) -> String {
     let messages = "-k -a \"(__ckpt_hook_candidates messages)\"\n";
     let ids = "-k -a \"(__ckpt_hook_candidates ids)\"\n";
     let agents = "-k -a \"(__ckpt_hook_candidates agents)\"\n";
+    let labels = "-k -a \"(__ckpt_hook_candidates labels)\"\n";
     script.push_str(&format!("{USING} revert\" -l message -x {messages}"));
     script.push_str(&format!("{USING} log\" -l agent -x {agents}"));
+    script.push_str(&format!("{USING} label\" -s d -l delete -x {labels}"));
     script.push_str(&format!("{USING} revert\" -f {messages}"));
     for name in ["show", "diff", "label"] {
         script.push_str(&format!("{USING} {name}\" -f {ids}"));
