@@ -48,9 +48,9 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command, Common};
 use commands::{
-    blame, candidates, cat, demo, diff, doctor, exact, generate, history, inside, install, label,
-    log, mcp, operation, page, recover, run as run_command, schema, serve, snapshot, status, ui,
-    undo, upkeep, watch, workspace,
+    blame, candidates, cat, demo, diff, doctor, empty, exact, generate, history, inside, install,
+    label, log, mcp, operation, page, recover, run as run_command, schema, serve, snapshot, status,
+    ui, undo, upkeep, watch, workspace,
 };
 use invocation::Invocation;
 
@@ -110,6 +110,7 @@ fn run_to_code(words: &[OsString]) -> u8 {
     match done {
         Ok(code) => code,
         Err(failure) => {
+            let failure = empty::explained(&invocation, failure);
             invocation.output.failure(&failure);
             failure.code()
         }
