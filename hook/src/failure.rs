@@ -100,8 +100,15 @@ impl Failure {
             Self::Store(error) => error.to_string(),
             Self::Arguments(error) => {
                 let text = error.render().to_string();
-                let line = text.lines().next().unwrap_or("the arguments make no sense");
-                line.trim_start_matches("error: ").to_owned()
+                let mut lines = text.lines();
+                let line = lines.next().unwrap_or("the arguments make no sense");
+                let line = line.trim_start_matches("error: ");
+                // A list of arguments follows.
+                let listed = lines.map_while(|line| line.strip_prefix("  "));
+                let listed: Vec<&str> = listed.map(str::trim).collect();
+                format!("{line} {}", listed.join(", "))
+                    .trim_end()
+                    .to_owned()
             }
             Self::Usage(what, _) => what.clone(),
         }
