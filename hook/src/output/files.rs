@@ -19,7 +19,8 @@ pub fn files(files: &[FileReport], view: &View) -> String {
 pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     let mut table = Table::new(&[1, 2])
         .indented(2)
-        .dropping(&[1, 2])
+        .dropping(&[1])
+        .together(&[1, 2])
         .ending_with_path();
     let shown: Vec<&FileReport> = files
         .iter()

@@ -124,7 +124,9 @@ pub fn show(report: &ShowReport, parts: ShownParts, view: &View) -> String {
         } => {
             let note = |note: &String| format!("note: {}\n", safe(note));
             let notes: String = notes.iter().map(note).collect();
-            show_operation(entry, view) + &moved(files, git, view) + &notes
+            let moved = moved(files, git, view);
+            let gap = if moved.is_empty() { "" } else { "\n" };
+            show_operation(entry, view) + gap + &moved + &notes
         }
         ShowReport::Snapshot {
             snapshot,
@@ -285,7 +287,11 @@ fn show_step(step: &StepReport, view: &View) -> String {
             .as_deref()
             .map(|why| ("unprotected", paint.bad(&safe(why)))),
     );
-    heading("Step", &step.id, view) + &list(fields, view) + &diff::listing(&step.files, view)
+    let files = match step.files.is_empty() {
+        true => String::new(),
+        false => diff::stat(&step.files, view),
+    };
+    heading("Step", &step.id, view) + &list(fields, view) + &files
 }
 
 fn show_steps(steps: &[StepReport], view: &View) -> String {
