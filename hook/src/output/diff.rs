@@ -138,7 +138,7 @@ fn listed(files: &[ChangeReport], view: &View) -> (String, bool) {
         .iter()
         .map(|change| ListedFile {
             path: &change.path,
-            is_foldable: whose(change, view.paint).is_empty() && !is_gap(change),
+            group: (whose(change, view.paint).is_empty() && !is_gap(change)).then_some(0),
             additions: change.additions,
             deletions: change.deletions,
         })
@@ -156,6 +156,7 @@ fn listed(files: &[ChangeReport], view: &View) -> (String, bool) {
                 files,
                 additions,
                 deletions,
+                ..
             } => {
                 let [additions, deletions] = counts(Some(additions), Some(deletions), view.paint);
                 table.noted(

@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(named(Some(80), &["/a", "/"]), ["/a", "/"], "short ones");
         assert_eq!(
             named(Some(40), &["/home/you/a-very-long-name-of-a-project"]),
-            ["…e-of-a-project"],
+            ["…me-of-a-project"],
             "never wider than there is room"
         );
     }
