@@ -264,3 +264,29 @@ fn an_empty_answer_says_what_is_installed_and_what_turns_recording_off() {
     world.configure("enabled = false\n");
     told("the settings say `enabled = false`");
 }
+
+#[test]
+fn what_no_pager_can_show_is_printed() {
+    let world = two_messages();
+    for environment in [
+        "PAGER=/no/such/program",
+        "CKPT_HOOK_PAGER='no-such-program --option'",
+        // A small system has no `less`.
+        "PATH=$(dirname $(command -v ckpt-hook)):$PWD/bin",
+    ] {
+        fs::create_dir_all(world.workspace().join("bin")).expect("writable");
+        for program in ["sh", "cat"] {
+            let link = world.workspace().join("bin").join(program);
+            let _ = std::os::unix::fs::symlink(format!("/bin/{program}"), link);
+        }
+        let line = format!("stty rows 3; {environment} ckpt-hook log; echo code $?");
+        let Some(mut screen) = Screen::open(&world, 80, &line) else {
+            return;
+        };
+        screen.end();
+        let shown = screen.contents();
+        for words in ["Add sugar", "Add a note", "2 messages", "code 0"] {
+            assert!(shown.contains(words), "`{environment}`: {shown}");
+        }
+    }
+}
