@@ -83,7 +83,8 @@ pub fn list(report: &WorkspacesReport, view: &View) -> String {
             safe(&workspace.path).into_owned(),
         ]);
     }
-    table.render(view)
+    let number = report.workspaces.len() as u64;
+    format!("{}{}\n", table.render(view), count(number, "workspace"))
 }
 
 fn state(state: WorkspaceState, paint: Paint) -> String {
