@@ -1,8 +1,5 @@
-//! `completions` and `man`: made from the command line's own description.
+//! `completions`: made from the command line's own description.
 
-use std::path::Path;
-
-use ckpt_store::error::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
@@ -226,22 +223,3 @@ function __ckpt_hook_candidates
 end
 
 ";
-
-/// Prints the manual page, or writes a page for every command into a directory.
-pub fn manual(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Failure> {
-    // A manual page does not list the versions of libraries.
-    let command = Arguments::command().version(env!("CARGO_PKG_VERSION"));
-    if let Some(directory) = directory {
-        std::fs::create_dir_all(directory)
-            .context(|| format!("cannot make `{}`", directory.display()))?;
-        clap_mangen::generate_to(command, directory)
-            .context(|| format!("cannot write manual pages to `{}`", directory.display()))?;
-        return Ok(DONE);
-    }
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command)
-        .render(&mut page)
-        .context(|| "cannot make the manual page")?;
-    invocation.output.bytes(&page)?;
-    Ok(DONE)
-}
