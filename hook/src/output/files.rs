@@ -39,35 +39,8 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     let parts = fold(&lines, view.verbose);
     let is_folded = parts.len() < shown.len();
     for part in parts {
-        match part {
-            FoldedRow::One(place) => {
-                let file = shown[place];
-                let [additions, deletions] = counts(file.additions, file.deletions, view.paint);
-                let cells = vec![
-                    word(file, view.paint),
-                    additions,
-                    deletions,
-                    path(&file.path),
-                ];
-                table.noted(cells, reason(file.reason.as_deref(), view.paint));
-            }
-            FoldedRow::Directory {
-                name,
-                first,
-                files,
-                additions,
-                deletions,
-            } => {
-                let [additions, deletions] = counts(Some(additions), Some(deletions), view.paint);
-                let file = shown[first];
-                let files = match is_done(file) {
-                    true => count(files, "file"),
-                    false => view.paint.warning(&format!("{files} kept")),
-                };
-                let cells = vec![files, additions, deletions, name];
-                table.noted(cells, reason(file.reason.as_deref(), view.paint));
-            }
-        }
+        let (cells, file) = row(part, &shown, view.paint);
+        table.noted(cells, reason(file.reason.as_deref(), view.paint));
     }
     for part in git {
         let cells = vec![
@@ -91,6 +64,37 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
         view.paint,
     );
     format!("{}{total} (-v lists all)\n", table.render(view))
+}
+
+/// Returns the cells of a row, and a file that has the note behind it.
+fn row<'a>(
+    part: FoldedRow,
+    shown: &[&'a FileReport],
+    paint: Paint,
+) -> (Vec<String>, &'a FileReport) {
+    match part {
+        FoldedRow::One(place) => {
+            let file = shown[place];
+            let [additions, deletions] = counts(file.additions, file.deletions, paint);
+            let cells = vec![word(file, paint), additions, deletions, path(&file.path)];
+            (cells, file)
+        }
+        FoldedRow::Directory {
+            name,
+            first,
+            files,
+            additions,
+            deletions,
+        } => {
+            let file = shown[first];
+            let [additions, deletions] = counts(Some(additions), Some(deletions), paint);
+            let files = match is_done(file) {
+                true => count(files, "file"),
+                false => paint.warning(&format!("{files} kept")),
+            };
+            (vec![files, additions, deletions, name], file)
+        }
+    }
 }
 
 /// Returns the files that may share a row: those that went back, and those that stay for the same reason. A few that

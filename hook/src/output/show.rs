@@ -69,6 +69,14 @@ pub fn caption(report: &ShowReport, view: &View) -> (String, Vec<String>) {
     }
 }
 
+/// Returns a table with an empty line above it.
+fn below(table: &str) -> String {
+    match table {
+        "" => String::new(),
+        _ => format!("\n{table}"),
+    }
+}
+
 /// Returns the changed files, with the sum below.
 fn in_all(changes: &[ChangeReport], parts: ShownParts, view: &View) -> String {
     if changes.is_empty() || parts.no_files {
@@ -124,9 +132,7 @@ pub fn show(report: &ShowReport, parts: ShownParts, view: &View) -> String {
         } => {
             let note = |note: &String| format!("note: {}\n", safe(note));
             let notes: String = notes.iter().map(note).collect();
-            let moved = moved(files, git, view);
-            let gap = if moved.is_empty() { "" } else { "\n" };
-            show_operation(entry, view) + gap + &moved + &notes
+            show_operation(entry, view) + &below(&moved(files, git, view)) + &notes
         }
         ShowReport::Snapshot {
             snapshot,
