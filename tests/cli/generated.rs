@@ -11,6 +11,10 @@ fn every_shell_gets_a_script() {
             run.stdout.contains("unrevert"),
             "every command is in it for {shell}"
         );
+        assert!(
+            !run.stdout.contains("settle"),
+            "a command that only our programs call is offered in {shell}"
+        );
     }
 }
 

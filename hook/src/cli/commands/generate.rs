@@ -20,13 +20,24 @@ pub fn completions(invocation: &Invocation, shell: Shell) -> Result<u8, Failure>
 
 /// Returns a script that completes commands, options and values; where an id is wanted, the newest messages or the sessions.
 fn script(shell: Shell) -> String {
-    let command = hinted(Arguments::command());
+    let command = hinted(visible(&Arguments::command()));
     match shell {
         Shell::Bash => bash(command),
         Shell::Zsh => zsh(command),
         Shell::Fish => fish(command),
         _ => generated(shell, command, NAME),
     }
+}
+
+/// Returns the command line without the commands that only our own programs call: the generators offer hidden ones, too.
+fn visible(command: &Command) -> Command {
+    let shown = command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    Command::new(NAME)
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(command.get_arguments().cloned())
+        .subcommands(shown.cloned())
 }
 
 fn generated(shell: Shell, mut command: Command, name: &str) -> String {
