@@ -222,6 +222,9 @@ impl Browser {
         let is_new = version != self.data_version;
         self.data_version = version;
         self.due.list |= is_new;
+        if is_new && let Ok(prefixes) = self.store.prefixes() {
+            text::know_new_ids(prefixes);
+        }
         Ok(is_new)
     }
 
