@@ -71,7 +71,7 @@ pub fn list(report: &WorkspacesReport, view: &View) -> String {
         return "Nothing has been recorded yet.\n".to_owned();
     }
     let paint = view.paint;
-    let mut table = Table::new(&[3]).dropping(&[3, 1]);
+    let mut table = Table::new(&[3]).dropping(&[3, 1]).ending_with_path();
     let heads = ["workspace", "used", "directory", "messages"].map(|name| paint.faint(name));
     table.row(heads.into_iter().chain(["path".to_owned()]).collect());
     for workspace in &report.workspaces {
@@ -136,16 +136,42 @@ mod tests {
     use super::*;
     use crate::output::time::TimeContext;
 
-    fn named(columns: Option<usize>, paths: &[&str]) -> Vec<String> {
-        let view = View {
+    fn view(width: Option<usize>) -> View {
+        View {
             paint: Paint::new(false),
-            width: columns,
+            width,
             times: TimeContext {
                 now: 0,
                 offset: time::UtcOffset::UTC,
             },
             verbose: false,
+        }
+    }
+
+    #[test]
+    fn a_path_that_does_not_fit_keeps_its_end_and_the_list_its_number() {
+        let path = "/home/you/a/long/way/down/project";
+        let report = WorkspacesReport {
+            version: 1,
+            workspaces: vec![WorkspaceReport {
+                id: "0123456789abcdef".to_owned(),
+                path: path.to_owned(),
+                state: WorkspaceState::Here,
+                sessions: 1,
+                messages: 2,
+                used_at: 0,
+            }],
         };
+        let text = list(&report, &view(Some(40)));
+        assert!(
+            text.contains("…") && text.contains("down/project\n"),
+            "{text}"
+        );
+        assert!(text.ends_with("\n1 workspace\n"), "{text}");
+    }
+
+    fn named(columns: Option<usize>, paths: &[&str]) -> Vec<String> {
+        let view = view(columns);
         let names = WorkspaceNames::of(paths.iter().copied(), &view);
         paths.iter().map(|path| names.name(path)).collect()
     }
