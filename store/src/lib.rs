@@ -160,6 +160,7 @@ impl Store {
     /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository.
     pub fn settle(&mut self, cwd: &Path) -> Result<()> {
         let settled = upkeep::settle::settle(self, cwd);
+        // Sums are kept even if settling failed: the argument of `and` is worked out in any case.
         settled.and(upkeep::totals::keep(self, query::of_unsummed))
     }
 
@@ -206,6 +207,8 @@ impl Store {
         cwd: &Path,
         request: &RevertRequest,
     ) -> Result<report::OperationReport> {
+        // First, so that what was lost is not taken for the user's. It must not keep anybody from going back,
+        // though.
         let _ = record::lost::take_up(self);
         Ok(revert::revert(self, cwd, request, None)?.report)
     }
@@ -423,7 +426,8 @@ impl Store {
         let begin = Instant::now();
         let goes_on = || time.is_none_or(|time| begin.elapsed() < time);
         let lost = record::lost::take_up(self).unwrap_or_default();
-        let mut findings = query::check(self);
+        let mut findings = upkeep::owned::check(&self.surroundings.directory);
+        findings.extend(query::check(self));
         findings.extend(lost.into_iter().map(|message| report::Finding {
             level: "error".to_owned(),
             subject: "events".to_owned(),

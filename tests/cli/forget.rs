@@ -64,6 +64,11 @@ fn forget_is_refused_while_an_agent_is_at_work() {
     for what in [&["--path", "a"][..], &["--workspace"], &["--all"]] {
         let run = world.run(&[&["forget", "--yes"][..], what].concat(), b"");
         run.exits(5);
+        // A dry run shows what it would be, and that it has to wait.
+        let dry = [&["forget", "--dry-run"][..], what].concat();
+        assert_eq!(world.json(&dry)["workspaces"][0]["busy"], true, "{what:?}");
+        let run = world.run(&dry, b"").exits(0);
+        assert!(run.stdout.contains("is at work here"), "{run}");
     }
     world.run(&["uninstall", "--purge", "--yes"], b"").exits(5);
     assert!(world.store().exists(), "all is there");

@@ -178,6 +178,49 @@ fn what_another_user_put_into_a_store_is_refused() {
 }
 
 #[test]
+fn doctor_names_what_in_a_store_is_not_the_users_alone_at_any_depth() {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    world.play("m", "prompt", |world| world.write("a", "2\n"));
+    let told = |of: &str| {
+        let run = world.run(&["doctor", "--json"], b"");
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+        let findings = report["findings"].as_array().expect("a list").iter();
+        let of_store = findings.filter(|finding| finding["subject"] == "store");
+        let texts: Vec<_> = of_store.map(|finding| finding["message"].clone()).collect();
+        let text = texts.iter().map(ToString::to_string).collect::<String>();
+        assert!(text.contains(of), "`{of}`: {run}");
+    };
+    told("is yours alone");
+    let pack = state(&world.store().join("snapshots"))
+        .into_keys()
+        .find(|path| path.extension().is_some_and(|ending| ending == "pack"))
+        .expect("a snapshot has a pack");
+    let folder = pack.parent().expect("it has one").to_owned();
+
+    symlink(&pack, folder.join("pack-of-another.pack")).expect("writable");
+    told("neither a file nor a directory");
+    told("pack-of-another.pack");
+    std::fs::remove_file(folder.join("pack-of-another.pack")).expect("writable");
+
+    let permit = |path: &Path, mode| {
+        std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+    };
+    permit(&folder, 0o500);
+    told("without the permissions that recording needs");
+    permit(&folder, 0o700);
+    permit(&world.store(), 0o755);
+    told("open to other users");
+    permit(&world.store(), 0o700);
+    told("is yours alone");
+
+    if is_root("making files of another user") {
+        chown(&pack, Some(65534), Some(65534)).expect("root may");
+        told("belonging to another user");
+    }
+}
+
+#[test]
 fn a_link_in_a_store_is_refused() {
     for name in ["sessions.db", "snapshots"] {
         let world = Sandbox::new();

@@ -1,7 +1,10 @@
 //! What is told of what happens, and from where a client goes on.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use ckpt_schema::report::Notification;
-use testing::scenario::{World, to};
+use ckpt_store::Settings;
+use testing::scenario::{World, to, try_open};
 
 /// Returns what is told after a place: the name of each, and the place to go on from.
 fn told(world: &mut World, since: i64) -> (Vec<String>, i64) {
@@ -129,4 +132,37 @@ fn what_happens_in_another_workspace_is_not_told_of_this_one() {
     let base = world.path("");
     let feed = world.store.feed(Some(&base), start).unwrap();
     assert!(!feed.notifications.is_empty(), "but here");
+}
+
+#[test]
+fn what_is_added_while_a_client_asks_is_told_once() {
+    let mut world = World::new();
+    let (_, start) = told(&mut world, 0);
+    let mut store = try_open(&world.base(), Settings::default()).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let client = scope.spawn(|| {
+            let (mut from, mut seqs) = (start, Vec::new());
+            loop {
+                // Asked before the question, so that the last answer has everything.
+                let is_last = is_over.load(Ordering::SeqCst);
+                let feed = store.feed(None, from).unwrap();
+                seqs.extend(feed.notifications.iter().map(Notification::seq));
+                from = feed.seq;
+                if is_last {
+                    return seqs;
+                }
+            }
+        });
+        for number in 0..100 {
+            world.message(&format!("m{number}"));
+        }
+        is_over.store(true, Ordering::SeqCst);
+        let seqs = client.join().unwrap();
+        assert!(
+            seqs.is_sorted_by(|one, next| one < next),
+            "each once, in order: {seqs:?}"
+        );
+        assert!(seqs.len() >= 100, "and every one: {seqs:?}");
+    });
 }

@@ -1,6 +1,7 @@
 //! A store and a workspace of a test's own, and what a user and an agent do in it, one line each.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -169,10 +170,11 @@ impl World {
         let mut packs = self.packs.borrow_mut();
         let found = fs::read_dir(self.repository().join("objects/pack"));
         let found = found.into_iter().flatten();
-        let mut found: Vec<PathBuf> = found.map(|entry| entry.expect("readable").path()).collect();
+        let mut found: BTreeSet<PathBuf> =
+            found.map(|entry| entry.expect("readable").path()).collect();
         found.retain(|path| path.extension().is_some_and(|ending| ending == "pack"));
-        packs.retain(|pack| found.contains(pack));
-        found.retain(|pack| !packs.contains(pack));
+        // A pack that is known is taken out of those that were found: what is left is new.
+        packs.retain(|pack| found.remove(pack));
         packs.extend(found);
         packs.clone()
     }

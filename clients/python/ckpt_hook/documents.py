@@ -1830,6 +1830,11 @@ class ForgetWorkspace(TypedDict):
     What is forgotten of a workspace.
     """
 
+    busy: bool
+    """
+    Whether a step or an operation is open there. Only a dry run answers then; nothing is forgotten before it has
+    ended.
+    """
     files: list[PathText]
     """
     The files, and the directories that go as a whole, by path.

@@ -1932,6 +1932,11 @@ export interface ForgetReport {
  */
 export interface ForgetWorkspace {
   /**
+   * Whether a step or an operation is open there. Only a dry run answers then; nothing is forgotten before it has
+   * ended.
+   */
+  busy: boolean;
+  /**
    * The files, and the directories that go as a whole, by path.
    */
   files: PathText[];

@@ -110,6 +110,7 @@ impl<'a> Pages<'a> {
         let Some(mut pager) = self.pager.take() else {
             return Ok(());
         };
+        // It reads up to the end of its input.
         drop(pager.stdin.take());
         let status = pager.wait().map_err(Failure::output)?;
         // With these codes, a shell says that there is no such program.

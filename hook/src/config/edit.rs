@@ -52,6 +52,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
         .and_then(Item::as_value_mut)
     {
         Some(old) => {
+            // The blanks before a value and the comment behind it are its decoration.
             let decor = old.decor().clone();
             *old = new;
             *old.decor_mut() = decor;
@@ -63,7 +64,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
     Ok(document.to_string())
 }
 
-/// Returns a file's text without a setting, and without its section if that is then empty and has no comment.
+/// Returns a file's text without a setting. Its section stays, even if it is empty then.
 ///
 /// # Errors
 ///
@@ -125,6 +126,7 @@ fn section<'d>(
             return Ok(None);
         }
         let mut all = Table::new();
+        // Each section below names it, so it needs no header of its own.
         all.set_implicit(true);
         document.insert("workspaces", Item::Table(all));
     }

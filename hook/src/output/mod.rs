@@ -100,6 +100,7 @@ impl Output {
         let lines = Term::stdout()
             .size_checked()
             .map(|(lines, _)| usize::from(lines));
+        // A pseudo-terminal whose size nobody set has 0 columns.
         let columns = |terminal: Term| {
             let size = terminal.is_term().then(|| terminal.size_checked())?;
             size.map(|(_, columns)| usize::from(columns))

@@ -127,6 +127,7 @@ fn patch(change: &ChangeReport, sides: &FileSides, style: &Style<'_>) -> Vec<u8>
         .map(|line| format!("{}\n", paint.strong(line)))
         .collect();
     match sides {
+        // git prints no `---` and `+++` for an empty file either: there is no hunk that needs them.
         FileSides::Text { old, new } if !(old.is_empty() && new.is_empty()) => {
             text.extend(
                 ends(change)
@@ -249,6 +250,7 @@ fn index(change: &ChangeReport, is_for_people: bool) -> Option<String> {
     if old == new {
         return None;
     }
+    // `git apply` refuses a binary patch whose ids are shortened.
     let shown = |blob: &str| match is_for_people {
         true => short(blob),
         false => blob.to_owned(),

@@ -176,6 +176,9 @@ pub fn forget(report: &ForgetReport, view: &View) -> String {
             count(workspace.snapshots, "snapshot"),
             count(workspace.prompts, "prompt"),
         ));
+        if workspace.busy {
+            text.push_str("  An agent or an operation is at work here. Nothing is forgotten before that has ended.\n");
+        }
         let shown = if view.verbose { usize::MAX } else { NAMED };
         for file in workspace.files.iter().take(shown) {
             text.push_str(&format!("  {}\n", safe(&file.path)));

@@ -30,6 +30,7 @@ fn start(command: &str, store: &Path, cwd: &Path) -> io::Result<()> {
         .arg("--workspace")
         .arg(cwd)
         .args(["--quiet", command])
+        // Inside the workspace it would keep the user's mount busy.
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())

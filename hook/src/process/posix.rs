@@ -50,6 +50,7 @@ pub fn behave(code: u8, stderr: bool, stdout: bool) {
             maximum: Some(0),
         },
     );
+    // As an error of `write`, either can be told of; as a signal, it would end the hook.
     ignore(libc::SIGPIPE);
     ignore(libc::SIGXFSZ);
     use_own_stack();
@@ -76,6 +77,8 @@ fn keep_memory() {}
 
 /// Returns a duplicate of stdout, which child processes do not inherit.
 pub fn keep_stdout() -> Option<OwnedFd> {
+    // Not below 3: where a standard stream is closed, the duplicate would take its number, and be closed with
+    // it.
     rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).ok()
 }
 
@@ -89,6 +92,7 @@ pub fn exit_now() -> ! {
 pub fn alarm(after: Duration) {
     let seconds = libc::c_uint::try_from(after.as_secs())
         .unwrap_or(libc::c_uint::MAX)
+        // `alarm(0)` would set none.
         .max(1);
     // SAFETY: `alarm` takes an integer; SIGALRM is handled.
     unsafe { libc::alarm(seconds) };
@@ -96,6 +100,7 @@ pub fn alarm(after: Duration) {
 
 extern "C" fn crashed(signal: libc::c_int) {
     // Only what POSIX calls async-signal-safe: atomics, system calls and `_exit`. A fault in here comes back to here.
+    // The deadline is no crash. A second fault is one in `note_crash`, or in another thread.
     if signal != libc::SIGALRM && !HAS_CRASHED.swap(true, Ordering::Relaxed) {
         note_crash();
     }
@@ -146,6 +151,7 @@ fn note_crash() {
     // SAFETY: all bits zero is a valid `stat`.
     let mut found: libc::stat = unsafe { zeroed() };
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOFOLLOW;
+    // A FIFO under this name must not hold up the end of the hook.
     let flags = flags | libc::O_NONBLOCK | libc::O_CLOEXEC;
     // SAFETY: the paths are C strings that are never freed; `found` and `line` outlive the calls, which are
     // async-signal-safe.
@@ -155,6 +161,7 @@ fn note_crash() {
             return;
         }
         let log = libc::open(trace.log.as_ptr(), flags, 0o600 as libc::c_uint);
+        // Of several names, one may be a link by which somebody has us write into another file of the user's.
         if log >= 0
             && libc::fstat(log, &raw mut found) == 0
             && (found.st_uid, found.st_nlink) == (user, 1)
@@ -216,6 +223,7 @@ fn handle(signal: libc::c_int) {
     // SAFETY: all bits zero is a valid `sigaction`: no flags, an empty mask, the default handler.
     let mut action: libc::sigaction = unsafe { zeroed() };
     action.sa_sigaction = crashed as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    // Without `SA_NODEFER`, a fault in the handler would end the process by the signal, not with our code.
     action.sa_flags = libc::SA_ONSTACK | libc::SA_NODEFER;
     // SAFETY: `action` is initialised and outlives the call; `crashed` is async-signal-safe; no old action is asked for.
     unsafe { libc::sigaction(signal, &raw const action, null_mut()) };

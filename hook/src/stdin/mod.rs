@@ -61,6 +61,7 @@ pub fn read_payload(mut stdin: impl Read) -> io::Result<RawPayload> {
 pub fn first_line(path: &Path) -> Option<String> {
     let file = File::options()
         .read(true)
+        // The payload may name a FIFO, and opening one waits for a writer.
         .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
         .open(path)
         .ok()?;

@@ -125,6 +125,10 @@ pub struct ForgetWorkspace {
     pub workspace: String,
     /// Whether all of it is forgotten.
     pub removed: bool,
+    /// Whether a step or an operation is open there. Only a dry run answers then; nothing is forgotten before it has
+    /// ended.
+    #[serde(default)]
+    pub busy: bool,
     /// How many snapshots hold, or held, something of it.
     pub snapshots: u64,
     /// How many messages lose, or lost, their prompt.

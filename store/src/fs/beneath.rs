@@ -223,6 +223,7 @@ fn open_in_way(
         },
     });
     match opened {
+        // Taken for a link, it would mean that everything below is gone.
         Err(Errno::LOOP) if !has_link(directory, path) => Err(Errno::IO),
         opened => opened,
     }
@@ -269,6 +270,7 @@ fn open_by_component(
         let next = retry_on_intr(|| rustix::fs::openat(parent, component, flags, Mode::empty()))?;
         let stat = rustix::fs::fstat(&next)?;
         if Stamp::of(&stat).file_type() == 0o040_000 && stat.st_dev != device {
+            // `NO_XDEV` does the same for `openat2`: what is mounted below is not the workspace's.
             return Err(Errno::XDEV);
         }
         opened = Some(next);

@@ -66,6 +66,7 @@ const FARTHEST_PAST: FileTime = FileTime::MIN;
 
 /// Returns whether a later change gets another time than this one.
 fn is_settled(time: FileTime, now: FileTime, margin: i64) -> bool {
+    // A file system that keeps whole seconds, or two of them (FAT), gives a later change the same time.
     let coarse = match time % 1_000_000_000 {
         0 => 2_000_000_000,
         _ => 0,
@@ -129,6 +130,7 @@ fn names_from_here(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
             names.push((name.to_vec(), is_directory));
         }
     })?;
+    // No two looks get the names in the same order, and listings are searched and compared.
     names.sort_unstable();
     Ok(names)
 }

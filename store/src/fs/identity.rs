@@ -34,6 +34,7 @@ impl Identity {
             device: metadata.dev(),
             inode: metadata.ino(),
             born,
+            // A directory that was just made has both at once, and is believed as soon as something happens in it.
             is_believed: born.is_some_and(|born| born < changed),
         }
     }
@@ -50,6 +51,7 @@ impl Identity {
 
     /// Returns whether it is the directory with this inode and this credible time of birth, if there was one.
     pub fn is(&self, inode: u64, born: Option<i64>) -> bool {
+        // Without a time on either side, the inode has to do: rows of older versions have none.
         let is_born_then = born.zip(self.born).is_none_or(|(then, now)| then == now);
         self.inode == inode && is_born_then
     }

@@ -81,6 +81,7 @@ pub(crate) fn open_private(path: &Path) -> Result<File> {
         .create(true)
         .truncate(false)
         .mode(0o600)
+        // A planted link would have us lock, or write to, a file somewhere else.
         .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
         .open(path)
         .context(what)?;
@@ -125,6 +126,7 @@ impl Lock {
 
     /// Replaces the note. A note that cannot be written completely is removed.
     pub(crate) fn set_note(&self, text: &str) {
+        // In place and not beside: the file is the lock, and another one of its name would be another lock.
         let is_written = self.file.write_all_at(text.as_bytes(), 0).is_ok();
         let length = if is_written { text.len() as u64 } else { 0 };
         let before = self.noted.replace(None).or_else(|| {
@@ -192,6 +194,7 @@ fn prepare_folder(folder: &Path) -> Result<()> {
 /// Returns whether somebody is taking a snapshot or carrying out an operation in a workspace's folder.
 pub(crate) fn is_locked(folder: &Path) -> bool {
     let locked = |file: File| {
+        // Shared, so that two who only ask do not take each other for a holder.
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
     };
     File::open(folder.join("lock")).is_ok_and(locked)
@@ -221,6 +224,7 @@ fn lock(path: &Path, operation: FlockOperation, patience: Duration) -> Result<Lo
             Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR)
                 if Instant::now() < end =>
             {
+                // `flock` has no time limit of its own, and a signal to end the wait would be the whole process's.
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(10));
             }

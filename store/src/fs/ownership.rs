@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -62,6 +62,7 @@ pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
     let metadata = check_directory(&found)?;
     if !holds_a_store(&found)? {
         check_beginning(&found, &metadata)?;
+    // Only of a store: the permissions of any other directory are its owner's business.
     } else if metadata.mode() & OPEN_TO_OTHERS != 0 {
         fs::set_permissions(&found, fs::Permissions::from_mode(0o700))
             .context(|| format!("cannot make the store `{}` private", found.display()))?;
@@ -262,6 +263,61 @@ pub(crate) fn check_all_ours(directory: &Path) -> Result<()> {
         check_owner(&entry.path(), &entry.metadata().context(what)?)?;
     }
     Ok(())
+}
+
+/// Why something in a store is not the user's alone, or not to be written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Trouble {
+    /// Its owner can change it, and may have prepared it.
+    OfAnother,
+    /// It leads elsewhere, or it is a device, a pipe or a socket.
+    NoFile,
+    /// The user may not list it, or not write to it.
+    Closed,
+    /// Others may look into the store.
+    Open,
+}
+
+/// Returns what in a store, at any depth, is not as the store makes it, by kind and path. What a command needs, it
+/// checks itself; this is for `doctor`, which looks at everything.
+pub(crate) fn troubles(directory: &Path) -> Vec<(Trouble, PathBuf)> {
+    let mut found = Vec::new();
+    let is_open = |metadata: Metadata| metadata.mode() & OPEN_TO_OTHERS != 0;
+    if directory.metadata().is_ok_and(is_open) {
+        found.push((Trouble::Open, directory.to_owned()));
+    }
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        // What `gc` removes meanwhile is no trouble.
+        let Ok(entries) = directory.read_dir() else {
+            continue;
+        };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let Ok(metadata) = path.symlink_metadata() else {
+                continue;
+            };
+            let is_directory = metadata.is_dir();
+            found.extend(trouble(&path, &metadata).map(|trouble| (trouble, path.clone())));
+            if is_directory {
+                waiting.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn trouble(path: &Path, metadata: &Metadata) -> Option<Trouble> {
+    /// What the store's directories permit their owner.
+    const ALL: u32 = 0o700;
+    let is_socket = metadata.file_type().is_socket() && path.ends_with("watch.sock");
+    if metadata.uid() != user() {
+        Some(Trouble::OfAnother)
+    } else if metadata.is_dir() {
+        (metadata.mode() & ALL != ALL).then_some(Trouble::Closed)
+    } else {
+        (!metadata.is_file() && !is_socket).then_some(Trouble::NoFile)
+    }
 }
 
 fn may_be_ours(name: &OsStr) -> bool {

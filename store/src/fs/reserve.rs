@@ -33,6 +33,7 @@ pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
     };
     let what = || format!("cannot read `{}`", path.display());
     let length = file.read(&mut first).context(what)?;
+    // Emptied: the text is in names.
     if length == 0 {
         return spilled(directory);
     }
@@ -47,6 +48,7 @@ pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> R
     let path = directory.join(FILE);
     let mut file = layout::open_private(&path)?;
     let what = || format!("cannot write to `{}`", path.display());
+    // A lock of the kernel's needs no room, unlike a lock file.
     flock(&file, FlockOperation::LockExclusive)
         .map_err(std::io::Error::from)
         .context(what)?;
@@ -61,6 +63,7 @@ pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> R
     let written = file
         .seek(SeekFrom::Start(0))
         .and_then(|_| file.write_all(&bytes))
+        // A full disk may be noticed only when the bytes are written out.
         .and_then(|()| file.sync_data());
     match written {
         Ok(()) if is_spilled => spill::clear(directory),

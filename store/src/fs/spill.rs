@@ -54,6 +54,7 @@ pub(crate) fn write(directory: &Path, text: &str) -> Result<()> {
             .open(&path)
             .context(|| format!("cannot make `{}`", path.display()))?;
     }
+    // After all parts of the new one are there: killed before, the old one still counts as whole.
     remove(directory, |other| other != generation)
 }
 

@@ -36,6 +36,7 @@ pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> 
             };
             std::thread::Builder::new().spawn_scoped(scope, start).ok()
         };
+        // A limit on processes (`ulimit -u`) is no reason to fail.
         let handles: Vec<_> = (1..threads).map_while(spawn).collect();
         if let Some(allowed) = allowed.filter(|_| !handles.is_empty()) {
             allowed.move_to(0);

@@ -90,6 +90,7 @@ impl Reading<'_> {
         if self.left == 0 {
             return;
         }
+        // Files that include each other would otherwise be read without end.
         self.left -= 1;
         // People keep their own files elsewhere and link to them.
         let bytes = match try_read_small(path, SMALL, OFlags::empty()) {
@@ -179,6 +180,7 @@ impl Reading<'_> {
             return false;
         };
         let directory = location.directory.as_path();
+        // As git does: the pattern may name the link, or what it leads to.
         let real = directory.canonicalize().ok();
         [Some(directory), real.as_deref()]
             .into_iter()
@@ -279,6 +281,7 @@ pub(crate) fn value(configuration: &[u8], section: &str, key: &str) -> Option<Ve
 
 /// Passes on every entry, in order.
 fn entries(bytes: &[u8], mut take: impl FnMut(ConfigLine<'_>)) {
+    // Git skips the mark that some Windows editors write, too.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut text = ConfigText { bytes, position: 0 };
     let mut heading: Option<(Vec<u8>, Option<Vec<u8>>)> = None;

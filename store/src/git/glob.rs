@@ -159,6 +159,7 @@ fn tokens(pattern: &[u8]) -> Vec<GlobToken> {
     while let Some(byte) = pattern.get(at) {
         match byte {
             b'\\' => {
+                // As in `wildmatch`, a backslash at the end matches nothing.
                 let escaped = pattern.get(at + 1);
                 tokens.push(escaped.map_or(GlobToken::Never, |byte| GlobToken::Byte(*byte)));
                 at += 2;
@@ -198,6 +199,7 @@ fn stars(pattern: &[u8], at: usize, tokens: &mut Vec<GlobToken>) -> usize {
         .checked_sub(1)
         .is_none_or(|before| pattern[before] == b'/');
     let rest = &pattern[after..];
+    // As in `wildmatch`, two stars within a name are one.
     if count == 1 || !is_first {
         tokens.push(GlobToken::Star);
     } else if rest.first() == Some(&b'/') {

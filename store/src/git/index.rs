@@ -68,6 +68,7 @@ pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<GitIndex> {
     if !(2..=4).contains(&version) {
         return None;
     }
+    // The count is the file's word; the room that it may claim is bounded by the bytes that are there.
     let most = bytes.len() / SMALLEST_ENTRY;
     let mut index = GitIndex {
         entries: Vec::with_capacity(most.min(usize::try_from(count).unwrap_or(most))),
@@ -263,6 +264,7 @@ impl<'a> IndexCursor<'a> {
 
     fn padded_path(&mut self, start: usize) -> Option<Vec<u8>> {
         let name = self.name()?;
+        // One to eight zeros end a name, up to a multiple of eight bytes. The first one is taken.
         let used = self.position - start;
         self.take(used.next_multiple_of(8) - used)?;
         Some(name.to_vec())

@@ -44,6 +44,7 @@ impl Location {
             let text = read_small(&git, SMALL, OFlags::NOFOLLOW)?;
             root.join(path_of(text.strip_prefix(b"gitdir:")?)?)
         };
+        // An empty `.git` folder is no repository, for git neither.
         directory.join("HEAD").symlink_metadata().ok()?;
         let common = read_small(&directory.join("commondir"), SMALL, OFlags::NOFOLLOW);
         let common = common.and_then(|text| Some(directory.join(path_of(&text)?)));
@@ -73,6 +74,7 @@ const PLAIN: u64 = 4 << 20;
 /// Returns whether a part of a file was never written. It takes no room on the disk, but would in memory.
 fn has_holes(file: &std::fs::File, size: u64) -> bool {
     let hole = rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(0));
+    // Asking for a hole moves the read position.
     let is_back = rustix::fs::seek(file, rustix::fs::SeekFrom::Start(0)).is_ok();
     !is_back || hole.is_ok_and(|hole| hole < size)
 }
@@ -122,6 +124,7 @@ pub(crate) fn try_read_small_file(
     }
     // There is room for all of it, so one call reads it.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    // No more than it had when it was asked: somebody may be appending.
     file.take(size)
         .read_to_end(&mut bytes)
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;

@@ -62,6 +62,7 @@ impl UserObjects {
             folders.extend(alternates(&folder));
             next += 1;
         }
+        // Alternates may name each other, in a circle as well.
         folders.truncate(FOLDERS);
         Self {
             folders,
@@ -95,6 +96,7 @@ impl UserObjects {
                 GitPacks::Sha256(packs) => find(packs, &bytes)?.commit()?,
             },
         };
+        // Hashed like everything else that is read: a revert moves a branch to what stands here.
         is_id_of(&bytes, ObjectKind::Commit, &text).then(|| parse(&text))?
     }
 
@@ -133,6 +135,7 @@ fn read_loose(path: &Path) -> Option<Vec<u8>> {
     let file = read_small(path, LARGEST, OFlags::NOFOLLOW)?;
     let mut text = Vec::new();
     ZlibDecoder::new(&file[..])
+        // A small file may unpack to any size.
         .take(LARGEST)
         .read_to_end(&mut text)
         .ok()?;
@@ -172,6 +175,7 @@ struct PackLocation<'p, const N: usize> {
 }
 
 fn open(path: &Path) -> Option<File> {
+    // A FIFO in the place of a pack would block the open without `NONBLOCK`.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     file.metadata().ok()?.is_file().then_some(file)

@@ -54,10 +54,12 @@ pub(crate) fn value(location: &Location, name: &str) -> Option<String> {
 
 fn resolve(location: &Location, name: &str, links: usize) -> Option<String> {
     let is_plain =
+        // The name comes out of a file and becomes a path: `ref: ../../x` must not be read.
         name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
     if !is_plain || links == 0 {
         return None;
     }
+    // A linked worktree keeps refs of its own, such as those of a bisection, and shares all others.
     let shared = Some(&location.common).filter(|common| **common != location.directory);
     let file = OsStr::from_bytes(name.as_bytes());
     match std::iter::once(&location.directory)
@@ -72,6 +74,7 @@ fn resolve(location: &Location, name: &str, links: usize) -> Option<String> {
             ),
             None => commit(&text),
         },
+        // As in git, a file of its own counts more than a line here.
         None => packed(location, name),
     }
 }

@@ -28,6 +28,7 @@ impl WatcherClient {
     pub fn find(store: &Path) -> Option<Self> {
         let socket = store.join(SOCKET);
         let metadata = socket.symlink_metadata().ok()?;
+        // A watcher of another user could call every directory unchanged.
         if !metadata.file_type().is_socket() || metadata.uid() != user() {
             return None;
         }
@@ -39,10 +40,12 @@ impl WatcherClient {
         let Self(mut stream) = self;
         let end = Instant::now() + PATIENCE;
         stream.write_all(&question.encode()).ok()?;
+        // Its end is what ends the question.
         stream.shutdown(Shutdown::Write).ok()?;
         let (mut bytes, mut piece) = (Vec::new(), [0; 16 << 10]);
         loop {
             let left = end.checked_duration_since(Instant::now())?;
+            // A timeout of zero would mean none at all.
             let timeout = left.max(Duration::from_millis(1));
             stream.set_read_timeout(Some(timeout)).ok()?;
             match stream.read(&mut piece).ok()? {
@@ -63,6 +66,7 @@ fn connected(socket: &Path) -> Option<UnixStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let own = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
     connect(&own, &address).ok()?;
+    // The kernel says who listens; the file's owner only says who made the file.
     if socket_peercred(&own).ok()?.uid.as_raw() != user() {
         return None;
     }

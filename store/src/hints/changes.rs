@@ -46,12 +46,14 @@ impl ChangeTimes {
         if self.directories.len() + self.trees.len() > MOST_REMEMBERED {
             self.directories = HashMap::new();
             self.trees = HashMap::new();
+            // Whoever asks about an earlier moment is told that anything may have changed.
             self.forgotten = self.now;
         }
     }
 
     /// Returns where something may have changed after a moment. `None` means anywhere.
     pub fn since(&self, moment: u64) -> Option<ChangedPlaces> {
+        // A later moment than now is another watch's, or made up.
         if moment < self.forgotten || moment > self.now {
             return None;
         }

@@ -108,6 +108,7 @@ impl Answer {
             bytes.extend_from_slice(path);
             bytes.push(0);
         }
+        // An answer that broke off would otherwise look like one that names fewer places.
         bytes.extend_from_slice(b"end\0");
         bytes
     }

@@ -69,6 +69,7 @@ pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> 
         _ => {}
     }
     let listener = UnixListener::bind(&socket).context(what)?;
+    // A client may be gone between `poll` and `accept`, which would then wait for the next one.
     listener.set_nonblocking(true).context(what)?;
     let mut watcher = WatcherServer {
         listener,
@@ -110,9 +111,12 @@ impl WatcherServer {
                     Err(_) => break,
                 }
             }
+            // Events are taken in between questions, too: the kernel's queue is limited, and an overflow ends the
+            // watch.
             let limit = self.limits.idle;
             self.trees
                 .retain_mut(|(tree, asked)| asked.elapsed() < limit && tree.take_in().is_ok());
+            // Only after the answers: reading a large tree takes longer than a hook waits.
             for (root, identity) in std::mem::take(&mut self.wanted) {
                 self.watch(&root, identity);
             }
@@ -154,6 +158,7 @@ impl WatcherServer {
         let Some(question) = Question::decode(&bytes) else {
             return;
         };
+        // Nonsense does not count, or a stray client would keep the watcher alive.
         self.asked = Instant::now();
         let answer = self.answer_to(&question).encode();
         let mut stream = stream;

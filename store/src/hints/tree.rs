@@ -101,6 +101,7 @@ impl WatchTree {
     /// Returns what may have changed since a token. It takes in all pending events first.
     pub fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
         self.take_in()?;
+        // A directory above may have been renamed, which is no event of this one.
         if identity_of(&self.root) != Some(self.identity) {
             return Err(WatchEnd);
         }
@@ -156,6 +157,7 @@ impl WatchTree {
 
     fn consider(&mut self, event: &KernelEvent) -> Result<(), WatchEnd> {
         let what = event.what;
+        // Events are missing after an overflow, and nobody can say which.
         if what.intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT) {
             return Err(WatchEnd);
         }
@@ -178,6 +180,7 @@ impl WatchTree {
                 self.consider_directory(what, &join(&path, name))
             }
             Some(name) if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) => {
+                // A write through another name is reported only to the directory of that one.
                 let is_linked = self.at(&join(&path, name)).symlink_metadata();
                 if is_linked.is_ok_and(|metadata| metadata.nlink() > 1) {
                     self.note_linked(&path)?;
@@ -194,6 +197,7 @@ impl WatchTree {
         // A directory that could not be entered may be open now.
         let opens = what.contains(ReadFlags::ATTRIB) && !self.numbers.contains_key(path);
         if comes || goes {
+            // A watch follows its inode: after a move, its events would be told of the old path.
             self.drop_tree(path);
         }
         if comes || opens {
@@ -250,6 +254,7 @@ impl WatchTree {
                 if metadata.dev() != self.identity.0 || metadata.ino() != entry.ino() {
                     return Err(WatchEnd);
                 }
+                // Git writes there all the time, and no snapshot holds any of it.
                 if entry.file_name() != ".git" {
                     open.push(join(path, entry.file_name().as_bytes()));
                 }

@@ -1,6 +1,9 @@
 //! Finds how much of an id distinguishes it from every other id in the store.
 
-use rusqlite::Connection;
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Context, Result};
 
@@ -10,46 +13,142 @@ pub const LEAST: usize = 4;
 /// How many digits of ids are compared. Two random ids do not have so many in common.
 const COMPARED: usize = 16;
 
+/// From so many steps on, ids are looked up one by one. Reading those of fewer takes less than to open the session store
+/// a second time.
+const MANY_STEPS: i64 = 2_000;
+
+/// So many ids are looked up one by one. For a list that shows more, all ids are read at once.
+const ONE_BY_ONE: usize = 200;
+
+/// Where ids are.
+const IDS: [(&str, &str); 5] = [
+    ("messages", "id"),
+    ("steps", "id"),
+    ("sessions", "id"),
+    ("operations", "id"),
+    ("snapshots", "tree"),
+];
+
 /// The beginnings of all ids of a store: of messages, steps, sessions, operations and snapshots.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prefixes(Vec<u64>);
+#[derive(Debug, Default)]
+pub struct Prefixes {
+    /// Sorted, each once, as soon as they are needed.
+    all: OnceLock<Vec<u64>>,
+    /// In a large store, what is asked for one id, and how many it was asked for.
+    reader: Option<Mutex<(Connection, usize)>>,
+}
 
 impl Prefixes {
-    /// Reads them. Each table except the snapshots has an index that holds only its ids.
+    /// Reads them, or makes ready to look them up.
     pub(crate) fn read(connection: &Connection) -> Result<Self> {
-        let mut keys = keys(connection).context(|| "cannot read the ids")?;
-        // Stable: it only joins what is in order already, as the rows of an index are.
-        keys.sort();
-        // A tree that was captured twice has one id.
-        keys.dedup();
-        Ok(Self(keys))
+        let what = || "cannot read the ids";
+        let steps: Option<i64> = connection
+            .query_row("SELECT max(seq) FROM steps", [], |row| row.get(0))
+            .context(what)?;
+        let is_large = steps.is_some_and(|steps| steps >= MANY_STEPS);
+        if is_large
+            && let Some(reader) = connection
+                .path()
+                .filter(|path| !path.is_empty())
+                .and_then(reader)
+        {
+            return Ok(Self {
+                all: OnceLock::new(),
+                reader: Some(Mutex::new((reader, 0))),
+            });
+        }
+        Ok(Self {
+            all: all(connection).context(what)?.into(),
+            reader: None,
+        })
     }
 
     /// Returns how many characters of an id distinguish it from all others, and at least as many as a prefix needs.
     /// `None` if it is not an id of the store.
     pub fn length(&self, id: &str) -> Option<usize> {
         let own = key(id.as_bytes())?;
-        let place = self.0.binary_search(&own).ok()?;
-        let before = place.checked_sub(1).and_then(|place| self.0.get(place));
-        let neighbours = before.into_iter().chain(self.0.get(place + 1));
+        let neighbours = match (self.all.get(), &self.reader) {
+            (None, Some(reader)) => {
+                let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+                reader.1 += 1;
+                if reader.1 <= ONE_BY_ONE {
+                    looked_up(&reader.0, id).ok()??
+                } else {
+                    let all = all(&reader.0).ok()?;
+                    neighbours(self.all.get_or_init(|| all), own)?
+                }
+            }
+            (all, _) => neighbours(all?, own)?,
+        };
         let common = neighbours
+            .iter()
             .map(|other| (other ^ own).leading_zeros() as usize / 4)
             .max();
         Some(common.map_or(LEAST, |common| LEAST.max(common + 1)))
     }
 }
 
+/// Opens a session store once more, to look up ids while the store is at work or after it was closed.
+fn reader(path: &str) -> Option<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(Path::new(path), flags).ok()
+}
+
+/// Returns the beginnings of the ids just before and after one, in each table. `None` if no table has it.
+fn looked_up(connection: &Connection, id: &str) -> rusqlite::Result<Option<Vec<u64>>> {
+    let mut neighbours = Vec::new();
+    let mut is_known = false;
+    for (table, column) in IDS {
+        // Each column has an index that begins with it.
+        let sql = format!(
+            "SELECT (SELECT max({column}) FROM {table} WHERE {column} < ?1),
+                    (SELECT min({column}) FROM {table} WHERE {column} > ?1),
+                    EXISTS (SELECT 1 FROM {table} WHERE {column} = ?1)"
+        );
+        let row = connection.prepare_cached(&sql)?.query_row([id], |row| {
+            for side in 0..2 {
+                let other = row.get_ref(side)?.as_bytes_or_null()?;
+                neighbours.extend(other.and_then(key));
+            }
+            row.get::<_, bool>(2)
+        });
+        is_known |= row?;
+    }
+    Ok(is_known.then_some(neighbours))
+}
+
+/// Returns the ones before and after one among all. `None` if it is not among them.
+fn neighbours(all: &[u64], own: u64) -> Option<Vec<u64>> {
+    let place = all.binary_search(&own).ok()?;
+    let before = place.checked_sub(1).and_then(|place| all.get(place));
+    Some(
+        before
+            .into_iter()
+            .chain(all.get(place + 1))
+            .copied()
+            .collect(),
+    )
+}
+
+/// Reads the beginnings of all ids, sorted, each once. Each table except the snapshots has an index that holds only its
+/// ids.
+fn all(connection: &Connection) -> rusqlite::Result<Vec<u64>> {
+    let mut keys = keys(connection)?;
+    // Stable: it only joins what is in order already, as the rows of an index are.
+    keys.sort();
+    // A tree that was captured twice has one id.
+    keys.dedup();
+    Ok(keys)
+}
+
 /// Reads the beginnings of all ids, unordered.
 fn keys(connection: &Connection) -> rusqlite::Result<Vec<u64>> {
     let mut keys = Vec::new();
-    for sql in [
-        "SELECT id FROM messages",
-        "SELECT id FROM steps",
-        "SELECT id FROM sessions",
-        "SELECT id FROM operations",
-        "SELECT tree FROM snapshots",
-    ] {
-        let mut statement = connection.prepare(sql)?;
+    for (table, column) in IDS {
+        let sql = format!("SELECT {column} FROM {table}");
+        let mut statement = connection.prepare(&sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             keys.extend(row.get_ref(0)?.as_bytes().ok().and_then(key));
@@ -73,16 +172,70 @@ mod tests {
     #[test]
     fn an_id_is_as_long_as_it_takes_to_tell_it_from_its_neighbours() {
         let id = |text: &str| format!("{text:0<32}");
-        let mut keys: Vec<u64> = ["12345a", "12345b", "1299", "f"]
-            .iter()
-            .filter_map(|text| key(id(text).as_bytes()))
-            .collect();
+        let ids = ["12345a", "12345b", "1299", "f"].map(id);
+        let mut keys: Vec<u64> = ids.iter().filter_map(|id| key(id.as_bytes())).collect();
         keys.sort_unstable();
-        let prefixes = Prefixes(keys);
+        let prefixes = Prefixes {
+            all: keys.into(),
+            reader: None,
+        };
         for (text, length) in [("12345a", 6), ("12345b", 6), ("1299", 4), ("f", 4)] {
             assert_eq!(prefixes.length(&id(text)), Some(length), "of {text}");
         }
         assert_eq!(prefixes.length(&id("abcd")), None, "none of the store's");
         assert_eq!(prefixes.length("nothing"), None, "no id at all");
+    }
+
+    /// A store with so many steps, each with a message and a snapshot; it lies in a file.
+    fn store_of(steps: i64, directory: &Path) -> Connection {
+        let connection = Connection::open(directory.join("ids.db")).expect("it can be made");
+        for (table, column) in IDS {
+            let sql = format!("CREATE TABLE {table} (seq INTEGER PRIMARY KEY, {column} TEXT)");
+            connection.execute_batch(&sql).expect("valid SQL");
+        }
+        connection.execute_batch("BEGIN").expect("valid SQL");
+        for step in 0..steps {
+            for (table, column) in [("messages", "id"), ("steps", "id"), ("snapshots", "tree")] {
+                // Random, with many that begin alike.
+                let id = uuid::Uuid::new_v4().simple().to_string();
+                let id = format!("{:03x}{id}", step % 7);
+                let sql = format!("INSERT INTO {table} ({column}) VALUES (?1)");
+                connection.execute(&sql, [id]).expect("valid SQL");
+            }
+        }
+        connection.execute_batch("COMMIT").expect("valid SQL");
+        connection
+    }
+
+    #[test]
+    fn ids_of_a_large_store_are_looked_up_and_are_as_long_as_if_all_had_been_read() {
+        let directory = tempfile::tempdir().expect("it can be made");
+        let connection = store_of(MANY_STEPS, directory.path());
+        let (looked_up, all) = (
+            Prefixes::read(&connection).expect("the tables are there"),
+            Prefixes {
+                all: all(&connection).expect("the tables are there").into(),
+                reader: None,
+            },
+        );
+        let mut ids = connection
+            .prepare("SELECT id FROM steps UNION ALL SELECT tree FROM snapshots")
+            .expect("valid SQL");
+        let ids = ids.query_map([], |row| row.get(0)).expect("valid SQL");
+        let ids: Vec<String> = ids.map(|id| id.expect("text")).collect();
+        assert_eq!(
+            looked_up.length(&"a".repeat(32)),
+            None,
+            "none of the store's"
+        );
+        for (number, id) in ids.iter().enumerate().step_by(9) {
+            assert_eq!(looked_up.length(id), all.length(id), "of {id}");
+            let is_read_at_once = number / 9 + 2 > ONE_BY_ONE;
+            assert_eq!(
+                looked_up.all.get().is_some(),
+                is_read_at_once,
+                "at {number}"
+            );
+        }
     }
 }

@@ -84,6 +84,7 @@ pub(crate) fn encode(origin: WorkspaceOrigin<'_>, snapshots: &[NotedSnapshot]) -
     for snapshot in snapshots {
         let next = lists.len();
         let gaps: String = snapshot.gaps.iter().map(gap_words).collect();
+        // Most snapshots have the gaps of the one before: each list is written once.
         let number = *lists.entry(gaps).or_insert(next);
         if number == next {
             for gap in &snapshot.gaps {

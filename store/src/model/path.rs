@@ -174,6 +174,7 @@ pub fn is_version_control(name: &[u8], is_directory: bool) -> bool {
 }
 
 fn is_dot_git(name: &[u8]) -> bool {
+    // Few names pass this, and every name is checked. 0xe2 and 0xef begin the characters that HFS+ ignores.
     let suspicious = name
         .first()
         .is_some_and(|byte| matches!(byte, b'.' | b'g' | b'G' | 0xe2 | 0xef))

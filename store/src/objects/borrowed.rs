@@ -74,6 +74,7 @@ pub(crate) fn give_back(directory: &Path) -> Result<()> {
     let packs = list(directory)?;
     for (name, _) in &packs {
         let pack = directory.join(std::ffi::OsStr::from_bytes(name));
+        // Its permissions may be taken away for a while; removed now, what only it holds would be gone.
         if is_closed(&pack) {
             set_aside(&pack);
             continue;

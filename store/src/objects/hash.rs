@@ -75,6 +75,7 @@ pub(crate) fn id_of_reader(
     reader: &mut dyn Read,
 ) -> io::Result<Option<ObjectId>> {
     let mut hasher = Hasher::new(kind, size);
+    // One byte more than there should be, so that the read that fills the buffer also shows the end.
     let room = usize::try_from(size.saturating_add(1)).unwrap_or(usize::MAX);
     let mut buffer = vec![0; room.min(64 << 10)];
     let mut read: u64 = 0;

@@ -38,6 +38,7 @@ pub(crate) fn forget(packs: &Path) {
 pub(crate) fn open(packs: &Path) -> Option<MultiPackIndex> {
     let file = open_regular(&path(packs)?).ok()?;
     let index = contained(|| MultiPackIndex::open(file))?.ok()?;
+    // It is not synced, so a power cut may have left anything.
     index.is_sound().then_some(index)
 }
 

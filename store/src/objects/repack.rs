@@ -121,6 +121,7 @@ pub(crate) fn write(
         let done = old
             .pack
             .copy_settled(&ids, LARGEST_DELTA, &mut to, &mut copied, goes_on);
+        // Given up is what is damaged, one object after the other, and not what a pack could not copy as a whole.
         if on_damage == OnDamage::Refuse || !goes_on() {
             done?;
         }
@@ -196,6 +197,7 @@ impl RepackWriter<'_> {
                 .fold(None, |best: Option<(Vec<u8>, &DeltaBase)>, base| {
                     let limit = best
                         .as_ref()
+                        // A delta that saves less than half is not worth a longer chain for every reader.
                         .map_or(bytes.len() / 2, |(delta, _)| delta.len());
                     delta(&base.bytes, &bytes, limit)
                         .map(|delta| (delta, base))
@@ -238,6 +240,7 @@ pub(crate) fn join(
         let mut ids = old.pack.ids()?;
         ids.sort_unstable();
         old.pack.copy_entries(&ids, &mut to, &mut copied, goes_on)?;
+        // The old packs stay then: some of their objects would be in no other.
         if ids.iter().any(|id| !copied.ids.contains(id)) {
             return Ok(None);
         }
@@ -256,6 +259,7 @@ pub(crate) fn stopped() -> Error {
 /// one is not a pack.
 pub(crate) fn remove(objects: &Objects, packs: &[OldPack], but: &[PathBuf]) -> Result<u64> {
     let directory = objects.packs();
+    // Both name packs that go. A reader that finds neither lists the directory.
     recent::forget(&directory);
     presence::remove_file(&directory.join(multi_pack_index::NAME))?;
     let mut freed = 0;

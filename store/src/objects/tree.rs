@@ -95,6 +95,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<TreeEntry>> {
     while !rest.is_empty() {
         let (entry, after) = split_entry(rest)?;
         if let Some(last) = entries.last()
+            // Of two entries of one name, git and we might take different ones.
             && last.compare(&entry) != Ordering::Less
         {
             return Err(damaged(

@@ -101,6 +101,7 @@ pub(super) fn any_differs(
 /// Returns whether a prompt has a text in it, whatever the case.
 fn has(prompt: Option<&str>, text: Option<&str>) -> bool {
     let Some(text) = text else { return true };
+    // Not by SQL: SQLite's `LIKE` folds only ASCII letters, and has wildcards.
     let (prompt, text) = (
         prompt.unwrap_or_default().to_lowercase(),
         text.to_lowercase(),

@@ -89,7 +89,9 @@ pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed
     let has_more = entries.len() as i64 == AT_A_TIME;
     let seq = match entries.last() {
         Some(last) if has_more => last.seq,
-        _ => newest,
+        // What was added since the newest was asked for is told of now, and not once more.
+        Some(last) => newest.max(last.seq),
+        None => newest,
     };
     let mut notifications = Vec::new();
     for entry in entries {

@@ -170,6 +170,7 @@ pub(crate) fn operations(
         let session = session.as_deref();
         choose::operations(connection, place.as_ref(), session, filter, &mut operations)?;
     }
+    // Only now: SQL's `LIMIT` would count what the filter leaves out.
     if let Some(limit) = filter.limit {
         operations.truncate(limit);
     }
@@ -213,6 +214,8 @@ fn read_messages(
     connection: &Connection,
     chosen: Messages<'_>,
 ) -> Result<Vec<MessageReport>> {
+    // `CROSS JOIN`, below, keeps SQLite from beginning with the sessions: it would read and sort all messages
+    // of each.
     let (conditions, values) = chosen.conditions();
     let sql = format!(
         "SELECT messages.state, messages.seq, messages.id, messages.agent_id, messages.session_id, messages.prompt,

@@ -202,6 +202,7 @@ fn alike(
     for (from, before) in old {
         for (to, after) in new {
             let (one, other) = (&files[*from], &files[*to]);
+            // As in git, which knows a renamed link by equal bytes alone.
             if is_link(one.old_mode.as_deref()) || is_link(other.new_mode.as_deref()) {
                 continue;
             }

@@ -219,6 +219,8 @@ fn unprotected(connection: &Connection, workspace_id: i64) -> Result<Vec<String>
 
 /// Names the files that a session may or may not have changed, each with the newest reason for the doubt.
 fn unclear(connection: &Connection, session: &str) -> Result<Vec<UnclearReport>> {
+    // SQLite takes the other columns of a group from the row with its `max`. Names that differ only in bytes
+    // that are not UTF-8 have the same text, so the bytes tell them apart.
     let sql = "
         SELECT changes.path, changes.path_raw, messages.id AS message, changes.reason, max(changes.id)
           FROM messages JOIN steps ON steps.message_id = messages.id JOIN changes ON changes.step_id = steps.id

@@ -52,6 +52,7 @@ pub(crate) fn label(
             }
             None => {}
         }
+        // `show` and `revert` take ids and labels in the same place, so one text must not mean two things.
         refuse_id(connection, &place, &label)?;
         sessions::put_label(connection, place.row.id, &label, &row.on, now)?;
         Ok((LabelAction::Added, row))

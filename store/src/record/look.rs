@@ -81,6 +81,8 @@ pub(super) fn look(event: &Event, view: &EventContext, decision: &Decision) -> L
         step.map_or(LookScope::Everywhere, |step| end(step, closing.standing))
     });
     let look = ends.fold(begins, LookScope::and);
+    // A look around a few files could not be the snapshot of a message that waits for one, and nothing can be
+    // compared with a first look that saw only a part.
     let is_new = !view.was_looked_at || view.has_pending;
     if is_new && decision.is_boundary() {
         LookScope::Everywhere
@@ -114,6 +116,8 @@ fn start(event: &Event, view: &EventContext) -> LookScope {
     }
     match (event.tool_kind, &view.named) {
         (Some(ToolKind::Read), _) => LookScope::Nowhere,
+        // `named` is `None` as soon as one of the files is outside the workspace: what such a tool touches is not
+        // known.
         (_, Some(named)) if !named.is_empty() => LookScope::at(named.iter().cloned()),
         _ => LookScope::Everywhere,
     }
@@ -133,6 +137,8 @@ fn end(step: &OpenStep, standing: StepStanding) -> LookScope {
     let is_told = step.tool_events && step.row.unprotected.is_none() && !step.has_running;
     let goes_on = step.tools.iter().any(|tool| tool.is_in_background);
     match standing {
+        // Only here do the events account for all that the step did. A tool whose end was not reported, or a step
+        // that was cut off, may have changed anything.
         StepStanding::Finished | StepStanding::TurnEnded if is_told && !goes_on => {}
         StepStanding::Finished
         | StepStanding::TurnEnded
@@ -152,6 +158,8 @@ fn end(step: &OpenStep, standing: StepStanding) -> LookScope {
         .tools
         .iter()
         .flat_map(|tool| tool.paths.iter().cloned());
+    // Files that an ignore rule hides come into view only because a tool named them, so they are compared at
+    // the step's end.
     let hidden = step.paths.iter().map(|named| named.path.clone());
     LookScope::at(named.chain(hidden))
 }

@@ -36,6 +36,8 @@ struct Lost {
 
 impl Lost {
     fn of(event: &Event, reason: &str, now: Milliseconds) -> Self {
+        // An empty id still says that a message was lost. It begins a line of its own, because a message has its
+        // own revert point.
         let is_message = event.event == EventKind::UserMessage;
         Self {
             agent: event.agent.clone(),
@@ -107,6 +109,7 @@ fn read(text: &str) -> Vec<Lost> {
 /// left to try.
 pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Milliseconds) {
     let causes = error.causes();
+    // The deepest cause says what is wrong with the disk. There is no room for the others.
     let reason = causes.last().cloned().unwrap_or_else(|| error.to_string());
     let one = Lost::of(event, &reason, now);
     let _ = reserve::change(directory, |text| with(text, one));
@@ -125,6 +128,8 @@ fn with(text: &str, one: Lost) -> String {
 
 /// Returns whether an error says that the database could not be written.
 pub(crate) fn is_loss(error: &Error) -> bool {
+    // Only SQLite's own code counts. A full disk under the objects fails a snapshot, and that is recorded as a
+    // row.
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         let code = error
@@ -169,6 +174,7 @@ fn take_up_noted(store: &mut Store, text: &str) -> Result<Vec<String>> {
     }
     for lost in &lost {
         if let Err(error) = write(store, lost) {
+            // The note stays as it is: the disk is still full, and whoever asks is told of all that is in it.
             if is_loss(&error) {
                 return Ok(lost_in_words(&directory));
             }
@@ -189,6 +195,8 @@ fn lost_in_words(directory: &Path) -> Vec<String> {
 }
 
 fn write(store: &mut Store, lost: &Lost) -> Result<()> {
+    // The note is older than the row may be: `find` is not `claim`, so a directory that is gone does not get a
+    // new history.
     let place = match &lost.cwd {
         Some(cwd) => Place::find(store, &PathBuf::from(cwd))?,
         None => None,

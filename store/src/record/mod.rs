@@ -87,6 +87,8 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     let is_late = is_first && observation.is_err() && Instant::now() >= deadline;
     let aftermath = observation.as_ref().map(Aftermath::of).unwrap_or_default();
     let report = write::with_snapshot(store, &place, event, &view, &decision, observation, run);
+    // The note follows the commit. Before it, a kill in between would make the next event believe that these
+    // rows were lost.
     if let (Some(lock), Some(tree), Ok(report)) = (&lock, aftermath.tree, &report) {
         let (message, step) = (report.message.clone(), report.step.clone());
         let rows = LastRows {
@@ -153,6 +155,7 @@ fn view_under_lock(
     lock: &Lock,
 ) -> Result<EventContext> {
     let view = store.database.read(|connection| {
+        // A killed operation shows only under the lock: without it, the operation may be one that is still at work.
         let is_left = crate::timeline::has_lost_rows(connection, place, lock)?
             || crate::revert::is_open(store, place)?;
         (!is_left)
@@ -173,6 +176,8 @@ fn lock(store: &Store, place: &Place, deadline: Instant) -> Result<Lock> {
     if place.row.last_snapshot_id.is_some() {
         return place.lock(left());
     }
+    // Waiting until the deadline would make the agent wait for somebody else's first snapshot, once for each of
+    // its events.
     place.lock(left().min(PATIENCE_AT_FIRST)).or_else(|error| {
         // The first snapshot may be done by now, and the processes that waited for it hold the lock in turn.
         let row = crate::sessions::workspace(store.database.connection(), place.row.id)?;
@@ -215,6 +220,8 @@ impl Aftermath {
             tell_of_loss(store, place, event, why)?;
         }
         store.is_unsettled = self.borrows;
+        // From here on the agent may run `git gc` or write into its packs. Until then nobody is likely to touch
+        // what is borrowed.
         if self.borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
             store.is_unsettled = !crate::upkeep::settle::before_a_tool(store, place);
         }
@@ -312,6 +319,8 @@ fn look(
 ) -> Result<Observation> {
     let now = store.now();
     let (begun, before) = store.database.write(|connection| {
+        // In the same transaction as the baseline: a commit of its own would cost every event another write to the
+        // log.
         let run = crate::sessions::begin_run(connection, event, now)?;
         Ok((run, Baseline::of(connection, place.row.id)?))
     })?;
@@ -344,6 +353,8 @@ fn look(
         },
     };
     let observation = Observation::make(store, place, &snapshots, before, looking)?;
+    // After a look around a few files, a path elsewhere may still be older than the last look and new all the
+    // same.
     if looking.how.only_around.is_none() {
         place.looked_at.set(Some(now));
     }
@@ -376,6 +387,8 @@ pub(crate) fn snapshot(
     crate::timeline::notice(store, &place, &lock)?;
     let finished = crate::revert::finish_open_operations(store, &place)?;
     let (notes, finished): (Vec<Note>, Vec<FinishedReport>) = finished.into_iter().unzip();
+    // Whatever fails from here on, the caller must hear that an interrupted operation was finished: files
+    // changed.
     let notes = note::texts(&notes);
     let done = notes.clone();
     snapshot_under_lock(store, &place, label.as_ref(), progress, (notes, finished))

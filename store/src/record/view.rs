@@ -63,6 +63,8 @@ impl EventContext {
             &event.session_id,
             Some(place.row.id),
         )?;
+        // The first event of a sub-agent comes before its row. What is known then is what is known of its parent's
+        // conversation.
         let parent = match &session {
             Some(session) => Some(session.clone()),
             None => parent_of(connection, event, place.row.id)?,
@@ -85,6 +87,7 @@ impl EventContext {
                 Some(message) if message.pending => {
                     sessions::newest_message(connection, &root.id, true)?
                 }
+                // A pending message owns no step yet: what the running tool still does belongs to the one before it.
                 message => message.clone(),
             };
             if let Some(id) = &event.message_id {
@@ -110,6 +113,7 @@ impl EventContext {
         let session = self.session.as_ref()?;
         self.open
             .iter()
+            // The newest, if a lost event left several open.
             .rev()
             .find(|step| step.row.session_id == session.id)
     }

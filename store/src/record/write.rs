@@ -21,6 +21,7 @@ pub(super) fn without_snapshot(
     decision: &Decision,
 ) -> Result<EventReport> {
     let now = store.now();
+    // Before the transaction, because it reads files: SQLite's write lock is everybody's.
     let named = if decision.action == Action::AddTool {
         named_paths(store, place, event, view)?
     } else {
@@ -28,6 +29,7 @@ pub(super) fn without_snapshot(
     };
     let written = store.database.write(|connection| {
         let mut recording = Recording::of(connection, place, event, view, &named, now)?;
+        // Nothing else refers to a snapshot, so the row need not be read.
         let last = if decision.is_boundary() {
             sessions::workspace(connection, place.row.id)?.last_snapshot_id
         } else {
@@ -58,11 +60,14 @@ pub(super) fn with_snapshot(
     run: Option<i64>,
 ) -> Result<EventReport> {
     let now = store.now();
+    // Reads files, so it comes before the transaction: SQLite's write lock is everybody's.
     let named = named_paths(store, place, event, view)?;
     let written = store.database.write(|connection| {
         let mut recording = Recording::of(connection, place, event, view, &named, now)?;
         // An inferred step has to be there before its changes.
         let supposed = recording.suppose(decision, observation.as_ref().ok())?;
+        // Before the new changes are written: it releases what earlier looks gave to the step while the model was
+        // thinking.
         if decision.action == Action::MoveStart {
             recording.release_thinking()?;
         }
@@ -83,6 +88,7 @@ pub(super) fn with_snapshot(
             .transpose()?;
         Ok(written)
     })?;
+    // Only now: the rows of a failed look are committed, and the caller still learns why it failed.
     let observation = observation?;
     Ok(report(event, decision, written, Some(&observation)))
 }
@@ -106,6 +112,8 @@ fn named_paths(
         .paths
         .iter()
         .filter_map(|path| place.path_of(path))
+        // The state of interest is that from before the step touched the file. A second tool that names it would
+        // see the first one's edit.
         .filter(|path| !named_before(path.clone()));
     paths
         .map(|path| {

@@ -250,6 +250,7 @@ pub(crate) fn make_permanent(connection: &Connection, session: &SessionRow) -> R
             &newest.row.id,
         )?;
     }
+    // Discarded messages alone do not show that the chain is over: a chain of parts has none.
     sessions::note_permanent(connection, &chain)?;
     sessions::discard_hidden_messages(connection, &session.id)?;
     sessions::set_revert_point(connection, &session.id, None, None)
@@ -293,6 +294,7 @@ fn moved_by(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
     let mut moved = BTreeMap::new();
     for operation in chain {
         for item in &operation.items {
+            // Done with a reason is done in part: the change that stayed is still the agent's.
             let is_whole = item.result == FileResult::Done && item.reason.is_none();
             moved.insert(
                 &item.path,

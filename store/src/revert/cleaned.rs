@@ -64,6 +64,7 @@ pub(super) fn told(
     for line in sessions::commands_of(connection, &movement.session.id, since)? {
         for (directory, words) in commands_in(&line) {
             let removes = match removes_ignored(&words) {
+                // Such a command says nothing of which files went. If looks saw them go, their names say more.
                 true => gone.is_empty(),
                 false => took_ignored(place, snapshots, (reference, &gone), &directory, &words)?,
             };

@@ -50,6 +50,7 @@ impl Databases<'_> {
                 groups.entry(database).or_default().push(index);
             }
         }
+        // Where a database stays anyway, nothing is asked of the disk and of `/proc`.
         groups.retain(|_, items| items.iter().any(|at| is_planned(&plan.items[*at])));
         if groups.is_empty() {
             return Ok(());
@@ -100,6 +101,7 @@ impl Databases<'_> {
         let mut there = Vec::new();
         for log in logs.filter(|log| group.iter().all(|item| item.path != *log)) {
             let found = presence::metadata(&on_disk(self.root, &log))?;
+            // SQLite leaves an empty log behind in some modes; it holds nothing, so it goes with any state.
             if found.is_some_and(|found| found.is_file() && found.len() > 0) {
                 there.push(log);
             }
@@ -112,6 +114,7 @@ impl Databases<'_> {
         };
         let others = logs.into_iter().zip(now.into_iter().zip(then));
         Ok(others
+            // A log that rules hide is in no snapshot: nobody knows which state it belongs to.
             .filter(|(_, (now, then))| now.is_none() || now != then)
             .map(|(log, _)| log)
             .collect())
@@ -193,6 +196,7 @@ fn database_of(path: &WorkspacePath) -> Option<WorkspacePath> {
     for ending in COMPANIONS {
         if let Some(database) = bytes.strip_suffix(ending.as_bytes())
             && let Ok(database) = WorkspacePath::new(database)
+            // Many a file is called `something-journal` and has nothing to do with `something`.
             && (is_called_so(&database) || ending != "-journal")
         {
             return Some(database);
@@ -254,6 +258,7 @@ impl OpenFiles {
 /// Returns who holds a lock on a file that keeps others from writing to it.
 fn locked_by(path: &Path) -> Option<String> {
     let file = beneath::open_file(rustix::fs::CWD, path.as_os_str().as_bytes()).ok()?;
+    // A write lock conflicts with every lock, so the answer names readers, too.
     let lock = rustix::process::fcntl_getlk(file.as_fd(), &Flock::from(FlockType::WriteLock));
     let lock = lock.ok()??;
     Some(match lock.pid {

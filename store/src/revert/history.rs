@@ -103,6 +103,7 @@ impl<'a> History<'a> {
         let mut places = BTreeSet::new();
         for path in self.paths() {
             let mut place = Some(path.clone());
+            // With a place, everything above it is there already.
             while let Some(path) = place.filter(|path| !places.contains(path)) {
                 place = path.parent();
                 places.insert(path);
@@ -122,6 +123,7 @@ impl<'a> History<'a> {
         let changes = self.of(path);
         let newer = changes
             .iter()
+            // By address: an edit that was taken back and made again is there twice, and both are equal.
             .take_while(|past| !std::ptr::eq(**past, change));
         let mut authors = Vec::new();
         for past in newer.filter(|past| past.claim == Claim::Keep) {

@@ -61,6 +61,7 @@ pub(super) fn write_down(
     operation.base = store.database.write_first(|connection| {
         let before = seen.write(connection, place.row.id, None, now)?;
         close_steps(connection, closing, before, now)?;
+        // Later reverts keep the base of the first one: unrevert goes back to its bytes.
         let base = movement.map(|_| operation.base.unwrap_or(before));
         let new = NewOperation {
             id,
@@ -211,6 +212,8 @@ pub(crate) fn finish(
     which: Try,
     compare: &Compare<'_>,
 ) -> Result<Finished> {
+    // The rows are read back even on the first try. What a crash would leave is what is carried out, so both
+    // ways are one.
     let rows = store.database.read(|connection| {
         Ok(OperationRows {
             row: sessions::operation(connection, id)?,
@@ -299,6 +302,7 @@ fn perform(
 ) -> Performed {
     let OperationRows { row, items, git } = rows;
     let has_work = items.iter().any(is_planned) || git.iter().any(GitItem::is_planned);
+    // Before the first file: a panic from here on must not be reported as one that changed nothing.
     HAS_BEGUN.fetch_or(has_work, Ordering::Relaxed);
     let (done, rest) = put_files(store, snapshots, root, row, items, || {
         // Git's state comes after the files: git trusts its index about files that are older than it.
@@ -388,6 +392,7 @@ fn note_what_is_done(store: &mut Store, id: &str, items: &[Item]) -> Result<()> 
         .collect();
     store
         .database
+        // Synced: losing this row would make the next try undo an edit of what was put back here.
         .write_synced(|connection| sessions::note_results(connection, id, &noted))
 }
 
@@ -435,6 +440,7 @@ fn look_again(
     let (open, before) = super::operate::known(store, place)?;
     let touched: BTreeSet<WorkspacePath> = items
         .iter()
+        // What was kept is still somebody else's change, and belongs into the timeline.
         .filter(|item| item.action != FileAction::Keep)
         .map(|item| item.path.clone())
         .collect();
@@ -443,6 +449,8 @@ fn look_again(
         .flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent))
         .collect();
     let is_own = |change: &Change| {
+        // A directory above a file comes and goes with it. A file in the place of such a directory was put there by
+        // somebody else.
         touched.contains(&change.path) || is_directory(change) && parents.contains(&change.path)
     };
     let how = CaptureOptions {

@@ -161,6 +161,7 @@ fn made_at(place: &Place, path: &WorkspacePath) -> Option<Milliseconds> {
     let path = place.root.join(OsStr::from_bytes(path.as_bytes()));
     let metadata = path.symlink_metadata().ok()?;
     let born = Identity::of(&metadata).born;
+    // A hard link that was made here is as old as the file that it links to.
     Some(born.filter(|_| metadata.nlink() == 1)? / 1_000_000)
 }
 

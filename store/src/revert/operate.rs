@@ -51,6 +51,7 @@ pub(crate) fn carry_out(
         .filter(|step| step.root_session_id == movement.session.id)
         .collect();
     let who = "the agent is at work in this session";
+    // Before the look: what will be refused should not read the whole workspace first.
     let busy = refuse::while_busy(who, own.iter().copied(), store.now(), options)?;
     let snapshots = place.snapshots()?;
 
@@ -498,6 +499,7 @@ impl Execution<'_> {
         } = *self;
         let ReadyPlan { root, leaving, .. } = ready;
         let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
+        // Synced before the rows that name them, like every object.
         snapshots.write_blobs(&merged)?;
         let id = crate::sessions::new_id();
         write_down(store, place, &id, operation, seen, closing, leaving)
@@ -584,6 +586,7 @@ fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) ->
         && movement.since == Some(to.seq)
         && movement.on_conflict == Some(newest.on_conflict)
         && movement.unclear.is_none_or(|asked| asked == last.unclear);
+    // After a partial one, the files that failed or were kept may go back this time.
     let is_whole = matches!(newest.outcome, Some(Outcome::Restored | Outcome::Nothing));
     Ok(is_same && is_whole && seen.is_as_after(connection, last.after_snapshot_id)?)
 }

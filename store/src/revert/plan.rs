@@ -103,6 +103,7 @@ pub fn plan(
         items.extend(item);
     }
     settle(&mut items, step);
+    // Only now: what was merged for a file that has no place is not stored.
     let blobs = contents.take_made(&wanted(&items));
     Ok(Plan {
         items,
@@ -352,6 +353,7 @@ fn plan_with(
     };
     let mut plan = plan(step, &mut contents, moving)?;
     if put_back_exactly(&mut plan.items, &material.undone, &material.current) {
+        // What goes back exactly was not weighed against the other paths yet.
         settle(&mut plan.items, step);
     }
     name_forgotten(&mut plan.items, &material.forgotten);
@@ -469,6 +471,7 @@ pub(crate) fn plan_exactly(
     let state_now = |path: &WorkspacePath| current.get(path).copied().flatten();
     let targets: BTreeMap<_, _> = wanted
         .iter()
+        // What is there now counts as what was left, so that nothing conflicts, whoever changed it since.
         .map(|(path, state)| (path.clone(), Target::exactly(state_now(path), *state)))
         .collect();
     plan_targets(
@@ -495,6 +498,7 @@ pub(super) fn known_lines<'a>(rows: impl Iterator<Item = &'a ChangeRow>) -> Line
 }
 
 pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan, known: &Lines) {
+    // What was merged is stored only when the plan is carried out.
     let read = |blob| match plan.blobs.get(&blob) {
         Some(bytes) => Some(bytes.clone()),
         None => snapshots.comparable(blob, crate::timeline::MAX_COUNTED),

@@ -119,8 +119,10 @@ pub(crate) fn finish_open_operations(
     let mut finished: Vec<(Note, FinishedReport)> = Vec::new();
     for row in open {
         let snapshots = place.snapshots()?;
+        // The device is today's: its number changes with a restart, and the crash may have been one.
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
         let name = name(&row);
+        // Before `finish` reads the rows: it sees those that cannot be brought back as failed.
         keep_what_goes(store, place, &snapshots, &row)?;
         let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
             compare(store, place, &snapshots, &row, items, after)
@@ -145,6 +147,7 @@ pub(crate) fn finish_open_operations(
             done.push(format!(
                 "{name} was resumed, and is still open: the next command or message finishes it"
             ));
+            // While it is open, nobody knows where the revert point is, so no command goes on.
             return Err(error.after(done));
         }
         let text = finished_text(&name, &items, &git, &compared);
@@ -273,6 +276,7 @@ fn blobs_that_are_lost(
     };
     let mut blobs: Vec<ObjectId> = going()
         .filter_map(|(_, item)| blob(item))
+        // That id stands for a directory, which has no blob.
         .filter(|blob| *blob != ObjectId::EMPTY_TREE)
         .collect();
     blobs.sort_unstable();
@@ -311,6 +315,7 @@ fn way_that_is_lost(
         .filter(|item| item.result == FileResult::Planned && item.expected.is_some())
         .map(|item| item.path.clone())
         .collect();
+    // Opened anew for each check, so that what was stored or lost since is seen.
     if place.snapshots()?.check_paths(&before, &paths).is_ok() {
         return Ok(None);
     }

@@ -183,6 +183,7 @@ fn check_going(snapshots: &Snapshots, going: &[&Item], seen: &Observation) -> Re
         let paths: Vec<&Item> = going.iter().copied().filter(is_broken).collect();
         return Err(damaged(&paths).because(format!("object {id}: {what}")));
     }
+    // Bytes alone bring no file back: the snapshot's trees lead to them, and its attributes hold the modes.
     let paths: Vec<WorkspacePath> = going.iter().map(|item| item.path.clone()).collect();
     snapshots
         .check_paths(&seen.snapshot, &paths)

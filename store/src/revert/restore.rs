@@ -36,6 +36,7 @@ pub(crate) fn restore(
             "`--git` works only with a whole restore: HEAD and the index do not belong to a path",
         ));
     }
+    // Before the lock, so that a mistake in a path does not finish an interrupted operation first.
     let only = place.paths_asked_for(&request.paths)?;
     let (_lock, recovered) = super::enter(store, place, request.dry_run)?;
     let done = recovered.done.clone();
@@ -87,6 +88,7 @@ pub(super) fn restoring(
     let snapshots = place.snapshots()?;
 
     // Observe.
+    // No step ends with it: a restore is no statement about any session, and its agent may go on.
     let looking = Looking {
         open: &open,
         ..Looking::default()
@@ -296,6 +298,7 @@ fn unseen(
         Err(_) => only.is_empty(),
     };
     let has = |gaps: &[Gap], gap: &Gap| gaps.iter().any(|other| other.path == gap.path);
+    // What was a gap then and is one now is no difference that anybody could see.
     let one_sided = |gap: &Gap| has(&then, gap) != has(now, gap);
     let all = then.iter().chain(now);
     let unseen = all
@@ -337,6 +340,8 @@ fn differing(
     for change in &changes {
         states.insert(change.path.clone(), change.old);
     }
+    // The operation's rows win: they know what a file was just before it was replaced, even if a snapshot could
+    // not hold it.
     states.extend(
         written_down(connection, snapshots, written_by, &wanted, &old_gaps)?
             .into_iter()
@@ -377,6 +382,7 @@ fn written_down(
         .filter(|gap| gap.reason.hides_content())
         .collect();
     let mut items = sessions::operation_items(connection, operation)?;
+    // What was not done was not replaced, so what is there now is what was there.
     items.retain(|item| item.result == FileResult::Done);
     let paths: Vec<WorkspacePath> = items.iter().map(|item| item.path.clone()).collect();
     let are_hidden = snapshots.are_hidden(before, &paths)?;

@@ -227,6 +227,7 @@ fn undo<'a>(
             stop: Some(Stop::Missing(Missing::Now)),
         });
     }
+    // Force takes what others wrote, so it is for what cannot be undone without it.
     let gentle = if on_conflict == OnConflict::Overwrite {
         OnConflict::Merge
     } else {
@@ -309,6 +310,7 @@ impl<'a> Undone<'a> {
             ours: self.state,
         };
         match (three_way(sides, contents, on_conflict)?, run.held) {
+            // First: what nobody has to undo any more cannot be held up by a doubt about its author.
             (Ruling::Already, _) => {}
             (_, Some(held)) => self.stop = Some(Stop::Held(held)),
             (Ruling::Taken(state), None) => (self.state, self.is_merged) = (state, false),

@@ -72,6 +72,7 @@ impl PlanToken {
         let token = decoded(text).ok_or_else(wrong)?;
         let token: Value = serde_json::from_slice(&token).map_err(|_| wrong())?;
         if token["v"] != json!(VERSION) {
+            // `Stale`, as whoever calls makes a new plan then, and that is what is needed here.
             return Err(Error::stale("the plan was made by another version"));
         }
         let read = || {
@@ -178,6 +179,7 @@ pub(crate) fn fingerprint(
         .map(|movement| super::report::hidden(store, movement));
     let last = sessions::newest_operation(store.database.connection(), place.row.id)?;
     let git = operation.git.as_ref().map(|items| (items, &seen.git));
+    // The form of `Debug` may change with a version. Then older tokens are refused as stale, which is safe.
     let text = format!(
         "{:?}",
         (

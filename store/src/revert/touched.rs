@@ -174,6 +174,7 @@ impl TouchedSearch<'_> {
                 break;
             }
             *left -= 1;
+            // `DirEntry::metadata` does not follow links.
             let Ok(found) = entry.metadata() else {
                 continue;
             };
@@ -194,6 +195,8 @@ impl TouchedSearch<'_> {
 
     /// Returns whether something last changed while a command may have been running. A time in the future shows nothing.
     fn is_touched(&self, found: &Metadata) -> bool {
+        // Programs set `mtime` as they like, and those that unpack archives set it to the past; `ctime` is the
+        // kernel's.
         let at = (self.file_times)(found.ctime() * 1000 + found.ctime_nsec() / 1_000_000);
         at <= self.now + TICK && self.work.covers(at)
     }

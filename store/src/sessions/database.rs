@@ -93,6 +93,8 @@ impl Database {
                 rusqlite::version()
             )));
         }
+        // Without `CREATE`: `make_store` makes the file, because SQLite would give it the umask's mode. A link that
+        // somebody planted is refused.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NOFOLLOW
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -185,6 +187,8 @@ impl Database {
         let path = &self.path;
         let transaction = self
             .connection
+            // One that begins as a reader and then writes fails at once if another process wrote in between
+            // (`SQLITE_BUSY_SNAPSHOT`), whatever the timeout is.
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .context(|| format!("cannot write to `{}`", path.display()))?;
         check_writer(&transaction, path)?;
@@ -203,6 +207,7 @@ impl Database {
         self.connection
             .set_db_config(keys, false)
             .context(|| "cannot configure the session store")?;
+        // An error waits until the keys are checked again: the connection is used further.
         let value = self.write(work);
         self.connection
             .set_db_config(keys, true)
@@ -228,6 +233,7 @@ impl Database {
         self.connection
             .pragma_update(None, "synchronous", "FULL")
             .context(|| "cannot set a pragma")?;
+        // Here, too, an error waits until the pragma is what it was.
         let value = write(self);
         self.connection
             .pragma_update(None, "synchronous", before)
@@ -395,6 +401,8 @@ fn configure_patiently(connection: &Connection, durability: Durability) -> rusql
 pub(super) fn configure(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
     // This comes first: without it, most of many simultaneous first openings fail.
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    // Anything that runs as this user may have written the file: its triggers do not run, and its schema is not
+    // trusted.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -412,8 +420,11 @@ pub(super) fn configure(connection: &Connection, durability: Durability) -> rusq
         Durability::Full => "FULL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
+    // Damage in a page is found when the page is read, and not when it is followed.
     connection.pragma_update(None, "cell_size_check", true)?;
+    // Nothing of the rows goes to a folder for temporary files.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
+    // `write` does that once the log is long ([`LONGEST_LOG`]).
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     Ok(())
 }

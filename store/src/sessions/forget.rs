@@ -92,6 +92,8 @@ fn written(
         let is_own = change.step.is_some_and(|step| steps.contains(&step));
         if let Some(old) = change.old {
             let old = (change.path.clone(), old);
+            // What was there before is not the step's own: forgetting its message must not take it from those who had
+            // it.
             if !written.contains(&old) {
                 of_others.insert(old);
             }
@@ -219,6 +221,7 @@ pub(crate) fn blobs(
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
         let rows: Vec<(Vec<u8>, ObjectId)> = all(connection, &sql, [workspace_id], read)?;
         for (path, id) in rows {
+            // That id stands for a directory, and says nothing about contents.
             if id == ObjectId::EMPTY_TREE || !is_forgotten(&path, id) {
                 continue;
             }

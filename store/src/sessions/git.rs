@@ -54,6 +54,7 @@ pub(crate) fn git_line(
         .context(|| "cannot read git states")?;
     let rows = statement
         .query_map(params![workspace_id, from, to], |row| {
+            // Not by its values: all may be NULL in a repository without a commit.
             let is_there = row.get::<_, Option<i64>>("state_id")?.is_some();
             let state = if is_there {
                 Some(GitStateRow::read(row)?)

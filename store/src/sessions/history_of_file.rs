@@ -190,6 +190,7 @@ pub(crate) fn operations_on_path(
     workspace_id: i64,
     path: &WorkspacePath,
 ) -> Result<Vec<FileOperation>> {
+    // `min` of two values is NULL if either is, hence the `ifnull` in both.
     let sql = "SELECT operations.id, operations.seq, operations.kind, operations.session_id, operations.step_id,
                       iif(operations.alone, operations.part_message_id, NULL) AS alone,
                       min(ifnull(moved.seq, part.seq), ifnull(part.seq, moved.seq)) AS reverted_from,

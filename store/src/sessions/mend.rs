@@ -71,6 +71,7 @@ pub(crate) fn mend_objects(connection: &Connection) -> Result<Vec<String>> {
         let kind = object.0.as_str();
         let is_wrong = match kind {
             "trigger" => ours.get(name) != Some(object),
+            // One that the user added under another name changes no row, and stays.
             "view" | "index" => ours.get(name).is_some_and(|its| its != object),
             _ => false,
         };

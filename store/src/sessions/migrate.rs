@@ -58,10 +58,13 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
             .context(|| format!("cannot migrate `{}`", path.display()))?;
     }
     transaction
+        // Both are pages of the file, so they are part of the transaction: whoever sees the version sees all
+        // tables.
         .pragma_update(None, "application_id", APPLICATION_ID)
         .and_then(|()| transaction.pragma_update(None, "user_version", VERSION))
         .and_then(|()| transaction.commit())
         .context(|| format!("cannot migrate `{}`", path.display()))?;
+    // Only after the commit: until then, the last migration's copy is the only one that is known to be good.
     if let Some(copy) = copy {
         remove_other_copies(path, &copy);
     }
@@ -163,6 +166,7 @@ fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
         )
     };
     let unfinished = with_suffix(&copy, ".new");
+    // A killed migration left it, and `VACUUM INTO` writes to no file that holds anything.
     presence::remove_file(&unfinished)?;
     make_file(&unfinished)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -180,6 +184,7 @@ fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
             })?],
         )
         .context(what)?;
+    // Before the rename, since the name says that it is whole.
     layout::sync(&unfinished)?;
     std::fs::rename(&unfinished, &copy).context(what)?;
     layout::sync(path.parent().unwrap_or(Path::new(".")))?;

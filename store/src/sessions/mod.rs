@@ -154,6 +154,7 @@ fn path_at(
     path: impl RowIndex,
     raw: impl RowIndex,
 ) -> rusqlite::Result<WorkspacePath> {
+    // A name that is not UTF-8 has its bytes here; the text beside them is for people and lost some of them.
     let raw: Option<Vec<u8>> = row.get(raw)?;
     let bytes = match raw {
         Some(raw) => raw,

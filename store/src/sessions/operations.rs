@@ -223,6 +223,7 @@ pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[It
             [operation],
         )
         .context(|| "cannot note the results of the files")?;
+    // Nearly all are done, so one statement says so for all, and only the exceptions take one each.
     let is_plain = |item: &Item| item.result == FileResult::Done && item.reason.is_none();
     for (position, item) in (0_i64..).zip(items).filter(|(_, item)| !is_plain(item)) {
         connection
@@ -452,6 +453,7 @@ pub(crate) fn moved_since(
     without: Option<(&str, Option<i64>)>,
 ) -> Result<BTreeSet<WorkspacePath>> {
     let (session, base) = without.unzip();
+    // `IS NOT`, because `<>` is NULL for an operation without a session, and would leave it out.
     let sql = "SELECT DISTINCT path, path_raw
                  FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
                 WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done'

@@ -18,7 +18,7 @@ pub(crate) struct SessionUse {
     pub agent: String,
     /// The last event or operation of any of them.
     pub used_at: Milliseconds,
-    /// Whether the end of one of them was never reported.
+    /// Whether the end of the session was never reported. No agent reports those of its sub-agents.
     pub is_unended: bool,
     /// The agents' processes, if known.
     pub processes: Vec<String>,
@@ -172,6 +172,7 @@ pub(crate) fn prunable(connection: &Connection, pruning: Pruning<'_>) -> Result<
         unused_before,
         young_since,
     } = pruning;
+    // A NULL among the pinned would make `NOT IN` true of no snapshot, and nothing would ever be pruned.
     let values = params![json(kept), workspace_id, unused_before, young_since];
     all(connection, &sql, values, |row| row.get(0))
 }
@@ -237,6 +238,7 @@ pub(crate) fn snapshots_to_measure(
 pub(crate) fn note_sizes(connection: &Connection, sizes: &[(i64, u64)]) -> Result<()> {
     let what = || "cannot note the sizes of snapshots";
     let mut statement = connection
+        // SQLite writes a row anew even if nothing in it differs.
         .prepare("UPDATE snapshots SET stored_bytes = ?2 WHERE id = ?1 AND pruned_at IS NULL AND stored_bytes IS NOT ?2")
         .context(what)?;
     for (id, bytes) in sizes {

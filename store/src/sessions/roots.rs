@@ -12,6 +12,7 @@ const TREES: &str = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND prun
 
 /// The blobs that rows name: an entry's bytes, attributes, rules, indexes. What belongs to pruned snapshots is not
 /// needed.
+// `ifnull`, because `NOT IN` is NULL where a row names no snapshot: its blob would count as not needed.
 const BLOBS: &str = "
     WITH kept AS MATERIALIZED (SELECT id, attributes_blob, rules_blob, git_state_id FROM snapshots
                                 WHERE workspace_id = ?1 AND pruned_at IS NULL),
@@ -75,6 +76,7 @@ pub(crate) fn named(connection: &Connection, workspace_id: i64) -> Result<Named>
         .context(what)?;
     let trees = rows.collect::<rusqlite::Result<_>>().context(what)?;
     let mut blobs = ids(connection, RECORDS, workspace_id)?;
+    // The id of an empty directory's entry is that of the empty tree, which is no blob.
     blobs.retain(|blob| *blob != ObjectId::EMPTY_TREE);
     Ok(Named { trees, blobs })
 }

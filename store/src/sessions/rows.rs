@@ -283,6 +283,7 @@ pub(crate) fn touch_session(
     now: Milliseconds,
 ) -> Result<()> {
     use ckpt_schema::EventKind::{SessionEnd, StepStart, UserMessage};
+    // The mark of a command of ours stays while the model is only called to run it: that is not a step.
     let goes_on = event.is_command || event.event == StepStart;
     let is_typed = event.is_command && event.event == UserMessage;
     connection

@@ -85,6 +85,8 @@ fn is_alive(pid: i32) -> bool {
     let Some(pid) = Pid::from_raw(pid.max(0)) else {
         return false;
     };
+    // `EPERM` says that there is such a process, of another user: then nothing is known, and it counts as
+    // alive.
     !matches!(test_kill_process(pid), Err(Errno::SRCH))
 }
 

@@ -108,8 +108,10 @@ fn salvage_locked(
     let mut new = Connection::open_with_flags(&unfinished, flags).context(what)?;
     configure(&new, Durability::Full).context(what)?;
     migrate(&mut new, &unfinished)?;
+    // What `take_out` removes was forgotten: its bytes must not stay in free pages.
     new.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))
         .context(what)?;
+    // Rows come table by table, before those that they refer to. `mend_references` looks at them at the end.
     new.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
         .context(what)?;
     let (rows, mut damaged) = copy(&old, &new)?;
@@ -121,6 +123,7 @@ fn salvage_locked(
     }
     let is_cut = take_out(&new)?;
     new.execute_batch("COMMIT").context(what)?;
+    // The rename below moves one file: nothing may be left in a log beside it.
     new.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
         .context(what)?;
     drop(new);
@@ -199,6 +202,7 @@ fn copy_table(
     let what = || format!("cannot write rows of `{table}`");
     let mut insert = new
         .prepare(&format!(
+            // Some rows come twice: a table without row numbers is read from both ends.
             "INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})"
         ))
         .context(what)?;
@@ -258,6 +262,7 @@ fn copy_by_numbers(
             match rows.next() {
                 Ok(Some(row)) => {
                     sum += put(row, 1)?;
+                    // From a damaged row number, the next query would begin anywhere.
                     if let Ok(number) = row.get(0) {
                         last = number;
                     }

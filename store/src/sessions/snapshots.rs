@@ -297,6 +297,7 @@ pub(crate) fn gaps_around_steps(
                 Ok(StepGap {
                     gap: gap(row)?,
                     at_start: row.get::<_, Option<bool>>("at_start")?.unwrap_or(false),
+                    // An open step has no snapshot after it: the comparison is NULL, and stays NULL as the `max`.
                     at_finish: row.get("at_finish")?,
                 })
             },
@@ -312,6 +313,7 @@ pub(crate) fn put_git_state(
     state: &GitStateRow,
     now: Milliseconds,
 ) -> Result<i64> {
+    // `IS`, because `=` never finds a NULL, and a detached HEAD has no branch.
     let known: Option<i64> = connection
         .query_row(
             // Only the newest ones: searching all of them would cost more with every step.

@@ -61,6 +61,7 @@ pub(crate) struct Life {
 impl Life {
     /// Reads the columns of a session.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        // One call alone may have come through a shell, which is gone by now: its end says nothing about the agent.
         let is_believed = row.get::<_, i64>("process_seen")? > 1;
         let caller: Option<String> = row.get("process")?;
         Ok(Self {

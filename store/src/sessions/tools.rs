@@ -85,6 +85,7 @@ pub(crate) struct OuterTool {
 /// The tools of agents in workspaces around one that had not ended when a snapshot was taken; the whole step if an
 /// agent does not report tools. If an agent has sent no event since, only what still runs can have changed anything.
 /// `CROSS JOIN` keeps the order of the tables: most workspaces have none around them, and then nothing else is read.
+// Not `LIKE`, which takes a `_` or `%` of a path for a wildcard, and ignores case.
 const OUTER_TOOLS: &str = "
     WITH since (at) AS (SELECT ifnull((SELECT taken_at FROM snapshots WHERE id = ?2), 0)),
          around (id, path) AS MATERIALIZED (
@@ -270,6 +271,7 @@ pub(crate) fn finish_tool(
     }
     connection
         .prepare_cached(
+            // Before its end is noted, by the lack of which the tool is found.
             "UPDATE tools SET ran_for = ?3, background = ?4
               WHERE step_id = ?1 AND finished_at IS NULL AND (?2 = agent_id OR (?2 IS NULL AND id = (
                 SELECT min(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL)))",

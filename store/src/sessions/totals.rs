@@ -205,6 +205,8 @@ pub(crate) fn keep_totals(
     let now: i64 = connection
         .pragma_query_value(None, "data_version", |row| row.get(0))
         .context(what)?;
+    // A hook may have taken these very sums away since they were added up, and they would come back as they
+    // were.
     if now != version {
         return Ok(false);
     }

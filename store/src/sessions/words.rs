@@ -310,6 +310,7 @@ pub(crate) fn unknown_words(connection: &Connection) -> Result<Vec<UnknownWord>>
     });
     let reasons = (WordTable::Gaps, "reason", known_gap_reasons());
     for (table, column, known) in words.into_iter().chain([reasons]) {
+        // The test of a NULL is NULL, which is not true: a column that may be empty is not damaged by it.
         let sql = format!(
             "SELECT {}, {column} FROM {} WHERE NOT ({known}) LIMIT {NAMED}",
             table.key().join(", "),

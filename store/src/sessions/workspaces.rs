@@ -91,6 +91,7 @@ pub(crate) fn find_workspace(
     path: &Path,
     identity: &Identity,
 ) -> Result<Option<WorkspaceRow>> {
+    // The path comes first: there the device may have got another number, which it does with a restart.
     let row = match workspace_at(connection, path)?.filter(|row| row.is(identity)) {
         Some(row) => Some(row),
         None => elsewhere(connection, identity)?,
@@ -331,6 +332,7 @@ fn elsewhere(connection: &Connection, identity: &Identity) -> Result<Option<Work
         .context(|| "cannot look up a workspace")?;
     for row in rows {
         let row = row.context(|| "cannot look up a workspace")?;
+        // An inode's number is given to the next directory once its own is deleted.
         if row.is_wherever(identity) {
             return Ok(Some(row));
         }

@@ -145,6 +145,7 @@ impl Census {
         let mut defaults = USUAL;
         for (counts, default) in self.counts.iter().zip(&mut defaults) {
             let usual = *default;
+            // A tie always ends the same way: the same files must not get another id by chance.
             let most = counts
                 .iter()
                 .max_by_key(|(permissions, count)| (**count, **permissions == usual));
@@ -315,6 +316,7 @@ impl Attributes {
             .noted
             .last_key_value()
             .is_none_or(|(last, _)| *last < path);
+        // A second spelling of the same state would have a second id.
         let needed = bearer.is_always_noted() || permissions != self.defaults[bearer.slot()];
         (in_order && needed)
             .then(|| self.noted.insert(path, (bearer, permissions)))

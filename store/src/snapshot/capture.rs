@@ -112,6 +112,7 @@ pub(crate) fn may_be_there(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<b
 }
 
 fn is_absence(error: Errno) -> bool {
+    // `LOOP` is a link on the way: what is behind it is not the workspace's.
     matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
 }
 
@@ -162,6 +163,7 @@ fn file(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>, mode: Mode) -> Resu
                         .map_err(std::io::Error::from)
                         .context(|| "cannot read it")?,
                 );
+                // If it was written to meanwhile, the bytes may be of two versions.
                 entry(after, blob.filter(|_| before == after))
             }
             ReadOutcome::Gone => None,
@@ -209,6 +211,7 @@ pub(crate) fn read_now(root: &Path, path: &WorkspacePath, limit: u64) -> Result<
         .map_err(std::io::Error::from)
         .context(what)?;
     let mut bytes = Vec::new();
+    // Not by the size of the look: the file may have grown since.
     file.take(limit + 1).read_to_end(&mut bytes).context(what)?;
     Ok(if bytes.len() as u64 > limit {
         Now::TooLarge

@@ -100,6 +100,7 @@ pub(super) fn check(
     reader.refresh()?;
     let mut checked = Checked::default();
     let mut reached = Reached::default();
+    // One after the other, so that what there is time for is whole snapshots, the newest first.
     for tree in &roots.trees {
         let one = Roots {
             trees: vec![*tree],
@@ -169,6 +170,7 @@ fn loose_object(folder: &Path, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {
     let path = folder.join(&name[..2]).join(&name[2..]);
     let bytes = read_small(&path, LARGEST, OFlags::NOFOLLOW)?;
     let mut text = Vec::new();
+    // A small file can inflate to any size.
     let mut decoder = std::io::Read::take(ZlibDecoder::new(&bytes[..]), LARGEST);
     std::io::Read::read_to_end(&mut decoder, &mut text).ok()?;
     let end = text.iter().position(|byte| *byte == 0)?;

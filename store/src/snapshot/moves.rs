@@ -40,6 +40,8 @@ pub(super) fn find(changes: &[Change]) -> Vec<Moved<'_>> {
         let (Some(entry), new) = (change.new, change.path.as_bytes()) else {
             continue;
         };
+        // What other files showed of a directory comes first: of many files with the same name and content, only
+        // that tells which one it was.
         let known = moves.origins(new).find_map(|origin| {
             let (old, known) = gone.get_key_value(origin.as_slice())?;
             (*known == entry).then_some(*old)

@@ -87,6 +87,8 @@ pub(super) fn read(
     let reader = objects.reader()?;
     reader.refresh()?;
     let read_note = || refs::read_note(objects.repository());
+    // Twice, as in `unreadable`: a call may fail by chance, and the note is the only trace of what `gc`
+    // repacked.
     let note = read_note().or_else(read_note);
     let note = note.and_then(|text| noted::decode(&text));
     let (mut workspace, mut snapshots) = match note.filter(|(workspace, _)| workspace.key == key) {

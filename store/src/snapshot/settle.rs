@@ -241,6 +241,7 @@ fn large(directory: &OwnedFd, name: &[u8]) -> Option<Vec<u8>> {
 /// packs.
 pub(super) fn give_back(folder: &Path, objects: &Objects) -> Result<()> {
     let boot = super::take::boot();
+    // Read first: a cache is valid for the packs that it was written with, and these are about to change.
     let cache = Cache::read(folder, Extent::Front).filter(|cache| {
         cache.header.boot == boot && cache.header.packs == super::take::stamp_of_packs(objects)
     });

@@ -57,6 +57,7 @@ impl<'a> SnapshotView<'a> {
                 .map(|(path, mode)| (path.clone(), Entry::stored(mode, ObjectId::EMPTY_TREE))),
         );
         entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        // Tree and attributes are validated one by one; only together may they contradict each other.
         match entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             None => Ok(entries),
             Some(pair) => Err(Error::unavailable(format!(
@@ -169,6 +170,7 @@ impl<'a> SnapshotView<'a> {
         if let Some(tree) = trees().get(&id) {
             return Ok(Arc::clone(tree));
         }
+        // Without the lock, so that the threads that read ahead do not wait for each other.
         let tree = Arc::new(self.reader.tree(id)?);
         trees().insert(id, Arc::clone(&tree));
         Ok(tree)

@@ -36,6 +36,7 @@ pub(crate) fn list(store: &Store) -> Result<WorkspacesReport> {
 /// Returns the histories that a directory may take over by default: those of directories that were at its path.
 pub(crate) fn offered(store: &Store, root: &Path) -> Result<Vec<WorkspaceReport>> {
     let listed = sessions::listed_workspaces(store.database.connection())?;
+    // A history without a message is nothing to go back to: a look at a directory is enough to begin one.
     let is_offered = |one: &&ListedWorkspace| stood_at(one, root) && one.messages > 0;
     Ok(listed.iter().filter(is_offered).map(report_of).collect())
 }
@@ -138,6 +139,7 @@ fn exchange(
         // No other step may stay open: what differs here from the last snapshot of that history is nobody's change.
         let is_over = |step: &OpenStep| !may_have_made(step);
         sessions::close_open_steps(connection, id, is_over, None, now)?;
+        // First free the path and the identity, then take them: each belongs to at most one history.
         sessions::set_aside(connection, &workspace.root, now)?;
         sessions::forget_identity(connection, id, &workspace.identity)?;
         sessions::take_over(connection, id, &workspace.root, &workspace.identity, now)
@@ -148,6 +150,7 @@ fn exchange(
         return Ok(());
     }
     store.database.write(|connection| {
+        // The reason makes what differs unrecorded. Without it, the next look would call it the user's.
         sessions::close_open_steps(connection, id, |_| true, Some(REPLACED), now)
     })
 }
@@ -160,6 +163,7 @@ fn look(store: &mut Store, place: &Place, open: &[OpenStep]) -> Result<()> {
         return Err(Error::unavailable("an operation has to be finished first"));
     }
     let before = Baseline::of(connection, place.row.id)?;
+    // The tools ran in a directory that is gone, so no event about them says anything about this one.
     let closing: Vec<_> = open.iter().map(|step| (step, StepStanding::Cut)).collect();
     let looking = Looking {
         open,
@@ -193,6 +197,8 @@ fn stood_at(one: &ListedWorkspace, root: &Path) -> bool {
 
 fn stood_here<'l>(listed: &'l [ListedWorkspace], root: &Path) -> Result<&'l ListedWorkspace> {
     let stood = |one: &&ListedWorkspace| stood_at(one, root);
+    // Events after the exchange may have begun a history here that holds nothing yet. The one that is meant has
+    // messages.
     let with_messages = listed.iter().filter(stood).find(|one| one.messages > 0);
     with_messages
         .or_else(|| listed.iter().find(stood))
@@ -226,6 +232,8 @@ fn named<'l>(
     cwd: &Path,
 ) -> Result<&'l ListedWorkspace> {
     let path = cwd.join(which);
+    // A path wins over an id that it happens to look like, and the histories of several directories may have
+    // had the same path: the one whose directory is gone is meant.
     let by_path = listed
         .iter()
         .find(|one| one.row.path == path && !one.row.is_there());

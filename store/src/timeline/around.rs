@@ -28,6 +28,7 @@ pub(super) type HasStarted<'a> = dyn Fn(&str, &str) -> Option<bool> + 'a;
 
 impl OuterAgents {
     pub fn of(tools: &[OuterAgent]) -> Self {
+        // An edit tool whose files are unknown counts as a shell: it may have written anything.
         let (shells, named): (Vec<_>, Vec<_>) = tools
             .iter()
             .partition(|(outer, _)| outer.tool.paths.is_empty());

@@ -245,6 +245,7 @@ pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {
         let chain = chains.entry(&row.change.path).or_default();
         match chain.last_mut() {
             Some((ids, last))
+                // Otherwise somebody else's change lies in between, and undoing the two as one would undo that, too.
                 if last.change.new == row.change.old && last.attribution == row.attribution =>
             {
                 ids.push(row.id);

@@ -37,6 +37,7 @@ fn signs_of(life: &Life, last_event_at: Milliseconds, now: Milliseconds) -> Sign
     Signs {
         last: last_event_at.max(record.worked_at.unwrap_or_default()),
         interrupted_at: life.interrupted_at.max(record.interrupted_at),
+        // An unknown process is not a dead one. Calling a live agent dead would take its changes from it.
         is_dead: life.process.as_deref().is_some_and(is_gone),
     }
 }
@@ -75,10 +76,12 @@ const AT_WORK: Milliseconds = 30_000;
 /// nobody busy.
 pub(crate) fn is_at_work(step: &OpenStep, now: Milliseconds) -> bool {
     let is_heard = (0..AT_WORK).contains(&now.saturating_sub(step.last_event_at));
+    // This comes first because it needs no `/proc` and no transcript.
     if !step.has_running && (step.tool_events || !is_heard) {
         return false;
     }
     let signs = signs(step, now);
+    // The mark of an earlier interruption stays in the transcript; only one after the tool began ended it.
     let runs = |from: Milliseconds| signs.interrupted_at.is_none_or(|at| at < from);
     let mut running = step.tools.iter().filter(|tool| tool.finished_at.is_none());
     !signs.is_dead
@@ -112,6 +115,7 @@ pub fn agent_process() -> Option<String> {
     for _ in 0..GENERATIONS {
         let process = Process::of(id)?;
         if !SHELLS.contains(&process.name.as_str()) {
+            // A number alone is given to another process as soon as this one ends.
             return Some(format!("{id} {} {}", process.started, namespace()?));
         }
         id = process.parent;
@@ -138,6 +142,7 @@ pub(super) fn has_started(older: &str, younger: &str) -> Option<bool> {
     let mut process = younger.living()?;
     for _ in 0..ANCESTORS {
         let id = process.parent;
+        // The line ends here: init has no parent, and a process that lost its own is a child of init.
         let Some(parent) = Process::of(id) else {
             return Some(false);
         };
@@ -172,6 +177,7 @@ impl<'n> ProcessName<'n> {
     }
 
     fn living(&self) -> Option<Process> {
+        // A zombie has ended. Its number stays taken for as long as its parent does not ask for it.
         Process::of(self.id).filter(|found| found.started == self.started && !found.is_zombie)
     }
 }
@@ -200,6 +206,7 @@ impl Process {
 
     /// Reads `ID (NAME) STATE PARENT ...`, with the start time as the 22nd of the fields; the name may hold anything.
     fn parse(text: &str) -> Option<Self> {
+        // The last parenthesis, not the first: a program may call itself `a) R 1 (b`.
         let (begin, end) = (text.find('(')?, text.rfind(')')?);
         let fields: Vec<&str> = text.get(end + 1..)?.split_whitespace().collect();
         Some(Self {

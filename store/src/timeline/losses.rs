@@ -26,7 +26,10 @@ pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock)
     let Some((last, looked_at)) = lock.note().as_deref().and_then(read) else {
         return Ok(false);
     };
+    // SQLite drops what it cannot read at the end of a log, and opens the older state as if nothing had been
+    // there.
     let is_lost = !sessions::has_rows(connection, &last)?;
+    // After a loss, that look is not the one that the newest snapshot is of.
     place.looked_at.set(looked_at.filter(|_| !is_lost));
     Ok(is_lost)
 }
@@ -40,6 +43,7 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
     store
         .database
         .write(|connection| sessions::mark_lost(connection, place.row.id, WHY, now))?;
+    // After the commit: killed in between, the loss is noticed once more; the other way round, never.
     lock.set_note("");
     let workspace = place.root.to_string_lossy();
     store.diagnose(&Diagnostic {

@@ -93,6 +93,7 @@ impl Observation {
         let connection = store.database.connection();
         let previous = before.last.as_ref().map(|last| last.id);
         let (taken, mut patch, lost) = capture(store, place, snapshots, &before, how)?;
+        // An operation writes its own rows for what it changed. They must not be somebody's changes as well.
         patch.retain(|change| !known.is_some_and(|is_known| is_known(change)));
         let mut drafts = if patch.is_empty() {
             Vec::new()
@@ -101,6 +102,7 @@ impl Observation {
         };
         let mut replaced = Vec::new();
         for (step, _) in closing {
+            // Before joining: an earlier look may hold a row for the same path.
             drafts.extend(hidden_changes(snapshots, &taken.snapshot, step)?);
             replaced.extend(join(connection, &mut drafts, &step.row.id)?);
         }
@@ -147,6 +149,8 @@ impl Observation {
             git_state_id,
         };
         if self.lost.is_some() {
+            // Before the new snapshot's row: the unrecorded step begins at the newest one, which must still be the
+            // lost one.
             sessions::mark_lost(connection, workspace_id, LOST, now)?;
         }
         let id = sessions::put_snapshot(connection, &row, &self.gaps, self.previous, now)?;
@@ -423,6 +427,7 @@ fn patch_since(
     let Some(last) = last else {
         return Ok(Vec::new());
     };
+    // Gaps count as well: a file that became unreadable leaves the tree as it was.
     if last.snapshot == taken.snapshot && last.gaps == taken.gaps {
         return Ok(Vec::new());
     }
@@ -456,6 +461,7 @@ fn hidden_changes(
     let changes = hidden
         .into_iter()
         .zip(states)
+        // A tool may name a file and leave it alone.
         .filter(|((_, old), new)| old != new);
     Ok(changes
         .map(|((path, old), new)| ChangeRow {

@@ -33,6 +33,8 @@ impl Workspace {
         let home = home.and_then(|home| home.canonicalize().ok());
         let root = cwd
             .ancestors()
+            // The innermost one: a nested repository or a submodule is a workspace of its own, and the outer one
+            // captures its files, too.
             .find(|directory| is_work_tree(directory))
             .filter(|root| !is_of_dotfiles(root, &cwd, home.as_deref(), settings))
             .unwrap_or(&cwd)
@@ -127,8 +129,10 @@ fn refusal(root: &Path, cwd: &Path, home: Option<&Path>, store: &Path) -> Option
             .any(|path| root.starts_with(path))
     {
         Some("it belongs to the system")
+    // Capturing the store would store it in itself.
     } else if root.starts_with(store) {
         Some("it is inside the store")
+    // Whatever works there, no snapshot may hold what is git's own.
     } else if cwd
         .components()
         .any(|component| component.as_os_str() == ".git")

@@ -46,6 +46,8 @@ impl Transcript {
             let Ok(entry) = serde_json::from_str::<Value>(line) else {
                 continue;
             };
+            // An entry from the future would keep the agent alive until then, and what a person changes meanwhile
+            // would be its own.
             let Some(at) = time_of(&entry).filter(|at| *at <= now) else {
                 continue;
             };
@@ -104,6 +106,7 @@ fn is_mark(content: &Value) -> bool {
         Some([one]) if one["type"] == "text" => one["text"].as_str(),
         _ => content.as_str(),
     };
+    // It is "[Request interrupted by user]", or "… for tool use]".
     text.is_some_and(|text| text.starts_with("[Request interrupted by user") && text.ends_with(']'))
 }
 
@@ -125,6 +128,8 @@ fn time_of(entry: &Value) -> Option<Milliseconds> {
 fn tail(path: &Path) -> Option<String> {
     let mut file = std::fs::OpenOptions::new()
         .read(true)
+        // Opening a pipe without a writer would wait for one. The payload names this path, so anything may be
+        // there.
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
         .open(path)
         .ok()?;
@@ -133,9 +138,11 @@ fn tail(path: &Path) -> Option<String> {
         return None;
     }
     if metadata.len() > TAIL {
+        // The line that is cut here is no JSON, and is skipped like any other that is incomplete.
         file.seek(SeekFrom::Start(metadata.len() - TAIL)).ok()?;
     }
     let mut bytes = Vec::new();
+    // The agent goes on writing while this reads.
     file.take(TAIL).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

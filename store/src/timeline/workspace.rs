@@ -62,6 +62,7 @@ impl Place {
     pub fn claim(store: &mut Store, cwd: &Path) -> Result<Self> {
         let workspace = workspace_of(store, cwd)?;
         let surroundings = &store.surroundings;
+        // Before the row: a refused workspace leaves no trace.
         check_apart(
             &workspace.root,
             &surroundings.directory,
@@ -139,6 +140,8 @@ impl Place {
                 .transpose()
         })?;
         let cwd = event.cwd.as_deref().unwrap_or(Path::new("/"));
+        // An agent that runs `cd` into another repository in the middle of a turn still works on the message that
+        // was sent here.
         let Some(row) = home.filter(|row| row.is_there() && stays(event.event, row, cwd)) else {
             return Ok(None);
         };
@@ -349,6 +352,7 @@ impl Place {
     pub fn path_of(&self, named: &Path) -> Option<WorkspacePath> {
         let absolute = self.cwd.join(named);
         path_below(&self.root, &normal(&absolute))
+            // An agent may know the workspace by a name with a link in it, such as `/tmp` on macOS.
             .or_else(|| path_below(&self.root, &real(&absolute)?))
     }
 }
@@ -428,6 +432,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 
 /// Resolves the directory of a path, whose last component may not exist.
 fn real(path: &Path) -> Option<PathBuf> {
+    // The last component stays as it is: of a link, the link is captured and not what it points at.
     Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
 

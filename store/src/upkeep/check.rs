@@ -109,6 +109,7 @@ fn workspace(
         let lost = settle::under_lock(store, &place)?;
         let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
         findings.extend(lost.map(|text| Finding::new("error", SUBJECT, text)));
+        // Before anything is read: without its index, a whole pack looks like lost objects.
         let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?;
         findings.extend(rebuilt.iter().map(|pack| {
             let pack = pack.display();
@@ -320,7 +321,7 @@ fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding>
 }
 
 /// Joins the first names, and says how many more there are.
-fn first_of(mut names: Vec<String>) -> Option<String> {
+pub(super) fn first_of(mut names: Vec<String>) -> Option<String> {
     let more = names.len().saturating_sub(NAMED);
     names.truncate(NAMED);
     if more > 0 {

@@ -17,7 +17,7 @@ use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
 
 use super::gc::{self, pack, sizes};
 use super::{check, forgetting, settle};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::fs::ownership::{self, DATABASE};
 use crate::fs::{layout, leftover, presence, reserve};
 use crate::model::entry::ObjectId;
@@ -127,9 +127,14 @@ pub(crate) fn forget(
         .map(|copy| copy.to_string_lossy().into_owned())
         .collect();
     let places = places(store, cwd, what)?;
+    let mut busy = Vec::new();
     for place in &places {
-        check_idle(store, place)?;
+        match check_idle(store, place) {
+            Err(error) if dry_run && error.kind == ErrorKind::Busy => busy.push(place.row.id),
+            checked => checked?,
+        }
     }
+    // Before the first row goes: SQLite leaves the bytes of deleted rows in free pages.
     store.database.overwrite_deleted()?;
     for place in &places {
         let forgotten = match what {
@@ -140,7 +145,10 @@ pub(crate) fn forget(
         };
         let is_first = dry_run || report.workspaces.is_empty();
         let forgotten = forgotten.map_err(|error| if is_first { error } else { begun(error) })?;
-        report.workspaces.push(forgotten);
+        report.workspaces.push(ForgetWorkspace {
+            busy: busy.contains(&place.row.id),
+            ..forgotten
+        });
     }
     if !dry_run {
         report.bytes_after = finish(store, what).map_err(begun)?;
@@ -318,6 +326,7 @@ fn whole(store: &mut Store, place: &Place, dry_run: bool) -> Result<ForgetWorksp
     };
     (report.snapshots, report.prompts) = forget::numbers(connection, place.row.id)?;
     if !dry_run {
+        // In this order everywhere: who settles holds this lock while it waits for the other.
         let _settling = layout::lock_settling(&place.folder, PATIENCE)?;
         let _lock = place.lock(PATIENCE)?;
         check_idle(store, place)?;
@@ -337,16 +346,20 @@ fn forget_part(
 ) -> Result<ForgetWorkspace> {
     let has_objects = place.has_objects()?;
     if !dry_run && has_objects && place.snapshots()?.borrows_now()? {
+        // A borrowed pack is the user's and cannot be rewritten: what is to go would stay in it.
         settle::settle_now(store, place)?;
     }
     let lock = place.lock(PATIENCE)?;
-    check_idle(store, place)?;
+    if !dry_run {
+        check_idle(store, place)?;
+    }
     let workspace = place.row.id;
     let (mut rewritten, mut rules) = (Vec::new(), Vec::new());
     if has_objects {
         (rewritten, rules) = objects_without(store, place, part, !dry_run)?;
     }
     let forgetting = forgetting(store, workspace, part, rewritten, &rules)?;
+    // Before the first row is changed: half a pattern must not be forgotten.
     part.refuse_undecided()?;
     let paths = forgetting.paths.iter();
     let mut report = ForgetWorkspace {

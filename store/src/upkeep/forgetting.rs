@@ -44,6 +44,7 @@ pub(super) fn take_out(
         .collect();
     forget::commands_about(connection, &texts)?;
     forget::diagnostics_about(connection, &texts)?;
+    // In the same transaction: once the rows are gone, nothing else says that the packs still hold it.
     sessions::note_unswept(connection, workspace, true)?;
     Ok((snapshots, prompts))
 }

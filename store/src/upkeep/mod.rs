@@ -7,6 +7,7 @@ pub(crate) mod du;
 pub(crate) mod forget;
 mod forgetting;
 pub(crate) mod gc;
+pub(crate) mod owned;
 pub(crate) mod rebuild;
 pub(crate) mod repair;
 pub(crate) mod settle;

@@ -71,6 +71,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
         })),
         Err(error) => findings.push(failed(&error)),
     }
+    // Last, when the rows that could be read are back: whatever is unknown then has no row anywhere.
     findings.extend(rebuild::rebuild(store)?);
     Ok(findings)
 }
@@ -87,6 +88,7 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
         forgetting::take_out_of_former(rows, &directory)
     };
     let salvaged = sessions::salvage(&directory, source, take_out)?;
+    // The open connection is that of the file that was set aside.
     store.database = Database::open(&directory, store.surroundings.settings.durability)?;
     let mut findings = vec![repaired(format!(
         "the session store was damaged: {} rows of `{}` could be read and are in a new one; the former one is `{}`",

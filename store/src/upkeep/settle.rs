@@ -60,9 +60,11 @@ fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> 
     }
     let roots = |store: &Store| sessions::roots(store.database.connection(), place.row.id);
     let before = roots(store)?;
+    // The long part, without the workspace's lock: an agent is at work.
     let mut settled = snapshots.settle(&place.root, &before, deadline)?;
     let lock = place.lock(left())?;
     let now = roots(store)?;
+    // An event took a snapshot meanwhile, which may borrow other objects.
     if now != before {
         settled.add(snapshots.settle(&place.root, &now, deadline)?);
     }

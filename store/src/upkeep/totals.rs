@@ -35,6 +35,7 @@ pub(crate) fn keep(
     };
     let (mut after, mut tries) = (0, 0);
     loop {
+        // Before the rows are read, so that a write in between is noticed when the sums are kept.
         let seen = store.database.data_version()?;
         let messages = sessions::unsummed(store.database.connection(), after, AT_A_TIME)?;
         let Some(last) = messages.last() else {

@@ -40,6 +40,8 @@ impl Agent for ClaudeCode {
             return Err(PayloadError::UnknownEvent);
         };
         let event = shape::event(payload, kind, &EDIT_TOOLS)?;
+        // Nobody would go back to these: a sub-agent's prompt is its parent's text, and a compaction comes in the
+        // middle of the work, where a session's start would end the open step.
         let says_nothing = match kind {
             EventKind::UserMessage => {
                 event.parent_session_id.is_some() || shape::is_machine_made(payload)
@@ -58,5 +60,6 @@ impl Agent for ClaudeCode {
 /// Returns whether Copilot CLI sent the payload: it runs the hooks of a project's `.claude/settings.json`, too.
 fn is_copilot(payload: &Payload<'_>) -> bool {
     let is_set = |name| (payload.context().environment)(name).is_some();
+    // Claude Code in a shell of Copilot CLI inherits the first.
     is_set("COPILOT_CLI") && !is_set("CLAUDECODE")
 }

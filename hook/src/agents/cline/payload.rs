@@ -35,6 +35,7 @@ impl Agent for Cline {
         let is_sub_agent = payload.id(&["parent_agent_id"]).is_some();
         let event = event(payload, kind, is_sub_agent)?;
         Ok(match (kind, is_sub_agent) {
+            // The task of a sub-agent is its parent's text, so it is no message.
             (EventKind::UserMessage, true) => vec![Event {
                 event: EventKind::SessionStart,
                 ..event

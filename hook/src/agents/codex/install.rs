@@ -63,6 +63,7 @@ pub const EVENTS: &[HookEvent] = &[
 
 /// Returns the seconds after which Codex continues without us; for two of the events it waits three at most.
 pub fn timeout(event: &str) -> u32 {
+    // Codex clamps these, and what it hashes for its trust is the clamped number.
     if ["Interrupt", "SessionEnd"].contains(&event) {
         3
     } else {
@@ -103,6 +104,7 @@ fn home(place: &SettingsPlace<'_>) -> PathBuf {
 fn trust_file(place: &SettingsPlace<'_>, hooks: &Edit) -> Result<Option<SettingsFile>> {
     let path = &hooks.file.path;
     let after = positions(hooks.after.as_deref().unwrap_or_default())?;
+    // The review is the user's, and only `--trust` takes its place. Taking trust back needs no leave.
     if !after.is_empty() && !place.trust {
         return Ok(None);
     }

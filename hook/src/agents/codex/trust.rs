@@ -158,6 +158,7 @@ fn hash(position: &HandlerPosition) -> Option<String> {
     let command = position.handler_json.get("command")?;
     let timeout = position.handler_json.get("timeout")?;
     let event = snake_case(&position.event);
+    // Codex hashes `async` with its default, though the file does not name it.
     let json = format!(
         r#"{{"event_name":"{event}","hooks":[{{"async":false,"command":{command},"timeout":{timeout},"type":"command"}}]}}"#
     );

@@ -31,6 +31,8 @@ impl Agent for CopilotCli {
         if let (Some(agent_id), Some(parent)) =
             (sub_agent, payload.id(&["parentAgentId", "parent_agent_id"]))
         {
+            // `subagentStart` comes with the parent's `sessionId`, and what follows with the sub-agent's own: both
+            // are one session.
             event.session_id = format!("{parent}/{agent_id}");
             event.parent_session_id = Some(parent);
         }

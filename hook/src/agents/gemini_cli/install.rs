@@ -48,6 +48,7 @@ pub const TIMEOUT: u32 = 30_000;
 pub const EVENTS: &[HookEvent] = &[
     ("SessionStart", false),
     ("BeforeAgent", false),
+    // `AfterModel` would come once for each chunk of an answer.
     ("BeforeModel", false),
     ("BeforeTool", true),
     ("AfterTool", true),

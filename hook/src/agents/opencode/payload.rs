@@ -90,6 +90,7 @@ fn message(payload: &Payload<'_>) -> Result<Option<Event>, PayloadError> {
         .filter(|part| part.text("type").as_deref() == Some("text"));
     let words: Vec<_> = texts.filter_map(|part| part.text("text")).collect();
     event.prompt = Some(payload.cut(words.join("\n")));
+    // `chat.message` also comes with the prompt of a sub-agent, which is its parent's text.
     Ok((event.parent_session_id.is_none()).then_some(event))
 }
 

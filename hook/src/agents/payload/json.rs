@@ -67,7 +67,7 @@ impl<'a> Object<'a> {
         self.list(name, decode)
     }
 
-    /// Returns a field that is a whole number.
+    /// Returns a field that is true or false.
     pub fn flag(&self, name: &str) -> Option<bool> {
         self.raw(name)?.parse().ok()
     }

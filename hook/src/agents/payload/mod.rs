@@ -137,6 +137,7 @@ pub fn parse(
     if is_whole {
         return read(&object);
     }
+    // Only now: this copies the payload, and hardly any agent needs it.
     let text = json::repaired(&text);
     let (object, is_whole) = Object::read(&text);
     let mut parsed = read(&object);
@@ -195,6 +196,8 @@ impl<'a> Payload<'a> {
             .filter(|event| !event.is_empty())
             .map(str::to_owned);
         given
+            // The command line comes first: Copilot CLI's payloads name no event, and Cline's call it otherwise than
+            // its settings.
             .or_else(|| self.text(&EVENT))
             .ok_or(PayloadError::NoEvent)
     }
@@ -272,6 +275,7 @@ impl<'a> Payload<'a> {
     fn cwd(&self) -> PathBuf {
         let named = || self.text(&["cwd", "working_dir"]);
         named()
+            // Cursor runs the user's hooks in its own folder, so the hook's directory is the last resort.
             .or_else(|| self.workspace_root())
             .map_or_else(|| self.context.cwd.to_owned(), PathBuf::from)
     }

@@ -40,6 +40,7 @@ fn caller(payload: &Payload<'_>) -> &'static dyn Agent {
         &QwenCode
     } else if is_session("CLAUDE_CODE_SESSION_ID") {
         &ClaudeCode
+    // Only Codex calls a turn so, and of the others, Qwen Code and Copilot CLI send a `timestamp`.
     } else if payload.id(&["turn_id"]).is_some() {
         &Codex
     } else if payload.object().text("timestamp").is_some() {
@@ -48,6 +49,7 @@ fn caller(payload: &Payload<'_>) -> &'static dyn Agent {
         } else {
             &CopilotCli
         }
+    // Codex's events outside a turn; it sets both names, Claude Code only its own.
     } else if variable("PLUGIN_ROOT").is_some() && variable("CLAUDE_PLUGIN_DATA").is_some() {
         &Codex
     } else {

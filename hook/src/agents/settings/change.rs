@@ -65,6 +65,7 @@ fn carry_out(
     memory: &mut Memory,
     place: &SettingsPlace<'_>,
 ) -> Result<()> {
+    // Found out before the files are written, because that makes the folders.
     let made: BTreeSet<PathBuf> = edits
         .iter()
         .flat_map(|edit| missing_folders(&edit.file.path))
@@ -73,6 +74,7 @@ fn carry_out(
         edits.iter().try_for_each(|edit| memory.keep(edit))?;
         memory.write()?;
     }
+    // The first file calls the hook, so it is changed last: what belongs to it is there by then.
     for (index, edit) in edits.iter().enumerate().rev() {
         if let Err(error) = edit.put(&edit.before, &edit.after) {
             for done in &edits[index + 1..] {

@@ -71,6 +71,7 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     file.write_all(text.as_bytes()).context(failed)?;
     inherit(file.as_file(), &path, mode).context(failed)?;
     file.as_file().sync_all().context(failed)?;
+    // As late as possible: agents write their settings themselves, at any time.
     check(&path, expected)?;
     file.persist(&path).context(failed)?;
     sync(directory).map_err(|error| {
@@ -220,6 +221,7 @@ fn inherit(file: &fs::File, path: &Path, mode: u32) -> io::Result<()> {
     if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
         fchown(file, Some(old.uid()), Some(old.gid()))?;
     }
+    // After `fchown`, which clears the set-user-id and set-group-id bits.
     file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o7777))
 }
 

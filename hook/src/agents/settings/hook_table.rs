@@ -122,11 +122,13 @@ impl SettingsContent for HookTable {
                 removed = true;
             }
         }
+        // Only what our removal emptied may go: an empty `hooks`, or an empty file, of the user's own stays.
         if !removed {
             return Ok(Some(text.to_owned()));
         }
         remove_empty_hooks(&root);
         let rest = root.to_string();
+        // The tree has no byte order mark.
         let mark = split_mark(text).0;
         Ok((!is_empty_object(&rest)).then(|| format!("{mark}{rest}")))
     }
@@ -183,6 +185,7 @@ impl HookTable {
         let wanted = self.wanted(event);
         let mut kept = false;
         for own in own_handlers(&groups(event)?) {
+            // A matcher that somebody added would keep some tools from us.
             match wanted.filter(|_| !kept && !own.has_matcher) {
                 None => remove_handler(own, event),
                 Some(handler) => {

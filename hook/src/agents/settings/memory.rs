@@ -91,6 +91,7 @@ impl Memory {
         let Some(after) = edit.after.as_deref().filter(|_| edit.before != edit.after) else {
             return Ok(());
         };
+        // Not the text before the edit: it may hold the hook of an earlier installation.
         let original = self.original(edit)?;
         let before = match original {
             original if original == edit.file.content.remove(after)? => Original::Rest,

@@ -131,6 +131,7 @@ fn in_name(program: &Path) -> Option<AgentVersion> {
 fn asked(program: &Path) -> Option<AgentVersion> {
     let mut child = Command::new(program)
         .arg("--version")
+        // A question must not make Claude Code update itself.
         .env("DISABLE_AUTOUPDATER", "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

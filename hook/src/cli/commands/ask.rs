@@ -131,6 +131,7 @@ fn eprint_line(line: &str) -> Result<(), Failure> {
 fn asked<T>(question: impl FnOnce() -> io::Result<Option<T>>) -> io::Result<Option<T>> {
     let unechoed = Unechoed::begin()?;
     let answer = question();
+    // The signal may end the process, and nothing would restore the terminal after it.
     drop(unechoed);
     if let Err(error) = &answer
         && error.kind() == io::ErrorKind::Interrupted
@@ -147,6 +148,7 @@ struct Unechoed(Termios);
 impl Unechoed {
     fn begin() -> io::Result<Self> {
         let before = tcgetattr(stdio::stdin())?;
+        // Without `ISIG`, Ctrl-C is a key: as a signal, it would end the process with the echo still off.
         let mut unechoed = before.clone();
         unechoed
             .local_modes

@@ -210,6 +210,7 @@ impl Recorder<'_> {
             last = last.and(Err(Error::failed(problem)));
         }
         for event in &parsed.events {
+            // An event that cannot be recorded does not keep those after it from being recorded.
             let report = self.record(event);
             last = last.and(report);
         }

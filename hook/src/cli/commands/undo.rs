@@ -257,6 +257,7 @@ fn since(
     last: &OperationEntry,
     changes: &[ChangeReport],
 ) -> Result<BTreeSet<PathText>, Failure> {
+    // A difference of no paths is one of the whole workspace.
     let Some(after) = last.after.clone().filter(|_| !changes.is_empty()) else {
         return Ok(BTreeSet::new());
     };

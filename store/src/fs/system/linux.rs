@@ -61,9 +61,12 @@ pub(crate) fn make_whole(directory: &Path, name: &OsStr, bytes: &[u8]) -> Result
     let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
     file.write_all(bytes).map_err(errno)?;
     full_sync(&file)?;
+    // `AT_EMPTY_PATH` would need `CAP_DAC_READ_SEARCH`; this way needs `/proc`, and without it the caller takes
+    // another.
     let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
     let path = directory.join(name);
     rustix::fs::linkat(CWD, nameless, CWD, path, AtFlags::SYMLINK_FOLLOW)?;
+    // A file that is synced may still be without its name after a power cut.
     full_sync(File::open(directory).map_err(errno)?)
 }
 

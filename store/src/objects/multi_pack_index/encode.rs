@@ -87,6 +87,7 @@ fn offsets(places: &[ObjectLocation]) -> (Vec<u8>, Vec<u8>) {
     for place in places {
         let small = u32::try_from(place.offset)
             .ok()
+            // git takes the highest bit for a mark only if there is a table of large offsets.
             .filter(|small| !needs_large || small & LARGE == 0);
         let number = small.unwrap_or_else(|| {
             large.extend(place.offset.to_be_bytes());

@@ -138,6 +138,7 @@ impl MultiPackIndex {
     fn place(&self, id: ObjectId, row: &[u8; 8]) -> Result<ObjectLocation> {
         let pack = u32::from_be_bytes([row[0], row[1], row[2], row[3]]);
         let offset = u32::from_be_bytes([row[4], row[5], row[6], row[7]]);
+        // Nothing hashes these rows before they are used, so each is checked by itself.
         if pack >= self.packs() {
             return Err(torn());
         }

@@ -69,12 +69,15 @@ impl LoneIndex {
     /// Reads the short indexes among these, newest first. An index that cannot be read leaves its pack outside.
     fn read<'p>(packs: impl Iterator<Item = &'p Arc<PackFile>>) -> Vec<Self> {
         let mut joined: Vec<_> = packs.filter_map(|pack| Self::of(pack)).collect();
+        // Of an object in several packs, the newest copy counts: an older one may be damaged, and the reason for
+        // the new one.
         joined.sort_by_key(|joined| Reverse(joined.written));
         joined
     }
 
     /// Reads the index of a pack, if it is short and the pack is here to stay.
     fn of(pack: &PackFile) -> Option<Self> {
+        // It goes as soon as it is settled, and the index would name a pack that is not there.
         if pack.is_borrowed() {
             return None;
         }

@@ -234,6 +234,7 @@ impl SourcePack<'_> {
         let mut rest = FileRange::new(self.data.file, start, end.min(self.data.end));
         let rest: &mut dyn Read = &mut rest;
         let crc = self.index.crc(place)?;
+        // The CRC-32 of an index is that of the whole entry, with the header that it has in this pack.
         if let Some(position) = to.add_entry(id, &header, &old_header, rest, crc)? {
             copied.bytes += to.position()? - position;
             moved.insert(offset, position);

@@ -41,6 +41,7 @@ impl<'a, const N: usize> Data<'a, N> {
 
     /// Reads as much of an entry as the buffer takes.
     pub(super) fn front(self, offset: u64, buffer: &mut [u8]) -> Result<&[u8]> {
+        // Twelve bytes are the header of the pack itself.
         if offset < 12 || offset >= self.end {
             return Err(Error::failed("the entry lies outside the pack"));
         }

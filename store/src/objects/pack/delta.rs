@@ -24,6 +24,7 @@ pub(crate) fn delta(base: &[u8], target: &[u8], limit: usize) -> Option<Vec<u8>>
     out.size(base.len());
     out.size(target.len());
     let front = common(base.iter().zip(target));
+    // The end must not overlap the beginning, in neither of the two.
     let rest = base.len().min(target.len()) - front;
     let back = common(base.iter().rev().zip(target.iter().rev()).take(rest));
     out.copy(0, front);

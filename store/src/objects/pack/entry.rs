@@ -102,6 +102,7 @@ pub(crate) fn encode_delta_header(size: u64, distance: u64) -> Vec<u8> {
     let mut digits = vec![(distance & 0x7f).to_le_bytes()[0]];
     let mut rest = distance >> 7;
     while rest > 0 {
+        // Each further byte stands for one more than it says, so that no distance has two encodings.
         rest -= 1;
         digits.push(0x80 | (rest & 0x7f).to_le_bytes()[0]);
         rest >>= 7;

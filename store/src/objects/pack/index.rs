@@ -226,6 +226,7 @@ impl PackIndex {
             Sha1::digest(content)[..] == *checksum
         };
         let place = self.ids.find(&self.bytes, id.as_bytes())?;
+        // The CRC-32 of an entry proves something only if the index that holds it is whole.
         let Some(place) = place.filter(|_| *self.is_sound.get_or_init(is_sound)) else {
             return Ok(None);
         };
@@ -307,6 +308,7 @@ impl<const N: usize> IdTable<N> {
         let is_inside = ids
             .checked_add(u64::from(fanout[255]) * N as u64)
             .is_some_and(|end| end <= bytes.length());
+        // Checked once, so that no search can leave the file or go on for ever.
         if !fanout.is_sorted() || !is_inside {
             return Err(Error::failed("the index's parts do not fit together"));
         }

@@ -193,6 +193,7 @@ impl PackFile {
     ) -> Result<Option<Vec<u8>>> {
         self.with_data(|data| {
             let entry = data.entry(offset)?;
+            // Only a whole entry says how large its object is; a delta has to be resolved for that.
             if matches!(entry.header.content, EntryContent::Whole(_)) && entry.header.size > limit {
                 return Ok(None);
             }
@@ -305,6 +306,8 @@ impl PackFile {
                 let file = open_regular(&self.path)?;
                 let length = file.metadata().context(what)?.len();
                 match Permit::take() {
+                    // Without one, the file is closed again after this use: slower, but a limit of 32 open files
+                    // (`ulimit -n`) is enough.
                     Some(permit) => self.data.get_or_init(|| PackHandle {
                         file,
                         length,
@@ -341,6 +344,7 @@ static OPEN: AtomicUsize = AtomicUsize::new(0);
 impl Permit {
     /// Takes a permit, or returns `None` while [`MOST_OPEN`] files are open.
     fn take() -> Option<Self> {
+        // `Relaxed` is enough: no other memory depends on the number.
         if OPEN.fetch_add(1, Ordering::Relaxed) < MOST_OPEN {
             return Some(Self);
         }
@@ -376,6 +380,7 @@ fn copy(compressed: BufReader<FileRange<'_>>, size: u64, to: &mut dyn Write) -> 
             .context(|| "cannot write the object's bytes")?;
         left -= read as u64;
     }
+    // More bytes than the entry says would be another object under its id.
     if at_end(&mut decoder) {
         Ok(hasher.finish())
     } else {

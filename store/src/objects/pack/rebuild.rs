@@ -73,6 +73,7 @@ fn without_index(
         .map(|entry| PathBuf::from(entry.file_name()))
         .filter(|name| {
             let is_pack = name.extension().is_some_and(|ending| ending == "pack");
+            // A borrowed pack is the user's file, and its index is git's.
             is_pack && !borrowed::is_borrowed(name.as_os_str().as_encoded_bytes())
         });
     let rebuilt = move |path: &Path| -> Result<Option<Vec<u8>>> {
@@ -134,6 +135,7 @@ fn index_of(pack: &Path) -> Result<Vec<u8>> {
         .and_then(|count| count.try_into().ok());
     let count = count
         .map(u32::from_be_bytes)
+        // The pack's own checksum first: from a damaged pack, an index would be made that fits the damage.
         .filter(|_| found == end)
         .ok_or_else(|| Error::failed("the pack is not what was written"))?;
     let mut objects = HashMap::new();

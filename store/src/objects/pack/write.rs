@@ -81,6 +81,7 @@ fn compress(bytes: &[u8], level: i32, entry: &mut Vec<u8>) {
             .expect("the compressor said itself how much it needs");
         entry.truncate(header + length);
     });
+    // The bound is larger than the result, and thousands of entries may wait for the writer.
     entry.shrink_to_fit();
 }
 
@@ -183,6 +184,7 @@ impl PackWriter {
     pub(crate) fn add(&mut self, object: Packed) -> Result<bool> {
         let pack = self.pack()?;
         if let Some(earlier) = pack.objects.get(&object.id).copied() {
+            // What is compared below is read back from the file.
             pack.flush()?;
             return same_contents(pack.entry(earlier), object.entry.as_slice())
                 .context(|| "cannot read the pack that is written");
@@ -364,6 +366,7 @@ impl OpenPack {
                 Ok(0) => break,
                 Ok(read) => read,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                // The old pack fails, not the new one: the caller takes another copy.
                 Err(_) => return Ok(None),
             };
             let piece = &self.copied[..read];
@@ -433,6 +436,7 @@ impl OpenPack {
         self.out.flush().context(what)?;
         let file = self.out.get_ref();
         let count = u32::try_from(self.objects.len()).context(what)?;
+        // The number of objects is known only now; readers see the file only later, under its name.
         file.write_all_at(&header(count), 0).context(what)?;
         let checksum = checksum(file, self.position).context(what)?;
         file.write_all_at(&checksum, self.position).context(what)?;
@@ -451,6 +455,7 @@ impl OpenPack {
             index_file.sync_all().context(not_synced)?;
         }
         let name = ObjectId::new(checksum);
+        // Before the pack is there: a note that does not know it would hide it from readers.
         recent::forget(directory);
         // The pack comes first: an index without its pack would name objects that do not exist.
         fs::rename(

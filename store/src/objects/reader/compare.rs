@@ -47,6 +47,7 @@ impl Write for Comparer<'_> {
         let mut other = vec![0; bytes.len()];
         let problem = match self.reader.read_exact(&mut other) {
             Ok(()) if other == bytes => return Ok(bytes.len()),
+            // A file that cannot be read is no difference, and must not become a second copy of the object.
             Err(error) if error.kind() != ErrorKind::UnexpectedEof => Mismatch::Read(error),
             _ => Mismatch::Differs,
         };

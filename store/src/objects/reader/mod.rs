@@ -306,11 +306,13 @@ impl ObjectReader {
         if let Ok(Some(found)) = found {
             return Ok(found);
         }
+        // Last, and only once for each process: it reads whole packs.
         let rebuilt = || with_rebuilt_index(&self.directory, SOON_READ);
         let packs = self.rebuilt.get_or_init(rebuilt).iter();
         let places = packs.filter_map(|pack| Some((pack, pack.find(id)?)));
         match first(id, places, read) {
             Ok(Some(found)) => Ok(found),
+            // The first failure says more: that of a copy, not of its absence here.
             _ => found?.ok_or_else(|| missing(id)),
         }
     }
@@ -353,6 +355,7 @@ fn first<'p, T>(
 ) -> Result<Option<T>> {
     let mut failure = None;
     for (pack, offset) in places {
+        // A bug that only one damaged pack brings out must not hide the good copy in another one.
         match contained(|| read(pack, offset)) {
             Some(Ok(found)) => return Ok(Some(found)),
             Some(Err(error)) => failure = Some(error),

@@ -62,6 +62,7 @@ impl Packs {
     /// Lists the packs, and reuses known ones. `None` if nothing changed since.
     pub fn list(directory: &Path, known: &Self) -> Result<Option<Self>> {
         let what = || format!("cannot read the directory `{}`", directory.display());
+        // Before the names are read, so that a pack that comes meanwhile leaves the stamp unsettled.
         let now = disk::now();
         let opened = match File::open(directory) {
             Ok(opened) => opened,
@@ -213,6 +214,7 @@ impl Packs {
                 .for_each(|at| is_found[at] = true)
         };
         match &self.joint {
+            // Its answers are not hashed here, so it counts only as a whole.
             Some(joint) if joint.opened.is_sound() => {
                 let places = joint.opened.index.find_all(ids).unwrap_or_default();
                 places
@@ -231,6 +233,7 @@ impl Packs {
             (0..noted.opened.index.packs()).filter_map(|number| noted.pack(number))
         });
         let alone = self.alone.iter().chain(noted).filter(|pack| counts(pack));
+        // A power cut may leave the name of a pack whose end never reached the disk.
         for pack in alone.filter(|pack| pack.has_its_end()) {
             pack.offsets(ids)
                 .unwrap_or_default()

@@ -113,6 +113,7 @@ impl FileHistories<'_> {
             .into_iter()
             .map(Happened::Change)
             .chain(operations.into_iter().map(Happened::Operation))
+            // Another file may have taken the old name after the rename.
             .filter(|one| until.is_none_or(|until| one.position() < until))
             .collect();
         happened.sort_by_key(Happened::position);
@@ -293,6 +294,7 @@ fn mark_undone(versions: &mut [WrittenVersion]) {
         let VersionAuthor::Operation(operation) = &versions[number].writer else {
             continue;
         };
+        // A restore goes to a state, whoever made what lies in between.
         if operation.kind == OperationKind::Restore {
             continue;
         }

@@ -213,6 +213,7 @@ fn room(store: &Store) -> Result<Option<Finding>> {
     let taken = of_store(store)?.bytes;
     let most = store.surroundings.settings.max_store_size;
     let left = rustix::fs::statvfs(directory)
+        // Not `f_bfree`: a part of that is kept for root.
         .map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize))
         .map_err(std::io::Error::from)
         .context(|| {

@@ -22,6 +22,8 @@ pub(super) fn begin(event: &Event, view: &EventContext) -> Decision {
         };
     }
     Decision {
+        // An agent sends nothing on Esc, so the next message is often the first sign that the step before it is
+        // over.
         action: Action::Message,
         closing: with_children(view),
         ..Decision::default()
@@ -47,6 +49,8 @@ fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
         .session
         .as_ref()
         .and_then(|session| session.last_event.as_deref());
+    // Without a prompt there are no words to compare. A turn id alone is no proof either: Claude Code, Codex
+    // and Qwen Code give a message that is typed while they work the id of the running turn.
     if event.turn_id.is_some() && event.prompt.is_none() {
         return is_same_turn(event, view) && !has_turn_ended(last_event);
     }

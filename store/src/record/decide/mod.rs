@@ -119,10 +119,14 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
         return Decision::default();
     }
     match event.event {
+        // A session that is resumed was killed or left in the middle of this step, and nothing reported how it
+        // ended.
         EventKind::SessionStart => close(own(view, true, StepStanding::Cut)),
         EventKind::UserMessage => message::begin(event, view),
         EventKind::StepStart => step::start(event, view),
         EventKind::ToolStart if settings.tool_events => step::tool_start(event, view),
+        // With `tool_events = false`, an agent may still send these, because its settings are older or a plugin
+        // sends them. Then they must not move a step's start.
         EventKind::ToolStart => Decision::default(),
         EventKind::ToolWait => Decision {
             action: Action::WaitTool,
@@ -133,6 +137,8 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
             ..Decision::default()
         },
         EventKind::StepFinish => step::finish(event, view),
+        // This ends only the agent's own step: Claude Code and Qwen Code send `Stop` while background sub-agents
+        // still work.
         EventKind::TurnEnd => close(own(view, false, StepStanding::TurnEnded)),
         EventKind::SessionEnd => close(with_children(view)),
     }

@@ -16,6 +16,7 @@ pub(super) fn start(event: &Event, view: &EventContext) -> Decision {
             ..Decision::default()
         };
     };
+    // Ending the step here and opening it again would give what it has changed so far to a step of its own.
     if event.step_id.is_some() && event.step_id == open.row.agent_id {
         return Decision::default();
     }
@@ -31,6 +32,7 @@ pub(super) fn start(event: &Event, view: &EventContext) -> Decision {
 pub(super) fn tool_start(event: &Event, view: &EventContext) -> Decision {
     let only_reads = event.tool_kind == Some(ToolKind::Read);
     let action = match view.own_step() {
+        // The agent reports no steps, or the step's start was lost. The tool shows that one is under way.
         None => Action::OpenStep,
         Some(step) if !step.has_tools && !only_reads => Action::MoveStart,
         Some(_) => Action::AddTool,
@@ -45,6 +47,8 @@ pub(super) fn tool_start(event: &Event, view: &EventContext) -> Decision {
 /// end the step while another tool runs.
 pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
     if let Some(open) = view.own_step() {
+        // A finish that was delivered late, or twice, names the step before. It must not end the one that is open
+        // now.
         let another = event.step_id.is_some()
             && open.row.agent_id.is_some()
             && event.step_id != open.row.agent_id;
@@ -56,9 +60,12 @@ pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
             close(vec![closing(open, false, StepStanding::Finished)])
         };
     }
+    // In a session that nobody knows there is no boundary from which an inferred step could begin.
     if view.named_step.is_some() || view.session.is_none() || is_doubled_finish(view) {
         return Decision::default();
     }
+    // The start was lost. Recording the finish alone would call the agent's changes the user's, and a revert
+    // would keep them.
     let id = new_id();
     let supposed = Supposed {
         id: id.clone(),

@@ -66,6 +66,7 @@ impl Found {
 
 /// Looks at an entry of a directory. Returns its kind, and its `lstat` if it exists.
 pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<(Found, Option<Stat>)> {
+    // The kind is asked for before anything is opened: opening a device or a pipe may act on it, or wait.
     let Some(stat) = beneath::lstat(directory, name)? else {
         return Ok((Found::Nothing, None));
     };
@@ -89,6 +90,8 @@ pub(super) fn open_file(
     directory: BorrowedFd<'_>,
     name: &[u8],
 ) -> SysResult<Option<(OwnedFd, Stat)>> {
+    // What is there may have become a pipe or a terminal since the `lstat`. These flags keep opening it from
+    // waiting, and a terminal from becoming ours.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = match beneath::open_name(directory, name, flags) {
         Err(error @ (Errno::LOOP | Errno::NXIO)) => {
@@ -100,6 +103,7 @@ pub(super) fn open_file(
         other => other?,
     };
     let stat = retry_on_intr(|| fstat(&file))?;
+    // Only what was opened counts: between `lstat` and `open`, the name may have got another file.
     Ok((FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some((file, stat)))
 }
 
@@ -135,6 +139,7 @@ fn id_of_file(size: u64, mut file: &File) -> io::Result<Option<ObjectId>> {
             other => other?,
         };
         read += count as u64;
+        // The hash has the size in it, so a file that grew can only be read again.
         if read > size {
             return Ok(None);
         }
@@ -151,6 +156,7 @@ fn look_at_link(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<Found> {
             Mode::SYMLINK,
             blob_id(target.as_bytes()),
         ))),
+        // It was a link a moment ago.
         Err(Errno::INVAL | Errno::NOENT) => Ok(Found::Changing),
         Err(error) => Err(error),
     }

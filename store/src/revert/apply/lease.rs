@@ -30,7 +30,9 @@ pub(super) fn take(directory: BorrowedFd<'_>, name: &[u8]) -> Lease {
     };
     match set(&file) {
         Ok(()) => Lease::Held(File::from(file), stat),
+        // Some descriptor or shared map is open for writing.
         Err(Errno::AGAIN) => Lease::Busy,
+        // Another user's file, or a file system without leases: a network's, some overlays.
         Err(_) => Lease::Unknown,
     }
 }
@@ -54,6 +56,8 @@ fn set(file: &OwnedFd) -> SysResult<()> {
     };
     // The usual signal would end the process. This one is ignored by default.
     call(F_SETSIG, libc::SIGURG)?;
+    // For reading, it is refused only if somebody writes. One for writing would be refused for every reader,
+    // too.
     call(libc::F_SETLEASE, libc::F_RDLCK)
 }
 

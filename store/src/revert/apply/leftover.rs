@@ -46,8 +46,10 @@ pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
     let operation: String = operation
         .chars()
         .filter(char::is_ascii_alphanumeric)
+        // A row may be damaged or forged: what is read as an id must not become a path.
         .take(16)
         .collect();
+    // Not the name itself: it may have 255 bytes already, and the same name in two directories is no clash.
     let hash = Sha1::digest(name);
     format!("{PREFIX}{operation}-{}", Hex(&hash[..8])).into_bytes()
 }
@@ -67,6 +69,7 @@ impl ItemWriter<'_> {
                 error,
             )
         };
+        // Almost always nothing is there, so ask with one call before anything is hashed.
         let left = beneath::lstat(place.directory, &place.own).map_err(what)?;
         if left.is_none() {
             return Ok(());
@@ -74,6 +77,7 @@ impl ItemWriter<'_> {
         self.settle_second_name(place, expected)?;
         let (left, _) = look(place.directory, &place.own).map_err(what)?;
         let (standing, _) = look(place.directory, place.name).map_err(what)?;
+        // A directory compares equal whatever is in it, and it was swapped out by its name alone.
         let stored = left.is(expected) && !matches!(left, Found::Directory { empty: false, .. });
         if standing == Found::Nothing
             && target.is_some_and(|target| left.is(Some(target)) && in_two_calls(expected, target))
@@ -89,6 +93,8 @@ impl ItemWriter<'_> {
                 sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
                     .map_err(what)
             }
+            // The exchange was done and the check after it was not: what came out is an edit that was made just
+            // before.
             (standing, Some(target)) if standing.is(Some(target)) => {
                 Err(self.swap_back(place, target, ItemFailure::unexpected(&left)))
             }
@@ -113,6 +119,7 @@ impl ItemWriter<'_> {
             return Ok(());
         };
         let (_, standing) = look(place.directory, place.name).map_err(what)?;
+        // The second name is a hard link to what is still in place: nothing was replaced yet.
         let is_same = standing.is_some_and(|standing| {
             (standing.st_dev, standing.st_ino) == (stat.st_dev, stat.st_ino)
         });
@@ -158,6 +165,7 @@ impl ItemWriter<'_> {
             equal: true,
         };
         (self.contents)(blob, &mut comparison).map_err(|error| ItemFailure::from_error(&error))?;
+        // A file with more bytes than the target is somebody else's, though it begins like ours.
         let ended = comparison
             .left
             .read(&mut [0])
@@ -192,6 +200,8 @@ impl Write for LeftoverComparison {
         self.equal &= left[..count]
             .iter()
             .zip(bytes)
+            // After a power cut, a file that was not synced may have its full length, with zeros where its blocks did
+            // not reach the disk.
             .all(|(left, byte)| left == byte || *left == 0);
         Ok(count)
     }

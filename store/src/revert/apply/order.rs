@@ -65,6 +65,8 @@ pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
             item.target.map(|entry| entry.mode.kind()),
             kind(item.expected),
         ) {
+            // The item would remove the directory, and the next phase would make it again, perhaps with other
+            // permissions.
             (None, Some(EntryKind::Directory)) if order.gaining.contains(&item.path) => {
                 order.filled.push(index)
             }
@@ -88,6 +90,8 @@ pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
         &mut order.files,
         &mut order.links,
     ] {
+        // By depth, so that a directory takes its place before what goes into it; then by parent, so that one
+        // descent serves a whole chunk.
         indices.sort_by_cached_key(|index| sort_key(&items[*index].path));
     }
     order
@@ -116,6 +120,8 @@ fn holders(items: &[Item], wanted: impl Fn(State) -> bool) -> HashSet<WorkspaceP
         let mut next = item.path.parent();
         while let Some(directory) = next {
             next = directory.parent();
+            // Those above it are in already, from another item. Without this, a deep tree costs its depth for every
+            // file.
             if !holders.insert(directory) {
                 break;
             }

@@ -44,12 +44,14 @@ pub fn preflight(
         .iter()
         .filter(|item| item.result == FileResult::Planned)
         .collect();
+    // A plan without work must not fail for what it will not do, such as on a read-only file system.
     if planned.is_empty() {
         return Ok(Vec::new());
     }
     let mut problems = Vec::new();
     let system = fstatvfs(root.as_fd())
         .context(|| "cannot find out the free space of the workspace's file system")?;
+    // Every other check would only say the same of each directory.
     if system.f_flag.contains(StatVfsMountFlags::RDONLY) {
         return Ok(vec![Problem::ReadOnly]);
     }
@@ -57,6 +59,7 @@ pub fn preflight(
     let owner = fstat(root.as_fd())
         .context(|| "cannot read the workspace's owner")?
         .st_uid;
+    // Root gives what it makes to the owner; anybody else would leave files there that the owner cannot change.
     if !user.is_root() && owner != user.as_raw() {
         problems.push(Problem::OtherUser);
     }
@@ -82,6 +85,7 @@ fn bytes_to_write(
         };
         if item
             .expected
+            // Only permissions change: no byte is read or written.
             .is_some_and(|expected| expected.is_stored() && expected.blob == target.blob)
         {
             continue;
@@ -113,6 +117,7 @@ fn lacking_room(
             .filter(|item| item.target.is_none())
             .filter_map(|item| item.expected)
     };
+    // Asked for only if room is short, since each size may mean decoding a blob.
     let freed = || {
         let sizes = removed()
             .filter_map(|entry| entry.blob)
@@ -176,6 +181,8 @@ fn why_closed(
     loop {
         match root.descend(next.as_ref()) {
             Ok(Descent::Directory(directory, _)) => {
+                // The kernel is asked instead of reading mode bits, because ACLs, capabilities and mount options
+                // decide as well.
                 let access = accessat(
                     directory.as_fd(),
                     c".",

@@ -118,6 +118,7 @@ impl Root {
             abilities,
             walked: Mutex::default(),
         };
+        // The path may lead elsewhere by now: the project was moved, and another one was put here.
         if root.identity != (DeviceInode { device, inode }) {
             return Err(Error::unavailable(format!(
                 "`{}` is not the directory that was recorded",
@@ -170,6 +171,7 @@ impl Root {
                 made.push(length);
                 Ok(MadeDirectory::Yes)
             }
+            // Another thread, or somebody else, made it just now. Opening it tells whether it is a directory.
             Err(Errno::EXIST) => Ok(MadeDirectory::Yes),
             Err(error) => Err(error),
         })
@@ -195,6 +197,7 @@ impl Root {
             let end = rest.iter().position(|byte| *byte == b'/');
             let name = &rest[..end.unwrap_or(rest.len())];
             length = begin + name.len();
+            // In each directory on the way, since any of them may be the top of a repository.
             repositories.extend(repository_beside(here.as_fd())?);
             let next = match self.open_step(here.as_fd(), name) {
                 Err(Errno::NOENT) => match make(here.as_fd(), name, length)? {
@@ -231,6 +234,7 @@ impl Root {
             && let Ok(there) =
                 beneath::enter(self.as_fd(), &path.as_bytes()[..length], Lookup::Kernel)
             && let Ok(stat) = retry_on_intr(|| fstat(&there))
+            // The same path may lead to another directory by now, whose parents were not checked for `.git`.
             && DeviceInode::of(&stat) == entered.identity
         {
             return Ok(Start {
@@ -307,11 +311,13 @@ enum MadeDirectory {
 
 /// Makes a directory as `mkdir` does. Below a directory of another user, root gives it to that user.
 fn make_directory(holder: BorrowedFd<'_>, name: &[u8], permissions: Option<u32>) -> SysResult<()> {
+    // We must be able to put files into it. What the plan says comes last, in `set_permissions`.
     let permissions = RawMode::try_from(permissions.unwrap_or(0o777) | 0o700).unwrap_or(0o700);
     retry_on_intr(|| mkdirat(holder, name, Mode::from_raw_mode(permissions)))?;
     if let Some((user, group)) = sys::owner_to_keep(holder)?
         && let Err(error) = sys::give_to(holder, name, user, group)
     {
+        // Better no directory than one of root's in the user's tree: the owner could not even remove it.
         sys::remove_directory(holder, name)?;
         return Err(error);
     }

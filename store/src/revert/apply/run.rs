@@ -121,10 +121,13 @@ impl<'a> Attempt<'a> {
             }
         }
         keep(self.look_again());
+        // A failed item is to be as it was, and so is the tree above it.
         if results.iter().any(|result| matches!(result, Some(Err(_)))) {
             self.take_made_directories_away();
         }
+        // Last, since a directory that may not be written to takes no more names.
         self.set_permissions();
+        // The renames reach the disk before the operation's row says that they are done.
         let (synced, other) = self.sync_changed(meanwhile);
         (self.report(results, synced), other)
     }
@@ -301,6 +304,8 @@ impl<'a> Attempt<'a> {
         }
         match sys::remove_directory(directory.as_fd(), path.name()) {
             Ok(()) => Ok(true),
+            // Somebody put something in, or took it away. Nobody asked for the directory itself, so there is nothing
+            // to report.
             Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::LOOP) => {
                 Ok(false)
             }
@@ -360,6 +365,7 @@ impl<'a> Attempt<'a> {
         };
         let finished = share(self.helped(), ready, |ready| match synced {
             Ok(()) => self.finish(&ready),
+            // Without the sync, a power cut after the rename could leave an empty file in the place of a whole one.
             Err(error) => self.give_up(
                 &ready,
                 &ItemFailure::of("cannot be synced", error).into_failure(),
@@ -522,6 +528,8 @@ impl<'a> Attempt<'a> {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let sync_all = || sys::sync_all(self.root.as_fd());
+        // The bytes were synced with the whole file system, so the names are, too: one call instead of one for each
+        // directory.
         if changed.len() > SYNC_EACH || !self.writer.sync_each && !changed.is_empty() {
             return alongside(sync_all, meanwhile);
         }

@@ -118,6 +118,8 @@ fn rename_with(
 }
 
 fn is_lacking(error: Errno) -> bool {
+    // `EINVAL` comes from file systems without the flag (NFS, some FUSE), `ENOSYS` from kernels before 3.15 and
+    // from seccomp filters.
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
@@ -184,6 +186,7 @@ pub(super) fn remove_directory(directory: BorrowedFd<'_>, name: &[u8]) -> SysRes
 fn again(mut call: impl FnMut() -> SysResult<()>) -> SysResult<()> {
     match retry_on_intr(&mut call) {
         Ok(()) => Ok(()),
+        // These are answers, and a second call would give the same.
         Err(error @ (Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST)) => Err(error),
         Err(_) => retry_on_intr(call),
     }
@@ -196,12 +199,14 @@ pub(super) fn set_permissions(
     permissions: u32,
 ) -> SysResult<()> {
     let directory = open_readable(holder, name)?;
+    // By a descriptor and not by the name, which may be a link by now.
     let permissions = Mode::from_raw_mode(RawMode::try_from(permissions & 0o777).unwrap_or(0o700));
     retry_on_intr(|| fchmod(&directory, permissions))
 }
 
 /// Syncs a directory's names.
 pub(in crate::revert) fn sync_directory(directory: BorrowedFd<'_>) -> SysResult<()> {
+    // The walk may hold it as `O_PATH`, which `fsync` refuses.
     let readable = open_readable(directory, b".")?;
     retry_on_intr(|| full_sync(&readable))
 }
@@ -214,6 +219,7 @@ pub(super) fn sync_all(root: BorrowedFd<'_>) -> SysResult<()> {
     }
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     {
+        // There is no `syncfs`, and `sync` alone returns before the disk is done.
         rustix::fs::sync();
         retry_on_intr(|| full_sync(root))
     }

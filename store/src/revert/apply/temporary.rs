@@ -34,6 +34,7 @@ impl ItemWriter<'_> {
     }
 
     fn make_file(&self, place: &Slot<'_>, old: Option<&Stat>, target: Entry) -> ItemResult<()> {
+        // Nobody else may read it before it has the owner and the permissions of what it replaces.
         let permissions = OpenMode::from_raw_mode(0o600);
         let file = beneath::create(place.directory, &place.own, permissions).map_err(blocked)?;
         self.write(place, old, target, File::from(file))
@@ -49,10 +50,13 @@ impl ItemWriter<'_> {
     ) -> ItemResult<()> {
         self.fill(&mut file, target)?;
         keep_owner_of_file(place.directory, old, &file)
+            // The owner comes first: with the permissions set, a group that the file does not belong to could read it
+            // for a moment.
             .and_then(|()| retry_on_intr(|| fchmod(&file, permissions(target))))
             .map_err(|error| {
                 ItemFailure::of("cannot be given its owner and permissions", error).into_failure()
             })?;
+        // One sync of the file system follows for all of them.
         if !self.sync_each {
             return Ok(());
         }
@@ -149,6 +153,7 @@ struct LinkText(Vec<u8>);
 
 impl Write for LinkText {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A link's target ends at its first zero byte: `symlink` would quietly make another link.
         if self.0.len() + bytes.len() > 4096 || bytes.contains(&0) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,

@@ -115,6 +115,8 @@ impl ItemWriter<'_> {
             found if found.is(expected) => {}
             found => return Err(ItemFailure::unexpected(&found)),
         }
+        // Not `unlink`: between the look and the call, somebody may have saved a new file at this name. Moved
+        // aside, it is seen.
         match sys::take_out(self.rename_flags, place.directory, place.name, &place.own) {
             Ok(()) => self.let_go(place, expected, None, AsideLook::First),
             Err(Errno::NOENT) => Ok(ItemChange::Nothing),
@@ -142,6 +144,7 @@ impl ItemWriter<'_> {
         let failure = match found {
             _ if matches!(lease, Lease::Busy) => in_use(),
             Ok(found) if found.is(expected) => {
+                // A program may still hold it open, and there is no way to ask.
                 if which == AsideLook::First && is_file(expected) && matches!(lease, Lease::Unknown)
                 {
                     return Ok(ItemChange::Aside);
@@ -211,6 +214,7 @@ impl ItemWriter<'_> {
         if found.is(Some(target)) {
             return Ok(Prepared::Already);
         }
+        // A directory that stays is never replaced: it may hold files that nobody captured.
         if let (Found::Directory { empty, .. }, EntryKind::Directory) = (found, target.mode.kind())
         {
             return self.adjust_directory(
@@ -280,6 +284,8 @@ impl ItemWriter<'_> {
         let Some((file, now)) = file else {
             return Err(ItemFailure::unexpected(&Found::Changing));
         };
+        // The permissions are those of the inode, so another name of it, perhaps outside the workspace, would get
+        // them, too.
         if now.st_ino != stat.st_ino || now.st_nlink != 1 {
             return Err(ItemFailure::unexpected(&Found::Changing));
         }
@@ -305,6 +311,8 @@ impl ItemWriter<'_> {
         let moved = match expected {
             None => sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
                 .map(|()| None),
+            // An exchange and not a rename: a rename would let go of what is there before anybody could see whether
+            // it is what was expected.
             Some(_) => {
                 sys::exchange(self.rename_flags, place.directory, &place.own, place.name).map(Some)
             }
@@ -341,6 +349,7 @@ impl ItemWriter<'_> {
             Ok(true) => {}
             Ok(false) | Err(_) => return failure.kept_in(&place.own),
         }
+        // What came out of the swap must be our own file, or else it is an edit that was made between the two.
         match look(place.directory, &place.own) {
             Ok((found, _)) if found.is(Some(target)) => {
                 self.drop_prepared(place, target);
@@ -420,6 +429,8 @@ impl ItemWriter<'_> {
         if place.is_taken && matches!(lease, Lease::Busy) {
             return Lease::Unknown;
         }
+        // A process between `fork` and `exec` has every file of its parent open. It is gone in a moment, and the
+        // limit is for a file that really is in use.
         while matches!(lease, Lease::Busy) && self.may_wait() {
             sleep(MOMENT);
             lease = lease::take(place.directory, name);

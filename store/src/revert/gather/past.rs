@@ -52,6 +52,8 @@ pub(super) fn live_changes(
     };
     live.extend(
         rows.into_iter()
+            // The look joined these rows with what it saw, and is not written yet: counted twice, they would be
+            // undone twice.
             .filter(|change| !change.row.id.is_some_and(|id| seen.replaced.contains(&id))),
     );
     Ok(live)
@@ -76,6 +78,7 @@ pub(super) fn paths_in_question(
             .map(|item| item.path.clone()),
     );
     movement.moved(live, &mut paths);
+    // Rows of older versions, or damaged ones, may name such a path. It is never written to.
     paths.retain(|path| !path.is_in_version_control());
     paths
 }
@@ -163,6 +166,7 @@ fn claim(connection: &Connection, change: &LiveChange, asked: UndoRequest<'_>) -
         .iter()
         .any(|scope| scope.covers(change) && scope.names(&change.row.change.path));
     Ok(match change.row.attribution {
+        // Whoever names the very file knows what goes with it; a revert of the whole message does not say so.
         Attribution::Shared if !by_name => {
             let others = sessions::sharers(connection, &change.row)?;
             Claim::Shared(others.iter().map(source).collect())

@@ -40,6 +40,7 @@ pub(crate) fn current_states(
     let there: Vec<WorkspacePath> = there.into_iter().map(|(path, _)| path).collect();
     let captured = snapshots.capture_all(&place.root, &there)?;
     for (path, state) in there.into_iter().zip(captured) {
+        // Something is there, so taking it for absent would let a file be put over it.
         current.insert(path, state.unwrap_or(Some(unreadable())));
     }
     // A directory with known contents is not an entry. Unknown contents keep it from going.
@@ -106,6 +107,7 @@ pub(super) fn base_states(
     let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
     let states = snapshots.states(&snapshot, &wanted)?;
     let mut base_states: PathStates = wanted.into_iter().zip(states).collect();
+    // What ignore rules hid, or what was too large, is in no snapshot; the first operation read it by itself.
     if let Some(first) = chain
         .first()
         .filter(|first| first.row.before_snapshot_id == Some(base))

@@ -25,6 +25,7 @@ pub(crate) fn goal(base: Option<&str>, log: &[(RefMove, GitClaim)]) -> Option<Br
     let oldest = log.iter().position(|(_, claim)| is_asked(claim))?;
     let wanted = log[oldest].0.old.clone();
     let left = |reason: String| Some(BranchGoal::Left(wanted.clone(), reason));
+    // Lines after that one are of moves since, such as a revert's own, which are not in question.
     let Some(newest) = log
         .iter()
         .rposition(|(line, _)| line.new.as_deref() == base)
@@ -35,6 +36,7 @@ pub(crate) fn goal(base: Option<&str>, log: &[(RefMove, GitClaim)]) -> Option<Br
     for (line, claim) in log.get(oldest..=newest).unwrap_or_default().iter().rev() {
         match claim {
             GitClaim::Undo if line.new.as_deref() == at => at = line.old.as_deref(),
+            // A line is missing: it expired, or there never was one. Where the branch was in between is unknown.
             GitClaim::Undo => return left("its reflog has a gap".to_owned()),
             GitClaim::Keep(by) => return left(format!("changed since by {by}")),
             GitClaim::Shared(with) => {

@@ -99,6 +99,7 @@ fn between(
             ));
         }
     }
+    // Newest first, as in `git rev-list`: so what is reachable from the old commit is known early.
     while let Some((_, id)) = queue.pop() {
         // All that is left is reachable from the old one.
         if order.len() > LOOKED_AT || (is_old[&id] && queue.iter().all(|(_, id)| is_old[id])) {
@@ -109,6 +110,8 @@ fn between(
         };
         for parent in &commit.parents {
             let old = is_old[&id];
+            // A commit that was met as new may turn out to be old later, by another parent. Then its parents are,
+            // too.
             let is_news = is_old.get(parent).is_none_or(|known| old && !known);
             if is_news {
                 is_old.insert(parent.clone(), old);

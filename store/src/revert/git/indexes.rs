@@ -48,6 +48,7 @@ impl Indexes<'_> {
         let now = read_small(&path, LARGEST, OFlags::NOFOLLOW);
         let wanted = wanted.map(|blob| self.snapshots.read_blob(blob).ok());
         match (now, wanted) {
+            // `now` is `None` as well if it could not be read.
             (None, None) => presence::metadata(&path).is_ok_and(|found| found.is_none()),
             (Some(now), Some(Some(wanted))) if now == wanted => true,
             (Some(now), Some(Some(wanted))) => {
@@ -73,6 +74,7 @@ impl Indexes<'_> {
             .meaning(&bytes)
             .map(|meaning| meaning.newest);
         let time = newest
+            // An index in which nothing has a time trusts nothing.
             .filter(|newest| *newest != (0, 0))
             .map(|(seconds, rest)| {
                 (i64::from(seconds), i64::from(rest)).min((now / 1000, now % 1000 * 1_000_000))

@@ -170,6 +170,8 @@ impl GitSide<'_> {
             let is_next = match operation.is_restore {
                 true => {
                     let before = state(operation.before)?;
+                    // Only a restore that began where the reverts had left HEAD goes on from there. Any other one is
+                    // the user's own move.
                     left.is_some() && before.as_ref().map(Heads::of) == left.as_ref().map(Heads::of)
                 }
                 false => own.any(|own| own.seq == operation.seq),

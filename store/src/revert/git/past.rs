@@ -297,6 +297,7 @@ fn others(refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
     let stashed = refs.stash.iter().filter(is_line_asked);
     let stashed: Vec<String> = stashed.map(|line| line.what.clone()).collect();
     let is_pushed = |(_, log): &(&String, &Vec<RefMove>)| {
+        // git's words for a push. A fetch writes others, and publishes nothing.
         let mut pushes = log.iter().filter(|line| line.what == "update by push");
         pushes.any(|line| is_line_asked(&line))
     };
@@ -439,6 +440,7 @@ fn gone<'l>(
         };
         for (name, commit) in [(from, &line.old), (to, &line.new)] {
             let branch = format!("refs/heads/{name}");
+            // `git checkout COMMIT` writes the same line, with the commit in the place of a branch's name.
             let is_commit = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
             if is_branch(&branch) && !is_commit && repository.value_of(&branch).is_none() {
                 gone.insert(name.to_owned(), commit.clone());

@@ -225,6 +225,7 @@ fn heads_items(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
 fn why_not(movement: GitMove<'_>, goal: &Heads, now: &Heads) -> Option<String> {
     let is_there = now.is_at(goal);
     match (&now.doing, &goal.doing) {
+        // Moving HEAD in the middle of it would leave git with a state that it cannot go on from.
         (Some(doing), None) => {
             return Some(format!("a {doing} has begun since and is not finished"));
         }

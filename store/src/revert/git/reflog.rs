@@ -116,6 +116,7 @@ pub(super) fn moves_in(
     times: FileTimes,
     since: Milliseconds,
 ) -> Vec<RefMove> {
+    // Most logs were not written since, and their time says so without reading them.
     if times.written / 1000 < since / 1000 {
         return Vec::new();
     }
@@ -128,8 +129,10 @@ pub(super) fn moves_in(
     let read = lines.iter().filter(|line| !is_ours(line));
     let mut moves: Vec<RefMove> = read
         .map(|line| RefMove::read(line))
+        // One unreadable line makes all of it unreadable: the moves on its two sides do not continue each other.
         .collect::<Option<_>>()
         .unwrap_or_default();
+    // The file was last written with its last line, and has finer time than that.
     if let Some(last) = moves.last_mut().filter(|_| !is_last_ours) {
         last.moment = last.moment.at(Some(times.written));
     }

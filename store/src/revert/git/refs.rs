@@ -60,6 +60,7 @@ impl Refs {
             .iter()
             .flat_map(|folder| reflog::moves(location, folder, "HEAD", since))
             .map(|line| identity(&line))
+            // A branch that is checked out here and was moved here is in our own log of HEAD as well.
             .filter(|line| !own.contains(line))
             .collect();
         let logs_of_branches = written("refs/heads");
@@ -164,6 +165,7 @@ fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Written {
                 folders.push(name);
             } else if let Some(written) = reflog::written_at(&entry.path())
                 && written / 1000 >= since / 1000
+                // Git is writing that one right now.
                 && !leaf.ends_with(".lock")
             {
                 let moment = Moment {

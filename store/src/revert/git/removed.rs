@@ -60,6 +60,7 @@ impl Removed {
         if tags.is_none() && branches.is_none() && stash.is_none() {
             return Self::default();
         }
+        // Only now, since it reads every reflog, and most reverts see no removal at all.
         let upkeep = Upkeep::of(repository);
         let moment = |at: Option<Milliseconds>| {
             at.filter(|at| !upkeep.explains(*at)).map(|at| Moment {

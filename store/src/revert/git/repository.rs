@@ -43,6 +43,8 @@ impl Repository {
     pub fn obstacle(&self) -> Option<String> {
         if self
             .config("extensions", "refstorage")
+            // Files that look like refs mean nothing there (reftable), and writing them would be the opposite of a
+            // revert.
             .is_some_and(|storage| !storage.eq_ignore_ascii_case(b"files"))
         {
             return Some("the repository does not keep its refs in files".to_owned());
@@ -168,6 +170,7 @@ impl Repository {
         let elsewhere = self
             .elsewhere()
             .into_iter()
+            // Git refuses that as well: the other work tree would seem to have changed all that differs.
             .find(|folder| head_of(folder) == Some(format!("ref: {name}")))?;
         Some(format!(
             "`{}` is checked out in another worktree (`{}`)",
@@ -223,6 +226,7 @@ impl Repository {
         if then.link.is_some() {
             return Some("the shared index that it adds to is gone".to_owned());
         }
+        // There, git fetches what is missing when it needs it.
         if self.config("extensions", "partialclone").is_some() {
             return None;
         }
@@ -230,6 +234,7 @@ impl Repository {
         let objects = UserObjects::open(&self.location, self.id_length);
         let is_gone = |entry: &&Staged| {
             !known.contains(entry)
+                // A submodule's commit is in another repository.
                 && !LINK_TREE.contains(&entry.mode)
                 && !objects.contains(&Hex(&entry.id).to_string())
         };

@@ -80,6 +80,7 @@ impl CacheFile {
         (prefix.take(8)? == magic).then_some(())?;
         let checksum = prefix.u32()?;
         let front = prefix.record()?;
+        // The length is not checked yet: without this, a damaged one would ask for any amount of memory.
         (front >= PREFIX && front <= length).then_some(())?;
         read_up_to(&file, &mut bytes, front)?;
         if bytes.len() < length {
@@ -121,6 +122,7 @@ impl CacheFile {
             reader.take(head.raw.len())?;
         }
         let is_as_long = self.front.checked_add(body)? == self.length;
+        // Nothing may follow the bodies: a file that is longer was not written as a whole.
         is_as_long.then_some(Front {
             id,
             header,
@@ -185,9 +187,11 @@ fn is_sound(head: &DirectoryHead<'_>, body: &[u8]) -> bool {
 /// Reads on until there are as many bytes.
 fn read_up_to(file: &File, bytes: &mut Vec<u8>, length: usize) -> Option<()> {
     let missing = length.saturating_sub(bytes.len());
+    // A cache that does not fit into memory is no cache; an allocation that fails would end the process.
     bytes.try_reserve_exact(missing).ok()?;
     while bytes.len() < length {
         match rustix::io::read(file, spare_capacity(bytes)) {
+            // Another process is writing it, or it was cut off.
             Ok(0) => return None,
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return None,

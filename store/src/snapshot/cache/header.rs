@@ -76,6 +76,7 @@ impl CacheHeader {
         for gap in &self.gaps {
             put_text(&mut bytes, &gap.path);
             bytes.push(code(&gap.reason));
+            // No file is that large.
             bytes.extend_from_slice(&gap.size.unwrap_or(u64::MAX).to_le_bytes());
         }
         put_length(&mut bytes, self.ignored_gone.len());

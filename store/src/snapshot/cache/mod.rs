@@ -91,6 +91,7 @@ impl Cache {
             is_torn: AtomicBool::new(false),
             header,
         };
+        // Always as a whole: it is small, and its heads replace some of those in the other file.
         let changes = CacheFile::read(&folder.join("cache.changes"), CHANGES, Extent::Whole);
         // Changes of an older or a newer cache do not count.
         if let Some((changes, front)) = changes.filter(|(_, front)| front.id == id) {
@@ -160,6 +161,7 @@ impl Cache {
             if changes.len() <= most_changes(below.whole.length) {
                 return put(folder, "cache.changes", &changes);
             }
+            // All bodies are copied now, and one call reads them faster than one for each.
             below.load();
         }
         let mut records = Records::default();
@@ -176,6 +178,7 @@ impl Cache {
 
     /// Returns the contents of the file of changes: the earlier ones, and the overlay's.
     fn changes(&self, header: &CacheHeader, overlay: &Overlay<'_>) -> Vec<u8> {
+        // One that is there again must not be called gone by the earlier changes.
         let gone = self
             .gone
             .iter()

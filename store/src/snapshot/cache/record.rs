@@ -60,6 +60,7 @@ impl<'a> DirectoryHead<'a> {
         let (path, items) = (reader.length()?, reader.length()?);
         let fixed = reader.take(FIXED)?;
         let path = reader.take(path)?;
+        // Checked here once, so that the entries can be cut out of the body later without an error.
         (items.checked_mul(ITEM)? <= body).then_some(())?;
         Some(Self {
             raw: &bytes[..bytes.len() - reader.0.len()],

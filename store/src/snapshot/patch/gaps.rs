@@ -105,6 +105,7 @@ pub(super) fn append_unstored(
         let Ok(path) = WorkspacePath::new(&gap.path[..]) else {
             continue;
         };
+        // Below a directory that could not be read, nobody knows whether it came or went.
         if !seen.insert(path.clone()) || before.gaps.cover(&path) || after.gaps.cover(&path) {
             continue;
         }

@@ -12,6 +12,8 @@ use crate::model::path::is_below;
 
 /// Returns the significant lines of an ignore file: no comments, no blank lines, no byte order mark.
 pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
+    // Like git (`add_patterns_from_buffer` in its `dir.c`), which passes over a byte order mark and takes CR LF
+    // for the end of a line.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let lines = bytes
         .split(|byte| *byte == b'\n')
@@ -56,6 +58,7 @@ impl MatchCost {
         let taken = most - steps.0;
         *left = left.saturating_sub(taken);
         if taken > free {
+            // Threads may overdraw it by a match each, which does no harm.
             self.spent.fetch_add(taken, Ordering::Relaxed);
         }
         decided

@@ -24,6 +24,7 @@ pub(crate) fn trees(
     // A directory's tree names those of its subdirectories, which are one level deeper.
     let mut levels: BTreeMap<usize, Vec<&[u8]>> = BTreeMap::new();
     for path in touched {
+        // A directory above a changed one gets a new tree, although nobody looked at it.
         if overlay.load(path).is_some() {
             levels.entry(depth(path)).or_default().push(path);
         }
@@ -37,6 +38,7 @@ pub(crate) fn trees(
     }
     match overlay.tree(b"") {
         Some(id) => Ok(id),
+        // An empty workspace has a tree as well: the row of a snapshot names one.
         None => Ok(sink
             .add(ObjectKind::Tree, b"")?
             .unwrap_or(ObjectId::EMPTY_TREE)),

@@ -114,12 +114,14 @@ enum Freshness {
 
 impl CacheCheck<'_> {
     fn compare(&self, cached: &Directory<'_>, depth: Depth, anchor: &mut Anchor) -> Freshness {
+        // Gone, unreadable or a link by now: the walk finds out which.
         let Ok(directory) = anchor.open_directory(self.root, cached.path) else {
             return Freshness::Changed;
         };
         let Ok(stat) = rustix::fs::fstat(&directory) else {
             return Freshness::Changed;
         };
+        // By identity: the store may have been moved into the workspace since.
         let is_store = self.store == Some((system::device(&stat), stat.st_ino));
         if is_store || cached.is_left_out() {
             return if is_store && cached.is_left_out() {
@@ -129,6 +131,7 @@ impl CacheCheck<'_> {
             };
         }
         let has_names =
+            // A server's directory times may come from a cache of attributes, seconds late.
             cached.is_settled() && !self.is_remote && cached.stamp() == Stamp::of(&stat);
         let mut changed = !has_names;
         let mut young = Vec::new();
@@ -181,6 +184,7 @@ impl CacheCheck<'_> {
             Some(ItemKind::Gap(GapReason::TooLarge | GapReason::KeptTooLarge)) => {
                 stamp() == Some(item.stamp)
             }
+            // Whoever writes to a pipe changes its times, and nothing of it is captured but that it is there.
             Some(ItemKind::Gap(GapReason::Special(_))) => {
                 stamp().is_some_and(|now| now.file_type() == item.stamp.mode)
             }

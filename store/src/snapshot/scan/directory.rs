@@ -101,6 +101,8 @@ impl Open<'_> {
         let mut items = Vec::with_capacity(names.len());
         let mut looked = DirectoryFindings::default();
         for (name, is_directory) in &names {
+            // With the same names, an ignored file is still the one that was seen then, and keeps the time of that
+            // look.
             let known = self.ignored_before(name).filter(|_| known.is_some());
             items.extend(match known {
                 Some(ignored) => Some(ignored.clone()),
@@ -209,6 +211,8 @@ impl Open<'_> {
         if is_of_repository(name, is_directory) {
             return Ok(self.repository_below(name));
         }
+        // Some file systems name no kind, and the entry may have become another one since. A rule may be for
+        // directories only.
         if listed != Some(is_directory) {
             view = self.decide(&path, is_directory);
         }
@@ -302,6 +306,8 @@ impl Open<'_> {
         if let Some(old) = old.filter(|old| old.is_settled && remembered.is_some()) {
             return old.clone();
         }
+        // Git's index knows the stamp and the blob, so the first snapshot of a large repository reads hardly any
+        // file.
         if let Some(id) = (self.walk.seeded)(path, &stamp) {
             return self.walk.content(name, stamp, id);
         }
@@ -310,6 +316,7 @@ impl Open<'_> {
             remembered: remembered.map(|id| (stamp, id)),
             before: before.map(|before| before.stamp),
         });
+        // This stands here until a thread has read the file, and stays if none gets to it.
         ListedItem::gap(name, stamp, GapReason::Changing)
     }
 
@@ -326,6 +333,7 @@ impl Open<'_> {
         let target = match beneath::read_link(self.directory, name) {
             Ok(target) => target,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
+            // It is no link any more.
             Err(Errno::INVAL) => {
                 return Ok(Some(ListedItem::gap(
                     name,

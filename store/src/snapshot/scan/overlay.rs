@@ -210,6 +210,7 @@ impl<'c> Overlay<'c> {
             let gone: Vec<Vec<u8>> = self.gone.iter().cloned().collect();
             gone.iter().for_each(|path| self.drop_below(path));
         }
+        // After what went: a directory that was looked at may have been listed by one that is gone.
         self.drop_orphans();
         self.distrust_torn();
     }
@@ -250,6 +251,7 @@ impl<'c> Overlay<'c> {
     }
 
     fn drop_below(&mut self, path: &[u8]) {
+        // `a-b` and `a.b` sort between `a` and what is below it, so the range begins at the slash.
         let start = [path, b"/"].concat();
         let Some(below) = self.below else { return };
         for number in below.first_from(&start)..below.len() {

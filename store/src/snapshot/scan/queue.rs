@@ -66,6 +66,7 @@ impl<T: Send> TaskQueue<T> {
 
     fn fail(&self, failure: Error) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // The first one is the cause; what other threads meet after it may only follow from it.
         state.failure.get_or_insert(failure);
         state.tasks.clear();
     }
@@ -80,6 +81,7 @@ impl<T: Send> TaskQueue<T> {
                 state.at_work += 1;
                 return Some(task);
             }
+            // A thread at work may still add tasks, so an empty list alone is not the end.
             if state.at_work == 0 {
                 return None;
             }

@@ -71,8 +71,11 @@ fn once(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<ReadOutcome>, E
     }
     let mut file = std::fs::File::from(file);
     let mut bytes = Vec::with_capacity(usize::try_from(before.size).unwrap_or_default() + 1);
+    // No more than it had: a file that grows faster than it is read would never end.
     let read = file.by_ref().take(before.size).read_to_end(&mut bytes);
     read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    // By the descriptor, so that a file that was saved under the same name meanwhile does not count as this
+    // one.
     let after = Stamp::of(&rustix::fs::fstat(file.as_fd())?);
     Ok((before == after && bytes.len() as u64 == before.size)
         .then_some(ReadOutcome::Bytes(bytes, before)))

@@ -49,12 +49,16 @@ impl<'a> Sink<'a> {
 
     /// Stores an object whose id is known. Returns false if other bytes with the same id are stored.
     pub fn add_hashed(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Result<bool> {
+        // Bytes are compared, not only ids: whoever can make a SHA-1 collision must not get another file stored in
+        // its place.
         match self.reader.holds(kind, id, bytes) {
             StoredBytes::Yes => return Ok(true),
             StoredBytes::Collision => return Ok(false),
             StoredBytes::No => {}
         }
         let before = self.stored.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        // A step stores a few files, which stay for long; a first snapshot stores them all, and somebody waits for
+        // it.
         let effort = if self.keeps && before < LITTLE {
             Effort::More
         } else {
@@ -104,6 +108,7 @@ impl<'a> Sink<'a> {
     fn with_writer<T>(&self, act: impl FnOnce(&mut PackWriter) -> Result<T>) -> Result<T> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.is_none() {
+            // Only now: a look that finds nothing new makes no repository.
             objects::prepare(self.objects.repository())?;
             *writer = Some(
                 PackWriter::begin(self.objects.repository())?.knowing(Arc::clone(&self.reader)),

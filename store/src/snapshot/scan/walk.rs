@@ -237,6 +237,7 @@ impl Walk<'_> {
             ))
         };
         contained(|| open.listing(stamp, names, queue))
+            // A bug in one directory costs that directory, named as a gap, and not the snapshot of all others.
             .unwrap_or_else(panicked)
             .map(Some)
     }
@@ -291,6 +292,7 @@ impl Walk<'_> {
             ReadOutcome::Bytes(bytes, stamp) => {
                 self.count(stamp.size);
                 let id = hash::blob_id(&bytes);
+                // With the same stamp and hash, the object is stored already, as the last snapshot named it.
                 match file.remembered == Some((stamp, id))
                     || self.sink.add_hashed(ObjectKind::Blob, id, &bytes)?
                 {
@@ -389,6 +391,7 @@ impl Walk<'_> {
             };
             let id = self.stream(&mut file, before.size, old)?;
             let after = Stamp::of(&rustix::fs::fstat(&file.file).map_err(ours)?);
+            // What was stored of a file that changed meanwhile stays in the pack, and nothing names it.
             if let Some(id) = id.filter(|_| before == after) {
                 self.count(after.size);
                 return Ok(Some(self.content(name, after, id)));

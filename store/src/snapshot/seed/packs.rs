@@ -72,6 +72,7 @@ pub(super) fn take(
             held_blobs.extend(with_sizes(&theirs, found));
         }
     }
+    // A snapshot is on the disk when it returns, and these packs hold a part of it.
     let is_safe = !is_any_new
         || sync(&to).is_ok() && objects.reader().and_then(|reader| reader.refresh()).is_ok();
     if is_safe {

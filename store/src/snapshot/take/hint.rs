@@ -51,6 +51,7 @@ impl Hint {
         let answer = watcher.ask(&scene.question(old.clone())?)?;
         let watch = answer.token.as_ref().map(|token| token.watch.as_str());
         let off = noted.strip_prefix(OFF).map(str::trim_end);
+        // A watcher that was started again has another name, and is believed again.
         let is_off = off.is_some() && off == watch;
         (!is_off).then(|| Self {
             file,
@@ -72,6 +73,7 @@ impl Hint {
         let mut numbers: BTreeMap<usize, Depth> = unsure(cache)
             .map(|number| (number, Depth::Unsure))
             .collect();
+        // After the others, since the whole of a directory is more than what is unsure in it.
         numbers.extend(told.into_iter().map(|number| (number, Depth::Whole)));
         Some(numbers.into_iter().collect())
     }
@@ -184,6 +186,8 @@ fn is_too_little(
     if looked_at.len() < untold.len() {
         return true;
     }
+    // A directory that was looked at for what is unsure in it differs for that alone, which no watcher can
+    // know.
     let seen = check::check(cache, Some(&looked_at), against);
     seen.directories.len() + seen.rules.len() < untold.len()
 }

@@ -128,6 +128,7 @@ struct SnapshotBuilder<'a> {
 
 impl<'a> SnapshotBuilder<'a> {
     fn open(folder: &Path, objects: &'a Objects, request: &'a Request<'a>) -> Result<Self> {
+        // Held open to the end: a directory that takes its place meanwhile is not the one that is captured.
         let root = beneath::open_root(request.root)
             .map_err(std::io::Error::from)
             .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
@@ -177,6 +178,8 @@ impl<'a> SnapshotBuilder<'a> {
         let cache = cache.filter(|cache| is_trusted || self.verify(cache));
         let index = UserIndex::look(self.location.as_ref(), cache.as_ref(), self.now);
         let tasks = self.tasks(cache.as_ref(), &index, hint);
+        // A restamped index changes nothing in the snapshot, but unless the cache learns of it, it is read again by
+        // every look.
         let is_same = is_trusted && tasks.is_empty() && !index.is_new && !index.is_restamped;
         let Some(cache) = cache.as_ref().filter(|_| is_same) else {
             return self.renew(folder, boot, cache.as_ref(), index, tasks, hint);
@@ -323,11 +326,13 @@ impl<'a> SnapshotBuilder<'a> {
             rules: store(&sink, self.rules_of(&forced, &watched).encode())?,
         };
         store(&sink, index.new_bytes())?;
+        // Objects are on the disk before the cache names them, and before any row does.
         self.finish(sink, cache, snapshot, &gaps)?;
         let borrowed = self.borrowed(cache)?;
         self.objects.note_borrowing(!borrowed.is_empty());
         let header = CacheHeader {
             boot,
+            // Stamped after the pack was added; otherwise the next look would have to verify every object.
             packs: self.packs(),
             borrowed,
             capture_key,
@@ -358,6 +363,7 @@ impl<'a> SnapshotBuilder<'a> {
         gaps: &[super::Gap],
     ) -> Result<()> {
         let known = cache.map(|cache| (cache.header.snapshot, &cache.header.gaps[..]));
+        // Without new objects there is no pack that could hold the note, and a pack for it alone would cost syncs.
         if known != Some((snapshot, gaps)) && !sink.is_empty() && !self.is_foreseen {
             noted::add(&sink, self.request, snapshot, gaps)?;
         }

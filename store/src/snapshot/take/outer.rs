@@ -52,6 +52,7 @@ pub(crate) fn outer_rules(
         include: lines(request.include),
         exclude: lines(request.exclude),
         kept: lines(request.keep_ignored),
+        // Without a repository, nobody wrote ignore rules, and `node_modules` would be captured.
         built_in: location.is_none(),
         forced: BTreeSet::new(),
     };
@@ -61,6 +62,7 @@ pub(crate) fn outer_rules(
         info.bytes.is_err(),
     ];
     if is_unread.contains(&true) {
+        // Taking it for empty would bring into view all that it hid, as files that somebody made.
         substitute(&mut rules, last(), is_unread, &global);
     }
     let files = [config.unread, global.path, info.path];

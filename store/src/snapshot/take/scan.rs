@@ -57,6 +57,7 @@ impl SnapshotBuilder<'_> {
         else {
             return None;
         };
+        // Seeds are believed by their stamps, and here every file is to be read.
         if self.request.anew || self.is_foreseen {
             return None;
         }
@@ -320,6 +321,7 @@ fn ignored_gone(
     let before = cache.iter().flat_map(|cache| &cache.header.ignored_gone);
     let is_late = |removal: &&IgnoredRemoval| now - removal.gone_at < REMOVAL_AGE;
     let mut gone: Vec<IgnoredRemoval> = before.filter(is_late).cloned().chain(missed).collect();
+    // The oldest go: a build may remove thousands of ignored files.
     gone.drain(..gone.len().saturating_sub(MOST_REMOVALS));
     gone
 }
@@ -418,6 +420,8 @@ fn merge(
         files.extend(found.files);
         large.extend(found.large);
     }
+    // Only now that the threads are done: a large file is streamed into the pack, which nothing else can be
+    // added to meanwhile.
     for (path, name) in large {
         let item = walk.large(&path, &name)?;
         files.push((path, name, item));
@@ -429,6 +433,8 @@ fn merge(
             None => drop(vanished.entry(path).or_default().insert(name)),
         }
     }
+    // A file that vanished between its directory and its turn is not captured; the directory's stamp shows it
+    // next time.
     for (path, names) in vanished {
         if let Some(listing) = overlay.fresh_mut(&path) {
             listing.items.retain(|item| !names.contains(&item.name));

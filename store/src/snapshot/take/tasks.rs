@@ -22,6 +22,7 @@ impl SnapshotBuilder<'_> {
         index: &UserIndex<'_>,
         hint: Option<&Hint>,
     ) -> Vec<Task> {
+        // With other settings or excludes, anything may have come into view, anywhere.
         let Some(cache) = cache.filter(|cache| cache.header.capture_key == self.capture_key())
         else {
             let view = if self.rules.scope.is_some() {
@@ -79,6 +80,7 @@ impl SnapshotBuilder<'_> {
             let tracked = index.tracked();
             let is_gone = |path: &&Vec<u8>| !tracked.holds(path, false);
             paths.extend(cache.header.forced.iter().filter(is_gone).cloned());
+            // Git does not ignore what it tracks, so `git add -f` brings a path into view that no rule mentions.
             paths.extend(uncaptured(cache, tracked));
         }
         let mut again = HashSet::new();

@@ -229,6 +229,7 @@ impl<'a> Evidence<'a> {
             };
             let counts = |at: usize| match findings[at] {
                 StepPart::Yes { .. } => true,
+                // A silent tool beside a sure one of the same conversation would make it share with itself.
                 StepPart::Running(_) => !has_sure(&self.steps[at].root),
                 StepPart::No | StepPart::Maybe(_) => false,
             };
@@ -377,6 +378,7 @@ impl<'a> Evidence<'a> {
     fn span(&self, step: &Step, tool: &Tool) -> Span {
         let begin = self.begin(step, tool);
         match (tool.ended_at, step.standing) {
+            // No afterwork: a moment after Esc, it is the person who saves a file.
             (Some(end), StepStanding::Cut) => Span {
                 to: Some(end + SETTLE),
                 late: Late::new(step, Some(end)),

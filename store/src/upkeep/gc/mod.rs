@@ -72,6 +72,7 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: bool) -> Result<GcReport> {
 /// Runs it, and notes when, and whether it finished.
 fn run_and_note(store: &mut Store, lock: &layout::Lock, how: GcOptions) -> Result<GcReport> {
     let now = store.now();
+    // Before the work: a run that is killed leaves this note, and is made up for within the hour.
     lock.set_note(&format!("{now} {UNFINISHED}\n"));
     let report = run(store, how)?;
     if report.workspaces.iter().all(|row| row.skipped.is_none()) {
@@ -85,6 +86,7 @@ fn is_due(note: Option<&str>, now: Milliseconds) -> Option<bool> {
     let (last, rest) = note?.trim().split_once(' ').unwrap_or((note?.trim(), ""));
     let pause = if rest == UNFINISHED { SOON } else { SELDOM };
     let last: Milliseconds = last.parse().ok()?;
+    // A note from the future, after the clock was set back, must not put it off for years.
     Some(!(0..pause).contains(&(now - last)))
 }
 
@@ -125,6 +127,7 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
         let done = workspace(store, &presence, &judged, now, how);
         let (row, estimate) = match done {
             Ok(done) => done,
+            // One damaged workspace must not keep all others from being packed.
             Err(error) => (skipped(store, presence.id, &error).map_err(packed)?, 0),
         };
         report.bytes_after = report.bytes_after.saturating_sub(estimate);
@@ -204,6 +207,7 @@ fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<
     let mut uses = sessions::session_uses(store.database.connection())?;
     uses.retain(|session| session.has_snapshots);
     let lives: Vec<Option<bool>> = uses.iter().map(lives).collect();
+    // Measuring walks every tree, and is needed only where size decides.
     let bytes = if how.dry_run || size > limits.max_size {
         let may_go = |number: usize| policy::pin(&uses[number], lives[number], now).is_none();
         let may_go: Vec<bool> = (0..uses.len()).map(may_go).collect();
@@ -358,6 +362,7 @@ fn is_gone_for_good(
 ) -> Result<bool> {
     let is_missing = matches!(
         place.root.symlink_metadata(),
+        // Any other error, such as a server that does not answer, is no absence.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound
     );
     if !presence.is_replaced && is_missing != presence.gone_at.is_some() && !how.dry_run {

@@ -36,6 +36,7 @@ pub(crate) fn whole(
     }
     let now = store.surroundings.now_in_seconds();
     let day = super::policy::YOUNG / 1000;
+    // A hook stores objects before their rows, so what no row names yet may be a second old.
     let young_since = (!is_unswept).then_some(now - day);
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
     let way = Politeness::new(&place.folder, how.polite);

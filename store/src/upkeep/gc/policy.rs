@@ -60,6 +60,7 @@ pub(crate) fn pin(session: &SessionUse, lives: Option<bool>, now: Milliseconds) 
     let is_open = match (session.is_unended, lives) {
         (false, _) | (true, Some(false)) => false,
         (true, Some(true)) => true,
+        // An agent that was killed never reports its end, and would pin its session for ever.
         (true, None) => unused_for < OPEN_FOR,
     };
     [

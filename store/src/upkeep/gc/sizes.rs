@@ -59,6 +59,7 @@ pub(crate) fn of_store(store: &Store) -> Result<Sizes> {
 impl Sizes {
     fn add(&mut self, path: &Path, bytes: u64, links: u64) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // Its blocks are the user's repository's, and removing it here frees nothing.
         if links > 1 && name.starts_with("borrowed-") {
             self.shared += bytes;
             return;
@@ -172,6 +173,8 @@ pub(crate) fn note_staying(folder: &Path) {
 
 /// Removes a workspace: its rows, then its folder. Who is killed in between leaves a folder that [`sweep`] removes.
 pub(crate) fn remove_workspace(store: &mut Store, place: &Place) -> Result<()> {
+    // Before the rows: killed after them, the folder would look like one whose session store is lost, and be
+    // taken up again.
     note_going(&place.folder)?;
     store
         .database
@@ -203,6 +206,7 @@ pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
     }
     let what = || format!("cannot remove `{}`", folder.display());
     let mut entries = presence::entries(folder)?;
+    // The mark goes last: as long as anything is left, it says that the rest goes, too.
     entries.sort_by_key(|entry| entry.file_name() == GOING);
     for entry in entries {
         let path = entry.path();
@@ -254,6 +258,7 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
                 metadata.is_dir() && metadata.mtime() < now.saturating_sub(grace)
             });
         if is_old && !has_damaged_database(&store.surroundings.directory)? {
+            // `doctor --repair` takes such a folder up under this lock.
             let _lock = layout::lock_workspace(&folder, super::MOMENT)?;
             remove_workspace_folder(&folder)?;
         }

@@ -105,14 +105,9 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
         );
         return vec![obstacle.unwrap_or_else(|| finding("ok", "store", message, None))];
     }
-    let mut findings = vec![finding(
-        "ok",
-        "store",
-        format!("`{}` is yours alone", directory.display()),
-        None,
-    )];
-    findings.extend(obstacle);
+    let mut findings: Vec<Finding> = obstacle.into_iter().collect();
     if arguments.repair {
+        // First, so that the check finds what is left.
         findings.extend(store.repair());
     }
     findings.extend(check(invocation, &mut store, arguments.all));

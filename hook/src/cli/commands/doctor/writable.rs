@@ -29,6 +29,7 @@ fn obstacle(directory: &Path) -> Option<(PathBuf, Errno)> {
     let there = directory.ancestors().find(|place| place.exists())?;
     let database = directory.join("sessions.db");
     let refused = |place: &Path, access| {
+        // The kernel knows of read-only file systems and ACLs; mode bits do not show them.
         let answer = rustix::fs::access(place, access);
         answer.err().map(|error| (place.to_owned(), error))
     };

@@ -79,6 +79,7 @@ impl Door {
 
     /// Returns the token to a client that shows it, or the ticket, which is then used up.
     pub fn enter(&self, request: &HttpRequest) -> HttpResponse {
+        // Locked until the end: two requests at the same time must not both use the ticket.
         let mut ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
         let is_ticket = shown(request)
             .zip(ticket.as_deref())

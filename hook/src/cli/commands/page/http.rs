@@ -102,6 +102,7 @@ impl HttpRequest {
         mut body: Vec<u8>,
         until: Instant,
     ) -> Result<Vec<u8>, Option<HttpResponse>> {
+        // Nothing here reads chunks, and a body whose length is in doubt must not be taken for an empty one.
         if self.has("transfer-encoding") {
             return Err(Some(HttpResponse::refusal(
                 411,
@@ -109,6 +110,7 @@ impl HttpRequest {
             )));
         }
         let length = match self.field("content-length") {
+            // There are two, or it is no text.
             None if self.has("content-length") => None,
             None => Some(0),
             Some(text) => text.parse::<usize>().ok(),
@@ -122,6 +124,7 @@ impl HttpRequest {
         if length > MOST_BODY {
             return Err(Some(HttpResponse::refusal(413, "the body is too long")));
         }
+        // A connection has one answer, so a second request would be lost without a word.
         if body.len() > length {
             return Err(Some(HttpResponse::refusal(
                 400,
@@ -142,6 +145,7 @@ impl HttpRequest {
     /// Returns a field that occurs exactly once, as text.
     pub fn field(&self, name: &str) -> Option<&str> {
         let mut found = self.fields.iter().filter(|(other, _)| other == name);
+        // Programs differ on which of two counts. Were one chosen, another `Host` or `Origin` could hide behind it.
         match (found.next(), found.next()) {
             (Some((_, value)), None) => std::str::from_utf8(value).ok(),
             _ => None,

@@ -35,6 +35,7 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
     invocation.open()?;
     let cannot = |error| Error::failed("cannot listen on 127.0.0.1").because(error);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).map_err(cannot)?;
+    // A client may be gone between `poll` and `accept`, which would then wait for the next one.
     listener.set_nonblocking(true).map_err(cannot)?;
     let port = listener.local_addr().map_err(cannot)?.port();
     let door = Door::new(port);
@@ -112,7 +113,8 @@ fn accept(listener: &TcpListener) -> std::io::Result<Option<TcpStream>> {
         Err(error) => return Err(error.into()),
     }
     match listener.accept() {
-        Ok((stream, _)) => Ok(Some(stream)),
+        // Outside Linux, it would not wait for its bytes either, as the listener does not.
+        Ok((stream, _)) => Ok(stream.set_nonblocking(false).is_ok().then_some(stream)),
         // The client is gone, or no file descriptor is free.
         Err(_) => Ok(None),
     }

@@ -177,6 +177,7 @@ impl Dialog<'_> {
             }
             let (number, all) = choice.place();
             let question = format!("({number}/{all}) {} [{}]? ", unit.question(), choice.keys());
+            // Answers from a pipe may just end. That is `q`, as in git: what was accepted before is done.
             let Some(line) = self.line(&question)? else {
                 self.is_over = true;
                 choice.leave_rest();
@@ -339,6 +340,7 @@ impl Dialog<'_> {
         let wrapped = output.wrapped(question);
         output.bytes(output.view().paint.strong(&wrapped).as_bytes())?;
         let mut line = Vec::new();
+        // `read_line` would fail on an answer that is not UTF-8, and take nothing of what was accepted before.
         let read = io::stdin().lock().read_until(b'\n', &mut line);
         if read.context(|| "cannot read the answers")? == 0 {
             output.text("\n")?;

@@ -412,6 +412,7 @@ fn subscribe(
         true => None,
         false => Some(context.directory(asked.workspace.as_deref())?),
     };
+    // The position is fixed now, not when the other thread comes to it: what happens in between is told, too.
     let since = match asked.since {
         Some(since) => since,
         None => context.open()?.newest_in_feed()?,

@@ -58,6 +58,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
                         is_inside: false,
                     };
                     let answer = methods::answer(&context, &job);
+                    // Before it is sent: a client may use the id again as soon as it has the answer.
                     queue.answered(&job.id);
                     let _ = lines.send(answer.to_string());
                 }
@@ -65,6 +66,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
         }
         read(&mut BufReader::new(io::stdin().lock()), queue, &lines);
         queue.close();
+        // The writer goes on while anybody could still send, and the scope waits for it.
         drop(lines);
     });
     Ok(DONE)

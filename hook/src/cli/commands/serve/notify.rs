@@ -141,8 +141,11 @@ fn follow_with(
             Some(since) => since,
             None => store.newest_in_feed()?,
         };
+        // SQLite's `data_version` means something only to the connection that was asked, so a store that was opened
+        // anew begins without one.
         let (mut version, mut looked) = (None, Instant::now());
         while goes_on() {
+            // Asked before the news are read: a commit in between is seen the next time.
             let now = store.data_version()?;
             let is_due = looked.elapsed() >= LOOK;
             if version != Some(now) || is_due {
@@ -164,6 +167,7 @@ fn follow_with(
             }
             std::thread::sleep(PAUSE);
         }
+        // The client must not miss what happens until the store is open again.
         since = Some(from);
     }
     Ok(())

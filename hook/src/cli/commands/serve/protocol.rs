@@ -25,6 +25,7 @@ pub enum Input {
 /// Reads a line in bounded memory. A last line without a line feed is incomplete, and is ignored.
 pub fn line(input: &mut impl BufRead) -> Input {
     let mut line = Vec::new();
+    // With the line feed.
     let most = LONGEST_LINE as u64 + 1;
     match input.by_ref().take(most).read_until(b'\n', &mut line) {
         Ok(_) if line.ends_with(b"\n") => {

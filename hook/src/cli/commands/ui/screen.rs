@@ -46,6 +46,7 @@ impl Screen {
             before(about);
         }));
         let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        // Before the terminal is taken: if that fails halfway, dropping this gives it back.
         let screen = Self { terminal, signals };
         begin()?;
         Ok(screen)
@@ -92,6 +93,7 @@ impl Screen {
         give_back();
         kill_process(getpid(), Signal::TSTP)?;
         begin()?;
+        // The shell has written over it, and only what differs from the last frame would be drawn.
         self.terminal.clear()
     }
 

@@ -34,6 +34,7 @@ pub fn install(invocation: &Invocation) -> std::result::Result<(), Failure> {
         })
     });
     let text = unit::text(&[program?, "--store", store?, "watch"]);
+    // A harmless question: where no systemd of the user answers, no unit is left behind.
     systemctl(&["show-environment"])?;
     file::replace(&path, old.as_deref(), &text, 0o644)?;
     let started = systemctl(&["daemon-reload"])
@@ -65,6 +66,7 @@ pub fn uninstall(invocation: &Invocation) -> std::result::Result<(), Failure> {
     };
     // If systemd does not run, neither does the service; its link is in a folder beside the unit.
     let stopped = systemctl(&["disable", "--now", unit::NAME]);
+    // Only now: systemd does not disable a unit whose file is missing.
     file::remove(&path, Some(&text))?;
     let link = path.with_file_name("default.target.wants").join(unit::NAME);
     let is_left = stopped.is_err() && link.symlink_metadata().is_ok();

@@ -248,6 +248,7 @@ fn steps_of_run<C: Copy + Eq>(
 
 /// Gives the lines of hunks to a version.
 fn apply(owners: &mut Vec<usize>, hunks: &[Replacement], number: usize) {
+    // From the end, so that the numbers of the lines before it still hold.
     for hunk in hunks.iter().rev() {
         let end = hunk.before.end.min(owners.len());
         let start = hunk.before.start.min(end);

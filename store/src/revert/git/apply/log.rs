@@ -65,6 +65,7 @@ pub(super) fn add(
     signature: Signature<'_>,
 ) -> Result<(), Errno> {
     let (below, leaf) = line.name.rsplit_once('/').unwrap_or(("", &line.name));
+    // Not created: a repository without reflogs is set up so (`core.logAllRefUpdates`).
     let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NONBLOCK;
     let opened = open_folder(folder)
         .and_then(|folder| enter(&folder, &format!("logs/{below}"), false))
@@ -82,6 +83,7 @@ fn append(mut file: &File, line: &ReflogEntry, signature: Signature<'_>) -> io::
     if !metadata.is_file() {
         return Err(Errno::INVAL.into());
     }
+    // The last line is enough, and a log may have grown for years.
     let start = metadata.len().saturating_sub(4096);
     let mut end = vec![0; usize::try_from(metadata.len() - start).unwrap_or(4096)];
     file.read_exact_at(&mut end, start)?;
@@ -90,6 +92,7 @@ fn append(mut file: &File, line: &ReflogEntry, signature: Signature<'_>) -> io::
         .rsplit(|byte| *byte == b'\n')
         .next()
         .unwrap_or_default();
+    // After a crash, the log must not tell of one move twice: `HEAD@{1}` would be where HEAD is.
     if signature.is_written(line, last) {
         return Ok(());
     }

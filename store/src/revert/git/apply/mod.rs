@@ -47,6 +47,7 @@ pub(crate) fn carry_out(work: &GitWork<'_>, items: &mut [GitItem]) {
     }
     moves.retain(|FileMove { index, .. }| {
         let is_done = work.is(&items[*index], &items[*index].target);
+        // A crashed try came that far. It must not be logged, or refused, a second time.
         if is_done {
             items[*index].result = FileResult::Done;
         }
@@ -120,7 +121,10 @@ impl GitWork<'_> {
             Ok(())
         });
         let ready = locked
+            // Under the locks, since git moves a ref only while it holds that ref's lock.
             .and_then(|()| self.check_all(items, moves))
+            // Before the renames: a commit that no branch names any more has to be in a reflog already, or `git gc`
+            // may take it.
             .and_then(|()| self.log_all(items, moves));
         if ready.is_err() {
             held.iter().for_each(|place| place.give_up());
@@ -283,10 +287,12 @@ fn move_all(items: &mut [GitItem], moves: &[FileMove]) {
             MoveKind::TakeOut => place.take_out(),
         };
         match (moved, way) {
+            // The branch is still there as a file; the next move takes that.
             (Ok(()), MoveKind::Repack(_)) => {}
             (Ok(()), MoveKind::PutIn | MoveKind::TakeOut) => {
                 items[*index].result = FileResult::Done
             }
+            // What follows depends on it: HEAD on a branch that did not move would be at the wrong commit.
             (Err(failure), _) => {
                 moves[at..]
                     .iter()

@@ -100,10 +100,13 @@ impl GitFile {
     pub fn settle(&self) -> Result<(), GitFailure> {
         let what =
             |error| GitFailure::failed("what an interrupted attempt left cannot be removed", error);
+        // Our own name goes last, so without it there is no lock of ours either.
         let Some(own) = stat(&self.home, &self.own).map_err(what)? else {
             return Ok(());
         };
         let lock = stat(&self.directory, &self.lock_name()).map_err(what)?;
+        // Any other lock is git's, or somebody's, however old it is: removing it may let two processes write at
+        // once.
         if lock.is_some_and(|lock| (lock.st_dev, lock.st_ino) == (own.st_dev, own.st_ino)) {
             self.unlock().map_err(what)?;
         }
@@ -153,6 +156,7 @@ impl GitFile {
         file.write_all(&new.bytes)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         if let Some(old) = stat(&self.directory, &self.name)? {
+            // `core.sharedRepository` shows in the permissions of what is there.
             retry_on_intr(|| fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o777)))?;
         }
         if let Some((user, group)) = sys::owner_to_keep(self.directory.as_fd())? {
@@ -195,6 +199,7 @@ impl GitFile {
 
     /// Removes the file, and releases the lock.
     pub fn take_out(&self) -> Result<(), GitFailure> {
+        // The file goes while the lock is held: nobody can have written it meanwhile.
         remove(&self.directory, &self.name).map_err(|error| {
             GitFailure::failed(&format!("`{}` cannot be removed", self.name), error)
         })?;

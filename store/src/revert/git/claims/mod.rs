@@ -217,6 +217,7 @@ fn parts(
     let all = claims.iter().cloned().reduce(joined);
     let all = all.unwrap_or_else(|| GitClaim::Keep(Author::User.to_string()));
     let is_one = claims.windows(2).all(|pair| pair[0] == pair[1]);
+    // Only a log that leads from one state to the other, step by step, can be divided among authors.
     if is_one || old.branch != new.branch || !is_chain(old, new, moves) {
         return vec![change(old.clone(), new.clone(), all)];
     }
@@ -274,6 +275,7 @@ fn weigh(
         Some(moment) => candidates(at_work, moment).into_iter().map(Some).collect(),
         None => vec![None],
     };
+    // All at once: which of them came in one run of writes is evidence, too.
     let moments: Vec<Vec<Option<Milliseconds>>> = moments.iter().copied().map(candidates).collect();
     let times: Vec<Changed<'_>> = moments.iter().flatten().copied().map(changed).collect();
     let evidence = Evidence::new(&steps, &times, since.now);

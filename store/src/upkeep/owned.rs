@@ -1,0 +1,58 @@
+//! `doctor`: checks that all of the store is the user's own, and that the user can write to it.
+
+use std::path::Path;
+
+use ckpt_schema::report::Finding;
+
+use super::check::first_of;
+use crate::fs::ownership::{self, Trouble};
+
+const SUBJECT: &str = "store";
+
+/// Looks at everything in a store, and returns a finding for each kind of trouble, or one that says that all is well.
+pub(crate) fn check(directory: &Path) -> Vec<Finding> {
+    let troubles = ownership::troubles(directory);
+    if troubles.is_empty() {
+        let text = format!("`{}` is yours alone", directory.display());
+        return vec![Finding::new("ok", SUBJECT, text)];
+    }
+    troubles
+        .chunk_by(|one, other| one.0 == other.0)
+        .filter_map(|alike| {
+            let names = alike
+                .iter()
+                .map(|(_, path)| format!("`{}`", path.display()));
+            let names = first_of(names.collect())?;
+            Some(finding(alike.first()?.0, &names))
+        })
+        .collect()
+}
+
+fn finding(trouble: Trouble, names: &str) -> Finding {
+    let (level, what, hint) = match trouble {
+        Trouble::OfAnother => (
+            "error",
+            "belonging to another user",
+            "somebody else may have prepared it, or `sudo` made it: look at it, then `chown` it or move it out of the store",
+        ),
+        Trouble::NoFile => (
+            "error",
+            "neither a file nor a directory",
+            "somebody else may have prepared it: look at it, and move it out of the store",
+        ),
+        Trouble::Closed => (
+            "error",
+            "without the permissions that recording needs",
+            "`chmod u+rwx` it",
+        ),
+        Trouble::Open => (
+            "warning",
+            "open to other users",
+            "the next event makes it private again",
+        ),
+    };
+    Finding {
+        hint: Some(hint.to_owned()),
+        ..Finding::new(level, SUBJECT, format!("in the store, {what}: {names}"))
+    }
+}
