@@ -17,6 +17,7 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0013_shorter_views.sql"),
     include_str!("../migrations/0014_renamed_once.sql"),
     include_str!("../migrations/0015_totals.sql"),
+    include_str!("../migrations/0016_exact_files.sql"),
 ];
 
 /// What all migrations make of an empty file, for a new store: SQLite reads the whole schema again at most of their

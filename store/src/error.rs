@@ -37,6 +37,7 @@ pub struct Error {
     notes: Vec<String>,
     candidates: Vec<CandidateReport>,
     is_damage: bool,
+    is_unrecorded: bool,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -53,6 +54,7 @@ impl Error {
             notes: Vec::new(),
             candidates: Vec::new(),
             is_damage: false,
+            is_unrecorded: false,
             source: None,
         }
     }
@@ -74,6 +76,20 @@ impl Error {
         }
     }
 
+    /// Returns an error that says where nothing was ever recorded.
+    pub(crate) fn unrecorded(what: impl Into<String>) -> Self {
+        Self {
+            is_unrecorded: true,
+            ..Self::unavailable(what)
+        }
+        .hint("`ckpt-hook install AGENT` puts the hook into an agent's settings")
+    }
+
+    /// Returns whether nothing was ever recorded there, so that what to do next depends on what is installed.
+    pub fn is_unrecorded(&self) -> bool {
+        self.is_unrecorded
+    }
+
     /// Returns an error for an id that means nothing here.
     pub(crate) fn unknown(what: impl Into<String>) -> Self {
         Self {
@@ -83,7 +99,7 @@ impl Error {
     }
 
     /// Returns an error for an id that may mean several things.
-    pub(crate) fn ambiguous(what: impl Into<String>, candidates: Vec<CandidateReport>) -> Self {
+    pub fn ambiguous(what: impl Into<String>, candidates: Vec<CandidateReport>) -> Self {
         Self {
             kind: ErrorKind::Ambiguous,
             candidates,

@@ -135,3 +135,58 @@ fn a_script_for_bash_knows_each_command_by_the_name_under_which_it_completes_it(
         );
     }
 }
+
+#[test]
+fn a_label_that_a_shell_would_act_on_stands_quoted_on_the_command_line() {
+    if !has_program("bash") {
+        return;
+    }
+    let (world, ..) = world();
+    let label = "it's \"$HOME\"; touch zzz-made `id`";
+    world.run(&["label", "last", label], b"").exits(0);
+    let cases = [
+        ("ckpt-hook label --delete it", "it"),
+        ("ckpt-hook show it", "it"),
+        ("ckpt-hook show 'it", "'it"),
+        ("ckpt-hook show \"it", "\"it"),
+    ];
+    for (line, word) in cases {
+        // What readline puts in place of the word is read by the shell.
+        let script = format!(
+            r#"source <(ckpt-hook completions bash)
+               COMP_WORDS=({}"$1"); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+               _ckpt_hook_or_ids ckpt-hook it "${{COMP_WORDS[COMP_CWORD-1]}}"
+               quote=${{1%it}}
+               eval "printf %s $quote${{COMPREPLY[0]}}$quote""#,
+            line.strip_suffix(word).expect("the word is its last")
+        );
+        let mut bash = Command::new("bash");
+        let binary = std::path::Path::new(testing::binary::binary());
+        let folder = binary.parent().expect("it is in a folder");
+        bash.args(["--norc", "-c", &script, "bash", word])
+            .env_clear()
+            .env("HOME", world.home())
+            .env("CKPT_HOOK_HOME", world.store())
+            .env("PATH", format!("{}:/usr/bin:/bin", folder.display()))
+            .current_dir(world.workspace());
+        let run = finish(&mut bash, b"").exits(0);
+        assert_eq!(run.stdout, label, "behind `{line}`: {run}");
+        let made = world.workspace().join("zzz-made");
+        assert!(!made.exists(), "nothing of it ran behind `{line}`");
+    }
+}
+
+#[test]
+fn a_long_prompt_takes_one_line_of_the_completions() {
+    let (world, ..) = world();
+    let prompt = "a prompt that goes on ".repeat(20);
+    world
+        .run(&["message", "--session", "s", "--prompt", &prompt], b"")
+        .exits(0);
+    let run = world.run(&["candidates", "messages"], b"").exits(0);
+    let longest = run.stdout.lines().map(|line| line.chars().count()).max();
+    assert!(
+        longest.is_some_and(|longest| (60..=80).contains(&longest)),
+        "it is cut: {run}"
+    );
+}

@@ -1,6 +1,6 @@
 //! `cat` and `recover`: a file as it was, and files that are gone.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testing::binary::Sandbox;
 
 fn world() -> Sandbox {
@@ -173,4 +173,56 @@ fn several_files_of_a_name_are_a_choice() {
         !world.workspace().join("a/same").exists(),
         "only what was named"
     );
+}
+
+#[test]
+fn a_colon_in_a_label_is_told_from_the_one_behind_it_by_the_file_that_is_there() {
+    let world = Sandbox::new();
+    for (name, content) in [("x", "first\n"), ("b:only", "with a colon\n")] {
+        world.write(name, content);
+    }
+    world.play("m1", "first", |world| {
+        world.write("x", "second\n");
+        world.write("b:x", "beside\n");
+    });
+    world.play("m2", "second", |_| ());
+    world.run(&["label", "m2", "a"], b"").exits(0);
+    world.run(&["label", "m1", "a:b"], b"").exits(0);
+    let cat = |named: &str| world.run(&["cat", named], b"");
+    assert_eq!(cat("a:x").exits(0).stdout, "second\n", "one label alone");
+    assert_eq!(
+        cat("a:b:b:only").exits(0).stdout,
+        "with a colon\n",
+        "the other"
+    );
+    assert_eq!(
+        cat("a:b:only").exits(0).stdout,
+        "with a colon\n",
+        "only at `a`"
+    );
+    let unknown = cat("a:b:none").exits(4);
+    assert!(
+        unknown.stderr.contains("there is no `none`"),
+        "of the longest id: {unknown}"
+    );
+    let both = cat("a:b:x").exits(4);
+    for meant in ["`b:x` at `a`", "`x` at `a:b`"] {
+        assert!(both.stderr.contains(meant), "{meant} is named: {both}");
+    }
+    let document: Value =
+        serde_json::from_str(&world.run(&["--json", "cat", "a:b:x"], b"").exits(4).stdout)
+            .expect("a document");
+    assert_eq!(document["error"]["kind"], "ambiguous", "{document}");
+    let candidates = document["error"]["candidates"].as_array().map(Vec::len);
+    assert_eq!(candidates, Some(2), "{document}");
+}
+
+#[test]
+fn every_list_of_files_and_labels_ends_with_their_number() {
+    let world = world();
+    let list = world.run(&["recover"], b"").exits(0);
+    assert!(list.stdout.ends_with("\n2 files\n"), "{list}");
+    world.run(&["label", "last", "here"], b"").exits(0);
+    let list = world.run(&["label", "--list"], b"").exits(0);
+    assert!(list.stdout.ends_with("\n1 label\n"), "{list}");
 }

@@ -11,6 +11,10 @@ fn every_shell_gets_a_script() {
             run.stdout.contains("unrevert"),
             "every command is in it for {shell}"
         );
+        assert!(
+            !run.stdout.contains("settle"),
+            "a command that only our programs call is offered in {shell}"
+        );
     }
 }
 
@@ -23,8 +27,14 @@ fn there_is_a_manual_page_for_every_command() {
         "a page in troff: {run}"
     );
     world.run(&["man", "--output", "pages"], b"").exits(0);
-    assert!(
-        world.workspace().join("pages/ckpt-hook-revert.1").exists(),
-        "one for each command"
-    );
+    let page = world.workspace().join("pages/ckpt-hook-revert.1");
+    let page = std::fs::read_to_string(page).expect("one for each command");
+    for words in [
+        ".SH EXAMPLES\n.nf\n  ckpt",
+        "revert last~2 ",
+        "\"ckpt-hook 0",
+    ] {
+        assert!(page.contains(words), "`{words}` is in it:\n{page}");
+    }
+    assert!(!page.contains("EXTRA"), "{page}");
 }

@@ -134,6 +134,15 @@ fn nothing_is_done_where_nothing_is_said() {
 }
 
 #[test]
+fn where_there_is_nothing_to_choose_no_message_is_said_to_be_hidden() {
+    let world = Sandbox::new();
+    world.play("m1", "only ask", |_| ());
+    let run = answer(&world, &["revert", "last", "-p"], "").exits(0);
+    assert!(run.stdout.starts_with("Nothing to do"), "{run}");
+    assert!(!run.stdout.contains("hidden"), "`-p` hides none: {run}");
+}
+
+#[test]
 fn a_hunk_can_be_edited() {
     let world = world();
     let script = "#!/bin/sh\nsed -i 's/^+25$/+XXV/' \"$1\"\n";

@@ -51,7 +51,9 @@ fn labels_are_listed_with_what_they_are_on() {
         "with the prompt: {list}"
     );
     let found = world.run(&["label", "--list", "LUNCH"], b"").exits(0);
-    assert_eq!(found.stdout.lines().count(), 1, "one has it: {found}");
+    assert!(found.stdout.ends_with("\n1 label\n"), "one has it: {found}");
+    let none = world.run(&["label", "--list", "dinner"], b"").exits(0);
+    assert!(none.stdout.contains("No label matches."), "{none}");
     world
         .run(&["label", "--delete", "before lunch"], b"")
         .exits(0);
@@ -117,4 +119,19 @@ fn what_looks_like_an_id_is_a_label_of_nothing() {
     world.run(&["label", "nothing", "here"], b"").exits(4);
     world.run(&["label"], b"").exits(2);
     world.run(&["label", "m1"], b"").exits(2);
+}
+
+#[test]
+fn what_has_no_labels_is_named_by_its_kind() {
+    let world = world();
+    world.run(&["revert", "m2"], b"").exits(0);
+    let document = world.json(&["log", "--operations"]);
+    let operation = document["operations"][0]["id"]
+        .as_str()
+        .expect("there is one");
+    let run = world.run(&["label", operation, "here"], b"").exits(1);
+    assert!(
+        run.stderr.contains("is an operation: labels are for"),
+        "{run}"
+    );
 }

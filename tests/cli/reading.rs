@@ -227,3 +227,68 @@ fn an_empty_answer_says_that_the_history_was_damaged_and_how_to_get_it_back() {
     );
     assert!(printed(&world, "log").contains("1 message"));
 }
+
+#[test]
+fn a_page_is_written_beside_a_document() {
+    let world = two_messages();
+    for command in [&["show", "m1"][..], &["diff", "m1"]] {
+        let run = world
+            .run(&[command, &["--html", "page.html", "--json"]].concat(), b"")
+            .exits(0);
+        serde_json::from_str::<Value>(&run.stdout).expect("one document");
+        let page = String::from_utf8(world.read("page.html")).expect("text");
+        assert!(page.contains("cake.txt"), "{command:?}: {page}");
+        world.remove("page.html");
+    }
+}
+
+#[test]
+fn an_empty_answer_says_what_is_installed_and_what_turns_recording_off() {
+    let world = Sandbox::new();
+    fs::create_dir_all(world.home().join(".claude")).expect("writable");
+    let told = |words: &str| {
+        for (command, code) in [
+            ("status", 0),
+            ("log", 0),
+            ("log --operations", 0),
+            ("show last", 4),
+            ("recover", 4),
+        ] {
+            let words_of: Vec<&str> = command.split(' ').collect();
+            let run = world.run(&words_of, b"").exits(code);
+            let said = format!("{}{}", run.stdout, run.stderr).to_lowercase();
+            assert!(said.contains(words), "`{command}` says `{words}`: {run}");
+        }
+    };
+    told("the hook is not installed");
+    world.run(&["install", "claude-code"], b"").exits(0);
+    told("the hook is installed for claude-code");
+    world.configure("enabled = false\n");
+    told("the settings say `enabled = false`");
+}
+
+#[test]
+fn what_no_pager_can_show_is_printed() {
+    let world = two_messages();
+    for environment in [
+        "PAGER=/no/such/program",
+        "CKPT_HOOK_PAGER='no-such-program --option'",
+        // A small system has no `less`.
+        "PATH=$(dirname $(command -v ckpt-hook)):$PWD/bin",
+    ] {
+        fs::create_dir_all(world.workspace().join("bin")).expect("writable");
+        for program in ["sh", "cat"] {
+            let link = world.workspace().join("bin").join(program);
+            let _ = std::os::unix::fs::symlink(format!("/bin/{program}"), link);
+        }
+        let line = format!("stty rows 3; {environment} ckpt-hook log; echo code $?");
+        let Some(mut screen) = Screen::open(&world, 80, &line) else {
+            return;
+        };
+        screen.end();
+        let shown = screen.contents();
+        for words in ["Add sugar", "Add a note", "2 messages", "code 0"] {
+            assert!(shown.contains(words), "`{environment}`: {shown}");
+        }
+    }
+}

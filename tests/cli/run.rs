@@ -143,3 +143,21 @@ fn nothing_is_started_where_nothing_can_be_recorded() {
         "it could not be taken back"
     );
 }
+
+#[test]
+fn where_recording_is_turned_off_the_command_is_not_started() {
+    for of_workspace in [false, true] {
+        let world = Sandbox::new();
+        world.configure(&match of_workspace {
+            true => format!("[workspaces.{:?}]\nenabled = false\n", world.workspace()),
+            false => "enabled = false\n".to_owned(),
+        });
+        let run = world.run(&sh("echo 2 > a"), b"").exits(125);
+        assert!(
+            run.stderr.contains("`enabled = false`") && run.stderr.contains("hint: "),
+            "it says why: {run}"
+        );
+        let made = world.workspace().join("a").exists();
+        assert!(!made, "nothing ran that could not be taken back");
+    }
+}

@@ -243,6 +243,30 @@ fn a_workspace_that_is_switched_off_is_not_recorded() {
         .run(&["message", "--session", "s"], b"")
         .ends_silently();
     assert!(!world.store().exists(), "there is nothing to keep");
+    let doctor = world.run(&["doctor"], b"").exits(0);
+    assert!(
+        doctor
+            .stdout
+            .contains("`enabled = false` for this directory"),
+        "and somebody who asks is told: {doctor}"
+    );
+}
+
+#[test]
+fn a_revert_for_which_no_file_had_to_change_names_its_way_back() {
+    let world = Sandbox::new();
+    world.play("m1", "only ask", |_| ());
+    let revert = world.run(&["revert", "last"], b"").exits(0);
+    assert!(
+        revert.stdout.contains("no file had to change")
+            && revert.stdout.ends_with("To undo this: ckpt-hook undo\n"),
+        "the message is hidden all the same: {revert}"
+    );
+    let undo = world.run(&["undo"], b"").exits(0);
+    assert!(
+        undo.stdout.contains("nothing is reverted any more"),
+        "{undo}"
+    );
 }
 
 #[test]

@@ -101,6 +101,11 @@ fn ids_are_as_short_as_everywhere() {
     let contents = screen.contents();
     assert!(!contents.contains(&id[..8]), "{contents}");
     screen.press("q");
+    world.play("m3", "meanwhile", |world| world.write("four", "4\n"));
+    screen.wait_for("meanwhile");
+    let log = world.json(&["log"]);
+    let id = log["messages"][0]["id"].as_str().expect("an id");
+    screen.wait_for(&format!("●   {}  ", &id[..4]));
     screen.press("q");
     is_whole(&mut screen, 0);
 }

@@ -206,3 +206,31 @@ fn the_help_of_every_command_about_the_history_has_examples_of_it() {
         assert!(is_own, "{command}: {examples}");
     }
 }
+
+#[test]
+fn what_follows_a_double_hyphen_is_no_option_of_a_refusal() {
+    let world = Sandbox::new();
+    for arguments in [
+        &["show", "--bogus", "--", "--json"][..],
+        &["run", "--bogus", "--", "grep", "--json"],
+        &["show", "--", "--json"],
+    ] {
+        let run = by_a_script(&world, arguments);
+        assert!(run.stderr.starts_with("error: "), "as text: {run}");
+        assert_eq!(run.stdout, "", "no document: {run}");
+    }
+}
+
+#[test]
+fn a_refusal_names_the_arguments_that_are_missing() {
+    let world = Sandbox::new();
+    for (arguments, missing) in [
+        (&["--json", "show"][..], "not provided: <ID>"),
+        (&["--json", "run"], "not provided: <COMMAND>..."),
+    ] {
+        let run = world.run(arguments, b"").exits(2);
+        let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
+        let message = document["error"]["message"].as_str().expect("a sentence");
+        assert!(message.ends_with(missing), "{message}");
+    }
+}

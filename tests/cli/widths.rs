@@ -39,6 +39,10 @@ fn no_row_of_a_listing_is_wrapped_at_any_width() {
         "log --graph",
         "log --snapshots",
         "log --stat",
+        "log --name-only",
+        "show m2 --name-only",
+        "show m2 --name-status",
+        "label --list",
         "log --since yesterday --grep parser",
         "show m2 --stat",
         "show m2 --steps",
@@ -58,6 +62,7 @@ fn no_row_of_a_listing_is_wrapped_at_any_width() {
         "show $(ckpt-hook log --operations | sed -n 2p | cut -d ' ' -f 1)",
         "status",
         "unrevert",
+        "recover",
         "show nothing-like-it",
         "--help",
     ];
@@ -105,4 +110,62 @@ fn what_does_not_go_to_a_terminal_is_whole() {
     let world = world();
     let run = world.run(&["log"], b"").exits(0);
     assert!(run.stdout.contains(LONG), "nothing is cut: {run}");
+}
+
+#[test]
+fn names_are_whole_where_that_is_asked_for_and_on_a_pipe() {
+    let world = world();
+    let name = "some/deep/directory/with-a-rather/long-name-of-a-file-in-it.rs";
+    for command in ["show m2 --name-only -v", "show m2 --name-only | cat"] {
+        let Some(mut screen) = Screen::open(&world, 40, &format!("ckpt-hook {command}")) else {
+            return;
+        };
+        screen.end();
+        let shown = screen.contents().replace('\n', "");
+        assert!(shown.contains(name), "`{command}`: {shown}");
+    }
+}
+
+#[test]
+fn a_row_of_several_workspaces_says_of_which_it_is_at_any_width() {
+    let world = world();
+    let other = world.home().join("another-project");
+    std::fs::create_dir(&other).expect("writable");
+    world
+        .command(&["message", "--session", "there", "--prompt", LONG])
+        .current_dir(&other)
+        .status()
+        .expect("it starts");
+    for columns in [40, 60, 80, 100, 200] {
+        let command = "ckpt-hook log --everywhere -n 2";
+        let Some(mut screen) = Screen::open(&world, columns, command) else {
+            return;
+        };
+        screen.end();
+        let shown = screen.contents();
+        assert!(shown.contains("project"), "at {columns} columns:\n{shown}");
+    }
+}
+
+#[test]
+fn the_lines_that_came_are_never_shown_without_those_that_went() {
+    let world = world();
+    for columns in [64, 76, 88, 92, 96, 100, 120] {
+        let Some(mut screen) = Screen::open(&world, columns, "ckpt-hook log") else {
+            return;
+        };
+        screen.end();
+        let heads = screen.contents();
+        let heads: Vec<&str> = heads
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect();
+        assert_eq!(
+            heads.contains(&"+"),
+            heads.contains(&"-"),
+            "at {columns} columns: {heads:?}"
+        );
+    }
 }

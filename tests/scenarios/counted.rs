@@ -221,6 +221,29 @@ fn the_view_counts_the_files_that_log_counts_except_where_only_contents_tell() {
     });
     assert_eq!(counted(&mut world, "edited").0, 1, "log reads contents");
     assert_eq!(in_the_view(&world, "edited"), 2, "SQL does not");
+    world.assert_totals();
+    let kept = files_in(
+        &world.base().join("store/sessions.db"),
+        "SELECT files FROM message_overview WHERE agent_message = ?1",
+        "edited",
+    );
+    assert_eq!(kept, 1, "but it knows what is kept of a message");
+    assert_eq!(in_the_view(&world, "in steps"), 2, "and of others as well");
+}
+
+#[test]
+fn an_empty_file_that_went_is_not_where_another_came_from() {
+    let mut world = World::git(&[("empty", ""), ("a", TEN)]);
+    world.turn("m", |world| {
+        rename(world, "empty", "another");
+        rename(world, "a", "b");
+    });
+    let database = world.base().join("store/sessions.db");
+    let renamed = testing::rows::texts(
+        &database,
+        "SELECT renamed_from || ' ' || path FROM file_history WHERE renamed_from IS NOT NULL",
+    );
+    assert_eq!(renamed, ["a b"], "empty files have nothing in common");
 }
 
 #[test]

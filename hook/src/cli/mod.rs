@@ -21,6 +21,7 @@ pub mod commands {
     pub mod install;
     pub mod label;
     pub mod log;
+    pub mod manual;
     pub mod mcp;
     pub mod operation;
     pub mod outcome;
@@ -48,9 +49,9 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command, Common};
 use commands::{
-    blame, candidates, cat, demo, diff, doctor, exact, generate, history, inside, install, label,
-    log, mcp, operation, page, recover, run as run_command, schema, serve, snapshot, status, ui,
-    undo, upkeep, watch, workspace,
+    blame, candidates, cat, demo, diff, doctor, empty, exact, generate, history, inside, install,
+    label, log, manual, mcp, operation, page, recover, run as run_command, schema, serve, snapshot,
+    status, ui, undo, upkeep, watch, workspace,
 };
 use invocation::Invocation;
 
@@ -110,6 +111,7 @@ fn run_to_code(words: &[OsString]) -> u8 {
     match done {
         Ok(code) => code,
         Err(failure) => {
+            let failure = empty::explained(&invocation, failure);
             invocation.output.failure(&failure);
             failure.code()
         }
@@ -178,6 +180,6 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Schema { name } => schema::run(invocation, name.as_deref()),
         Command::Candidates { kind } => candidates::run(invocation, *kind),
         Command::Completions { shell } => generate::completions(invocation, *shell),
-        Command::Man { output } => generate::manual(invocation, output.as_deref()),
+        Command::Man { output } => manual::run(invocation, output.as_deref()),
     }
 }

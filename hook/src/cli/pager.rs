@@ -15,6 +15,9 @@ use crate::surroundings;
 /// `less` ends at once where a page is enough, keeps colours, and leaves the text on the screen.
 const LESS: &str = "FRX";
 
+/// The pager where nobody named one. Small systems have none.
+const DEFAULT: &str = "if command -v less >/dev/null; then exec less; else exec cat; fi";
+
 /// Buffers text until it is longer than the screen, then passes it to the pager.
 pub struct Pages<'a> {
     invocation: &'a Invocation,
@@ -23,8 +26,13 @@ pub struct Pages<'a> {
     is_patch: bool,
     kept: Vec<u8>,
     pager: Option<Child>,
+    /// What the pager was given, until it is certain that it reads.
+    sent: Option<Vec<u8>>,
     is_over: bool,
 }
+
+/// More than a pipe holds: a pager that was given so much has read some of it.
+const READ: usize = 1 << 20;
 
 impl<'a> Pages<'a> {
     /// Begins a listing.
@@ -36,6 +44,7 @@ impl<'a> Pages<'a> {
             is_patch: false,
             kept: Vec::new(),
             pager: None,
+            sent: Some(Vec::new()),
             is_over: false,
         }
     }
@@ -60,12 +69,19 @@ impl<'a> Pages<'a> {
 
     /// Adds bytes.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if self.is_over {
+            return Ok(());
+        }
         let Some(height) = self.height else {
             return self.invocation.output.bytes(bytes);
         };
         if let Some(pager) = &mut self.pager {
-            self.is_over = !pass_on(pager, bytes).map_err(Failure::output)?;
-            return Ok(());
+            let is_read = pass_on(pager, bytes).map_err(Failure::output)?;
+            self.note(bytes);
+            return match is_read {
+                true => Ok(()),
+                false => self.without_reader(),
+            };
         }
         self.kept.extend(bytes);
         let lines = self.kept.iter().filter(|byte| **byte == b'\n').count();
@@ -81,12 +97,38 @@ impl<'a> Pages<'a> {
         self.bytes(&kept)
     }
 
+    /// Remembers what the pager was given.
+    fn note(&mut self, bytes: &[u8]) {
+        if let Some(sent) = &mut self.sent {
+            sent.extend(bytes);
+        }
+        self.sent.take_if(|sent| sent.len() > READ);
+    }
+
+    /// Writes what the pager was given if it could not be started; else nobody reads any more.
+    fn without_reader(&mut self) -> Result<(), Failure> {
+        let Some(mut pager) = self.pager.take() else {
+            return Ok(());
+        };
+        // It reads up to the end of its input.
+        drop(pager.stdin.take());
+        let status = pager.wait().map_err(Failure::output)?;
+        // With these codes, a shell says that there is no such program.
+        let was_started = !matches!(status.code(), Some(126 | 127));
+        self.height = None;
+        match self.sent.take() {
+            Some(sent) if !was_started => self.invocation.output.bytes(&sent),
+            _ => {
+                self.is_over = true;
+                Ok(())
+            }
+        }
+    }
+
     /// Writes what is buffered, or waits for the pager to end.
     pub fn end(mut self) -> Result<(), Failure> {
-        if let Some(mut pager) = self.pager.take() {
-            // It reads up to the end of its input.
-            drop(pager.stdin.take());
-            return pager.wait().map(drop).map_err(Failure::output);
+        if self.pager.is_some() {
+            return self.without_reader();
         }
         self.invocation.output.bytes(&self.kept)
     }
@@ -108,7 +150,7 @@ fn command(is_patch: bool) -> Option<OsString> {
     let command = surroundings::pager("CKPT_HOOK_PAGER")
         .or_else(|| is_patch.then(of_git).flatten())
         .or_else(|| surroundings::pager("PAGER"))
-        .unwrap_or_else(|| "less".into());
+        .unwrap_or_else(|| DEFAULT.into());
     (!command.is_empty() && command != "cat").then_some(command)
 }
 
@@ -131,6 +173,10 @@ fn start(command: &OsString) -> Option<Child> {
     pager.arg("-c").arg(command).stdin(Stdio::piped());
     if surroundings::variable("LESS").is_none() {
         pager.env("LESS", LESS);
+    }
+    // What is written is UTF-8 in every locale.
+    if surroundings::variable("LESSCHARSET").is_none() {
+        pager.env("LESSCHARSET", "utf-8");
     }
     let child = pager.spawn().ok()?;
     posix::ignore_interrupts();

@@ -10,7 +10,7 @@ use super::fold::{self, ListedFile};
 use super::paint::Paint;
 use super::patch;
 use super::table::Table;
-use super::text::{bytes, path, safe, short};
+use super::text::{bytes, fit_end, path, safe, short};
 
 /// Returns the line above a difference, which says what is compared.
 pub fn heading(report: &DiffReport, view: &View) -> String {
@@ -42,30 +42,45 @@ fn side(name: &str, paint: Paint) -> String {
 }
 
 /// Returns the names of the differing files, one per line, or raw with a NUL byte after each.
-pub fn names(files: &[ChangeReport], raw: bool) -> Vec<u8> {
-    shown(files)
-        .flat_map(|change| name(change, raw))
-        .collect::<Vec<u8>>()
+pub fn names(files: &[ChangeReport], raw: bool, view: &View) -> Vec<u8> {
+    let name = |change: &ChangeReport| match raw {
+        true => [bytes(&change.path), vec![0]].concat(),
+        false => format!("{}\n", name(&change.path, room(view))).into_bytes(),
+    };
+    shown(files).flat_map(name).collect()
 }
 
-fn name(change: &ChangeReport, raw: bool) -> Vec<u8> {
-    if raw {
-        [bytes(&change.path), vec![0]].concat()
-    } else {
-        format!("{}\n", path(&change.path)).into_bytes()
+/// Returns how many columns a line of names has, or `None` where they are to be whole.
+fn room(view: &View) -> Option<usize> {
+    view.width.filter(|_| !view.verbose)
+}
+
+/// Returns a path, or its end where it would be wider than its line.
+fn name(name: &PathText, room: Option<usize>) -> String {
+    let name = path(name);
+    match room {
+        Some(room) => fit_end(&name, room).into_owned(),
+        None => name,
     }
 }
 
+/// Where a terminal goes on after a tab.
+const TAB: usize = 8;
+
 /// Returns git's letter for each path, and its name; for a renamed one both names.
-pub fn name_status(files: &[ChangeReport], raw: bool) -> Vec<u8> {
+pub fn name_status(files: &[ChangeReport], raw: bool, view: &View) -> Vec<u8> {
     let mut lines = Vec::new();
     let (field, end) = if raw { (b'\0', b'\0') } else { (b'\t', b'\n') };
     for change in shown(files) {
         let mut fields = vec![letter(change).into_bytes()];
         let names = change.renamed_from.iter().map(|rename| &rename.path);
-        fields.extend(names.chain([&change.path]).map(|name| match raw {
-            true => bytes(name),
-            false => path(name).into_bytes(),
+        let room = room(view).map(|columns| match change.renamed_from {
+            Some(_) => columns.saturating_sub(2 * TAB) / 2,
+            None => columns.saturating_sub(TAB),
+        });
+        fields.extend(names.chain([&change.path]).map(|path| match raw {
+            true => bytes(path),
+            false => name(path, room).into_bytes(),
         }));
         lines.extend(fields.join(&field));
         lines.push(end);
@@ -96,14 +111,25 @@ pub fn stat(files: &[ChangeReport], view: &View) -> String {
     if files.is_empty() {
         return "Nothing differs.\n".to_owned();
     }
-    listing(files, view) + &total(files, view)
+    let (lines, is_folded) = listed(files, view);
+    let total = total(files, view);
+    match is_folded {
+        true => format!("{lines}{} (-v lists all)\n", total.trim_end()),
+        false => lines + &total,
+    }
 }
 
 /// Returns a line for each file, or for each directory if there are many files.
 pub fn listing(files: &[ChangeReport], view: &View) -> String {
+    listed(files, view).0
+}
+
+/// Returns the lines, and whether some stand for all files of a directory.
+fn listed(files: &[ChangeReport], view: &View) -> (String, bool) {
     let mut table = Table::new(&[1, 2])
         .indented(2)
-        .dropping(&[1, 2])
+        .dropping(&[1])
+        .together(&[1, 2])
         .ending_with_path();
     let all: Vec<ChangeReport> = shown(files)
         .map(|change| patch::rename(change, files).unwrap_or_else(|| change.clone()))
@@ -112,12 +138,14 @@ pub fn listing(files: &[ChangeReport], view: &View) -> String {
         .iter()
         .map(|change| ListedFile {
             path: &change.path,
-            is_foldable: whose(change, view.paint).is_empty() && !is_gap(change),
+            group: (whose(change, view.paint).is_empty() && !is_gap(change)).then_some(0),
             additions: change.additions,
             deletions: change.deletions,
         })
         .collect();
-    for part in fold::fold(&lines, view.verbose) {
+    let parts = fold::fold(&lines, view.verbose);
+    let is_folded = parts.len() < lines.len();
+    for part in parts {
         match part {
             fold::FoldedRow::One(place) => {
                 let change = &all[place];
@@ -128,6 +156,7 @@ pub fn listing(files: &[ChangeReport], view: &View) -> String {
                 files,
                 additions,
                 deletions,
+                ..
             } => {
                 let [additions, deletions] = counts(Some(additions), Some(deletions), view.paint);
                 table.noted(
@@ -137,7 +166,7 @@ pub fn listing(files: &[ChangeReport], view: &View) -> String {
             }
         }
     }
-    table.render(view)
+    (table.render(view), is_folded)
 }
 
 fn row(change: &ChangeReport, paint: Paint) -> Vec<String> {

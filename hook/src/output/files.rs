@@ -1,5 +1,7 @@
 //! A table of the files, and of the parts of git's state, that an operation changed or kept.
 
+use std::collections::BTreeMap;
+
 use ckpt_schema::report::{FileAction, FileReport, FileResult, GitPart, GitReport};
 use ckpt_store::model::number::count;
 
@@ -19,38 +21,26 @@ pub fn files(files: &[FileReport], view: &View) -> String {
 pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     let mut table = Table::new(&[1, 2])
         .indented(2)
-        .dropping(&[1, 2])
+        .dropping(&[1])
+        .together(&[1, 2])
         .ending_with_path();
     let shown: Vec<&FileReport> = files
         .iter()
         .filter(|file| says_something(file) || view.verbose)
         .collect();
-    let lines: Vec<ListedFile<'_>> = shown.iter().map(|file| foldable(file)).collect();
+    let groups = groups(&shown);
+    let lines = shown.iter().zip(groups).map(|(file, group)| ListedFile {
+        path: &file.path,
+        group,
+        additions: file.additions,
+        deletions: file.deletions,
+    });
+    let lines: Vec<ListedFile<'_>> = lines.collect();
     let parts = fold(&lines, view.verbose);
     let is_folded = parts.len() < shown.len();
     for part in parts {
-        match part {
-            FoldedRow::One(place) => {
-                let file = shown[place];
-                let [additions, deletions] = counts(file.additions, file.deletions, view.paint);
-                let cells = vec![
-                    word(file, view.paint),
-                    additions,
-                    deletions,
-                    path(&file.path),
-                ];
-                table.noted(cells, reason(file.reason.as_deref(), view.paint));
-            }
-            FoldedRow::Directory {
-                name,
-                files,
-                additions,
-                deletions,
-            } => {
-                let [additions, deletions] = counts(Some(additions), Some(deletions), view.paint);
-                table.row(vec![count(files, "file"), additions, deletions, name]);
-            }
-        }
+        let (cells, file) = row(part, &shown, view.paint);
+        table.noted(cells, reason(file.reason.as_deref(), view.paint));
     }
     for part in git {
         let cells = vec![
@@ -76,19 +66,72 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     format!("{}{total} (-v lists all)\n", table.render(view))
 }
 
-/// A file that stayed, failed, or has a reason is always named.
-fn foldable(file: &FileReport) -> ListedFile<'_> {
+/// Returns the cells of a row, and a file that has the note behind it.
+fn row<'a>(
+    part: FoldedRow,
+    shown: &[&'a FileReport],
+    paint: Paint,
+) -> (Vec<String>, &'a FileReport) {
+    match part {
+        FoldedRow::One(place) => {
+            let file = shown[place];
+            let [additions, deletions] = counts(file.additions, file.deletions, paint);
+            let cells = vec![word(file, paint), additions, deletions, path(&file.path)];
+            (cells, file)
+        }
+        FoldedRow::Directory {
+            name,
+            first,
+            files,
+            additions,
+            deletions,
+        } => {
+            let file = shown[first];
+            let [additions, deletions] = counts(Some(additions), Some(deletions), paint);
+            let files = match is_done(file) {
+                true => count(files, "file"),
+                false => paint.warning(&format!("{files} kept")),
+            };
+            (vec![files, additions, deletions, name], file)
+        }
+    }
+}
+
+/// Returns the files that may share a row: those that went back, and those that stay for the same reason. A few that
+/// stay are always named, and so is a file that failed, or went back in part.
+fn groups(files: &[&FileReport]) -> Vec<Option<usize>> {
+    let mut kept: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for file in files.iter().filter(|file| stays(file)) {
+        let next = kept.len() + 1;
+        let reason = file.reason.as_deref().unwrap_or_default();
+        kept.entry(reason).or_insert((next, 0)).1 += 1;
+    }
+    let group = |file: &&FileReport| match file.reason.as_deref() {
+        None if is_done(file) => Some(0),
+        Some(reason) if stays(file) => {
+            let (group, number) = kept.get(reason)?;
+            (*number > NAMED).then_some(*group)
+        }
+        _ => None,
+    };
+    files.iter().map(group).collect()
+}
+
+/// How many files that stay for one reason are named.
+const NAMED: usize = 10;
+
+fn is_done(file: &FileReport) -> bool {
     let is_done = matches!(file.result, FileResult::Done | FileResult::Planned);
     let is_kept = match file.action {
         FileAction::Keep => true,
         FileAction::Write | FileAction::Delete | FileAction::Merge | FileAction::None => false,
     };
-    ListedFile {
-        path: &file.path,
-        is_foldable: is_done && !is_kept && !file.unclear && file.reason.is_none(),
-        additions: file.additions,
-        deletions: file.deletions,
-    }
+    is_done && !is_kept && !file.unclear
+}
+
+/// Returns whether a file stays as it is because others may have changed it.
+fn stays(file: &FileReport) -> bool {
+    file.result == FileResult::Conflict && file.reason.is_some()
 }
 
 fn git_word(result: FileResult, paint: Paint) -> String {
@@ -160,6 +203,44 @@ fn word(file: &FileReport, paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::time::TimeContext;
+    use ckpt_schema::report::PathText;
+    use expect_test::expect;
+
+    #[test]
+    fn many_that_stay_for_one_reason_share_a_row_and_a_few_are_named() {
+        let kept = |name: String, reason: &str| {
+            let path = PathText {
+                path: name,
+                path_hex: None,
+            };
+            FileReport {
+                reason: Some(reason.to_owned()),
+                ..FileReport::new(path, FileAction::Keep, FileResult::Conflict)
+            }
+        };
+        let many = (0..30).map(|number| kept(format!("gen/{number}"), "shared"));
+        let few = (0..3).map(|number| kept(format!("gen/few-{number}"), "edited"));
+        let all: Vec<FileReport> = many.chain(few).collect();
+        let view = |verbose| View {
+            paint: Paint::new(false),
+            width: None,
+            times: TimeContext {
+                now: 0,
+                offset: time::UtcOffset::UTC,
+            },
+            verbose,
+        };
+        expect![[r#"
+              30 kept      gen/ (shared)
+              kept         gen/few-0 (edited)
+              kept         gen/few-1 (edited)
+              kept         gen/few-2 (edited)
+            33 files, +0 -0 (-v lists all)
+        "#]]
+        .assert_eq(&files(&all, &view(false)));
+        assert_eq!(files(&all, &view(true)).lines().count(), 33, "all of them");
+    }
 
     #[test]
     fn head_is_at_a_branch_or_a_commit_or_nowhere() {

@@ -17,8 +17,8 @@ const FEW: usize = 6;
 pub struct ListedFile<'a> {
     /// Its path.
     pub path: &'a PathText,
-    /// Whether it may be folded.
-    pub is_foldable: bool,
+    /// The files with which it may be folded into one row; `None`: it has a row of its own.
+    pub group: Option<usize>,
     /// Lines added.
     pub additions: Option<u64>,
     /// Lines removed.
@@ -30,7 +30,7 @@ impl<'a> ListedFile<'a> {
     fn of(path: &'a PathText) -> Self {
         Self {
             path,
-            is_foldable: true,
+            group: Some(0),
             additions: None,
             deletions: None,
         }
@@ -46,6 +46,8 @@ pub enum FoldedRow {
     Directory {
         /// The directory, with a slash behind it, safe.
         name: String,
+        /// The index of the first of them in the list.
+        first: usize,
         /// How many files it has in the list.
         files: u64,
         /// Their lines added.
@@ -117,21 +119,23 @@ fn depth(path: &PathText) -> usize {
 
 /// Folds the contents of directories at this depth or deeper.
 fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<FoldedRow> {
-    let mut directories: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut directories: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
     for (place, line) in lines.iter().enumerate() {
-        if let Some(name) = directory(line, depth) {
-            directories.entry(name).or_default().push(place);
+        if let Some(together) = directory(line, depth) {
+            directories.entry(together).or_default().push(place);
         }
     }
     directories.retain(|_, places| places.len() > 1);
     let mut parts = Vec::new();
     for (place, line) in lines.iter().enumerate() {
-        let name = directory(line, depth).filter(|name| directories.contains_key(name));
-        let Some(name) = name else {
+        let together = directory(line, depth);
+        let found = together
+            .as_ref()
+            .and_then(|together| directories.get_key_value(together));
+        let Some(((_, name), places)) = found else {
             parts.push(FoldedRow::One(place));
             continue;
         };
-        let places = &directories[&name];
         if places[0] != place {
             continue;
         }
@@ -141,6 +145,7 @@ fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<FoldedRow> {
         };
         parts.push(FoldedRow::Directory {
             name: safe_bytes(name.as_bytes()),
+            first: place,
             files: places.len() as u64,
             additions: sum(|line| line.additions),
             deletions: sum(|line| line.deletions),
@@ -149,11 +154,11 @@ fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<FoldedRow> {
     parts
 }
 
-/// Returns the directory under which a file is folded.
-fn directory(line: &ListedFile<'_>, depth: usize) -> Option<String> {
+/// Returns the group of a file, and the directory under which it is folded.
+fn directory(line: &ListedFile<'_>, depth: usize) -> Option<(usize, String)> {
     let path = &line.path.path;
     let (end, _) = path.match_indices('/').nth(depth.checked_sub(1)?)?;
-    line.is_foldable.then(|| path[..=end].to_owned())
+    line.group.map(|group| (group, path[..=end].to_owned()))
 }
 
 #[cfg(test)]
@@ -174,7 +179,10 @@ mod tests {
             .iter()
             .map(|path| ListedFile {
                 path,
-                is_foldable: path.path != "a/kept",
+                group: match path.path.as_str() {
+                    "a/kept" => None,
+                    path => Some(usize::from(path.contains("other"))),
+                },
                 additions: Some(2),
                 deletions: None,
             })
@@ -200,6 +208,7 @@ mod tests {
         let paths = paths(many.chain(others));
         let directory = FoldedRow::Directory {
             name: "a/b/".to_owned(),
+            first: 0,
             files: 30,
             additions: 60,
             deletions: 0,
@@ -209,6 +218,22 @@ mod tests {
             [directory, FoldedRow::One(30), FoldedRow::One(31)],
             "one row for thirty files"
         );
+    }
+
+    #[test]
+    fn files_of_two_groups_are_not_folded_together() {
+        let names =
+            (0..30).flat_map(|number| [format!("a/{number:02}"), format!("a/other-{number:02}")]);
+        let paths = paths(names);
+        let directory = |first| FoldedRow::Directory {
+            name: "a/".to_owned(),
+            first,
+            files: 30,
+            additions: 60,
+            deletions: 0,
+        };
+        let parts = fold(&lines(&paths), false);
+        assert_eq!(parts, [directory(0), directory(1)], "each says what it is");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::paint::Paint;
 use super::table::Table;
 use super::text::{fit, safe, short, title, width};
 use super::time::duration;
+use super::workspace::WorkspaceNames;
 
 /// On a narrower terminal, a message takes two lines.
 const NARROW: usize = 60;
@@ -34,8 +35,9 @@ pub fn total(messages: &[MessageReport], view: &View) -> String {
 }
 
 pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> String {
+    let workspaces = everywhere.then(|| WorkspaceNames::of_messages(messages, view));
     if view.width.is_some_and(|columns| columns < NARROW) {
-        let two = |message| two_lines(message, everywhere, view);
+        let two = |message| two_lines(message, workspaces.as_ref(), view);
         return messages.iter().map(two).collect();
     }
     let is_told = ShownColumns {
@@ -49,23 +51,27 @@ pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> St
     let names = ["message", "when", "agent", "took", "files", "+", "-"];
     let mut names = names.to_vec();
     // On a narrow terminal, columns are dropped in this order; the id stays.
-    let mut dropping = vec![3, 2, 5, 6, 4, 1];
+    let mut dropping = vec![3, 2, 5, 4, 1];
     let extra = [
         (is_told.unclear, "unclear"),
         (is_told.state, "state"),
         (is_told.workspace, "workspace"),
     ];
     for (_, name) in extra.into_iter().filter(|(is_told, _)| *is_told) {
-        if name != "state" {
-            dropping.insert(2, names.len());
+        match name {
+            "unclear" => dropping.insert(2, names.len()),
+            // Who asks for every workspace has to see which one it is.
+            "workspace" => dropping.push(names.len()),
+            _ => {}
         }
         names.push(name);
     }
     names.push("prompt");
-    let mut table = Table::new(&[3, 4, 5, 6]).dropping(&dropping).leaving_half();
+    let table = Table::new(&[3, 4, 5, 6]).dropping(&dropping);
+    let mut table = table.together(&[5, 6]).leaving_half();
     table.heads(heads(paint, &names));
     for message in messages {
-        table.row(message_row(message, is_told, view));
+        table.row(message_row(message, is_told, workspaces.as_ref(), view));
     }
     table.render(view)
 }
@@ -79,15 +85,15 @@ struct ShownColumns {
 }
 
 /// The prompt on the first line, and the details on the second.
-fn two_lines(message: &MessageReport, everywhere: bool, view: &View) -> String {
+fn two_lines(message: &MessageReport, workspaces: Option<&WorkspaceNames>, view: &View) -> String {
     let columns = view.width.unwrap_or(NARROW);
     let id = view.paint.id(&short(&message.id));
     let first = format!("{id}  {}", called(message, view.paint));
     let [additions, deletions] =
         counts(Some(message.additions), Some(message.deletions), view.paint);
     let unclear = (message.unclear > 0).then(|| format!("{} unclear", message.unclear));
-    let workspace = everywhere.then(|| safe(&message.workspace).into_owned());
     let parts = [
+        named(workspaces, &message.workspace),
         state_unless_live(message, view.paint),
         view.paint.faint(&view.times.ago(message.time)),
         safe(&message.agent).into_owned(),
@@ -95,11 +101,15 @@ fn two_lines(message: &MessageReport, everywhere: bool, view: &View) -> String {
         unclear.unwrap_or_default(),
         additions,
         deletions,
-        workspace.unwrap_or_default(),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let second = format!("    {}", parts.join(" "));
     format!("{}\n{}\n", fit(&first, columns), fit(&second, columns))
+}
+
+/// Returns the name of a workspace, or nothing where all entries are of one.
+fn named(workspaces: Option<&WorkspaceNames>, path: &str) -> String {
+    workspaces.map(|names| names.name(path)).unwrap_or_default()
 }
 
 /// Returns a message as the line above its changes; as two on a narrow terminal.
@@ -148,7 +158,12 @@ fn heads(paint: Paint, names: &[&str]) -> Vec<String> {
     others.chain([(*last).to_owned()]).collect()
 }
 
-fn message_row(message: &MessageReport, told: ShownColumns, view: &View) -> Vec<String> {
+fn message_row(
+    message: &MessageReport,
+    told: ShownColumns,
+    workspaces: Option<&WorkspaceNames>,
+    view: &View,
+) -> Vec<String> {
     let paint = view.paint;
     let [additions, deletions] = counts(Some(message.additions), Some(message.deletions), paint);
     let took = message
@@ -171,7 +186,7 @@ fn message_row(message: &MessageReport, told: ShownColumns, view: &View) -> Vec<
         row.push(state_unless_live(message, paint));
     }
     if told.workspace {
-        row.push(safe(&message.workspace).into_owned());
+        row.push(named(workspaces, &message.workspace));
     }
     row.push(called(message, paint));
     row

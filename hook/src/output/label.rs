@@ -2,6 +2,8 @@
 
 use ckpt_schema::report::{LabelAction, LabelEntry, LabelledKind, LabelsReport};
 
+use ckpt_store::model::number::count;
+
 use super::View;
 use super::table::Table;
 use super::text::{safe, short, title};
@@ -14,10 +16,7 @@ pub fn render(report: &LabelsReport, view: &View) -> String {
         (format!("{} {id}", entry.kind.name()), label)
     };
     match (report.action, report.labels.first()) {
-        (LabelAction::Listed, None) => {
-            "There is no such label here. `ckpt-hook label ID TEXT` makes one.\n".to_owned()
-        }
-        (LabelAction::Listed, Some(_)) => list(&report.labels, view),
+        (LabelAction::Listed, _) => list(&report.labels, view),
         (LabelAction::Added, Some(entry)) => {
             let (thing, label) = what(entry);
             format!("The {thing} is labelled {label}.\n")
@@ -49,5 +48,6 @@ fn list(labels: &[LabelEntry], view: &View) -> String {
             of,
         ]);
     }
-    table.render(view)
+    let number = count(labels.len() as u64, "label");
+    format!("{}{number}\n", table.render(view))
 }

@@ -279,9 +279,8 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
     if report.dry_run {
         return Some("This is a plan; nothing was changed.".to_owned());
     }
-    if report.operation.is_none() || report.outcome == Outcome::Nothing {
-        return None;
-    }
+    // Where no file had to change, the revert point moved all the same.
+    report.operation.as_ref()?;
     let undo = paint.strong("ckpt-hook undo");
     let before = &around.before;
     let is_whole = report.kind == OperationKind::Revert && before.is_unreverted && !before.is_part;

@@ -2,6 +2,8 @@
 
 use ckpt_schema::report::{GoneReport, TakenBy};
 
+use ckpt_store::model::number::count;
+
 use super::View;
 use super::table::Table;
 use super::text::{path, safe, short, title};
@@ -9,11 +11,17 @@ use super::text::{path, safe, short, title};
 /// How many files are listed by default.
 const LISTED: usize = 50;
 
-/// Returns one row per file, and whose change removed it.
+/// Returns one row per file, and whose change removed it, and their number.
 pub fn list(files: &[GoneReport], view: &View) -> String {
     if files.is_empty() {
         return "No captured file is gone.\n".to_owned();
     }
+    let number = count(files.len() as u64, "file");
+    format!("{}{number}\n", rows(files, view))
+}
+
+/// Returns one row per file, and whose change removed it.
+pub fn rows(files: &[GoneReport], view: &View) -> String {
     let shown = if view.verbose { files.len() } else { LISTED };
     let mut table = Table::new(&[]).dropping(&[1]);
     for gone in files.iter().take(shown) {

@@ -69,6 +69,14 @@ pub fn caption(report: &ShowReport, view: &View) -> (String, Vec<String>) {
     }
 }
 
+/// Returns a table with an empty line above it.
+fn below(table: &str) -> String {
+    match table {
+        "" => String::new(),
+        _ => format!("\n{table}"),
+    }
+}
+
 /// Returns the changed files, with the sum below.
 fn in_all(changes: &[ChangeReport], parts: ShownParts, view: &View) -> String {
     if changes.is_empty() || parts.no_files {
@@ -124,7 +132,7 @@ pub fn show(report: &ShowReport, parts: ShownParts, view: &View) -> String {
         } => {
             let note = |note: &String| format!("note: {}\n", safe(note));
             let notes: String = notes.iter().map(note).collect();
-            show_operation(entry, view) + &moved(files, git, view) + &notes
+            show_operation(entry, view) + &below(&moved(files, git, view)) + &notes
         }
         ShowReport::Snapshot {
             snapshot,
@@ -285,7 +293,11 @@ fn show_step(step: &StepReport, view: &View) -> String {
             .as_deref()
             .map(|why| ("unprotected", paint.bad(&safe(why)))),
     );
-    heading("Step", &step.id, view) + &list(fields, view) + &diff::listing(&step.files, view)
+    let files = match step.files.is_empty() {
+        true => String::new(),
+        false => diff::stat(&step.files, view),
+    };
+    heading("Step", &step.id, view) + &list(fields, view) + &files
 }
 
 fn show_steps(steps: &[StepReport], view: &View) -> String {

@@ -19,31 +19,23 @@ const LISTED: usize = 10;
 const PERMANENT: &str = "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n";
 
 /// Returns the state of a workspace; `told` are the messages that it mentions, oldest first.
-/// `lost` says that there are snapshots that the session store does not know.
-pub fn render(
-    report: &StatusReport,
-    told: &[MessageReport],
-    lost: Option<&str>,
-    view: &View,
-) -> String {
+/// `nothing` says why nothing is recorded, if that is so.
+pub fn render(report: &StatusReport, told: &[MessageReport], nothing: &str, view: &View) -> String {
     let paint = view.paint;
     let mut text = heading(report, paint);
     let problems = problems(report, view);
     match &report.revert_point {
         Some(point) => text.push_str(&banner(report, point, told, view)),
-        None if report.session.is_none() && lost.is_some() => {
-            text.push_str(&format!("{}\n", lost.unwrap_or_default()));
-        }
-        None if report.session.is_none() => text.push_str(
-            "Nothing has been recorded here yet. `ckpt-hook install AGENT` puts the hook into an agent's settings.\n",
-        ),
+        None if report.session.is_none() => text.push_str(&format!("{nothing}\n")),
         None if report.redo => text.push_str(&part(report, told, view)),
         None if !report.also_reverted.is_empty() => {
             text.push_str("Nothing in this session is reverted.\n");
         }
         None if problems.is_empty() => {
             text.push_str(&paint.good("✓ "));
-            text.push_str("Nothing is reverted, and everything that was recorded can be put back.\n");
+            text.push_str(
+                "Nothing is reverted, and everything that was recorded can be put back.\n",
+            );
         }
         // An unfinished operation may already have changed something.
         None if !report.interrupted.is_empty() => {}

@@ -20,6 +20,7 @@ pub struct Table {
     right: Vec<usize>,
     indent: usize,
     dropping: Vec<usize>,
+    together: Vec<usize>,
     ends_with_path: bool,
     leaves_half: bool,
     has_heads: bool,
@@ -49,6 +50,14 @@ impl Table {
     pub fn dropping(self, columns: &[usize]) -> Self {
         Self {
             dropping: columns.to_vec(),
+            ..self
+        }
+    }
+
+    /// Sets which columns are only left out together: `-1` without the `+1` beside it would be wrong.
+    pub fn together(self, columns: &[usize]) -> Self {
+        Self {
+            together: columns.to_vec(),
             ..self
         }
     }
@@ -135,7 +144,9 @@ impl Table {
             if self.indent + used + widths[*last].min(room) <= total {
                 break;
             }
-            shown.retain(|other| other != column);
+            let also =
+                |other: &usize| self.together.contains(column) && self.together.contains(other);
+            shown.retain(|other| other != column && !also(other));
         }
         shown
     }
@@ -226,6 +237,29 @@ mod tests {
             "a longer text".to_owned(),
         ]);
         table.render(&view(Some(20), paint.is_on()))
+    }
+
+    #[test]
+    fn columns_that_say_one_thing_go_together() {
+        let mut table = Table::new(&[1, 2]).dropping(&[1, 2]).together(&[1, 2]);
+        let cells = [
+            "renamed",
+            "+1",
+            "-1",
+            "src/parser.rs → src/config/parser.rs",
+        ];
+        table.row(cells.map(str::to_owned).to_vec());
+        let shown = |columns| table.render(&view(Some(columns), false));
+        assert_eq!(
+            shown(41),
+            "renamed  +1  -1  src/parser.rs → src/con…\n",
+            "both have room"
+        );
+        assert_eq!(
+            shown(38),
+            "renamed  src/parser.rs → src/config/p…\n",
+            "without one, the other would be wrong"
+        );
     }
 
     #[test]

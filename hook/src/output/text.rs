@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::sync::OnceLock;
+use std::sync::{PoisonError, RwLock};
 
 use ckpt_schema::report::PathText;
 use ckpt_store::Prefixes;
@@ -119,18 +119,28 @@ pub fn title(prompt: Option<&str>) -> String {
 const OF_AN_ID: usize = 8;
 
 /// The ids of the store, and the minimum length that is shown. A process only shows ids of one store.
-static IDS: OnceLock<(Prefixes, usize)> = OnceLock::new();
+static IDS: RwLock<Option<(Prefixes, usize)>> = RwLock::new(None);
 
 /// From now on, shortens ids to what distinguishes them from these.
 pub fn know_ids(prefixes: Prefixes, least: usize) {
     // The first store that is opened counts.
-    let _ = IDS.set((prefixes, least));
+    let mut ids = IDS.write().unwrap_or_else(PoisonError::into_inner);
+    ids.get_or_insert((prefixes, least));
+}
+
+/// The same for what was recorded in that store meanwhile.
+pub fn know_new_ids(prefixes: Prefixes) {
+    let mut ids = IDS.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, _)) = &mut *ids {
+        *known = prefixes;
+    }
 }
 
 /// Returns the beginning of an id, long enough to be unique; a prefix is accepted wherever an id is.
 pub fn short(id: &str) -> String {
-    let unique = IDS
-        .get()
+    let ids = IDS.read().unwrap_or_else(PoisonError::into_inner);
+    let unique = ids
+        .as_ref()
         .and_then(|(prefixes, least)| Some(prefixes.length(id)?.max(*least)));
     let length = unique.unwrap_or(OF_AN_ID);
     safe(id.get(..length).unwrap_or(id)).into_owned()

@@ -2,7 +2,7 @@
 
 use ckpt_store::Milliseconds;
 use interim::{Dialect, Interval, parse_date_string, parse_duration};
-use time::OffsetDateTime;
+use time::{OffsetDateTime, Time};
 
 use super::time::TimeContext;
 
@@ -17,6 +17,9 @@ pub fn moment(text: &str, times: &TimeContext) -> Option<Milliseconds> {
     if text.eq_ignore_ascii_case("now") {
         return Some(times.now);
     }
+    if has_wrong_clock(text) || is_number(text) {
+        return None;
+    }
     let is_ahead = |interval: &Interval| match interval {
         Interval::Seconds(number) | Interval::Days(number) | Interval::Months(number) => {
             *number > 0
@@ -30,12 +33,39 @@ pub fn moment(text: &str, times: &TimeContext) -> Option<Milliseconds> {
     };
     // RFC 3339, as in other programs' JSON documents.
     let exact = OffsetDateTime::parse(text, &time::format_description::well_known::Rfc3339);
-    let moment = match exact {
-        Ok(moment) => moment,
-        Err(_) => parse_date_string(&ago, now, Dialect::Uk).ok()?,
+    let moment = match (exact, named(text, now)) {
+        (Ok(moment), _) | (Err(_), Some(moment)) => moment,
+        (Err(_), None) => parse_date_string(&ago, now, Dialect::Uk).ok()?,
     };
     let moment = moment.unix_timestamp().checked_mul(1000)?;
     (moment <= times.now).then_some(moment)
+}
+
+/// Returns a moment of today that has a name. `today` is all of it: somebody who asks for what happened since then does
+/// not mean the present moment.
+fn named(text: &str, now: OffsetDateTime) -> Option<OffsetDateTime> {
+    match text.to_ascii_lowercase().as_str() {
+        "today" | "midnight" => Some(now.replace_time(Time::MIDNIGHT)),
+        "noon" => Some(now.replace_time(Time::from_hms(12, 0, 0).ok()?)),
+        _ => None,
+    }
+}
+
+/// Returns whether there is a time of day that no clock shows, such as `25:00`: the parser would take it for one of the
+/// next day.
+fn has_wrong_clock(text: &str) -> bool {
+    let words = text.split(|character: char| !character.is_ascii_digit() && character != ':');
+    let mut clocks = words.filter(|word| word.contains(':'));
+    clocks.any(|clock| {
+        let parts = clock.split(':').map(str::parse::<u8>);
+        let mut parts = parts.zip([23, 59, 59]);
+        parts.any(|(part, most)| part.is_ok_and(|part| part > most))
+    })
+}
+
+/// Returns whether a text is only a number: the parser would take it for a year.
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -62,7 +92,15 @@ mod tests {
             ("tomorrow", None),
             ("2027-01-01", None),
             ("the day I was born", None),
+            ("today", Some(times.now - 12 * hour)),
+            ("Midnight", Some(times.now - 12 * hour)),
+            ("noon", Some(times.now)),
+            ("yesterday 09:30", Some(times.now - 26 * hour - hour / 2)),
             ("2026-13-45", None),
+            ("2026-03-09 25:00", None),
+            ("24:00", None),
+            ("2026-03-09 09:75", None),
+            ("5", None),
             ("", None),
         ];
         for (text, expected) in cases {

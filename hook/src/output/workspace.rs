@@ -1,12 +1,69 @@
 //! The histories of directories, and which of them a directory has now.
 
-use ckpt_schema::report::{AdoptReport, WorkspaceReport, WorkspaceState, WorkspacesReport};
+use std::collections::{BTreeMap, BTreeSet};
+
+use ckpt_schema::report::{
+    AdoptReport, MessageReport, WorkspaceReport, WorkspaceState, WorkspacesReport,
+};
 use ckpt_store::model::number::count;
 
 use super::View;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{safe, short};
+use super::text::{fit_end, safe, short, width};
+
+/// What workspaces are called in a list of entries of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceNames(BTreeMap<String, String>);
+
+impl WorkspaceNames {
+    /// Returns their paths, or on a terminal that has no room for these, of each as much of its end as tells it from the
+    /// others.
+    fn of<'a>(paths: impl Iterator<Item = &'a str>, view: &View) -> Self {
+        let paths: BTreeSet<&str> = paths.collect();
+        // The prompt has half of the terminal, and other columns are needed, too.
+        let most = view.width.map(|columns| columns / 5);
+        let has_room = |path: &&str| most.is_none_or(|most| width(&safe(path)) <= most);
+        let is_whole = paths.iter().all(has_room);
+        let name = |path: &str| match most {
+            Some(most) if !is_whole => {
+                let end = safe(end(path, &paths)).into_owned();
+                fit_end(&format!("…{end}"), most.max(LEAST)).into_owned()
+            }
+            _ => safe(path).into_owned(),
+        };
+        Self(
+            paths
+                .iter()
+                .map(|path| ((*path).to_owned(), name(path)))
+                .collect(),
+        )
+    }
+
+    /// Returns those of messages.
+    pub fn of_messages(messages: &[MessageReport], view: &View) -> Self {
+        Self::of(
+            messages.iter().map(|message| message.workspace.as_str()),
+            view,
+        )
+    }
+
+    /// Returns the name of one.
+    pub fn name(&self, path: &str) -> String {
+        let name = self.0.get(path).cloned();
+        name.unwrap_or_else(|| safe(path).into_owned())
+    }
+}
+
+/// How many columns the end of a path has at least.
+const LEAST: usize = 16;
+
+/// Returns the end of a path, from a slash on, that no other of these paths has.
+fn end<'a>(path: &'a str, paths: &BTreeSet<&str>) -> &'a str {
+    let ends = path.rmatch_indices('/').map(|(place, _)| &path[place..]);
+    let is_only = |end: &&str| paths.iter().filter(|path| path.ends_with(end)).count() == 1;
+    ends.into_iter().find(is_only).unwrap_or(path)
+}
 
 /// Returns one row per workspace.
 pub fn list(report: &WorkspacesReport, view: &View) -> String {
@@ -14,7 +71,7 @@ pub fn list(report: &WorkspacesReport, view: &View) -> String {
         return "Nothing has been recorded yet.\n".to_owned();
     }
     let paint = view.paint;
-    let mut table = Table::new(&[3]).dropping(&[3, 1]);
+    let mut table = Table::new(&[3]).dropping(&[3, 1]).ending_with_path();
     let heads = ["workspace", "used", "directory", "messages"].map(|name| paint.faint(name));
     table.row(heads.into_iter().chain(["path".to_owned()]).collect());
     for workspace in &report.workspaces {
@@ -26,7 +83,8 @@ pub fn list(report: &WorkspacesReport, view: &View) -> String {
             safe(&workspace.path).into_owned(),
         ]);
     }
-    table.render(view)
+    let number = report.workspaces.len() as u64;
+    format!("{}{}\n", table.render(view), count(number, "workspace"))
 }
 
 fn state(state: WorkspaceState, paint: Paint) -> String {
@@ -71,4 +129,72 @@ pub fn history(workspace: &WorkspaceReport, view: &View) -> String {
         count(workspace.messages, "message"),
         view.times.ago(workspace.used_at),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::time::TimeContext;
+
+    fn view(width: Option<usize>) -> View {
+        View {
+            paint: Paint::new(false),
+            width,
+            times: TimeContext {
+                now: 0,
+                offset: time::UtcOffset::UTC,
+            },
+            verbose: false,
+        }
+    }
+
+    #[test]
+    fn a_path_that_does_not_fit_keeps_its_end_and_the_list_its_number() {
+        let path = "/home/you/a/long/way/down/project";
+        let report = WorkspacesReport {
+            version: 1,
+            workspaces: vec![WorkspaceReport {
+                id: "0123456789abcdef".to_owned(),
+                path: path.to_owned(),
+                state: WorkspaceState::Here,
+                sessions: 1,
+                messages: 2,
+                used_at: 0,
+            }],
+        };
+        let text = list(&report, &view(Some(40)));
+        assert!(
+            text.contains("…") && text.contains("down/project\n"),
+            "{text}"
+        );
+        assert!(text.ends_with("\n1 workspace\n"), "{text}");
+    }
+
+    fn named(columns: Option<usize>, paths: &[&str]) -> Vec<String> {
+        let view = view(columns);
+        let names = WorkspaceNames::of(paths.iter().copied(), &view);
+        paths.iter().map(|path| names.name(path)).collect()
+    }
+
+    #[test]
+    fn a_workspace_is_called_by_as_much_of_its_path_as_there_is_room_for() {
+        let paths = [
+            "/home/you/work/parser",
+            "/home/you/play/parser",
+            "/home/you/site",
+        ];
+        assert_eq!(named(None, &paths), paths, "whole on a pipe");
+        assert_eq!(named(Some(200), &paths), paths, "and on a wide terminal");
+        assert_eq!(
+            named(Some(80), &paths),
+            ["…/work/parser", "…/play/parser", "…/site"],
+            "else by what tells it from the others"
+        );
+        assert_eq!(named(Some(80), &["/a", "/"]), ["/a", "/"], "short ones");
+        assert_eq!(
+            named(Some(40), &["/home/you/a-very-long-name-of-a-project"]),
+            ["…me-of-a-project"],
+            "never wider than there is room"
+        );
+    }
 }

@@ -60,8 +60,9 @@ pub(crate) fn label(
 }
 
 fn refused(kind: &str, id: &str, message: Option<&str>) -> Error {
+    let article = if kind.starts_with('o') { "an" } else { "a" };
     let error = Error::failed(format!(
-        "`{id}` belongs to a {kind}: labels are for messages and snapshots"
+        "`{id}` is {article} {kind}: labels are for messages and snapshots"
     ));
     match message {
         Some(message) => error.hint(format!("its message is `{message}`")),

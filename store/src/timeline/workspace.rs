@@ -94,24 +94,21 @@ impl Place {
             return Ok(place);
         }
         refuse_orphans(store, cwd)?;
-        let error = Error::unavailable(format!(
-            "nothing has been recorded in `{}` yet",
-            cwd.display()
-        ));
+        let what = format!("nothing has been recorded in `{}` yet", cwd.display());
         let root = workspace_of(store, cwd)?.root;
         if let Some(history) = super::offered(store, &root)?.first() {
-            return Err(error.hint(format!(
+            return Err(Error::unavailable(what).hint(format!(
                 "another directory used to be at `{}`, with {}: `ckpt-hook workspace adopt` takes its history over",
                 root.display(),
                 count(history.messages, "message")
             )));
         }
         Err(match neighbour(store, cwd)? {
-            Some(path) => error.hint(format!(
+            Some(path) => Error::unavailable(what).hint(format!(
                 "`{0}` was recorded: give `--workspace {0}`",
                 path.display()
             )),
-            None => error.hint("`ckpt-hook install AGENT` puts the hook into an agent's settings"),
+            None => Error::unrecorded(what),
         })
     }
 

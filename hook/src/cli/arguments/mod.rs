@@ -292,6 +292,9 @@ impl Common {
 
     /// Returns how to speak about arguments that cannot be read.
     pub fn glance(arguments: &[OsString]) -> Self {
+        // What follows is data: an id, a path, or another program's options.
+        let data = arguments.iter().position(|word| word == "--");
+        let arguments = &arguments[..data.unwrap_or(arguments.len())];
         let json = arguments
             .iter()
             .any(|word| word == "--json" || word == "--json-lines");

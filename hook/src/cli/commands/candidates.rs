@@ -9,10 +9,13 @@ use ckpt_store::query::LogFilter;
 use crate::cli::arguments::Candidates;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
-use crate::output::text::{safe, short, title};
+use crate::output::text::{fit, safe, short, title};
 
 /// The most completions of a kind.
 const MOST: usize = 50;
+
+/// How many columns of a prompt are shown. zsh would break a line that is longer than the terminal.
+const TITLE: usize = 60;
 
 /// Lists them. If something cannot be read, it offers nothing: a shell would print the reason into the command line.
 pub fn run(invocation: &Invocation, kind: Candidates) -> Result<u8, Failure> {
@@ -56,7 +59,7 @@ fn messages(invocation: &Invocation) -> Vec<Completion> {
     let row = |message: &MessageReport| {
         let what = format!(
             "{}, {}",
-            title(message.prompt.as_deref()),
+            fit(&title(message.prompt.as_deref()), TITLE),
             view.times.ago(message.time)
         );
         (short(&message.id), what)

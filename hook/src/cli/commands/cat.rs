@@ -5,8 +5,9 @@ use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ckpt_store::ErrorKind;
+use ckpt_schema::report::CandidateReport;
 use ckpt_store::query::CapturedFile;
+use ckpt_store::{Error, ErrorKind};
 
 use crate::cli::arguments::CatArguments;
 use crate::cli::invocation::Invocation;
@@ -33,12 +34,13 @@ pub fn run(invocation: &Invocation, arguments: &CatArguments) -> Result<u8, Fail
     Ok(DONE)
 }
 
-/// A label and a path may both contain colons. The first colon with an id before it separates the two.
+/// A label and a path may both contain colons. The colon separates them that has an id before it, and behind it a file
+/// of that state; where there are several, nobody can tell which is meant.
 fn find(invocation: &Invocation, file: &OsStr) -> Result<CapturedFile, Failure> {
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;
     let bytes = file.as_bytes();
-    let mut unknown = None;
+    let (mut found, mut unknown, mut missing) = (Vec::new(), None, None);
     for (place, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b':') {
         let (id, path) = (&bytes[..place], &bytes[place + 1..]);
         let Some(id) = std::str::from_utf8(id).ok().filter(|id| !id.is_empty()) else {
@@ -53,17 +55,39 @@ fn find(invocation: &Invocation, file: &OsStr) -> Result<CapturedFile, Failure> 
             false => Ok(()),
         };
         match checked.and_then(|()| store.cat(&directory, id, &path)) {
+            Ok(file) => found.push((id.to_owned(), file)),
             Err(error) if error.kind == ErrorKind::Unknown => unknown = unknown.or(Some(error)),
-            found => return Ok(found?),
+            // The longest id is the one that was meant.
+            Err(error) => missing = Some(error),
         }
     }
-    Err(match unknown {
-        Some(error) => error.into(),
-        None => Failure::usage(
+    match (found.pop(), missing.or(unknown)) {
+        (Some((_, file)), _) if found.is_empty() => Ok(file),
+        (Some(last), _) => Err(ambiguous(bytes, found.into_iter().chain([last])).into()),
+        (None, Some(error)) => Err(error.into()),
+        (None, None) => Err(Failure::usage(
             format!("`{}` is not an id and a path", safe_bytes(bytes)),
             "give both with a colon in between, as in `last:src/main.rs`",
-        ),
-    })
+        )),
+    }
+}
+
+/// Names the files that are meant, and the states that they are in.
+fn ambiguous(named: &[u8], found: impl Iterator<Item = (String, CapturedFile)>) -> Error {
+    let candidates = found.map(|(name, file)| CandidateReport {
+        kind: "snapshot".to_owned(),
+        id: file.report.snapshot,
+        title: Some(file.report.path.path),
+        name,
+    });
+    let candidates: Vec<CandidateReport> = candidates.collect();
+    let each = candidates.iter().map(|candidate| {
+        let path = candidate.title.as_deref().unwrap_or_default();
+        format!("`{path}` at `{}`", candidate.name)
+    });
+    let each = each.collect::<Vec<_>>().join(", or ");
+    let what = format!("`{}` is ambiguous: it may be {each}", safe_bytes(named));
+    Error::ambiguous(what, candidates).hint("give the snapshot's id instead of the label")
 }
 
 /// Line feeds and tabs stay; everything else that acts on a terminal is escaped.

@@ -51,10 +51,10 @@ impl ChangesView<'_> {
 
     /// Writes the names.
     pub fn names(&self, files: &[ChangeReport], pages: &mut Pages<'_>) -> Result<(), Failure> {
-        let raw = self.arguments.raw;
+        let (raw, view) = (self.arguments.raw, self.invocation.output.view());
         pages.bytes(&match self.arguments.name_status {
-            true => diff::name_status(files, raw),
-            false => diff::names(files, raw),
+            true => diff::name_status(files, raw, view),
+            false => diff::names(files, raw, view),
         })
     }
 

@@ -35,11 +35,13 @@ pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Fai
     let mut store = invocation.open()?;
     let report = store.diff(&directory, &request)?;
     let output = &invocation.output;
+    let wants_page = arguments.changes.html.is_some() && !arguments.tool;
+    if !output.is_json() || wants_page {
+        show(invocation, &mut store, &directory, arguments, &report)?;
+    }
     if output.is_json() {
         output.report(&report, |_| String::new())?;
-        return Ok(DONE);
     }
-    show(invocation, &mut store, &directory, arguments, &report)?;
     Ok(DONE)
 }
 

@@ -6,8 +6,10 @@ use ckpt_store::model::number::count;
 use crate::agents::install;
 use crate::cli::commands::install::InstallPaths;
 use crate::cli::invocation::Invocation;
+use crate::config;
 use crate::failure::{DONE, Failure};
 use crate::output::text::safe;
+use crate::surroundings;
 
 /// Says that there is nothing, and why that may be so.
 pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
@@ -19,6 +21,21 @@ pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
     };
     invocation.output.text(&format!("{what}\n{next}\n"))?;
     Ok(DONE)
+}
+
+/// Returns a failure that says what to do next where nothing was ever recorded; another as it is.
+pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
+    match failure {
+        Failure::Store(error) if error.is_unrecorded() => {
+            let mut next = next_step(invocation);
+            // A hint is no sentence.
+            if let Some(first) = next.get_mut(..1) {
+                first.make_ascii_lowercase();
+            }
+            error.hint(next.trim_end_matches('.')).into()
+        }
+        other => other,
+    }
 }
 
 /// Says where a damaged session store was set aside.
@@ -42,7 +59,10 @@ pub fn out_of_sight(store: &Store) -> Result<Option<String>, Failure> {
 }
 
 /// Returns what to do so that something is recorded.
-fn next_step(invocation: &Invocation) -> String {
+pub fn next_step(invocation: &Invocation) -> String {
+    if let Some(why) = turned_off(invocation) {
+        return format!("Nothing is recorded here, because {why}.");
+    }
     let agents =
         InstallPaths::of(invocation).map(|paths| install::list(&paths.place(invocation, false)));
     let names = |is_it: fn(&install::AgentState) -> bool| -> Vec<&str> {
@@ -71,6 +91,16 @@ fn next_step(invocation: &Invocation) -> String {
         "The hook is not installed: `ckpt-hook install AGENT` puts it into an agent's settings, `ckpt-hook demo` shows what it does."
             .to_owned()
     }
+}
+
+/// Returns what turns the recording off here.
+fn turned_off(invocation: &Invocation) -> Option<&'static str> {
+    if surroundings::is_disabled() {
+        return Some("`CKPT_HOOK_DISABLE` is set");
+    }
+    let directory = invocation.directory().ok()?;
+    let (_, here) = config::of_directory(&invocation.config.settings, &directory);
+    (!here.enabled).then_some("the settings say `enabled = false`: `ckpt-hook config` shows where")
 }
 
 /// Returns "a", "a and b", "a, b and c".

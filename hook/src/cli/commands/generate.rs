@@ -1,8 +1,5 @@
-//! `completions` and `man`: made from the command line's own description.
+//! `completions`: made from the command line's own description.
 
-use std::path::Path;
-
-use ckpt_store::error::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
@@ -23,13 +20,24 @@ pub fn completions(invocation: &Invocation, shell: Shell) -> Result<u8, Failure>
 
 /// Returns a script that completes commands, options and values; where an id is wanted, the newest messages or the sessions.
 fn script(shell: Shell) -> String {
-    let command = hinted(Arguments::command());
+    let command = hinted(visible(&Arguments::command()));
     match shell {
         Shell::Bash => bash(command),
         Shell::Zsh => zsh(command),
         Shell::Fish => fish(command),
         _ => generated(shell, command, NAME),
     }
+}
+
+/// Returns the command line without the commands that only our own programs call: the generators offer hidden ones, too.
+fn visible(command: &Command) -> Command {
+    let shown = command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    Command::new(NAME)
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(command.get_arguments().cloned())
+        .subcommands(shown.cloned())
 }
 
 fn generated(shell: Shell, mut command: Command, name: &str) -> String {
@@ -91,6 +99,7 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
         *,--session,*) ids="sessions" ;;
         log,--agent,*) ids="agents" ;;
         revert,--message,*) ids="messages" ;;
+        label,-d,*|label,--delete,*) ids="labels" ;;
         *,*,-*|diff,--,*) ;;
         revert,revert,*) ids="messages" ;;
         show,*|diff,*|restore,restore,*|label,label,*) ids="ids" ;;
@@ -104,7 +113,8 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
     local line id
     local -a lines=()
     while IFS= read -r line; do
-        [[ "${line%%$'\t'*}" == "$2"* ]] && lines+=("$line")
+        _ckpt_hook_quoted "${line%%$'\t'*}"
+        [[ "${line%%$'\t'*}" == "$2"* || "$id" == "$2"* ]] && lines+=("$line")
     done < <(command ckpt-hook candidates "$ids" 2>/dev/null)
     COMPREPLY=()
     for line in "${lines[@]}"; do
@@ -114,9 +124,25 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
             printf -v line '%s  (%s)' "$id" "${line#*$'\t'}"
             COMPREPLY+=("${line:0:$((${COLUMNS:-80} - 2))}")
         else
-            COMPREPLY+=("${id// /\\ }")
+            _ckpt_hook_quoted "$id"
+            COMPREPLY+=("$id")
         fi
     done
+}
+
+# Sets `id` to a word as it stands on the command line: a label may hold anything that the shell would act on.
+_ckpt_hook_quoted() {
+    local special quote=\'
+    case "${COMP_WORDS[COMP_CWORD]}" in
+        "$quote"*) id="${1//$quote/$quote\\$quote$quote}" ;;
+        '"'*)
+            id="$1"
+            for special in '\' '"' '$' '`'; do
+                id="${id//"$special"/"\\$special"}"
+            done
+            ;;
+        *) printf -v id '%q' "$1" ;;
+    esac
 }
 "#;
 
@@ -138,6 +164,7 @@ fn zsh_line(line: &str) -> String {
     let is_session = line.contains("--session=[");
     let is_message = line.contains("--message=[The message to go back to");
     let is_agent = line.contains("--agent=[Only messages to this agent");
+    let is_label = line.contains("[Remove a label;");
     let is_id = ["':id -- ", "'::id -- ", "'::from -- ", "'::to -- "]
         .iter()
         .any(|position| line.starts_with(position));
@@ -145,6 +172,7 @@ fn zsh_line(line: &str) -> String {
         _ if is_session => ":_ckpt-hook_candidates sessions'",
         _ if is_message => ":_ckpt-hook_candidates messages'",
         _ if is_agent => ":_ckpt-hook_candidates agents'",
+        _ if is_label => ":_ckpt-hook_candidates labels'",
         _ if is_id => ":_ckpt-hook_candidates ids'",
         _ => return line.to_owned(),
     };
@@ -188,8 +216,10 @@ fn fish(command: Command) -> String {
     let messages = "-k -a \"(__ckpt_hook_candidates messages)\"\n";
     let ids = "-k -a \"(__ckpt_hook_candidates ids)\"\n";
     let agents = "-k -a \"(__ckpt_hook_candidates agents)\"\n";
+    let labels = "-k -a \"(__ckpt_hook_candidates labels)\"\n";
     script.push_str(&format!("{USING} revert\" -l message -x {messages}"));
     script.push_str(&format!("{USING} log\" -l agent -x {agents}"));
+    script.push_str(&format!("{USING} label\" -s d -l delete -x {labels}"));
     script.push_str(&format!("{USING} revert\" -f {messages}"));
     for name in ["show", "diff", "label"] {
         script.push_str(&format!("{USING} {name}\" -f {ids}"));
@@ -204,22 +234,3 @@ function __ckpt_hook_candidates
 end
 
 ";
-
-/// Prints the manual page, or writes a page for every command into a directory.
-pub fn manual(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Failure> {
-    // A manual page does not list the versions of libraries.
-    let command = Arguments::command().version(env!("CARGO_PKG_VERSION"));
-    if let Some(directory) = directory {
-        std::fs::create_dir_all(directory)
-            .context(|| format!("cannot make `{}`", directory.display()))?;
-        clap_mangen::generate_to(command, directory)
-            .context(|| format!("cannot write manual pages to `{}`", directory.display()))?;
-        return Ok(DONE);
-    }
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command)
-        .render(&mut page)
-        .context(|| "cannot make the manual page")?;
-    invocation.output.bytes(&page)?;
-    Ok(DONE)
-}

@@ -19,7 +19,8 @@ pub fn show(invocation: &Invocation, arguments: &ShowArguments) -> Result<u8, Fa
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;
     let report = store.show(&directory, &arguments.id)?;
-    if invocation.output.is_json() {
+    let wants_page = arguments.changes.html.is_some();
+    if invocation.output.is_json() && !wants_page {
         invocation.output.report(&report, |_| String::new())?;
         return Ok(DONE);
     }
@@ -30,6 +31,10 @@ pub fn show(invocation: &Invocation, arguments: &ShowArguments) -> Result<u8, Fa
         arguments: &arguments.changes,
     };
     show_text(&changes, arguments, &report)?;
+    if invocation.output.is_json() {
+        // It is printed as well as the page that was asked for.
+        invocation.output.report(&report, |_| String::new())?;
+    }
     Ok(DONE)
 }
 

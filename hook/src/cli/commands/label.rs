@@ -17,7 +17,14 @@ pub fn run(invocation: &Invocation, arguments: &LabelArguments) -> Result<u8, Fa
             check(text)?;
             invocation.open()?.label(&directory, id, text)?
         }
-        (None, pattern, _) => invocation.open()?.labels(&directory, pattern.as_deref())?,
+        (None, pattern, _) => {
+            let report = invocation.open()?.labels(&directory, pattern.as_deref())?;
+            if report.labels.is_empty() && !invocation.output.is_json() {
+                invocation.output.text(none(pattern.is_some()))?;
+                return Ok(DONE);
+            }
+            report
+        }
     };
     invocation
         .output
@@ -25,6 +32,14 @@ pub fn run(invocation: &Invocation, arguments: &LabelArguments) -> Result<u8, Fa
             label::render(&report, view)
         })?;
     Ok(DONE)
+}
+
+/// Says why no label is listed.
+fn none(is_filtered: bool) -> &'static str {
+    match is_filtered {
+        true => "No label matches. `ckpt-hook label --list` lists all of them.\n",
+        false => "There are no labels here. `ckpt-hook label ID TEXT` makes one.\n",
+    }
 }
 
 /// Refuses text that cannot be a label.

@@ -283,6 +283,9 @@ fn no_snapshot(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, 
 
 /// Says why no operation is listed.
 fn no_operation(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
+    if !is_filtered(arguments) && is_unrecorded(invocation)? {
+        return empty::say(invocation, "Nothing was recorded here.");
+    }
     let text = if is_filtered(arguments) {
         "No operation matches. `ckpt-hook log --operations` lists all of them."
     } else if arguments.everywhere {
@@ -294,6 +297,17 @@ fn no_operation(invocation: &Invocation, arguments: &LogArguments) -> Result<u8,
     let lost = lost.map(|lost| format!("{lost}\n")).unwrap_or_default();
     invocation.output.text(&format!("{text}\n{lost}"))?;
     Ok(DONE)
+}
+
+/// Returns whether there is no message either.
+fn is_unrecorded(invocation: &Invocation) -> Result<bool, Failure> {
+    let newest = LogFilter {
+        limit: Some(1),
+        ..LogFilter::default()
+    };
+    let directory = invocation.directory()?;
+    let report = invocation.open()?.log(&directory, &newest)?;
+    Ok(report.messages.is_empty())
 }
 
 /// Returns whether only some entries are asked for.

@@ -49,7 +49,7 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
         return Ok(report.operation.as_ref().map_or(DONE, code));
     }
     if !output.is_quiet() {
-        let list = format!("{}\n", recover::list(&report.files, output.view()));
+        let list = format!("{}\n", recover::rows(&report.files, output.view()));
         let done = done.map(str::to_owned);
         output.text(&list).map_err(|failure| failure.after(done))?;
     }

@@ -9,10 +9,11 @@ use std::process::{Command, ExitStatus};
 
 use ckpt_schema::report::EventReport;
 use ckpt_schema::{Event, EventKind};
-use ckpt_store::Store;
+use ckpt_store::{Error, Store};
 
 use crate::cli::arguments::RunArguments;
 use crate::cli::invocation::Invocation;
+use crate::config;
 use crate::failure::Failure;
 use crate::output::text::{safe_bytes, short};
 use crate::output::write_error;
@@ -74,19 +75,25 @@ fn begin(
     arguments: &RunArguments,
     session: &Session<'_>,
 ) -> Result<Store, Failure> {
-    let mut store = invocation.open_to_record()?;
-    if invocation.config.settings.enabled {
-        // A first snapshot may take longer than a hook has.
-        store.snapshot(session.cwd, None, None)?;
+    let (_, settings) = config::of_directory(&invocation.config.settings, session.cwd);
+    if !settings.enabled {
+        return Err(is_turned_off());
     }
+    let mut store = invocation.open_to_record()?;
+    // A first snapshot may take longer than a hook has.
+    store.snapshot(session.cwd, None, None)?;
     let prompt = arguments
         .prompt
         .clone()
         .unwrap_or_else(|| words(&arguments.command));
-    store.record(&Event {
+    let message = store.record(&Event {
         prompt: Some(prompt),
         ..session.event(EventKind::UserMessage)
     })?;
+    // The settings of the workspace may differ from those of a directory in it.
+    if message.message.is_none() {
+        return Err(is_turned_off());
+    }
     store.record(&session.event(EventKind::StepStart))?;
     store.record(&Event {
         tool_name: Some(words(&arguments.command[..1])),
@@ -94,6 +101,13 @@ fn begin(
         ..session.event(EventKind::ToolStart)
     })?;
     Ok(store)
+}
+
+fn is_turned_off() -> Failure {
+    let error =
+        Error::failed("the settings say `enabled = false` here, so nothing would be recorded");
+    let hint = "run the command by itself, or see `ckpt-hook config`";
+    error.hint(hint).into()
 }
 
 fn end(store: &mut Store, session: &Session<'_>) -> Result<EventReport, Failure> {

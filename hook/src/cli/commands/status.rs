@@ -20,12 +20,18 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
     } else {
         told(&mut store, &directory, &report)?
     };
-    let lost = match report.session {
-        None if !invocation.output.is_json() => empty::out_of_sight(&store)?,
-        _ => None,
+    let nothing = match report.session {
+        None if !invocation.output.is_json() => match empty::out_of_sight(&store)? {
+            Some(lost) => lost,
+            None => format!(
+                "Nothing has been recorded here yet. {}",
+                empty::next_step(invocation)
+            ),
+        },
+        _ => String::new(),
     };
     invocation.output.report(&report, |view| {
-        status::render(&report, &told, lost.as_deref(), view)
+        status::render(&report, &told, &nothing, view)
     })?;
     Ok(DONE)
 }

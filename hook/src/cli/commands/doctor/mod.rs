@@ -11,6 +11,7 @@ use ckpt_store::Store;
 
 use crate::cli::arguments::DoctorArguments;
 use crate::cli::invocation::Invocation;
+use crate::config::of_directory;
 use crate::failure::{DONE, FAILED, Failure};
 use crate::log_file::LogFile;
 use crate::output::doctor;
@@ -63,14 +64,16 @@ fn settings(invocation: &Invocation) -> Vec<Finding> {
             .iter()
             .map(|warning| finding("warning", SUBJECT, warning, None)),
     );
-    if !config.settings.enabled {
-        findings.push(finding(
-            "warning",
-            SUBJECT,
-            "`enabled = false`: nothing is recorded",
-            None,
-        ));
-    }
+    let directory = invocation.directory().ok();
+    let here = directory.map(|directory| of_directory(&config.settings, &directory).1);
+    let what = match here {
+        _ if !config.settings.enabled => Some("`enabled = false`: nothing is recorded"),
+        Some(here) if !here.enabled => {
+            Some("`enabled = false` for this directory: nothing is recorded here")
+        }
+        _ => None,
+    };
+    findings.extend(what.map(|what| finding("warning", SUBJECT, what, None)));
     if findings.is_empty() {
         let file = invocation.surroundings.config_file();
         let message = match file.filter(|file| file.exists()) {

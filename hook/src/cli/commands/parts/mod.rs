@@ -79,7 +79,12 @@ pub fn choose(
     };
     let proposal = store.proposal(token)?;
     if proposal.files.is_empty() {
-        return finish(invocation, store, plan, true);
+        // Hunks are chosen of files, and no message is hidden for that.
+        let plan = OperationReport {
+            messages_hidden: Vec::new(),
+            ..plan.clone()
+        };
+        return finish(invocation, store, &plan, true);
     }
     tell_what_stays(invocation, plan)?;
     let mut dialog = Dialog {

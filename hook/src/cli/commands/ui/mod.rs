@@ -1,6 +1,7 @@
-//! `ui`: the history on the whole screen. `model` decides what a key does, `view` how everything looks, `keys` which
-//! keys there are, and `screen` has the terminal; this file works with the store.
+//! `ui`: the history on the whole screen. `model` decides what a key does, `view` and `bars` how everything looks, `keys`
+//! which keys there are, and `screen` has the terminal; this file works with the store.
 
+mod bars;
 mod keys;
 mod model;
 mod parts;
@@ -221,6 +222,9 @@ impl Browser {
         let is_new = version != self.data_version;
         self.data_version = version;
         self.due.list |= is_new;
+        if is_new && let Ok(prefixes) = self.store.prefixes() {
+            text::know_new_ids(prefixes);
+        }
         Ok(is_new)
     }
 

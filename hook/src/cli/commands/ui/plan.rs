@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use ckpt_schema::report::{OperationEntry, OperationReport, Outcome, TimelineEntry};
+use ckpt_schema::report::{FileResult, OperationEntry, OperationReport, Outcome, TimelineEntry};
 use ckpt_store::revert::PriorState;
 use ckpt_store::{Chosen, ChosenContent, Force, RevertRequest, Unclear};
 
@@ -42,7 +42,15 @@ impl Browser {
         if let (true, Ok(whole)) = (are_hunks, &token) {
             let (workspace, chosen) = self.marked_parts(whole)?;
             if chosen.is_empty() {
-                token = Err("what you marked is no longer there".to_owned());
+                let stays = report
+                    .files
+                    .iter()
+                    .any(|file| file.result != FileResult::Planned);
+                let why = match stays {
+                    true => "nothing of what you marked can be undone, for the reason above",
+                    false => "what you marked is no longer there",
+                };
+                token = Err(why.to_owned());
             } else {
                 report = self
                     .store

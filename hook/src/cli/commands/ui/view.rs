@@ -46,25 +46,29 @@ pub struct Shown {
 
 /// Draws the browser.
 pub fn draw(frame: &mut Frame<'_>, model: &Model, view: &View) -> Shown {
-    let [panes, status, keys] = Layout::vertical([
+    let area = frame.area();
+    let mut canvas = Canvas { frame, model, view };
+    let status = canvas.status(area);
+    let height = u16::try_from(status.len()).unwrap_or(1);
+    let [panes, below, keys] = Layout::vertical([
         Constraint::Min(1),
-        Constraint::Length(1),
+        Constraint::Length(height),
         Constraint::Length(1),
     ])
-    .areas(frame.area());
-    let mut canvas = Canvas { frame, model, view };
-    canvas.status(status);
-    canvas.keys(keys);
-    match &model.overlay {
+    .areas(area);
+    canvas.text_from(0, &status, below);
+    let (shown, scrolls) = match &model.overlay {
         Some(overlay) => canvas.overlay(overlay, panes),
-        None => canvas.panes(panes),
-    }
+        None => (canvas.panes(panes), true),
+    };
+    canvas.keys(scrolls, keys);
+    shown
 }
 
-struct Canvas<'a, 'b> {
+pub(super) struct Canvas<'a, 'b> {
     frame: &'a mut Frame<'b>,
-    model: &'a Model,
-    view: &'a View,
+    pub(super) model: &'a Model,
+    pub(super) view: &'a View,
 }
 
 impl Canvas<'_, '_> {
@@ -114,7 +118,7 @@ impl Canvas<'_, '_> {
         if self.model.entries.is_empty() {
             let nothing = match self.model.filter.is_empty() {
                 true => "  Nothing was recorded here.",
-                false => "  Nothing contains that. Esc shows everything.",
+                false => "  Nothing contains that. Esc clears it.",
             };
             return self.text(&[nothing.to_owned()], body);
         }
@@ -178,7 +182,8 @@ impl Canvas<'_, '_> {
         self.rows(&rows, self.model.line, Pane::Patch, body)
     }
 
-    fn overlay(&mut self, overlay: &Popup, area: Rect) -> Shown {
+    /// Returns whether there is more than fits, too.
+    fn overlay(&mut self, overlay: &Popup, area: Rect) -> (Shown, bool) {
         let (title, text) = match overlay {
             Popup::Help => ("Keys", self.help()),
             Popup::Text { title, text } => (title.as_str(), text.clone()),
@@ -190,7 +195,8 @@ impl Canvas<'_, '_> {
         self.text_from(0, &[title], head);
         let columns = usize::from(body.width).max(2);
         let lines: Vec<String> = wrap(&text, columns, 2).lines().map(str::to_owned).collect();
-        self.text(&lines, body)
+        let scrolls = lines.len() > usize::from(body.height);
+        (self.text(&lines, body), scrolls)
     }
 
     fn help(&self) -> String {
@@ -206,93 +212,6 @@ impl Canvas<'_, '_> {
             line + "\n"
         };
         KEYS.iter().map(row).collect()
-    }
-
-    /// One line about the last key, the filter, or why the chosen message cannot be reverted.
-    fn status(&mut self, area: Rect) {
-        let model = self.model;
-        let paint = self.view.paint;
-        let why_not = match &model.overlay {
-            Some(Popup::Plan {
-                token: Err(why), ..
-            }) => Some(format!("y: {}", safe(why))),
-            Some(_) => None,
-            None => model.no_revert().map(|why| format!("r: {}", safe(&why))),
-        };
-        let line = match (&model.notice, why_not) {
-            (Some(notice), _) => paint.warning(&safe(notice)),
-            _ if model.is_typing => {
-                format!("/{}▏{}", safe(&model.filter), self.searched())
-            }
-            _ if !model.filter.is_empty() => format!(
-                "/{}  {}{}",
-                safe(&model.filter),
-                paint.faint(&count(model.entries.len() as u64, "row")),
-                self.searched()
-            ),
-            (None, Some(why)) => paint.faint(&why),
-            (None, None) => String::new(),
-        };
-        self.text_from(0, &[line], area);
-    }
-
-    /// The progress of the search in contents.
-    fn searched(&self) -> String {
-        match self.model.searched {
-            Some(messages) => self.view.paint.faint(&format!(
-                "  searching the contents: {}",
-                count(messages as u64, "message")
-            )),
-            None => String::new(),
-        }
-    }
-
-    /// As many keys as there is room for; `?` and `q` are always among them, and `?` lists all.
-    fn keys(&mut self, area: Rect) {
-        let model = self.model;
-        let hint = |key: &str, what: &str, is_there: bool| match is_there {
-            true => format!("{} {what}", self.view.paint.id(key)),
-            false => self.view.paint.faint(&format!("({key} {what})")),
-        };
-        let (hints, last) = match &model.overlay {
-            Some(Popup::Plan {
-                token, has_unclear, ..
-            }) => (
-                vec![
-                    hint("y", "do it", token.is_ok()),
-                    hint("t", "take unclear", *has_unclear),
-                ],
-                hint("Esc", "leave it", true),
-            ),
-            Some(_) => (Vec::new(), hint("Esc", "back", true)),
-            None if model.is_typing => (
-                vec![hint("Enter", "keep", true)],
-                hint("Esc", "everything", true),
-            ),
-            None => (
-                vec![
-                    hint("r", "revert", model.no_revert().is_none()),
-                    hint("u", "undo", model.no_undo.is_none()),
-                    hint("/", "filter", true),
-                    hint("b", "blame", model.no_blame().is_none()),
-                    hint("Enter", "open", true),
-                    hint("Tab", "mark", model.no_mark().is_none()),
-                    hint("o", "operations", true),
-                    hint("y", "copy id", model.no_copy().is_none()),
-                ],
-                format!("{}  {}", hint("?", "keys", true), hint("q", "back", true)),
-            ),
-        };
-        let room = usize::from(area.width).saturating_sub(width(&last));
-        let mut line = String::new();
-        for hint in hints {
-            if width(&line) + width(&hint) + 2 > room {
-                break;
-            }
-            line.push_str(&hint);
-            line.push_str("  ");
-        }
-        self.text_from(0, &[line + &last], area);
     }
 
     /// Writes the title of a pane, and returns the place below it.
@@ -341,7 +260,7 @@ impl Canvas<'_, '_> {
         Shown { scrolled, page }
     }
 
-    fn text_from(&mut self, first: usize, lines: &[String], area: Rect) {
+    pub(super) fn text_from(&mut self, first: usize, lines: &[String], area: Rect) {
         let room = usize::from(area.width);
         let shown = lines.iter().skip(first).take(usize::from(area.height));
         let shown: Vec<Line<'_>> = shown

@@ -1,0 +1,125 @@
+//! `man`: manual pages, made from the command line's own description. Writes them to a directory.
+
+use std::path::Path;
+
+use ckpt_store::error::Context;
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+
+use crate::cli::arguments::Arguments;
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+
+/// Prints the manual page, or writes a page for every command into a directory.
+pub fn run(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Failure> {
+    // A manual page does not list the versions of libraries.
+    let mut command = Arguments::command().version(env!("CARGO_PKG_VERSION"));
+    let Some(directory) = directory else {
+        let (_, page) = page(command)?;
+        invocation.output.bytes(page.as_bytes())?;
+        return Ok(DONE);
+    };
+    std::fs::create_dir_all(directory)
+        .context(|| format!("cannot make `{}`", directory.display()))?;
+    command = command.disable_help_subcommand(true);
+    command.build();
+    write(command, directory)?;
+    Ok(DONE)
+}
+
+fn write(command: Command, directory: &Path) -> Result<(), Failure> {
+    for command in command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+    {
+        write(command.clone(), directory)?;
+    }
+    let (name, page) = page(command)?;
+    let file = directory.join(name);
+    std::fs::write(&file, page).context(|| format!("cannot write `{}`", file.display()))?;
+    Ok(())
+}
+
+/// Returns the page of a command, and the name of its file.
+fn page(command: Command) -> Result<(String, String), Failure> {
+    const SOURCE: &str = concat!("ckpt-hook ", env!("CARGO_PKG_VERSION"));
+    let page = Man::new(command).source(SOURCE).manual("ckpt-hook");
+    let mut text = Vec::new();
+    page.render(&mut text)
+        .context(|| "cannot make the manual page")?;
+    let text = String::from_utf8_lossy(&text);
+    Ok((page.get_filename(), with_examples(&text)))
+}
+
+/// Returns a page on which every example stands on a line of its own: the generator makes one paragraph of what the help
+/// says at its end.
+fn with_examples(page: &str) -> String {
+    const EXTRA: &str = "\n.SH EXTRA\n";
+    let Some((before, extra)) = page.split_once(EXTRA) else {
+        return page.to_owned();
+    };
+    let (extra, after) = match extra.find("\n.SH ") {
+        Some(end) => extra.split_at(end + 1),
+        None => (extra, ""),
+    };
+    let mut text = format!("{before}\n");
+    let (mut is_example, mut has_notes) = (false, false);
+    for line in extra.lines() {
+        if line.starts_with("Example") {
+            text.push_str(".SH EXAMPLES\n");
+            // "Example, a script as the agent:" says more than the section's name.
+            if line.contains(',') {
+                text.push_str(&format!("{line}\n.br\n"));
+            }
+            continue;
+        }
+        if line.starts_with("  ") != is_example {
+            is_example = !is_example;
+            text.push_str(if is_example { ".nf\n" } else { ".fi\n" });
+        }
+        if !line.is_empty() && !is_example && !has_notes {
+            has_notes = true;
+            text.push_str(".SH NOTES\n");
+        }
+        let is_gap = line.is_empty() && !has_notes;
+        if !is_gap {
+            text.push_str(&format!("{line}\n"));
+        }
+    }
+    if is_example {
+        text.push_str(".fi\n");
+    }
+    text + after
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn every_example_has_a_line_and_what_follows_has_a_section() {
+        let page = ".SH OPTIONS\nnone\n.SH EXTRA\nExamples:\n  one      first\n  two      second\n\nA note.\n\nAnother.\n.SH VERSION\nv1\n";
+        expect![[r#"
+            .SH OPTIONS
+            none
+            .SH EXAMPLES
+            .nf
+              one      first
+              two      second
+            .fi
+            .SH NOTES
+            A note.
+
+            Another.
+            .SH VERSION
+            v1
+        "#]]
+        .assert_eq(&with_examples(page));
+        assert_eq!(
+            with_examples(".SH NAME\nx\n"),
+            ".SH NAME\nx\n",
+            "without any"
+        );
+    }
+}
