@@ -40,24 +40,16 @@ fn a_refusal_is_a_document_with_json() {
 }
 
 #[test]
-fn a_page_and_a_document_are_not_asked_for_at_once() {
-    let world = Sandbox::new();
-    world.play("m1", "make it", |world| world.write("made", "1\n"));
-    for command in [&["show", "m1"][..], &["diff"]] {
-        let asked = [command, &["--json", "--html", "page.html"]].concat();
-        let run = world.run(&asked, b"").exits(2);
-        assert!(run.stdout.contains("`--html` writes a page"), "{run}");
-        assert!(!world.workspace().join("page.html").exists(), "{run}");
-    }
-}
-
-#[test]
 fn the_document_of_a_refusal_names_the_argument() {
     let world = Sandbox::new();
     for (arguments, message) in [
         (
             &["show"][..],
             "the following required arguments were not provided: <ID>",
+        ),
+        (
+            &["run"],
+            "the following required arguments were not provided: <COMMAND>...",
         ),
         (
             &["workspace"],
@@ -218,19 +210,5 @@ fn what_follows_a_double_hyphen_is_no_option_of_a_refusal() {
         let run = by_a_script(&world, arguments);
         assert!(run.stderr.starts_with("error: "), "as text: {run}");
         assert_eq!(run.stdout, "", "no document: {run}");
-    }
-}
-
-#[test]
-fn a_refusal_names_the_arguments_that_are_missing() {
-    let world = Sandbox::new();
-    for (arguments, missing) in [
-        (&["--json", "show"][..], "not provided: <ID>"),
-        (&["--json", "run"], "not provided: <COMMAND>..."),
-    ] {
-        let run = world.run(arguments, b"").exits(2);
-        let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
-        let message = document["error"]["message"].as_str().expect("a sentence");
-        assert!(message.ends_with(missing), "{message}");
     }
 }

@@ -29,20 +29,6 @@ pub struct ChangesView<'a> {
     pub arguments: &'a ChangesArguments,
 }
 
-/// Refuses `--html` beside `--json`: a document would be printed, and no page be written.
-pub fn refuse_page_as_document(
-    invocation: &Invocation,
-    arguments: &ChangesArguments,
-) -> Result<(), Failure> {
-    match arguments.html.is_some() && invocation.output.is_json() {
-        true => Err(Failure::usage(
-            "`--html` writes a page, and `--json` prints a document",
-            "give one of them",
-        )),
-        false => Ok(()),
-    }
-}
-
 impl ChangesView<'_> {
     /// Returns whether names are asked for, with nothing around them.
     pub fn are_names(&self) -> bool {

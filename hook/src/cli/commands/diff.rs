@@ -9,7 +9,7 @@ use ckpt_store::error::Context;
 use ckpt_store::query::DiffRequest;
 use ckpt_store::{Error, Store};
 
-use super::changes::{ChangesView, refuse_page_as_document};
+use super::changes::ChangesView;
 use crate::cli::arguments::DiffArguments;
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, git_value};
@@ -22,7 +22,6 @@ use crate::surroundings;
 /// Shows what differs.
 pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Failure> {
     let directory = invocation.directory()?;
-    refuse_page_as_document(invocation, &arguments.changes)?;
     let request = DiffRequest {
         from: arguments.from.clone(),
         to: arguments.to.clone(),
@@ -35,7 +34,7 @@ pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Fai
     let mut store = invocation.open()?;
     let report = store.diff(&directory, &request)?;
     let output = &invocation.output;
-    let wants_page = arguments.changes.html.is_some() && !arguments.tool;
+    let wants_page = arguments.changes.html.is_some();
     if !output.is_json() || wants_page {
         show(invocation, &mut store, &directory, arguments, &report)?;
     }

@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::ShowReport;
 
-use super::changes::{ChangesView, refuse_page_as_document};
+use super::changes::ChangesView;
 use super::empty;
 use crate::cli::arguments::{SessionsArguments, ShowArguments};
 use crate::cli::invocation::Invocation;
@@ -15,7 +15,6 @@ use crate::output::{View, diff};
 
 /// Shows whatever an id is of, and what it did.
 pub fn show(invocation: &Invocation, arguments: &ShowArguments) -> Result<u8, Failure> {
-    refuse_page_as_document(invocation, &arguments.changes)?;
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;
     let report = store.show(&directory, &arguments.id)?;
