@@ -79,7 +79,7 @@ pub fn run(
     queue: &RequestQueue,
     lines: &SyncSender<String>,
 ) {
-    while !queue.is_closed() {
+    while !queue.is_over() {
         let current = subscription
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -90,7 +90,7 @@ pub fn run(
         }
         let is_still_wanted = || {
             let now = subscription.lock().unwrap_or_else(PoisonError::into_inner);
-            *now == current && !queue.is_closed()
+            *now == current && !queue.is_over()
         };
         let tell = |told: &Notification| {
             let value = json!(told);

@@ -65,7 +65,7 @@ impl RequestQueue {
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        if state.is_abandoned {
+        if state.is_abandoned && !tells_what_happened(&job) {
             return Ok(());
         }
         if state.unanswered.iter().any(|(id, _)| *id == job.id) {
@@ -122,19 +122,25 @@ impl RequestQueue {
         self.changed.notify_all();
     }
 
-    /// Ends the queue because nobody reads answers any more: nothing that waits, or comes, is started.
+    /// Notes that nobody reads answers any more: of what waits, or comes, only events are recorded. A client may send
+    /// them and leave, and what they tell has happened all the same.
     pub fn abandon(&self) {
         let mut state = self.state();
         state.is_abandoned = true;
-        state.waiting.clear();
+        state.waiting.retain(tells_what_happened);
         drop(state);
-        self.close();
+        self.changed.notify_all();
     }
 
-    /// Returns whether it has ended.
-    pub fn is_closed(&self) -> bool {
-        self.state().is_closed
+    /// Returns whether it has ended, or nobody listens any more.
+    pub fn is_over(&self) -> bool {
+        let state = self.state();
+        state.is_closed || state.is_abandoned
     }
+}
+
+fn tells_what_happened(job: &Job) -> bool {
+    job.method == "record"
 }
 
 /// The turn of a request; the next one that changes something waits for its end.
@@ -191,11 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_started_where_nobody_reads_the_answers() {
-        let queue = queue(&["record", "apply"]);
-        let first = queue.take().expect("there is one");
+    fn where_nobody_reads_the_answers_only_events_are_recorded() {
+        let queue = queue(&["status", "apply", "record"]);
+        let asked = queue.take().expect("there is one");
         queue.abandon();
-        assert!(queue.put(first).is_ok(), "nor what comes after that");
-        assert!(queue.take().is_none());
+        assert!(queue.put(asked).is_ok(), "it is passed over");
+        let event = queue.take().expect("what happened is still told");
+        assert_eq!(event.id, 2, "and nothing that waited before it is begun");
+        queue.close();
+        assert!(queue.take().is_none(), "that was all");
     }
 }
