@@ -184,23 +184,32 @@ impl Store {
     /// Removes every trace of a path, a session, a message, a workspace, or of everything. A `dry_run` only reports
     /// what would go.
     ///
-    /// Fails as busy while a step or an operation is open in one of the workspaces.
+    /// Fails as busy while a step or an operation is open in one of the workspaces; a `dry_run` only says so.
     pub fn forget(
         &mut self,
         cwd: &Path,
         what: &Forget,
         dry_run: bool,
     ) -> Result<report::ForgetReport> {
+        let ours = self.with_our_id(cwd, what)?;
+        upkeep::forget::forget(self, cwd, &ours, dry_run)
+    }
+
+    /// Fails as busy, and says with what, if [`Store::forget`] would.
+    pub fn check_forget(&self, cwd: &Path, what: &Forget) -> Result<()> {
+        upkeep::forget::check_all_idle(self, cwd, &self.with_our_id(cwd, what)?)
+    }
+
+    fn with_our_id(&self, cwd: &Path, what: &Forget) -> Result<Forget> {
         let connection = self.database.connection();
         let workspace = || upkeep::forget::place(self, cwd).map(|place| place.row.id);
-        let ours = match what {
+        Ok(match what {
             Forget::Message(id) => {
                 Forget::Message(ids::message(connection, workspace()?, None, id)?.id)
             }
             Forget::Session(id) => Forget::Session(ids::session(connection, workspace()?, id)?.id),
             other => other.clone(),
-        };
-        upkeep::forget::forget(self, cwd, &ours, dry_run)
+        })
     }
 
     /// Measures how much of the disk the store takes, and notes the sizes of its snapshots.

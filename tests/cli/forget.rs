@@ -64,6 +64,9 @@ fn forget_is_refused_while_an_agent_is_at_work() {
     for what in [&["--path", "a"][..], &["--workspace"], &["--all"]] {
         let run = world.run(&[&["forget", "--yes"][..], what].concat(), b"");
         run.exits(5);
+        // Before anybody is asked, too.
+        let run = world.run(&[&["forget"][..], what].concat(), b"").exits(5);
+        assert!(run.stderr.contains("a step is open"), "{run}");
         // A dry run shows what it would be, and that it has to wait.
         let dry = [&["forget", "--dry-run"][..], what].concat();
         assert_eq!(world.json(&dry)["workspaces"][0]["busy"], true, "{what:?}");

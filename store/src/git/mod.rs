@@ -44,7 +44,7 @@ impl Location {
             let text = read_small(&git, SMALL, OFlags::NOFOLLOW)?;
             root.join(path_of(text.strip_prefix(b"gitdir:")?)?)
         };
-        // An empty `.git` folder is no repository, for git neither.
+        // An empty `.git` folder is no repository; git passes over it, too.
         directory.join("HEAD").symlink_metadata().ok()?;
         let common = read_small(&directory.join("commondir"), SMALL, OFlags::NOFOLLOW);
         let common = common.and_then(|text| Some(directory.join(path_of(&text)?)));

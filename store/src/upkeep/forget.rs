@@ -156,6 +156,15 @@ pub(crate) fn forget(
     Ok(report)
 }
 
+/// Fails if a step or an operation is open where something would be forgotten.
+pub(crate) fn check_all_idle(store: &Store, cwd: &Path, what: &What) -> Result<()> {
+    if store.is_missing {
+        return Ok(());
+    }
+    let places = places(store, cwd, what)?;
+    places.iter().try_for_each(|place| check_idle(store, place))
+}
+
 /// Removes what the rows that went had named. Returns the size of the store after that.
 fn finish(store: &mut Store, what: &What) -> Result<u64> {
     if *what == What::All {

@@ -1,5 +1,5 @@
-//! Folders that an agent trusts: elsewhere, Gemini CLI, Qwen Code and Copilot CLI silently ignore the hooks of a
-//! project.
+//! What keeps an agent from calling hooks: a switch in its settings, or a folder that it does not trust, where Gemini
+//! CLI, Qwen Code and Copilot CLI silently ignore the hooks of a project.
 //!
 //! Read from the agents' own files, which are never written: only the user decides whether to trust a folder.
 

@@ -9,7 +9,7 @@ use ckpt_schema::report::{
 use ckpt_store::error::{Context, Result};
 use ckpt_store::{Error, Forget};
 
-use super::{ask, upkeep};
+use super::ask;
 use crate::agents::install::{
     self, Advice, AgentState, Installation, Installed, SettingsPlace, SettingsScope,
 };
@@ -55,8 +55,9 @@ pub fn uninstall(
         ckpt_store::check_purge(&store)?;
         // Do not disturb a running agent.
         let directory = invocation.directory()?;
-        let plan = invocation.open()?.forget(&directory, &Forget::All, true)?;
-        upkeep::refuse_while_busy(&plan)?;
+        invocation
+            .open()?
+            .check_forget(&directory, &Forget::All)?;
         let question = format!(
             "Remove `{}` with all that was ever recorded, for good? [y/n]",
             store.display()

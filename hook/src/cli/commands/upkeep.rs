@@ -1,7 +1,7 @@
 //! `gc`, `du` and `forget`: the store's disk usage, reducing it, and removing recorded content.
 
 use ckpt_schema::report::ForgetReport;
-use ckpt_store::{Error, Forget, Grouping};
+use ckpt_store::{Forget, Grouping};
 
 use super::ask;
 use crate::cli::arguments::{self, DuArguments, ForgetArguments, GcArguments};
@@ -72,7 +72,7 @@ pub fn forget(invocation: &Invocation, arguments: &ForgetArguments) -> Result<u8
     if !arguments.yes {
         let plan = store.forget(&directory, &what, true)?;
         // The answer could come when it has ended, but what is forgotten then was not shown.
-        refuse_while_busy(&plan)?;
+        store.check_forget(&directory, &what)?;
         let question = format!(
             "{}Forget it for good? [y/n]",
             upkeep::forget(&plan, invocation.output.view())
@@ -83,18 +83,4 @@ pub fn forget(invocation: &Invocation, arguments: &ForgetArguments) -> Result<u8
     }
     show(&store.forget(&directory, &what, false)?)?;
     Ok(DONE)
-}
-
-/// Fails if an agent or an operation is at work where something would be forgotten.
-pub(super) fn refuse_while_busy(plan: &ForgetReport) -> Result<(), Failure> {
-    match plan.workspaces.iter().find(|workspace| workspace.busy) {
-        None => Ok(()),
-        Some(busy) => {
-            let text = format!(
-                "an agent or an operation is at work in `{}`",
-                busy.workspace
-            );
-            Err(Error::busy(text).hint("try again when it has ended").into())
-        }
-    }
 }
