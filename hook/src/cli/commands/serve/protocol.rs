@@ -49,7 +49,9 @@ pub fn line(input: &mut impl BufRead) -> Input {
 fn id_near_beginning(line: &[u8]) -> Value {
     let beginning = &line[..line.len().min(NEAR)];
     let beginning = String::from_utf8_lossy(beginning);
-    let (fields, _) = Object::read(&beginning);
+    // A number at the end may go on, and would be the id of another request.
+    let beginning = beginning.trim_end_matches(|last: char| last.is_ascii_digit());
+    let (fields, _) = Object::read(beginning);
     let number = || fields.number("id").map(Value::from);
     let id = fields.text("id").map(Value::from).or_else(number);
     id.unwrap_or_default()
@@ -298,6 +300,17 @@ mod tests {
             text.push_str("\"}\n");
             let read = line(&mut text.as_bytes());
             assert!(matches!(read, Input::TooLong(id) if id == found), "{found}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_is_cut_off_is_not_that_of_another_request() {
+        for shown in 0..=5 {
+            let around = r#"{"method":"","id":"#.len();
+            let method = "m".repeat(NEAR - around - shown);
+            let text = format!(r#"{{"method":"{method}","id":1234,"params":{{}}}}"#);
+            let found = id_near_beginning(text.as_bytes());
+            assert!(found.is_null() || found == 1234, "a part of it: {found}");
         }
     }
 
