@@ -37,4 +37,14 @@ fn there_is_a_manual_page_for_every_command() {
         assert!(page.contains(words), "`{words}` is in it:\n{page}");
     }
     assert!(!page.contains("EXTRA"), "{page}");
+    let named = run
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_suffix("(1)"));
+    let named: Vec<String> = named.map(|name| name.replace('\\', "")).collect();
+    assert!(named.iter().any(|name| name == "ckpt-hook-man"), "{run}");
+    for name in named {
+        let page = world.workspace().join(format!("pages/{name}.1"));
+        assert!(page.exists(), "`{name}` leads nowhere");
+    }
 }

@@ -55,9 +55,7 @@ pub fn uninstall(
         ckpt_store::check_purge(&store)?;
         // Do not disturb a running agent.
         let directory = invocation.directory()?;
-        invocation
-            .open()?
-            .check_forget(&directory, &Forget::All)?;
+        invocation.open()?.check_forget(&directory, &Forget::All)?;
         let question = format!(
             "Remove `{}` with all that was ever recorded, for good? [y/n]",
             store.display()

@@ -12,8 +12,10 @@ use crate::failure::{DONE, Failure};
 
 /// Prints the manual page, or writes a page for every command into a directory.
 pub fn run(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Failure> {
-    // A manual page does not list the versions of libraries.
-    let mut command = Arguments::command().version(env!("CARGO_PKG_VERSION"));
+    // A manual page does not list the versions of libraries, and `help` has no page.
+    let mut command = Arguments::command()
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true);
     let Some(directory) = directory else {
         let (_, page) = page(command)?;
         invocation.output.bytes(page.as_bytes())?;
@@ -21,7 +23,6 @@ pub fn run(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Fail
     };
     std::fs::create_dir_all(directory)
         .context(|| format!("cannot make `{}`", directory.display()))?;
-    command = command.disable_help_subcommand(true);
     command.build();
     write(command, directory)?;
     Ok(DONE)
