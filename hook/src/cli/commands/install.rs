@@ -266,8 +266,7 @@ fn note_what_remains(scope: SettingsScope, place: &SettingsPlace<'_>, report: &m
         let Some(change) = changes.find(|change| change.agent == row.agent) else {
             continue;
         };
-        let mut others = row.installed.iter();
-        if others.any(|other| other.scope != scope && other.state != Installation::Absent) {
+        if is_elsewhere(&row, scope) {
             let (whose, option) = match scope {
                 SettingsScope::User => ("this project's settings", " --project"),
                 SettingsScope::Project => ("your own settings", ""),
@@ -286,14 +285,17 @@ fn note_what_remains(scope: SettingsScope, place: &SettingsPlace<'_>, report: &m
     }
 }
 
+/// Returns whether the hook is in settings of the other kind.
+fn is_elsewhere(row: &AgentState, scope: SettingsScope) -> bool {
+    let mut settings = row.installed.iter();
+    settings.any(|settings| settings.scope != scope && settings.state != Installation::Absent)
+}
+
 /// Only settings of one kind were checked; the hook may be in those of the other.
 fn reason_to_leave_out(agent: &str, scope: SettingsScope, place: &SettingsPlace<'_>) -> String {
     let rows = install::list(place);
     let of_agent = rows.iter().find(|row| row.agent == agent);
-    let is_elsewhere = of_agent.is_some_and(|row| {
-        let mut settings = row.installed.iter();
-        settings.any(|settings| settings.scope != scope && settings.state != Installation::Absent)
-    });
+    let is_elsewhere = of_agent.is_some_and(|row| is_elsewhere(row, scope));
     match scope {
         SettingsScope::User if is_elsewhere => format!(
             "the hook is in this project's settings alone: `ckpt-hook uninstall {agent} --project`"

@@ -156,7 +156,7 @@ impl Server {
         parameters: JsonObject,
     ) -> Result<Result<Value, Value>, ErrorData> {
         let gone = || ErrorData::internal_error("the server is shutting down", None);
-        if let Some(name) = tools::OUTWARD
+        if let Some(name) = methods::OUTWARD
             .iter()
             .find(|name| parameters.contains_key(**name))
         {

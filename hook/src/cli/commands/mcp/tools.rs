@@ -6,8 +6,7 @@ use ckpt_schema::documents;
 use rmcp::model::{JsonObject, Tool as Description, ToolAnnotations};
 use serde_json::{Value, json};
 
-/// The parameters that lead out of the workspace.
-pub const OUTWARD: [&str; 2] = ["workspace", "everywhere"];
+use crate::cli::commands::serve::methods::OUTWARD;
 
 /// A tool.
 pub struct McpTool {

@@ -20,9 +20,6 @@ use crate::cli::invocation::Invocation;
 /// The methods of `serve` that the page may not call: it gets notifications in another way, and records nothing.
 const REFUSED: [&str; 3] = ["subscribe", "unsubscribe", "record"];
 
-/// The parameters that lead out of the workspace that the page is of.
-const OUTWARD: [&str; 2] = ["workspace", "everywhere"];
-
 /// How often a pulse is sent to a client that only listens: a failed write shows that it is gone.
 const PULSE: Duration = Duration::from_secs(5);
 
@@ -42,7 +39,7 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
     if REFUSED.contains(&job.method.as_str()) {
         return RequestError::method(&job.method).response(&job.id);
     }
-    let outward = OUTWARD
+    let outward = methods::OUTWARD
         .iter()
         .find(|name| job.parameters.contains_key(**name));
     if let Some(name) = outward {

@@ -74,6 +74,9 @@ const NOTIFICATIONS: [&str; 12] = [
     "error",
 ];
 
+/// The parameters that lead out of the server's own workspace. A client that is confined to it may not give them.
+pub const OUTWARD: [&str; 2] = ["workspace", "everywhere"];
+
 /// What is needed to answer a request.
 pub struct RequestContext<'a> {
     pub invocation: &'a Invocation,
@@ -84,7 +87,7 @@ pub struct RequestContext<'a> {
     /// Whether an agent asks: its `force` only means that it is at work itself, and does not take a database from
     /// another program.
     pub is_inside: bool,
-    /// Whether the client may only ask about the server's own workspace.
+    /// Whether the client may only ask about the server's own workspace: neither by [`OUTWARD`], nor by a plan.
     pub is_confined: bool,
 }
 
