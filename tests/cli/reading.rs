@@ -264,7 +264,7 @@ fn an_empty_answer_says_what_is_installed_and_what_turns_recording_off() {
     world.run(&["install", "claude-code"], b"").exits(0);
     told("the hook is installed for claude-code");
     world.configure("enabled = false\n");
-    told("the settings say `enabled = false`");
+    told("recording is turned off here: the settings say `enabled = false`");
 }
 
 #[test]

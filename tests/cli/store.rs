@@ -199,7 +199,7 @@ fn doctor_names_what_in_a_store_is_not_the_users_alone_at_any_depth() {
     let folder = pack.parent().expect("it has one").to_owned();
 
     symlink(&pack, folder.join("pack-of-another.pack")).expect("writable");
-    told("neither a file nor a directory");
+    told("holds what is neither a file nor a directory");
     told("pack-of-another.pack");
     std::fs::remove_file(folder.join("pack-of-another.pack")).expect("writable");
 
@@ -207,16 +207,16 @@ fn doctor_names_what_in_a_store_is_not_the_users_alone_at_any_depth() {
         std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
     };
     permit(&folder, 0o500);
-    told("without the permissions that recording needs");
+    told("holds what lacks the permissions that recording needs");
     permit(&folder, 0o700);
     permit(&world.store(), 0o755);
-    told("open to other users");
+    told("other users may look into the store");
     permit(&world.store(), 0o700);
     told("is yours alone");
 
     if is_root("making files of another user") {
         chown(&pack, Some(65534), Some(65534)).expect("root may");
-        told("belonging to another user");
+        told("holds what belongs to another user");
     }
 }
 

@@ -32,27 +32,27 @@ fn finding(trouble: Trouble, names: &str) -> Finding {
     let (level, what, hint) = match trouble {
         Trouble::OfAnother => (
             "error",
-            "belonging to another user",
+            "the store holds what belongs to another user",
             "somebody else may have prepared it, or `sudo` made it: look at it, then `chown` it or move it out of the store",
         ),
         Trouble::NoFile => (
             "error",
-            "neither a file nor a directory",
+            "the store holds what is neither a file nor a directory",
             "somebody else may have prepared it: look at it, and move it out of the store",
         ),
         Trouble::Closed => (
             "error",
-            "without the permissions that recording needs",
+            "the store holds what lacks the permissions that recording needs",
             "`chmod u+rwx` it",
         ),
         Trouble::Open => (
             "warning",
-            "open to other users",
+            "other users may look into the store",
             "the next event makes it private again",
         ),
     };
     Finding {
         hint: Some(hint.to_owned()),
-        ..Finding::new(level, SUBJECT, format!("in the store, {what}: {names}"))
+        ..Finding::new(level, SUBJECT, format!("{what}: {names}"))
     }
 }

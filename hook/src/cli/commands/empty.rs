@@ -61,7 +61,7 @@ pub fn out_of_sight(store: &Store) -> Result<Option<String>, Failure> {
 /// Returns what to do so that something is recorded.
 pub fn next_step(invocation: &Invocation) -> String {
     if let Some(why) = turned_off(invocation) {
-        return format!("Nothing is recorded here, because {why}.");
+        return format!("Recording is turned off here: {why}.");
     }
     let agents =
         InstallPaths::of(invocation).map(|paths| install::list(&paths.place(invocation, false)));
@@ -100,7 +100,8 @@ fn turned_off(invocation: &Invocation) -> Option<&'static str> {
     }
     let directory = invocation.directory().ok()?;
     let (_, here) = config::of_directory(&invocation.config.settings, &directory);
-    (!here.enabled).then_some("the settings say `enabled = false`: `ckpt-hook config` shows where")
+    (!here.enabled)
+        .then_some("the settings say `enabled = false`, and `ckpt-hook config` shows where")
 }
 
 /// Returns "a", "a and b", "a, b and c".
