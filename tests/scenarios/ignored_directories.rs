@@ -1,9 +1,10 @@
 //! Directories of which no snapshot holds anything, because all that is in them is ignored: they are nobody's change, and
 //! they stay.
 
-use ckpt_schema::report::Outcome;
+use ckpt_schema::report::{DifferenceReason, Outcome};
+use ckpt_store::RestoreRequest;
 
-use testing::scenario::World;
+use testing::scenario::{World, explained};
 use testing::tree::Node;
 
 /// A workspace in which `*.log` is ignored, and `logs` holds nothing else.
@@ -140,5 +141,44 @@ fn one_that_the_user_makes_or_empties_meanwhile_stays() {
     assert!(
         world.exists("logs") && world.exists("mine"),
         "both are the user's"
+    );
+}
+
+#[test]
+fn an_empty_one_that_comes_into_view_with_its_rule_gone_stays() {
+    let mut world = World::new();
+    world.write(".gitignore", "out/\n");
+    world.make_directory("out");
+    let report = world.turn("m1", |world| world.remove(".gitignore"));
+    assert_eq!(report.changes, Some(1), "the ignore file alone");
+    let report = world.revert("m1");
+    assert!(world.exists("out"), "it is the user's: {report:#?}");
+    assert_eq!(report.files.len(), 1, "nothing else is spoken of");
+}
+
+#[test]
+fn an_empty_one_that_a_restore_brings_into_view_is_no_change_of_the_users() {
+    let mut world = World::new();
+    world.write(".gitignore", "\n");
+    world.turn("m1", |world| {
+        world.write(".gitignore", "out/\n");
+        world.make_directory("out");
+    });
+    let cwd = world.cwd.clone();
+    let request = |dry_run| RestoreRequest {
+        id: "m1".to_owned(),
+        dry_run,
+        ..RestoreRequest::default()
+    };
+    let planned = world.store.restore(&cwd, &request(true)).map(explained);
+    let done = world.store.restore(&cwd, &request(false)).map(explained);
+    let (planned, done) = (planned.expect("a plan"), done.expect("it goes"));
+    let receipt = done.receipt.expect("there is something to compare with");
+    assert_eq!(planned.receipt.as_ref(), Some(&receipt), "as foreseen");
+    let reasons: Vec<_> = receipt.differences.iter().map(|one| one.reason).collect();
+    assert_eq!(
+        reasons,
+        [DifferenceReason::Ignored],
+        "nobody changed it since: {receipt:?}"
     );
 }

@@ -227,6 +227,6 @@ pub(super) fn came_since<'a>(
 
 /// Returns when something was created, in milliseconds, if the file system knows. A look may be the first to see what
 /// has long been there.
-fn made_at(path: &Path) -> Option<Milliseconds> {
+pub(super) fn made_at(path: &Path) -> Option<Milliseconds> {
     Some(Identity::at(path)?.born? / NANOSECONDS)
 }

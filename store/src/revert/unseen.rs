@@ -3,9 +3,12 @@
 //! steps show both.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 use rusqlite::Connection;
 
+use super::ignored::made_at;
 use super::movement::RevertScope;
 use crate::error::Result;
 use crate::model::Milliseconds;
@@ -34,6 +37,8 @@ pub(super) struct UnseenSearch<'a> {
     pub live: &'a [LiveChange],
     /// The time of the look at the workspace.
     pub now: Milliseconds,
+    /// Returns the time of a day for the time of a file.
+    pub file_times: fn(Milliseconds) -> Milliseconds,
 }
 
 impl UnseenSearch<'_> {
@@ -236,7 +241,8 @@ impl UnseenSearch<'_> {
             let Some((start, finish)) = self.sides(span)? else {
                 continue;
             };
-            let missing = self.missing_in(&start, folders.clone())?;
+            let mut missing = self.missing_in(&start, folders.clone())?;
+            self.drop_hidden(&mut missing, &start, span, first)?;
             let after = self.missing_in(&finish, missing.clone())?;
             for (path, entry) in missing {
                 if after.iter().any(|(other, _)| *other == path) {
@@ -247,6 +253,38 @@ impl UnseenSearch<'_> {
             }
         }
         Ok(changes)
+    }
+
+    /// Drops the folders that ignore rules hid when a step began, so that they may have been there, empty: unless they
+    /// were created while it was at work, or an earlier revert took them for its own.
+    fn drop_hidden(
+        &self,
+        folders: &mut Vec<(WorkspacePath, Entry)>,
+        start: &Snapshot,
+        span: &StepSides,
+        first: &BTreeMap<&WorkspacePath, &Item>,
+    ) -> Result<()> {
+        let paths: Vec<WorkspacePath> = folders.iter().map(|(path, _)| path.clone()).collect();
+        let are_hidden = self.snapshots.are_directories_hidden(start, &paths)?;
+        let mut are_hidden = are_hidden.into_iter();
+        folders.retain(|(path, _)| {
+            !are_hidden.next().unwrap_or_default()
+                || first.get(path).is_some_and(|item| item.target.is_none())
+                || self.was_created_in(span, path)
+        });
+        Ok(())
+    }
+
+    /// Returns whether a folder was created while a step was at work, as far as the file system knows.
+    fn was_created_in(&self, span: &StepSides, path: &WorkspacePath) -> bool {
+        let root = &self.place.root;
+        let created = made_at(&root.join(OsStr::from_bytes(path.as_bytes())));
+        let began = span.started_at.saturating_sub(evidence::TICK);
+        let ended = span.finished_at.unwrap_or(self.now).min(self.now);
+        let ended = ended.saturating_add(evidence::TICK);
+        created
+            .map(self.file_times)
+            .is_some_and(|created| (began..=ended).contains(&created))
     }
 
     /// Returns those folders that a snapshot does not have.

@@ -138,6 +138,7 @@ fn all_live_changes(
         chain,
         live: &live,
         now: store.now(),
+        file_times: store.surroundings.file_times,
     };
     let unseen = match movement.first_seq(connection, chain)? {
         Some(first) => unseen.changes(first, movement.reference_snapshot(unseen.base))?,

@@ -48,6 +48,7 @@ impl<'a> Visibility<'a> {
     pub(super) fn explains_nothing(&self, root: &Path, change: &Change) -> bool {
         let path = change.path.as_bytes();
         match (change.old, change.new) {
+            (None, Some(entry)) if entry.is_empty_directory() => self.old.shows_directory(path),
             (None, Some(_)) => self.old.is_visible(path),
             // What went out of view still exists. What does not was deleted, whatever the rules say now.
             (Some(_), None) => {
