@@ -457,7 +457,7 @@ pub(crate) fn moved_since(
                 WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done'
                   AND (result = 'done' AND action IN ('write', 'delete', 'merge')
                        OR result = 'conflict' AND (part_message_id IS NOT NULL OR step_id IS NOT NULL))
-                  AND (session_id IS NOT ?3 OR base_snapshot_id IS NOT ?4
+                  AND (?3 IS NULL OR session_id IS NOT ?3 OR base_snapshot_id IS NOT ?4
                        OR part_message_id IS NOT NULL OR step_id IS NOT NULL)";
     let paths = super::read::all(
         connection,
