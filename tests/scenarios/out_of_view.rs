@@ -324,3 +324,33 @@ fn what_a_later_step_removed_while_it_was_hidden_comes_back_by_the_time_of_its_f
         "a step was at work: {report:?}"
     );
 }
+
+#[test]
+fn what_came_into_a_folder_that_was_a_file_is_the_steps_whatever_rules_hid_the_folder() {
+    for before in ["a file", "an empty folder"] {
+        let mut world = World::new();
+        world.write(".gitignore", "/d/x/\n");
+        match before {
+            "a file" => world.write("d", "file\n"),
+            _ => world.make_directory("d"),
+        }
+        let then = world.tree();
+        world.turn("m1", |world| {
+            world.remove(".gitignore");
+            if before == "a file" {
+                world.remove("d");
+            }
+            world.write("d/x/y", "agent\n");
+        });
+        let after = world.tree();
+        let report = world.revert("m1");
+        assert_eq!(
+            world.tree(),
+            then,
+            "nothing was hidden in {before}: {report:#?}"
+        );
+        assert_eq!(report.outcome, Outcome::Restored, "{before}");
+        world.unrevert();
+        assert_eq!(world.tree(), after, "{before}");
+    }
+}

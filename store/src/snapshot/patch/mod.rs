@@ -147,13 +147,14 @@ fn look(
     gaps::append_unstored(&mut changes, &before, &after)?;
     let mut hidden = Vec::new();
     if let Some(visibility) = visibility {
-        changes.retain(|change| {
-            let is_change = visibility.explains_nothing(root, change);
-            if !is_change && change.old.is_some() {
-                hidden.push(change.clone());
+        let all = std::mem::take(&mut changes);
+        for change in all {
+            if visibility.explains_nothing(root, &change)? {
+                changes.push(change);
+            } else if change.old.is_some() {
+                hidden.push(change);
             }
-            is_change
-        });
+        }
     }
     Ok(PatchFindings { changes, hidden })
 }
