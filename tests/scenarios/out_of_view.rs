@@ -2,7 +2,10 @@
 
 use ckpt_schema::report::{FileResult, Outcome};
 
-use testing::scenario::{World, paths_with, set_clock_from_files};
+use testing::scenario::{World, paths_with, set_clock_from_files, set_moment};
+
+/// When a day that is played begins.
+const MORNING: i64 = 1_700_000_000_000;
 
 #[test]
 fn a_file_that_a_step_wrote_and_hid_by_its_ignore_rule_comes_back() {
@@ -352,5 +355,35 @@ fn what_came_into_a_folder_that_was_a_file_is_the_steps_whatever_rules_hid_the_f
         assert_eq!(report.outcome, Outcome::Restored, "{before}");
         world.unrevert();
         assert_eq!(world.tree(), after, "{before}");
+    }
+}
+
+#[test]
+fn what_comes_back_once_comes_back_again_after_an_unrevert() {
+    set_moment(MORNING);
+    let mut world = World::new();
+    world.write("d/a", "mine\n");
+    world.write("d/b", "mine\n");
+    let before = world.tree();
+    world.turn("m1", |world| {
+        set_moment(MORNING + 1_000);
+        world.write(".gitignore", "d/\n");
+    });
+    world.turn("m2", |world| {
+        set_moment(MORNING + 2_000);
+        world.remove_tree("d");
+    });
+    world.turn("m3", |world| {
+        set_moment(MORNING + 3_000);
+        world.remove(".gitignore");
+        world.write("q", "agent\n");
+    });
+    let after = world.tree();
+    for round in 1..=3 {
+        set_moment(MORNING + round * 60_000);
+        let report = world.revert("m1");
+        assert_eq!(world.tree(), before, "round {round}: {report:#?}");
+        world.unrevert();
+        assert_eq!(world.tree(), after, "round {round}");
     }
 }

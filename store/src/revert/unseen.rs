@@ -94,10 +94,18 @@ impl UnseenSearch<'_> {
             !removed_by_others.contains(path)
         });
         let differing = self.differing(&hidden, first, |path| !newest.contains_key(path))?;
+        let taken_away = match differing.is_empty() {
+            true => BTreeSet::new(),
+            false => sessions::brought_back_and_taken_away(self.connection, self.place.row.id)?,
+        };
         let mut changes = Vec::new();
         for (path, (entry, span)) in hidden {
             if differing.contains(&path) {
-                let judged = self.weigh(spans, span, &path, entry)?;
+                // The times are those of the operation that took it away.
+                let judged = match taken_away.contains(&path) {
+                    true => None,
+                    false => self.weigh(spans, span, &path, entry)?,
+                };
                 changes.extend(self.change(span, path, Some(entry), None, judged));
             }
         }
@@ -121,6 +129,7 @@ impl UnseenSearch<'_> {
             new: None,
         };
         let at = Times::default().of_change(&self.place.root, &gone);
+        let at = at.map(self.file_times);
         let Some(at) = at.filter(|at| *at <= self.now.saturating_add(evidence::TICK)) else {
             return Ok(None);
         };

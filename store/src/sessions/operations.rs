@@ -468,6 +468,42 @@ pub(crate) fn moved_since(
     Ok(paths.into_iter().collect())
 }
 
+/// Returns the paths that are gone only because an operation took back a revert that had brought them back. That revert was
+/// sure of them: it kept what was unclear.
+pub(crate) fn brought_back_and_taken_away(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<BTreeSet<WorkspacePath>> {
+    let sql = "SELECT path, path_raw,
+                      kind = 'revert' AND unclear = 'keep' AND reason IS NULL AND expected_mode IS NULL AS is_back
+                 FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
+                WHERE workspace_id = ?1 AND state = 'done' AND result = 'done' AND action IN ('write', 'delete', 'merge')
+                ORDER BY seq";
+    let moves = super::read::all(connection, sql, [workspace_id], |row| {
+        Ok((super::path(row)?, row.get::<_, bool>("is_back")?))
+    })?;
+    let mut brought = BTreeMap::new();
+    for (path, is_back) in moves {
+        let was_back = brought.get(&path) == Some(&BroughtBack::Now);
+        let state = match (is_back, was_back) {
+            (true, _) => BroughtBack::Now,
+            (false, true) => BroughtBack::Before,
+            (false, false) => BroughtBack::Never,
+        };
+        brought.insert(path, state);
+    }
+    brought.retain(|_, state| *state == BroughtBack::Before);
+    Ok(brought.into_keys().collect())
+}
+
+/// Whether the last operation on a path brought it back, or the one before that.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BroughtBack {
+    Now,
+    Before,
+    Never,
+}
+
 /// Returns what restores wrote to which paths after an operation of a session, oldest first.
 fn restored_since(
     connection: &Connection,
