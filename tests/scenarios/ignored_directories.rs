@@ -4,7 +4,8 @@
 use ckpt_schema::report::{DifferenceReason, Outcome};
 use ckpt_store::RestoreRequest;
 
-use testing::scenario::{World, explained};
+use testing::clock::await_tick;
+use testing::scenario::{World, explained, set_clock_from_files};
 use testing::tree::Node;
 
 /// A workspace in which `*.log` is ignored, and `logs` holds nothing else.
@@ -181,4 +182,51 @@ fn an_empty_one_that_a_restore_brings_into_view_is_no_change_of_the_users() {
         [DifferenceReason::Ignored],
         "nobody changed it since: {receipt:?}"
     );
+}
+
+#[test]
+fn an_empty_one_that_only_the_agent_made_goes_and_comes_back() {
+    let mut world = World::git(&[(".gitignore", "/build/\n/mine/\n/later/\n"), ("a", "1\n")]);
+    set_clock_from_files(0);
+    world.make_directory("mine");
+    await_tick();
+    world.turn("m1", |world| world.write("a", "2\n"));
+    await_tick();
+    world.make_directory("later");
+    await_tick();
+    world.turn("m2", |world| world.make_directory("build"));
+    let after = world.tree();
+    let report = world.revert("m1");
+    assert!(!world.exists("build"), "nothing is lost: {report:#?}");
+    assert!(
+        world.exists("mine") && world.exists("later"),
+        "these are the user's: {report:#?}"
+    );
+    assert_eq!(report.outcome, Outcome::Restored);
+    let notes = &report.notes;
+    assert!(
+        !notes.iter().any(|note| note.contains("build")),
+        "{notes:?}"
+    );
+    world.unrevert();
+    assert_eq!(world.tree(), after, "with its way back");
+    world.revert("m1");
+    assert!(!world.exists("build"), "and once more");
+    world.unrevert();
+    assert_eq!(world.tree(), after);
+}
+
+#[test]
+fn an_empty_one_that_only_the_agent_made_stays_away_while_a_revert_goes_further_back() {
+    let mut world = World::git(&[(".gitignore", "/build/\n"), ("a", "1\n")]);
+    set_clock_from_files(0);
+    world.turn("m1", |world| world.write("a", "2\n"));
+    world.turn("m2", |world| world.make_directory("build"));
+    let after = world.tree();
+    world.revert("m2");
+    assert!(!world.exists("build"));
+    world.revert("m1");
+    assert!(!world.exists("build"), "it is not made up");
+    world.unrevert();
+    assert_eq!(world.tree(), after, "and the way back is one");
 }

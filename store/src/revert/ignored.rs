@@ -11,6 +11,7 @@ use ckpt_schema::report::{NoteCode, OperationKind};
 use super::crowded;
 use super::movement::Movement;
 use super::plan::Plan;
+use super::receipt::is_planned;
 use super::surroundings::is_submodule;
 use super::touched;
 use super::warnings::first_of;
@@ -77,13 +78,18 @@ pub(super) fn told(
     let was_there = |at: FileTime| first.is_some_and(|first| told(at / NANOSECONDS) < first);
     let came = all.iter().filter(|(_, known_at)| !was_there(*known_at));
     let came = came.filter(|(what, _)| has_come(what));
-    let (ignored, mut repositories) = apart(came.map(|(what, _)| what.clone()));
+    let (mut ignored, mut repositories) = apart(came.map(|(what, _)| what.clone()));
     repositories.retain(|folder| !is_submodule(&place.root, folder));
     let mut files = match then {
         Some(then) => snapshots.own_ignore_files_changed(then, &seen.snapshot)?,
         None => Vec::new(),
     };
     files.retain(|path| !path.is_at_or_below(leaving));
+    let goes = |path: &WorkspacePath| {
+        let mut items = plan.items.iter();
+        items.any(|item| is_planned(item) && item.target.is_none() && item.path == *path)
+    };
+    ignored.retain(|path| !goes(path));
     let planned = plan.items.iter().map(|item| &item.path);
     let known: BTreeSet<&WorkspacePath> = planned.chain(&ignored).collect();
     let all = all.iter().map(|(what, _)| what);

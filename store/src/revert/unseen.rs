@@ -1,10 +1,13 @@
 //! Finds changes that no row holds, because no single step saw all of them: a file that one step hid from view and
 //! another removed, and an empty folder that is left of one that was made and emptied again. The snapshots around the
-//! steps show both.
+//! steps show both. An empty folder that ignore rules hide shows nowhere but on the disk. This module does IO, but only
+//! reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 
@@ -13,7 +16,8 @@ use super::movement::RevertScope;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
-use crate::model::entry::{Change, Entry, State};
+use crate::model::entry::{Change, Entry, Mode, ObjectId, State};
+use crate::model::gap::Uncaptured;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange, StepSides};
@@ -55,6 +59,8 @@ impl UnseenSearch<'_> {
         }
         let mut changes = self.removed_while_hidden(&spans, &first)?;
         changes.extend(self.folders_left(&spans, &first, reference)?);
+        changes.extend(self.hidden_folders(&spans, &first)?);
+        changes.extend(self.hidden_folders_taken(&spans, &first, &changes)?);
         Ok(changes)
     }
 
@@ -133,24 +139,14 @@ impl UnseenSearch<'_> {
         let Some(at) = at.filter(|at| *at <= self.now.saturating_add(evidence::TICK)) else {
             return Ok(None);
         };
-        let mut at_work = Vec::new();
-        let mut ended = hiding.started_at;
-        for span in spans {
-            if span.started_at < hiding.started_at {
-                continue;
-            }
-            let finished_at = span.finished_at;
-            ended = ended.max(finished_at.unwrap_or(self.now));
-            let is_at_work = span.started_at <= at.saturating_add(evidence::TICK)
-                && finished_at.is_none_or(|finish| finish.saturating_add(evidence::TICK) >= at);
-            if is_at_work
-                && let Some(step) = sessions::step_with_tools(self.connection, &span.step_id)?
-            {
-                at_work.push(step_afterwards(&step, finished_at, self.now));
-            }
-        }
-        let changed = Changed { path, at: Some(at) };
-        let verdict = Evidence::new(&at_work, &[changed], self.now).judge(changed, None);
+        let later = spans
+            .iter()
+            .filter(|span| span.started_at >= hiding.started_at);
+        let ends = later
+            .clone()
+            .map(|span| span.finished_at.unwrap_or(self.now));
+        let ended = ends.max().unwrap_or(hiding.started_at);
+        let (_, verdict) = self.judge(later, path, at)?;
         Ok(match verdict {
             Verdict::Agent(_) | Verdict::Shared(_) => None,
             Verdict::Unclear(_, doubt) => Some(doubt),
@@ -158,6 +154,30 @@ impl UnseenSearch<'_> {
                 after: at.saturating_sub(ended).max(0),
             }),
         })
+    }
+
+    /// Judges which of some steps changed a path at a moment. Returns those that were at work then, and the verdict.
+    fn judge<'s>(
+        &self,
+        spans: impl Iterator<Item = &'s StepSides>,
+        path: &WorkspacePath,
+        at: Milliseconds,
+    ) -> Result<(Vec<&'s StepSides>, Verdict)> {
+        let (mut those, mut at_work) = (Vec::new(), Vec::new());
+        for span in spans {
+            let finished_at = span.finished_at;
+            let is_at_work = span.started_at <= at.saturating_add(evidence::TICK)
+                && finished_at.is_none_or(|finish| finish.saturating_add(evidence::TICK) >= at);
+            if is_at_work
+                && let Some(step) = sessions::step_with_tools(self.connection, &span.step_id)?
+            {
+                those.push(span);
+                at_work.push(step_afterwards(&step, finished_at, self.now));
+            }
+        }
+        let changed = Changed { path, at: Some(at) };
+        let verdict = Evidence::new(&at_work, &[changed], self.now).judge(changed, None);
+        Ok((those, verdict))
     }
 
     /// Returns the hidden paths that are gone or something else. Only some are checked for other bytes in the same
@@ -251,7 +271,7 @@ impl UnseenSearch<'_> {
                 continue;
             };
             let mut missing = self.missing_in(&start, folders.clone())?;
-            self.drop_hidden(&mut missing, &start, span, first)?;
+            self.drop_hidden(&mut missing, &start, spans, first)?;
             let after = self.missing_in(&finish, missing.clone())?;
             for (path, entry) in missing {
                 if after.iter().any(|(other, _)| *other == path) {
@@ -264,36 +284,132 @@ impl UnseenSearch<'_> {
         Ok(changes)
     }
 
-    /// Drops the folders that ignore rules hid when a step began, so that they may have been there, empty: unless they
-    /// were created while it was at work, or an earlier revert took them for its own.
+    /// Drops the folders that ignore rules hid when a step began, so that they may have been there, empty: unless a step
+    /// created them, or an earlier revert took them for its own.
     fn drop_hidden(
         &self,
         folders: &mut Vec<(WorkspacePath, Entry)>,
         start: &Snapshot,
-        span: &StepSides,
+        spans: &[StepSides],
         first: &BTreeMap<&WorkspacePath, &Item>,
     ) -> Result<()> {
         let paths: Vec<WorkspacePath> = folders.iter().map(|(path, _)| path.clone()).collect();
         let are_hidden = self.snapshots.are_directories_hidden(start, &paths)?;
-        let mut are_hidden = are_hidden.into_iter();
-        folders.retain(|(path, _)| {
-            !are_hidden.next().unwrap_or_default()
-                || first.get(path).is_some_and(|item| item.target.is_none())
-                || self.was_created_in(span, path)
-        });
+        let mut dropped = BTreeSet::new();
+        for (path, is_hidden) in paths.iter().zip(are_hidden) {
+            let was_taken = first.get(path).is_some_and(|item| item.target.is_none());
+            if is_hidden && !was_taken && self.creator(spans, path)?.is_none() {
+                dropped.insert(path);
+            }
+        }
+        folders.retain(|(path, _)| !dropped.contains(path));
         Ok(())
     }
 
-    /// Returns whether a folder was created while a step was at work, as far as the file system knows.
-    fn was_created_in(&self, span: &StepSides, path: &WorkspacePath) -> bool {
-        let root = &self.place.root;
-        let created = made_at(&root.join(OsStr::from_bytes(path.as_bytes())));
-        let began = span.started_at.saturating_sub(evidence::TICK);
-        let ended = span.finished_at.unwrap_or(self.now).min(self.now);
-        let ended = ended.saturating_add(evidence::TICK);
-        created
-            .map(self.file_times)
-            .is_some_and(|created| (began..=ended).contains(&created))
+    /// Returns the step that created a folder, as far as the file system knows when that was.
+    fn creator<'s>(
+        &self,
+        spans: &'s [StepSides],
+        path: &WorkspacePath,
+    ) -> Result<Option<&'s StepSides>> {
+        let created = made_at(&self.on_disk(path)).map(self.file_times);
+        let is_past = |at: &Milliseconds| *at <= self.now.saturating_add(evidence::TICK);
+        let Some(created) = created.filter(is_past) else {
+            return Ok(None);
+        };
+        // A file's time is no later than the change, so what a step made was made before it ended.
+        let open = spans.iter().filter(|span| {
+            let is_over = span.finished_at.is_some_and(|finish| finish < created);
+            span.started_at <= created && !is_over
+        });
+        let (those, verdict) = self.judge(open, path, created)?;
+        Ok(match verdict {
+            Verdict::Agent(at) => those.get(at).copied(),
+            Verdict::Shared(_) | Verdict::Unclear(..) | Verdict::Outside => None,
+        })
+    }
+
+    /// Finds folders that ignore rules hide, in which there is nothing, and that a step created while no other session was at
+    /// work. No snapshot shows them.
+    fn hidden_folders(
+        &self,
+        spans: &[StepSides],
+        first: &BTreeMap<&WorkspacePath, &Item>,
+    ) -> Result<Vec<LiveChange>> {
+        let mut changes = Vec::new();
+        for (what, _) in self.snapshots.uncaptured() {
+            let Uncaptured::Ignored(path) = what else {
+                continue;
+            };
+            let on_disk = self.on_disk(&path);
+            let mode = match on_disk.symlink_metadata() {
+                Ok(found) if found.is_dir() => Mode::directory(found.permissions().mode()),
+                _ => continue,
+            };
+            let is_empty = std::fs::read_dir(&on_disk).is_ok_and(|mut all| all.next().is_none());
+            if !is_empty || first.contains_key(&path) {
+                continue;
+            }
+            if let Some(span) = self.creator_alone(spans, &path)? {
+                let entry = Entry::stored(mode, ObjectId::EMPTY_TREE);
+                changes.extend(self.change(span, path, None, Some(entry), None));
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Returns the step that created a folder while no other session was at work. If an unrevert made it again, the
+    /// revert before that knew.
+    fn creator_alone<'s>(
+        &self,
+        spans: &'s [StepSides],
+        path: &WorkspacePath,
+    ) -> Result<Option<&'s StepSides>> {
+        let workspace = self.place.row.id;
+        if let Some(span) = self.creator(spans, path)? {
+            let is_shared = sessions::is_another_at_work(self.connection, workspace, span)?;
+            return Ok((!is_shared).then_some(span));
+        }
+        self.known_creator(spans, path)
+    }
+
+    /// Returns the first step that a revert took back with a folder.
+    fn known_creator<'s>(
+        &self,
+        spans: &'s [StepSides],
+        path: &WorkspacePath,
+    ) -> Result<Option<&'s StepSides>> {
+        let to = sessions::taken_away_to(self.connection, self.place.row.id, path)?;
+        let was_taken = |span: &&StepSides| to.is_some_and(|seq| span.message_seq >= seq);
+        Ok(spans.iter().find(was_taken))
+    }
+
+    /// Finds the hidden folders that reverts of the chain took away, and of which nothing else says so.
+    fn hidden_folders_taken(
+        &self,
+        spans: &[StepSides],
+        first: &BTreeMap<&WorkspacePath, &Item>,
+        found: &[LiveChange],
+    ) -> Result<Vec<LiveChange>> {
+        let told = self.live.iter().chain(found);
+        let told: BTreeSet<&WorkspacePath> = told.map(|change| &change.row.change.path).collect();
+        let mut changes = Vec::new();
+        for (path, item) in first {
+            let folder = item.expected.filter(Entry::is_empty_directory);
+            if item.target.is_some() || told.contains(path) {
+                continue;
+            }
+            if let Some(folder) = folder
+                && let Some(span) = self.known_creator(spans, path)?
+            {
+                changes.extend(self.change(span, (*path).clone(), None, Some(folder), None));
+            }
+        }
+        Ok(changes)
+    }
+
+    fn on_disk(&self, path: &WorkspacePath) -> PathBuf {
+        self.place.root.join(OsStr::from_bytes(path.as_bytes()))
     }
 
     /// Returns those folders that a snapshot does not have.

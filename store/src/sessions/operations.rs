@@ -496,6 +496,40 @@ pub(crate) fn brought_back_and_taken_away(
     Ok(brought.into_keys().collect())
 }
 
+/// Returns the message, by `seq`, to which a revert took away a folder, if that was the newest operation on it, or the one before
+/// that and the newest brought it back.
+pub(crate) fn taken_away_to(
+    connection: &Connection,
+    workspace_id: i64,
+    path: &WorkspacePath,
+) -> Result<Option<i64>> {
+    let sql = "SELECT path, path_raw, action, messages.seq AS message
+                 FROM operation_files
+                 JOIN operations ON operations.id = operation_id
+                 LEFT JOIN messages ON messages.id = operations.message_id AND kind = 'revert'
+                WHERE path = ?2 AND operations.workspace_id = ?1 AND operations.state = 'done' AND result = 'done'
+                  AND action IN ('write', 'delete', 'merge')
+                ORDER BY operations.seq DESC";
+    let rows = super::read::all(
+        connection,
+        sql,
+        params![workspace_id, path.to_text()],
+        |row| {
+            let action: String = row.get("action")?;
+            Ok((
+                super::path(row)?,
+                action == "delete",
+                row.get::<_, Option<i64>>("message")?,
+            ))
+        },
+    )?;
+    let mut moves = rows.into_iter().filter(|(moved, ..)| moved == path);
+    Ok(match (moves.next(), moves.next()) {
+        (Some((_, true, message)), _) | (Some(_), Some((_, true, message))) => message,
+        _ => None,
+    })
+}
+
 /// Whether the last operation on a path brought it back, or the one before that.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BroughtBack {
