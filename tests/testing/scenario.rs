@@ -20,6 +20,9 @@ use tempfile::TempDir;
 use crate::git;
 use crate::tree::{self, Tree};
 
+/// Something that happens while the store works.
+type Happening = Box<dyn FnOnce()>;
+
 thread_local! {
     /// Every look at the clock of a test is a millisecond later; nothing waits.
     static NOW: Cell<i64> = const { Cell::new(1_700_000_000_000) };
@@ -30,7 +33,7 @@ thread_local! {
     /// How often the clock was looked at.
     static LOOKS: Cell<u32> = const { Cell::new(0) };
     /// What happens just before such a look.
-    static BEFORE: RefCell<Option<(u32, Box<dyn FnOnce()>)>> = const { RefCell::new(None) };
+    static BEFORE: RefCell<Option<(u32, Happening)>> = const { RefCell::new(None) };
 }
 
 /// Returns how often the store looked at the clock so far.
