@@ -387,3 +387,31 @@ fn what_comes_back_once_comes_back_again_after_an_unrevert() {
         assert_eq!(world.tree(), after, "round {round}");
     }
 }
+
+#[test]
+fn what_a_step_hid_and_another_removed_comes_back_in_several_moves_as_well() {
+    set_moment(MORNING);
+    let mut world = World::new();
+    world.write("d/a", "mine\n");
+    let before = world.tree();
+    let mut second = 0;
+    let mut turn = |world: &mut World, name: &str, act: fn(&World)| {
+        second += 1;
+        world.turn(name, |world| {
+            set_moment(MORNING + second * 1_000);
+            act(world);
+        });
+    };
+    turn(&mut world, "m1", |world| world.write(".gitignore", "d/\n"));
+    turn(&mut world, "m2", |world| world.remove_tree("d"));
+    turn(&mut world, "m3", |world| world.write("q", "agent\n"));
+    for (minute, message) in (1..).zip(["m3", "m2", "m1"]) {
+        set_moment(MORNING + minute * 60_000);
+        world.revert(message);
+    }
+    assert_eq!(
+        world.tree(),
+        before,
+        "the folder's time is that of a revert"
+    );
+}

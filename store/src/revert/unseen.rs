@@ -139,6 +139,14 @@ impl UnseenSearch<'_> {
         let Some(at) = at.filter(|at| *at <= self.now.saturating_add(evidence::TICK)) else {
             return Ok(None);
         };
+        // A revert that came before may have put something else into that directory, or taken it out.
+        let around = (
+            at.saturating_sub(evidence::TICK),
+            at.saturating_add(evidence::TICK),
+        );
+        if sessions::was_operation_at_work(self.connection, self.place.row.id, around)? {
+            return Ok(None);
+        }
         let later = spans
             .iter()
             .filter(|span| span.started_at >= hiding.started_at);
@@ -323,10 +331,17 @@ impl UnseenSearch<'_> {
             span.started_at <= created && !is_over
         });
         let (those, verdict) = self.judge(open, path, created)?;
-        Ok(match verdict {
+        let creator = match verdict {
             Verdict::Agent(at) => those.get(at).copied(),
             Verdict::Shared(_) | Verdict::Unclear(..) | Verdict::Outside => None,
-        })
+        };
+        let Some(creator) = creator else {
+            return Ok(None);
+        };
+        // The snapshot before the step may be older than the step.
+        let step = sessions::step_with_tools(self.connection, &creator.step_id)?;
+        let has_begun = step.is_some_and(|step| step.started_at <= created);
+        Ok(has_begun.then_some(creator))
     }
 
     /// Finds folders that ignore rules hide, in which there is nothing, and that a step created while no other session was at
@@ -337,11 +352,17 @@ impl UnseenSearch<'_> {
         first: &BTreeMap<&WorkspacePath, &Item>,
     ) -> Result<Vec<LiveChange>> {
         let mut changes = Vec::new();
-        for (what, _) in self.snapshots.uncaptured() {
+        for (what, known_at) in self.snapshots.uncaptured() {
             let Uncaptured::Ignored(path) = what else {
                 continue;
             };
             let on_disk = self.on_disk(&path);
+            // If its name was there before it was created, it took the place of something that nobody captured. Within
+            // one tick, nobody knows.
+            let known_at = known_at / 1_000_000;
+            if made_at(&on_disk).is_none_or(|created| created >= known_at) {
+                continue;
+            }
             let mode = match on_disk.symlink_metadata() {
                 Ok(found) if found.is_dir() => Mode::directory(found.permissions().mode()),
                 _ => continue,

@@ -496,6 +496,21 @@ pub(crate) fn brought_back_and_taken_away(
     Ok(brought.into_keys().collect())
 }
 
+/// Returns whether an operation of a workspace was at work at a moment.
+pub(crate) fn was_operation_at_work(
+    connection: &Connection,
+    workspace_id: i64,
+    between: (Milliseconds, Milliseconds),
+) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM operations
+                               WHERE workspace_id = ?1 AND started_at <= ?3 AND finished_at >= ?2)";
+    connection
+        .query_row(sql, params![workspace_id, between.0, between.1], |row| {
+            row.get(0)
+        })
+        .context(|| "cannot read when an operation was at work")
+}
+
 /// Returns the message, by `seq`, to which a revert took away a folder, if that was the newest operation on it, or the one before
 /// that and the newest brought it back.
 pub(crate) fn taken_away_to(
