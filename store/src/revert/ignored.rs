@@ -77,19 +77,14 @@ pub(super) fn told(
     let first = work.steps.iter().map(|(began, _)| *began).min();
     let was_there = |at: FileTime| first.is_some_and(|first| told(at / NANOSECONDS) < first);
     let came = all.iter().filter(|(_, known_at)| !was_there(*known_at));
-    let came = came.filter(|(what, _)| has_come(what));
-    let (mut ignored, mut repositories) = apart(came.map(|(what, _)| what.clone()));
+    let came = came.filter(|(what, _)| has_come(what) && !goes(plan, what.path()));
+    let (ignored, mut repositories) = apart(came.map(|(what, _)| what.clone()));
     repositories.retain(|folder| !is_submodule(&place.root, folder));
     let mut files = match then {
         Some(then) => snapshots.own_ignore_files_changed(then, &seen.snapshot)?,
         None => Vec::new(),
     };
     files.retain(|path| !path.is_at_or_below(leaving));
-    let goes = |path: &WorkspacePath| {
-        let mut items = plan.items.iter();
-        items.any(|item| is_planned(item) && item.target.is_none() && item.path == *path)
-    };
-    ignored.retain(|path| !goes(path));
     let planned = plan.items.iter().map(|item| &item.path);
     let known: BTreeSet<&WorkspacePath> = planned.chain(&ignored).collect();
     let all = all.iter().map(|(what, _)| what);
@@ -102,6 +97,12 @@ pub(super) fn told(
     ];
     let notes = notes.into_iter().flatten();
     Ok(notes.chain(changed).chain(crowded).collect())
+}
+
+/// Returns whether a plan removes a path.
+fn goes(plan: &Plan, path: &WorkspacePath) -> bool {
+    let mut items = plan.items.iter();
+    items.any(|item| is_planned(item) && item.target.is_none() && item.path == *path)
 }
 
 /// Returns the paths that were neither in a snapshot nor hidden from it. They did not exist then, however old they are:
