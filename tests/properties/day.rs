@@ -162,6 +162,8 @@ struct Cover {
     names: Option<usize>,
     from: i64,
     to: i64,
+    /// Whether the end of its tool was lost: as far as anybody knows, the tool runs until its step ends.
+    is_lost: bool,
 }
 
 /// Who wrote what stands in a file.
@@ -360,9 +362,17 @@ impl Player {
                     event.background = (end == End::Behind).then_some(true);
                 });
                 // What was open until here stays the tool's; the step may be open still.
+                let (lost, ended) = std::mem::take(&mut self.open[agent])
+                    .into_iter()
+                    .partition(|cover| cover.is_lost);
+                self.open[agent] = ended;
                 self.close(agent, 2 * SECOND);
+                self.open[agent].extend::<Vec<Cover>>(lost);
             }
-            End::Well | End::Behind | End::Lost => {}
+            End::Lost => self.open[agent]
+                .iter_mut()
+                .for_each(|cover| cover.is_lost = true),
+            End::Well | End::Behind => {}
             // Nobody tells; the next message, or a revert, finds the step open.
             End::Esc | End::Denied => {
                 self.agents[agent].is_begun = false;
@@ -409,6 +419,7 @@ impl Player {
             names,
             from,
             to: i64::MAX,
+            is_lost: false,
         });
     }
 

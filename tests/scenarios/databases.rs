@@ -67,6 +67,11 @@ fn a_log_that_nobody_captured_keeps_its_database() {
             ("agent\0", vec!["x.db"]),
             "{path}: {report:?}"
         );
+        let reason = report.files[0].reason.as_deref();
+        assert!(
+            reason.is_some_and(|reason| reason.ends_with(": `--force` takes both")),
+            "the way is named: {reason:?}"
+        );
         let forced = RevertRequest {
             force: ckpt_store::Force::All,
             ..to("m1")

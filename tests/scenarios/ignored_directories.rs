@@ -1,9 +1,11 @@
 //! Directories of which no snapshot holds anything, because all that is in them is ignored: they are nobody's change, and
 //! they stay.
 
-use ckpt_schema::report::Outcome;
+use ckpt_schema::report::{DifferenceReason, Outcome};
+use ckpt_store::RestoreRequest;
 
-use testing::scenario::World;
+use testing::clock::await_tick;
+use testing::scenario::{World, explained, set_clock_from_files};
 use testing::tree::Node;
 
 /// A workspace in which `*.log` is ignored, and `logs` holds nothing else.
@@ -141,4 +143,97 @@ fn one_that_the_user_makes_or_empties_meanwhile_stays() {
         world.exists("logs") && world.exists("mine"),
         "both are the user's"
     );
+}
+
+#[test]
+fn an_empty_one_that_comes_into_view_with_its_rule_gone_stays() {
+    let mut world = World::new();
+    world.write(".gitignore", "out/\n");
+    world.make_directory("out");
+    let report = world.turn("m1", |world| world.remove(".gitignore"));
+    assert_eq!(report.changes, Some(1), "the ignore file alone");
+    let report = world.revert("m1");
+    assert!(world.exists("out"), "it is the user's: {report:#?}");
+    assert_eq!(report.files.len(), 1, "nothing else is spoken of");
+}
+
+#[test]
+fn an_empty_one_that_a_restore_brings_into_view_is_no_change_of_the_users() {
+    let mut world = World::new();
+    world.write(".gitignore", "\n");
+    world.turn("m1", |world| {
+        world.write(".gitignore", "out/\n");
+        world.make_directory("out");
+    });
+    let cwd = world.cwd.clone();
+    let request = |dry_run| RestoreRequest {
+        id: "m1".to_owned(),
+        dry_run,
+        ..RestoreRequest::default()
+    };
+    let planned = world.store.restore(&cwd, &request(true)).map(explained);
+    let done = world.store.restore(&cwd, &request(false)).map(explained);
+    let (planned, done) = (planned.expect("a plan"), done.expect("it goes"));
+    let receipt = done.receipt.expect("there is something to compare with");
+    assert_eq!(planned.receipt.as_ref(), Some(&receipt), "as foreseen");
+    let reasons: Vec<_> = receipt.differences.iter().map(|one| one.reason).collect();
+    assert_eq!(
+        reasons,
+        [DifferenceReason::Ignored],
+        "nobody changed it since: {receipt:?}"
+    );
+}
+
+/// Within one tick of files' times, nobody knows whether it was before the step or the look.
+fn make_build(world: &World) {
+    await_tick();
+    world.make_directory("build");
+    await_tick();
+}
+
+#[test]
+fn an_empty_one_that_only_the_agent_made_goes_and_comes_back() {
+    let mut world = World::git(&[(".gitignore", "/build/\n/mine/\n/later/\n"), ("a", "1\n")]);
+    set_clock_from_files(0);
+    world.make_directory("mine");
+    await_tick();
+    world.turn("m1", |world| world.write("a", "2\n"));
+    await_tick();
+    world.make_directory("later");
+    await_tick();
+    world.turn("m2", make_build);
+    let after = world.tree();
+    let report = world.revert("m1");
+    assert!(!world.exists("build"), "nothing is lost: {report:#?}");
+    assert!(
+        world.exists("mine") && world.exists("later"),
+        "these are the user's: {report:#?}"
+    );
+    assert_eq!(report.outcome, Outcome::Restored);
+    let notes = &report.notes;
+    assert!(
+        !notes.iter().any(|note| note.contains("build")),
+        "{notes:?}"
+    );
+    world.unrevert();
+    assert_eq!(world.tree(), after, "with its way back");
+    world.revert("m1");
+    assert!(!world.exists("build"), "and once more");
+    world.unrevert();
+    assert_eq!(world.tree(), after);
+}
+
+#[test]
+fn an_empty_one_that_only_the_agent_made_stays_away_while_a_revert_goes_further_back() {
+    let mut world = World::git(&[(".gitignore", "/build/\n"), ("a", "1\n")]);
+    set_clock_from_files(0);
+    world.turn("m1", |world| world.write("a", "2\n"));
+    world.turn("m2", make_build);
+    let after = world.tree();
+    world.revert("m2");
+    assert!(!world.exists("build"));
+    world.revert("m1");
+    assert!(!world.exists("build"), "it is not made up");
+    world.unrevert();
+    assert_eq!(world.tree(), after, "and the way back is one");
 }

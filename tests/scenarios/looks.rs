@@ -3,7 +3,10 @@
 use ckpt_schema::event::{Event, EventKind, ToolKind};
 use ckpt_schema::report::Looked;
 
-use testing::scenario::{World, set_moment};
+use testing::scenario::{World, before_a_look_at_the_clock, looks_at_the_clock, set_moment};
+
+/// When a day that is played begins.
+const MORNING: i64 = 1_700_000_000_000;
 
 fn tool(
     world: &World,
@@ -182,4 +185,44 @@ fn an_empty_ignored_folder_of_the_users_stays_where_an_edit_tool_wrote_into_it()
         world.unrevert();
         assert!(world.exists("build/kept/file") && world.exists("build/made/file"));
     }
+}
+
+/// The end of a tool of an agent that reports nothing before its tools run: the next may be running already.
+fn tool_ends(world: &mut World) {
+    let end = Event {
+        tool_name: Some("shell".to_owned()),
+        ..world.event(EventKind::ToolFinish, "s1")
+    };
+    world.send(&end);
+    let next = Event {
+        at_once: true,
+        ..world.event(EventKind::StepStart, "s1")
+    };
+    world.send(&next);
+}
+
+#[test]
+fn what_another_tool_of_an_agent_that_does_not_wait_writes_during_a_look_is_the_agents() {
+    set_moment(MORNING);
+    let mut world = World::new();
+    world.message("m1");
+    world.start();
+    tool_ends(&mut world);
+    let before = looks_at_the_clock();
+    tool_ends(&mut world);
+    let count = looks_at_the_clock() - before;
+    // The last look at the clock is that of the rows, when the workspace has been looked at.
+    let file = world.path("late");
+    before_a_look_at_the_clock(count, move || {
+        set_moment(MORNING + 60_000);
+        std::fs::write(&file, "agent\n").expect("it is writable");
+        set_moment(MORNING + 61_000);
+    });
+    tool_ends(&mut world);
+    assert!(world.exists("late"), "it came during the look");
+    set_moment(MORNING + 120_000);
+    let end = world.event(EventKind::TurnEnd, "s1");
+    world.send(&end);
+    let report = world.revert("m1");
+    assert!(!world.exists("late"), "no person did that: {report:#?}");
 }

@@ -2,7 +2,10 @@
 
 use ckpt_schema::report::{FileResult, Outcome};
 
-use testing::scenario::{World, paths_with, set_clock_from_files};
+use testing::scenario::{World, paths_with, set_clock_from_files, set_moment};
+
+/// When a day that is played begins.
+const MORNING: i64 = 1_700_000_000_000;
 
 #[test]
 fn a_file_that_a_step_wrote_and_hid_by_its_ignore_rule_comes_back() {
@@ -322,5 +325,93 @@ fn what_a_later_step_removed_while_it_was_hidden_comes_back_by_the_time_of_its_f
         world.read("secret"),
         "mine\n",
         "a step was at work: {report:?}"
+    );
+}
+
+#[test]
+fn what_came_into_a_folder_that_was_a_file_is_the_steps_whatever_rules_hid_the_folder() {
+    for before in ["a file", "an empty folder"] {
+        let mut world = World::new();
+        world.write(".gitignore", "/d/x/\n");
+        match before {
+            "a file" => world.write("d", "file\n"),
+            _ => world.make_directory("d"),
+        }
+        let then = world.tree();
+        world.turn("m1", |world| {
+            world.remove(".gitignore");
+            if before == "a file" {
+                world.remove("d");
+            }
+            world.write("d/x/y", "agent\n");
+        });
+        let after = world.tree();
+        let report = world.revert("m1");
+        assert_eq!(
+            world.tree(),
+            then,
+            "nothing was hidden in {before}: {report:#?}"
+        );
+        assert_eq!(report.outcome, Outcome::Restored, "{before}");
+        world.unrevert();
+        assert_eq!(world.tree(), after, "{before}");
+    }
+}
+
+#[test]
+fn what_comes_back_once_comes_back_again_after_an_unrevert() {
+    set_moment(MORNING);
+    let mut world = World::new();
+    world.write("d/a", "mine\n");
+    world.write("d/b", "mine\n");
+    let before = world.tree();
+    world.turn("m1", |world| {
+        set_moment(MORNING + 1_000);
+        world.write(".gitignore", "d/\n");
+    });
+    world.turn("m2", |world| {
+        set_moment(MORNING + 2_000);
+        world.remove_tree("d");
+    });
+    world.turn("m3", |world| {
+        set_moment(MORNING + 3_000);
+        world.remove(".gitignore");
+        world.write("q", "agent\n");
+    });
+    let after = world.tree();
+    for round in 1..=3 {
+        set_moment(MORNING + round * 60_000);
+        let report = world.revert("m1");
+        assert_eq!(world.tree(), before, "round {round}: {report:#?}");
+        world.unrevert();
+        assert_eq!(world.tree(), after, "round {round}");
+    }
+}
+
+#[test]
+fn what_a_step_hid_and_another_removed_comes_back_in_several_moves_as_well() {
+    set_moment(MORNING);
+    let mut world = World::new();
+    world.write("d/a", "mine\n");
+    let before = world.tree();
+    let mut second = 0;
+    let mut turn = |world: &mut World, name: &str, act: fn(&World)| {
+        second += 1;
+        world.turn(name, |world| {
+            set_moment(MORNING + second * 1_000);
+            act(world);
+        });
+    };
+    turn(&mut world, "m1", |world| world.write(".gitignore", "d/\n"));
+    turn(&mut world, "m2", |world| world.remove_tree("d"));
+    turn(&mut world, "m3", |world| world.write("q", "agent\n"));
+    for (minute, message) in (1..).zip(["m3", "m2", "m1"]) {
+        set_moment(MORNING + minute * 60_000);
+        world.revert(message);
+    }
+    assert_eq!(
+        world.tree(),
+        before,
+        "the folder's time is that of a revert"
     );
 }

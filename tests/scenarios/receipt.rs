@@ -1,7 +1,7 @@
 //! After an operation, every path that is not as it was then has a reason.
 
 use ckpt_schema::report::{DifferenceReason, OperationReport, Outcome};
-use ckpt_store::RevertRequest;
+use ckpt_store::{RestoreRequest, RevertRequest};
 
 use testing::scenario::{World, to};
 
@@ -325,4 +325,29 @@ fn what_a_step_removed_itself_and_is_reverted_further_back_is_told_as_such() {
         "the first revert went back to before it was made, and had nothing to do for that"
     );
     assert_ne!(report.outcome, Outcome::Partial);
+}
+
+#[test]
+fn what_a_restore_removed_before_is_told_as_such_by_every_revert_after_it() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.turn("m2", |world| world.write("d/a", "agent\n"));
+    world.turn("m3", |world| world.write("d/b", "agent\n"));
+    let cwd = world.cwd.clone();
+    let request = RestoreRequest {
+        id: "m1".to_owned(),
+        ..RestoreRequest::default()
+    };
+    world.store.restore(&cwd, &request).expect("it goes");
+    let missing = [
+        ("a", DifferenceReason::Operation),
+        ("d/a", DifferenceReason::Operation),
+    ];
+    assert_eq!(differences(&world.revert("m3")), missing);
+    let request = RevertRequest {
+        only: vec![world.path("d")],
+        ..to("m3")
+    };
+    let report = world.try_revert(&request).expect("it can be reverted");
+    assert_eq!(differences(&report), [("d/a", DifferenceReason::Operation)]);
 }

@@ -1,7 +1,7 @@
 //! The metadata of version control is a repository's own, whichever system it is of.
 
-use ckpt_schema::report::{NoteCode, OperationReport};
-use testing::scenario::{World, set_clock_from_files};
+use ckpt_schema::report::{FileResult, NoteCode, OperationReport, Outcome};
+use testing::scenario::{World, paths_with, set_clock_from_files};
 
 const DIRECTORIES: [&str; 7] = [".hg", ".jj", ".svn", ".bzr", "_darcs", ".pijul", "CVS"];
 const FILES: [&str; 2] = [".fslckout", "_FOSSIL_"];
@@ -114,6 +114,41 @@ fn a_revert_says_that_fossil_moved_and_leaves_its_checkout_and_its_log() {
         assert_eq!(world.read("a"), "0\n");
         assert!(!is_told(&report), "{name} did not: {report:#?}");
     }
+}
+
+#[test]
+fn a_repository_of_fossil_in_the_workspace_stays_and_is_named() {
+    let fossil = |text: &str| {
+        let mut bytes = b"SQLite format 3\0".to_vec();
+        bytes.resize(68, 0);
+        bytes.extend([0x0f, 0x05, 0x51, 0x12]);
+        bytes.extend(text.as_bytes());
+        bytes
+    };
+    let mut world = World::new();
+    world.write("x.fossil", fossil("one check-in"));
+    world.write("notes.fossil", "a text\n");
+    world.write("a", "0\n");
+    world.turn("m1", |world| {
+        world.write("x.fossil", fossil("two check-ins"));
+        world.write("notes.fossil", "an agent's\n");
+        world.write("a", "1\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(world.read("a"), "0\n");
+    assert_eq!(
+        world.read("notes.fossil"),
+        "a text\n",
+        "only the name is fossil's"
+    );
+    let kept = std::fs::read(world.path("x.fossil")).expect("it is there");
+    assert_eq!(kept, fossil("two check-ins"), "its checkouts refer to both");
+    assert_eq!(paths_with(&report, FileResult::Conflict), ["x.fossil"]);
+    assert_eq!(
+        report.outcome,
+        Outcome::Partial,
+        "and it is told: {report:#?}"
+    );
 }
 
 /// Gives a file a time before the world's clock begins.

@@ -21,6 +21,9 @@ use tempfile::TempDir;
 use crate::git;
 use crate::tree::{self, Tree};
 
+/// Something that happens while the store works.
+type Happening = Box<dyn FnOnce()>;
+
 thread_local! {
     /// Every look at the clock of a test is a millisecond later; nothing waits.
     static NOW: Cell<i64> = const { Cell::new(1_700_000_000_000) };
@@ -28,9 +31,29 @@ thread_local! {
     static MOMENTS: RefCell<Vec<(i64, i64)>> = const { RefCell::new(Vec::new()) };
     /// How far the clock is from that of files, where a test wants the two to agree.
     static FROM_FILES: Cell<Option<i64>> = const { Cell::new(None) };
+    /// How often the clock was looked at.
+    static LOOKS: Cell<u32> = const { Cell::new(0) };
+    /// What happens just before such a look.
+    static BEFORE: RefCell<Option<(u32, Happening)>> = const { RefCell::new(None) };
+}
+
+/// Returns how often the store looked at the clock so far.
+pub fn looks_at_the_clock() -> u32 {
+    LOOKS.get()
+}
+
+/// Lets something happen while the store works: just before it looks at the clock for the `count`th time from now.
+pub fn before_a_look_at_the_clock(count: u32, happens: impl FnOnce() + 'static) {
+    BEFORE.set(Some((LOOKS.get() + count, Box::new(happens))));
 }
 
 fn clock() -> i64 {
+    LOOKS.set(LOOKS.get() + 1);
+    if let Some((_, happens)) =
+        BEFORE.with_borrow_mut(|before| before.take_if(|(at, _)| *at == LOOKS.get()))
+    {
+        happens();
+    }
     if let Some(distance) = FROM_FILES.get() {
         return file_time() + distance;
     }

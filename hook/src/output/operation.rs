@@ -188,7 +188,7 @@ fn reasons_to_keep(report: &OperationReport, paint: Paint) -> Vec<String> {
     if !databases.is_empty() {
         let files = count(databases.len() as u64, "file");
         lines.push(format!(
-            "{files} kept because a database goes back as a whole, and not while a program has it open."
+            "{files} kept because a database goes back as a whole, not while a program has it open, and not if it is version control's own."
         ));
     }
     if !edited.is_empty() {

@@ -37,7 +37,7 @@ pub enum ReasonCode {
     Forgotten,
     /// There is no place for it, because another path stays.
     Blocked,
-    /// It belongs to a database that is open, or another file of which stays.
+    /// It belongs to a database that is open, or another file of which stays, or to a repository of Fossil.
     Database,
     /// It changed between the plan and the moment of writing.
     Moved,

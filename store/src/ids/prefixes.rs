@@ -98,25 +98,27 @@ fn reader(path: &str) -> Option<Connection> {
 
 /// Returns the beginnings of the ids just before and after one, in each table. `None` if no table has it.
 fn looked_up(connection: &Connection, id: &str) -> rusqlite::Result<Option<Vec<u64>>> {
-    // Each column has an index that begins with it.
-    let sides = IDS.map(|(table, column)| {
+    // Each column has an index that begins with it. One statement for all tables takes SQLite's locks once.
+    let of_table = |(table, column): (&str, &str)| {
         format!(
-            "(SELECT max({column}) FROM {table} WHERE {column} < ?1),
-             (SELECT min({column}) FROM {table} WHERE {column} > ?1)"
+            "SELECT (SELECT max({column}) FROM {table} WHERE {column} < ?1),
+                    (SELECT min({column}) FROM {table} WHERE {column} > ?1),
+                    EXISTS (SELECT 1 FROM {table} WHERE {column} = ?1)"
         )
-    });
-    let known =
-        IDS.map(|(table, column)| format!("EXISTS (SELECT 1 FROM {table} WHERE {column} = ?1)"));
-    // One statement: for each, SQLite takes its locks anew.
-    let sql = format!("SELECT {}, {}", known.join(" OR "), sides.join(", "));
-    connection.prepare_cached(&sql)?.query_row([id], |row| {
-        let mut neighbours = Vec::new();
-        for side in 1..=2 * IDS.len() {
+    };
+    let sql = IDS.map(of_table).join(" UNION ALL ");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([id])?;
+    let mut neighbours = Vec::new();
+    let mut is_known = false;
+    while let Some(row) = rows.next()? {
+        for side in 0..2 {
             let other = row.get_ref(side)?.as_bytes_or_null()?;
             neighbours.extend(other.and_then(key));
         }
-        Ok(row.get::<_, bool>(0)?.then_some(neighbours))
-    })
+        is_known |= row.get::<_, bool>(2)?;
+    }
+    Ok(is_known.then_some(neighbours))
 }
 
 /// Returns the ones before and after one among all. `None` if it is not among them.

@@ -75,18 +75,18 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         return write::without_snapshot(store, &place, event, &view, &decision);
     }
     decision.close_dead(&view, is_of_a_dead_process);
-    let mut run = None;
+    let mut begun = None;
     // The lock is held until the rows are written: the next snapshot is compared with this one.
     let (observation, lock) = match ready {
         Err(error) => (Err(error), None),
         Ok(lock) => (
-            look(store, &place, event, &view, &decision, deadline, &mut run),
+            look(store, &place, event, &view, &decision, deadline, &mut begun),
             Some(lock),
         ),
     };
     let is_late = is_first && observation.is_err() && Instant::now() >= deadline;
     let aftermath = observation.as_ref().map(Aftermath::of).unwrap_or_default();
-    let report = write::with_snapshot(store, &place, event, &view, &decision, observation, run);
+    let report = write::with_snapshot(store, &place, event, &view, &decision, observation, begun);
     // The note follows the commit. Before it, a kill in between would make the next event believe that these
     // rows were lost.
     if let (Some(lock), Some(tree), Ok(report)) = (&lock, aftermath.tree, &report) {
@@ -307,6 +307,15 @@ fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> R
     })
 }
 
+/// A look that has begun.
+#[derive(Clone, Copy)]
+struct Begun {
+    /// The row that says so.
+    run: i64,
+    /// The moment before anything was looked at.
+    at: Milliseconds,
+}
+
 /// Captures the workspace. A row says so while it does, so that a killed call leaves a trace.
 fn look(
     store: &mut Store,
@@ -315,16 +324,16 @@ fn look(
     view: &EventContext,
     decision: &Decision,
     deadline: Instant,
-    run: &mut Option<i64>,
+    begun: &mut Option<Begun>,
 ) -> Result<Observation> {
     let now = store.now();
-    let (begun, before) = store.database.write(|connection| {
+    let (run, before) = store.database.write(|connection| {
         // In the same transaction as the baseline: a commit of its own would cost every event another write to the
         // log.
         let run = crate::sessions::begin_run(connection, event, now)?;
         Ok((run, Baseline::of(connection, place.row.id)?))
     })?;
-    *run = Some(begun);
+    *begun = Some(Begun { run, at: now });
     let snapshots = place.snapshots()?;
     let open = view.open_with(decision);
     let closing: Vec<_> = decision

@@ -63,6 +63,8 @@ pub(super) struct Recording<'a> {
     /// The files that its tool names.
     named: &'a [StepPath],
     now: Milliseconds,
+    /// When the look at the workspace began, if there was one.
+    pub looked_from: Option<Milliseconds>,
     session: SessionRow,
     /// The session at the top of its line of parents.
     root: SessionRow,
@@ -88,6 +90,7 @@ impl<'a> Recording<'a> {
             view,
             named,
             now,
+            looked_from: None,
             session,
             root,
             written: EventOutcome::default(),
@@ -147,7 +150,12 @@ impl<'a> Recording<'a> {
             unprotected: seen.failure().map(str::to_owned),
             ..new_step(new_id(), &self.session, message_id, start)
         };
-        sessions::insert_step(self.connection, &row, self.now)?;
+        // An agent that reports only the ends of its tools does not wait for the look: another tool of it may write
+        // meanwhile, and what the look did not see is in no step before this one.
+        let is_waited_for = !self.event.at_once || self.session.tool_events;
+        let looked_from = self.looked_from.filter(|_| !is_waited_for);
+        let started_at = looked_from.unwrap_or(self.now);
+        sessions::insert_step(self.connection, &row, started_at)?;
         if self.event.event == EventKind::ToolStart {
             self.insert_tool(&row.id)?;
         }

@@ -4,6 +4,7 @@ use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, VERSION};
 
+use super::Begun;
 use super::decide::{Action, Decision};
 use super::recording::{EventOutcome, Recording, Seen};
 use super::view::EventContext;
@@ -44,8 +45,8 @@ pub(super) fn without_snapshot(
 }
 
 /// Writes an event with the observation of the workspace that was made for it. If that failed, whatever depends on it
-/// is marked unprotected, and the error is returned once the rows are written. In both cases the `run` ends: a failure
-/// is not a kill.
+/// is marked unprotected, and the error is returned once the rows are written. In both cases the run of the look that
+/// has `begun` ends: a failure is not a kill.
 ///
 /// The objects are already on disk. The rows are written in the order of time: first the changes, which belong to the
 /// steps that were open until now; then those steps end; then messages that waited for such a boundary begin; and last
@@ -57,13 +58,14 @@ pub(super) fn with_snapshot(
     view: &EventContext,
     decision: &Decision,
     observation: Result<Observation>,
-    run: Option<i64>,
+    begun: Option<Begun>,
 ) -> Result<EventReport> {
     let now = store.now();
     // Reads files, so it comes before the transaction: SQLite's write lock is everybody's.
     let named = named_paths(store, place, event, view)?;
     let written = store.database.write(|connection| {
         let mut recording = Recording::of(connection, place, event, view, &named, now)?;
+        recording.looked_from = begun.map(|begun| begun.at);
         // An inferred step has to be there before its changes.
         let supposed = recording.suppose(decision, observation.as_ref().ok())?;
         // Before the new changes are written: it releases what earlier looks gave to the step while the model was
@@ -84,7 +86,8 @@ pub(super) fn with_snapshot(
         }
         recording.act(decision.action, &seen)?;
         let written = recording.end(seen.failure().is_none())?;
-        run.map(|run| sessions::end_run(connection, run))
+        begun
+            .map(|begun| sessions::end_run(connection, begun.run))
             .transpose()?;
         Ok(written)
     })?;

@@ -5,7 +5,8 @@
 //! files without a name, so then it stays, too, unless `--force` is given.
 
 use std::collections::BTreeMap;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -25,7 +26,17 @@ use crate::snapshot::{Snapshot, Snapshots};
 /// What SQLite writes next to a database. The last one holds nothing that the others lack.
 const COMPANIONS: [&str; 3] = ["-wal", "-journal", "-shm"];
 /// The extensions by which a database is known that has nothing beside it.
-const ENDINGS: [&str; 7] = ["db", "db3", "sqlite", "sqlite3", "sqlitedb", "s3db", "sl3"];
+const ENDINGS: [&str; 8] = [
+    "db", "db3", "sqlite", "sqlite3", "sqlitedb", "s3db", "sl3", "fossil",
+];
+/// The numbers that Fossil gives its checkouts, repositories and settings.
+const FOSSILS: [[u8; 4]; 3] = [
+    [0x0f, 0x05, 0x51, 0x11],
+    [0x0f, 0x05, 0x51, 0x12],
+    [0x0f, 0x05, 0x51, 0x13],
+];
+/// Why a repository of Fossil stays: its checkouts, which no snapshot holds, refer to what is in it.
+const FOSSIL: &str = "a repository of Fossil: version control stays as it is";
 
 /// The workspace whose databases a plan touches.
 pub(super) struct Databases<'a> {
@@ -60,11 +71,8 @@ impl Databases<'_> {
         for (database, items) in groups {
             let group: Vec<&Item> = items.iter().map(|at| &plan.items[*at]).collect();
             let others = self.others(&database, &group)?;
-            let reason = match self.who_stays(&group, &others) {
-                Some(stays) => Some(format!(
-                    "a database and its log are reverted together, but `{}` was written since",
-                    stays.to_text()
-                )),
+            let reason = match self.who_stays(&database, &group, &others) {
+                Some(reason) => Some(reason),
                 None => match self.holder(&database, &mut open)? {
                     Some(holder) if self.takes_open => {
                         for at in &items {
@@ -120,12 +128,28 @@ impl Databases<'_> {
             .collect())
     }
 
-    fn who_stays(&self, group: &[&Item], others: &[WorkspacePath]) -> Option<WorkspacePath> {
+    /// Returns why a database stays: because it is version control's own, or because of one of its files.
+    fn who_stays(
+        &self,
+        database: &WorkspacePath,
+        group: &[&Item],
+        others: &[WorkspacePath],
+    ) -> Option<String> {
+        if is_fossil(self.root, database) {
+            return Some(FOSSIL.to_owned());
+        }
+        let together = |path: &WorkspacePath| {
+            let path = path.to_text();
+            format!("a database and its log are reverted together, but `{path}` was written since")
+        };
         let kept = group
             .iter()
             .find(|item| !matches!(item.result, FileResult::Planned | FileResult::Done));
-        let kept = kept.map(|item| item.path.clone());
-        kept.or_else(|| others.first().filter(|_| !self.force).cloned())
+        if let Some(kept) = kept {
+            return Some(together(&kept.path));
+        }
+        let other = others.first().filter(|_| !self.force)?;
+        Some(format!("{}: `--force` takes both", together(other)))
     }
 
     /// Returns a program that has a file of a database open; one that may write to it, if there is one.
@@ -135,7 +159,7 @@ impl Databases<'_> {
             .filter_map(|ending| companion(database, ending));
         let mut holders = Vec::new();
         for path in std::iter::once(database.clone()).chain(files) {
-            holders.extend(open.by(&on_disk(self.root, &path))?);
+            holders.extend(open.by(self.root, &path)?);
         }
         let writes = holders.iter().position(|holder| holder.writes);
         Ok(holders.into_iter().nth(writes.unwrap_or(0)))
@@ -215,8 +239,37 @@ fn is_called_so(path: &WorkspacePath) -> bool {
     })
 }
 
+/// Returns whether a file on disk is a repository of Fossil, by its name and its first bytes.
+fn is_fossil(root: &Path, path: &WorkspacePath) -> bool {
+    if !is_called_fossil(path) {
+        return false;
+    }
+    let mut start = [0; 72];
+    open_in(root, path).is_some_and(|file| {
+        let is_read = (&file).read_exact(&mut start).is_ok();
+        is_read && is_start_of_fossil(&start)
+    })
+}
+
+fn is_called_fossil(path: &WorkspacePath) -> bool {
+    let name = path.name().to_ascii_lowercase();
+    name.ends_with(b".fossil")
+}
+
+/// Returns whether a file that begins like this is one of Fossil's databases: SQLite keeps the number of the program in them.
+fn is_start_of_fossil(start: &[u8; 72]) -> bool {
+    start.starts_with(b"SQLite format 3\0") && FOSSILS.iter().any(|number| start.ends_with(number))
+}
+
 fn companion(database: &WorkspacePath, ending: &str) -> Option<WorkspacePath> {
     WorkspacePath::new([database.as_bytes(), ending.as_bytes()].concat()).ok()
+}
+
+/// Opens a file of the workspace, not through a link.
+fn open_in(root: &Path, path: &WorkspacePath) -> Option<File> {
+    let root = beneath::open_root(root).ok()?;
+    let file = beneath::open_file(root.as_fd(), path.as_bytes()).ok()?;
+    Some(File::from(file))
 }
 
 fn on_disk(root: &Path, path: &WorkspacePath) -> PathBuf {
@@ -239,13 +292,14 @@ struct OpenFiles {
 
 impl OpenFiles {
     /// Returns the program that has a file open, or holds a lock on it.
-    fn by(&mut self, path: &Path) -> Result<Option<Holder>> {
-        let Some(found) = presence::metadata(path)?.filter(Metadata::is_file) else {
+    fn by(&mut self, root: &Path, path: &WorkspacePath) -> Result<Option<Holder>> {
+        let on_disk = on_disk(root, path);
+        let Some(found) = presence::metadata(&on_disk)?.filter(Metadata::is_file) else {
             return Ok(None);
         };
         let open = self.found.get_or_insert_with(open_files);
         let holder = open.get(&(found.dev(), found.ino())).cloned();
-        Ok(match locked_by(path) {
+        Ok(match locked_by(root, path) {
             Some(program) => Some(Holder {
                 program,
                 writes: holder.is_some_and(|holder| holder.writes),
@@ -256,8 +310,8 @@ impl OpenFiles {
 }
 
 /// Returns who holds a lock on a file that keeps others from writing to it.
-fn locked_by(path: &Path) -> Option<String> {
-    let file = beneath::open_file(rustix::fs::CWD, path.as_os_str().as_bytes()).ok()?;
+fn locked_by(root: &Path, path: &WorkspacePath) -> Option<String> {
+    let file = open_in(root, path)?;
     // A write lock conflicts with every lock, so the answer names readers, too.
     let lock = rustix::process::fcntl_getlk(file.as_fd(), &Flock::from(FlockType::WriteLock));
     let lock = lock.ok()??;
@@ -332,6 +386,7 @@ mod tests {
             ("d/x.db", Some("d/x.db")),
             ("d/x.db-wal", Some("d/x.db")),
             ("X.SQLite3", Some("X.SQLite3")),
+            ("x.fossil-wal", Some("x.fossil")),
             ("places-wal", Some("places")),
             ("x.db-journal", Some("x.db")),
             ("my-journal", None),

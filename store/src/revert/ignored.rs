@@ -11,6 +11,7 @@ use ckpt_schema::report::{NoteCode, OperationKind};
 use super::crowded;
 use super::movement::Movement;
 use super::plan::Plan;
+use super::receipt::is_planned;
 use super::surroundings::is_submodule;
 use super::touched;
 use super::warnings::first_of;
@@ -76,7 +77,7 @@ pub(super) fn told(
     let first = work.steps.iter().map(|(began, _)| *began).min();
     let was_there = |at: FileTime| first.is_some_and(|first| told(at / NANOSECONDS) < first);
     let came = all.iter().filter(|(_, known_at)| !was_there(*known_at));
-    let came = came.filter(|(what, _)| has_come(what));
+    let came = came.filter(|(what, _)| has_come(what) && !goes(plan, what.path()));
     let (ignored, mut repositories) = apart(came.map(|(what, _)| what.clone()));
     repositories.retain(|folder| !is_submodule(&place.root, folder));
     let mut files = match then {
@@ -96,6 +97,12 @@ pub(super) fn told(
     ];
     let notes = notes.into_iter().flatten();
     Ok(notes.chain(changed).chain(crowded).collect())
+}
+
+/// Returns whether a plan removes a path.
+fn goes(plan: &Plan, path: &WorkspacePath) -> bool {
+    let mut items = plan.items.iter();
+    items.any(|item| is_planned(item) && item.target.is_none() && item.path == *path)
 }
 
 /// Returns the paths that were neither in a snapshot nor hidden from it. They did not exist then, however old they are:
@@ -227,6 +234,6 @@ pub(super) fn came_since<'a>(
 
 /// Returns when something was created, in milliseconds, if the file system knows. A look may be the first to see what
 /// has long been there.
-fn made_at(path: &Path) -> Option<Milliseconds> {
+pub(super) fn made_at(path: &Path) -> Option<Milliseconds> {
     Some(Identity::at(path)?.born? / NANOSECONDS)
 }

@@ -48,12 +48,9 @@ pub(super) fn directories_that_may_go(
         .flat_map(|operation| operation.row.directories.made.keys().cloned())
         .collect();
     if !may_go.is_empty() {
-        // A directory that ignore rules hid may have existed, empty. Everything in a hidden directory is hidden.
-        let inside: Vec<WorkspacePath> = may_go
-            .iter()
-            .filter_map(|path| path.join(b"\x01").ok())
-            .collect();
-        let mut are_hidden = snapshots.are_hidden(&reference, &inside)?.into_iter();
+        // A directory that ignore rules hid may have existed, empty.
+        let are_hidden = snapshots.are_directories_hidden(&reference, &may_go)?;
+        let mut are_hidden = are_hidden.into_iter();
         let came_since = ignored::came_since(store, place, movement)?;
         may_go.retain(|path| {
             !are_hidden.next().unwrap_or_default() || made.contains(path) || came_since(path)

@@ -386,9 +386,16 @@ fn written_down(
     items.retain(|item| item.result == FileResult::Done);
     let paths: Vec<WorkspacePath> = items.iter().map(|item| item.path.clone()).collect();
     let are_hidden = snapshots.are_hidden(before, &paths)?;
+    let are_folders_hidden = snapshots.are_directories_hidden(before, &paths)?;
     let unseen = items
         .into_iter()
-        .zip(are_hidden)
+        .zip(are_hidden.into_iter().zip(are_folders_hidden))
+        .map(|(item, (is_hidden, is_folder_hidden))| {
+            let is_folder = item
+                .expected
+                .is_some_and(|entry| entry.is_empty_directory());
+            (item, is_hidden || is_folder && is_folder_hidden)
+        })
         .filter(|(item, is_hidden)| *is_hidden || gaps.iter().any(|gap| gap.covers(&item.path)));
     Ok(unseen.map(|(item, _)| (item.path, item.expected)).collect())
 }

@@ -1,16 +1,23 @@
 //! Finds changes that no row holds, because no single step saw all of them: a file that one step hid from view and
 //! another removed, and an empty folder that is left of one that was made and emptied again. The snapshots around the
-//! steps show both.
+//! steps show both. An empty folder that ignore rules hide shows nowhere but on the disk. This module does IO, but only
+//! reads.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 
+use super::ignored::made_at;
 use super::movement::RevertScope;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
-use crate::model::entry::{Change, Entry, State};
+use crate::model::entry::{Change, Entry, Mode, ObjectId, State};
+use crate::model::gap::Uncaptured;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange, StepSides};
@@ -34,6 +41,8 @@ pub(super) struct UnseenSearch<'a> {
     pub live: &'a [LiveChange],
     /// The time of the look at the workspace.
     pub now: Milliseconds,
+    /// Returns the time of a day for the time of a file.
+    pub file_times: fn(Milliseconds) -> Milliseconds,
 }
 
 impl UnseenSearch<'_> {
@@ -50,6 +59,8 @@ impl UnseenSearch<'_> {
         }
         let mut changes = self.removed_while_hidden(&spans, &first)?;
         changes.extend(self.folders_left(&spans, &first, reference)?);
+        changes.extend(self.hidden_folders(&spans, &first)?);
+        changes.extend(self.hidden_folders_taken(&spans, &first, &changes)?);
         Ok(changes)
     }
 
@@ -89,10 +100,18 @@ impl UnseenSearch<'_> {
             !removed_by_others.contains(path)
         });
         let differing = self.differing(&hidden, first, |path| !newest.contains_key(path))?;
+        let taken_away = match differing.is_empty() {
+            true => BTreeSet::new(),
+            false => sessions::brought_back_and_taken_away(self.connection, self.place.row.id)?,
+        };
         let mut changes = Vec::new();
         for (path, (entry, span)) in hidden {
             if differing.contains(&path) {
-                let judged = self.weigh(spans, span, &path, entry)?;
+                // The times are those of the operation that took it away.
+                let judged = match taken_away.contains(&path) {
+                    true => None,
+                    false => self.weigh(spans, span, &path, entry)?,
+                };
                 changes.extend(self.change(span, path, Some(entry), None, judged));
             }
         }
@@ -116,27 +135,26 @@ impl UnseenSearch<'_> {
             new: None,
         };
         let at = Times::default().of_change(&self.place.root, &gone);
+        let at = at.map(self.file_times);
         let Some(at) = at.filter(|at| *at <= self.now.saturating_add(evidence::TICK)) else {
             return Ok(None);
         };
-        let mut at_work = Vec::new();
-        let mut ended = hiding.started_at;
-        for span in spans {
-            if span.started_at < hiding.started_at {
-                continue;
-            }
-            let finished_at = span.finished_at;
-            ended = ended.max(finished_at.unwrap_or(self.now));
-            let is_at_work = span.started_at <= at.saturating_add(evidence::TICK)
-                && finished_at.is_none_or(|finish| finish.saturating_add(evidence::TICK) >= at);
-            if is_at_work
-                && let Some(step) = sessions::step_with_tools(self.connection, &span.step_id)?
-            {
-                at_work.push(step_afterwards(&step, finished_at, self.now));
-            }
+        // A revert that came before may have put something else into that directory, or taken it out.
+        let around = (
+            at.saturating_sub(evidence::TICK),
+            at.saturating_add(evidence::TICK),
+        );
+        if sessions::was_operation_at_work(self.connection, self.place.row.id, around)? {
+            return Ok(None);
         }
-        let changed = Changed { path, at: Some(at) };
-        let verdict = Evidence::new(&at_work, &[changed], self.now).judge(changed, None);
+        let later = spans
+            .iter()
+            .filter(|span| span.started_at >= hiding.started_at);
+        let ends = later
+            .clone()
+            .map(|span| span.finished_at.unwrap_or(self.now));
+        let ended = ends.max().unwrap_or(hiding.started_at);
+        let (_, verdict) = self.judge(later, path, at)?;
         Ok(match verdict {
             Verdict::Agent(_) | Verdict::Shared(_) => None,
             Verdict::Unclear(_, doubt) => Some(doubt),
@@ -144,6 +162,30 @@ impl UnseenSearch<'_> {
                 after: at.saturating_sub(ended).max(0),
             }),
         })
+    }
+
+    /// Judges which of some steps changed a path at a moment. Returns those that were at work then, and the verdict.
+    fn judge<'s>(
+        &self,
+        spans: impl Iterator<Item = &'s StepSides>,
+        path: &WorkspacePath,
+        at: Milliseconds,
+    ) -> Result<(Vec<&'s StepSides>, Verdict)> {
+        let (mut those, mut at_work) = (Vec::new(), Vec::new());
+        for span in spans {
+            let finished_at = span.finished_at;
+            let is_at_work = span.started_at <= at.saturating_add(evidence::TICK)
+                && finished_at.is_none_or(|finish| finish.saturating_add(evidence::TICK) >= at);
+            if is_at_work
+                && let Some(step) = sessions::step_with_tools(self.connection, &span.step_id)?
+            {
+                those.push(span);
+                at_work.push(step_afterwards(&step, finished_at, self.now));
+            }
+        }
+        let changed = Changed { path, at: Some(at) };
+        let verdict = Evidence::new(&at_work, &[changed], self.now).judge(changed, None);
+        Ok((those, verdict))
     }
 
     /// Returns the hidden paths that are gone or something else. Only some are checked for other bytes in the same
@@ -236,7 +278,8 @@ impl UnseenSearch<'_> {
             let Some((start, finish)) = self.sides(span)? else {
                 continue;
             };
-            let missing = self.missing_in(&start, folders.clone())?;
+            let mut missing = self.missing_in(&start, folders.clone())?;
+            self.drop_hidden(&mut missing, &start, spans, first)?;
             let after = self.missing_in(&finish, missing.clone())?;
             for (path, entry) in missing {
                 if after.iter().any(|(other, _)| *other == path) {
@@ -247,6 +290,147 @@ impl UnseenSearch<'_> {
             }
         }
         Ok(changes)
+    }
+
+    /// Drops the folders that ignore rules hid when a step began, so that they may have been there, empty: unless a step
+    /// created them, or an earlier revert took them for its own.
+    fn drop_hidden(
+        &self,
+        folders: &mut Vec<(WorkspacePath, Entry)>,
+        start: &Snapshot,
+        spans: &[StepSides],
+        first: &BTreeMap<&WorkspacePath, &Item>,
+    ) -> Result<()> {
+        let paths: Vec<WorkspacePath> = folders.iter().map(|(path, _)| path.clone()).collect();
+        let are_hidden = self.snapshots.are_directories_hidden(start, &paths)?;
+        let mut dropped = BTreeSet::new();
+        for (path, is_hidden) in paths.iter().zip(are_hidden) {
+            let was_taken = first.get(path).is_some_and(|item| item.target.is_none());
+            if is_hidden && !was_taken && self.creator(spans, path)?.is_none() {
+                dropped.insert(path);
+            }
+        }
+        folders.retain(|(path, _)| !dropped.contains(path));
+        Ok(())
+    }
+
+    /// Returns the step that created a folder, as far as the file system knows when that was.
+    fn creator<'s>(
+        &self,
+        spans: &'s [StepSides],
+        path: &WorkspacePath,
+    ) -> Result<Option<&'s StepSides>> {
+        let created = made_at(&self.on_disk(path)).map(self.file_times);
+        let is_past = |at: &Milliseconds| *at <= self.now.saturating_add(evidence::TICK);
+        let Some(created) = created.filter(is_past) else {
+            return Ok(None);
+        };
+        // A file's time is no later than the change, so what a step made was made before it ended.
+        let open = spans.iter().filter(|span| {
+            let is_over = span.finished_at.is_some_and(|finish| finish < created);
+            span.started_at <= created && !is_over
+        });
+        let (those, verdict) = self.judge(open, path, created)?;
+        let creator = match verdict {
+            Verdict::Agent(at) => those.get(at).copied(),
+            Verdict::Shared(_) | Verdict::Unclear(..) | Verdict::Outside => None,
+        };
+        let Some(creator) = creator else {
+            return Ok(None);
+        };
+        // The snapshot before the step may be older than the step.
+        let step = sessions::step_with_tools(self.connection, &creator.step_id)?;
+        let has_begun = step.is_some_and(|step| step.started_at <= created);
+        Ok(has_begun.then_some(creator))
+    }
+
+    /// Finds folders that ignore rules hide, in which there is nothing, and that a step created while no other session was at
+    /// work. No snapshot shows them.
+    fn hidden_folders(
+        &self,
+        spans: &[StepSides],
+        first: &BTreeMap<&WorkspacePath, &Item>,
+    ) -> Result<Vec<LiveChange>> {
+        let mut changes = Vec::new();
+        for (what, known_at) in self.snapshots.uncaptured() {
+            let Uncaptured::Ignored(path) = what else {
+                continue;
+            };
+            let on_disk = self.on_disk(&path);
+            // If its name was there before it was created, it took the place of something that nobody captured. Within
+            // one tick, nobody knows.
+            let known_at = known_at / 1_000_000;
+            if made_at(&on_disk).is_none_or(|created| created >= known_at) {
+                continue;
+            }
+            let mode = match on_disk.symlink_metadata() {
+                Ok(found) if found.is_dir() => Mode::directory(found.permissions().mode()),
+                _ => continue,
+            };
+            let is_empty = std::fs::read_dir(&on_disk).is_ok_and(|mut all| all.next().is_none());
+            if !is_empty || first.contains_key(&path) {
+                continue;
+            }
+            if let Some(span) = self.creator_alone(spans, &path)? {
+                let entry = Entry::stored(mode, ObjectId::EMPTY_TREE);
+                changes.extend(self.change(span, path, None, Some(entry), None));
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Returns the step that created a folder while no other session was at work. If an unrevert made it again, the
+    /// revert before that knew.
+    fn creator_alone<'s>(
+        &self,
+        spans: &'s [StepSides],
+        path: &WorkspacePath,
+    ) -> Result<Option<&'s StepSides>> {
+        let workspace = self.place.row.id;
+        if let Some(span) = self.creator(spans, path)? {
+            let is_shared = sessions::is_another_at_work(self.connection, workspace, span)?;
+            return Ok((!is_shared).then_some(span));
+        }
+        self.known_creator(spans, path)
+    }
+
+    /// Returns the first step that a revert took back with a folder.
+    fn known_creator<'s>(
+        &self,
+        spans: &'s [StepSides],
+        path: &WorkspacePath,
+    ) -> Result<Option<&'s StepSides>> {
+        let to = sessions::taken_away_to(self.connection, self.place.row.id, path)?;
+        let was_taken = |span: &&StepSides| to.is_some_and(|seq| span.message_seq >= seq);
+        Ok(spans.iter().find(was_taken))
+    }
+
+    /// Finds the hidden folders that reverts of the chain took away, and of which nothing else says so.
+    fn hidden_folders_taken(
+        &self,
+        spans: &[StepSides],
+        first: &BTreeMap<&WorkspacePath, &Item>,
+        found: &[LiveChange],
+    ) -> Result<Vec<LiveChange>> {
+        let told = self.live.iter().chain(found);
+        let told: BTreeSet<&WorkspacePath> = told.map(|change| &change.row.change.path).collect();
+        let mut changes = Vec::new();
+        for (path, item) in first {
+            let folder = item.expected.filter(Entry::is_empty_directory);
+            if item.target.is_some() || told.contains(path) {
+                continue;
+            }
+            if let Some(folder) = folder
+                && let Some(span) = self.known_creator(spans, path)?
+            {
+                changes.extend(self.change(span, (*path).clone(), None, Some(folder), None));
+            }
+        }
+        Ok(changes)
+    }
+
+    fn on_disk(&self, path: &WorkspacePath) -> PathBuf {
+        self.place.root.join(OsStr::from_bytes(path.as_bytes()))
     }
 
     /// Returns those folders that a snapshot does not have.

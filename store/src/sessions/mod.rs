@@ -53,9 +53,10 @@ pub(crate) use labels::{
 pub(crate) use mend::{lacks_table, mend_objects, wrong_objects};
 pub(crate) use migrate::copies;
 pub(crate) use operations::{
-    ChainOperation, NewOperation, OperationRow, close_operation, has_open_operation,
-    insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
-    open_operations, operation, operation_items, operation_outcome,
+    ChainOperation, NewOperation, OperationRow, brought_back_and_taken_away, close_operation,
+    has_open_operation, insert_operation, moved_since, moves_since, newest_operation,
+    note_permanent, note_results, open_operations, operation, operation_items, operation_outcome,
+    taken_away_to, was_operation_at_work,
 };
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use retention::{
@@ -80,8 +81,9 @@ pub(crate) use snapshots::{
 };
 pub(crate) use steps::{
     Life, OpenStep, StepRow, StepSides, WorkTimes, close_open_steps, close_step, count_steps,
-    find_step_by_agent_id, free_work_since, has_steps_in_background, insert_step, move_step_start,
-    newest_step, open_steps, step, step_sides, step_with_tools, steps_in_background, work_since,
+    find_step_by_agent_id, free_work_since, has_steps_in_background, insert_step,
+    is_another_at_work, move_step_start, newest_step, open_steps, step, step_sides,
+    step_with_tools, steps_in_background, work_since,
 };
 pub(crate) use tools::{
     OuterTool, StepPath, ToolRow, commands_of, files_outside, finish_tool, forced_paths,

@@ -459,7 +459,7 @@ pub(crate) fn moved_since(
                 WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done'
                   AND (result = 'done' AND action IN ('write', 'delete', 'merge')
                        OR result = 'conflict' AND (part_message_id IS NOT NULL OR step_id IS NOT NULL))
-                  AND (session_id IS NOT ?3 OR base_snapshot_id IS NOT ?4
+                  AND (?3 IS NULL OR session_id IS NOT ?3 OR base_snapshot_id IS NOT ?4
                        OR part_message_id IS NOT NULL OR step_id IS NOT NULL)";
     let paths = super::read::all(
         connection,
@@ -468,6 +468,91 @@ pub(crate) fn moved_since(
         super::path,
     )?;
     Ok(paths.into_iter().collect())
+}
+
+/// Returns the paths that are gone only because an operation took back a revert that had brought them back. That revert was
+/// sure of them: it kept what was unclear.
+pub(crate) fn brought_back_and_taken_away(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<BTreeSet<WorkspacePath>> {
+    let sql = "SELECT path, path_raw,
+                      kind = 'revert' AND unclear = 'keep' AND reason IS NULL AND expected_mode IS NULL AS is_back
+                 FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
+                WHERE workspace_id = ?1 AND state = 'done' AND result = 'done' AND action IN ('write', 'delete', 'merge')
+                ORDER BY seq";
+    let moves = super::read::all(connection, sql, [workspace_id], |row| {
+        Ok((super::path(row)?, row.get::<_, bool>("is_back")?))
+    })?;
+    let mut brought = BTreeMap::new();
+    for (path, is_back) in moves {
+        let was_back = brought.get(&path) == Some(&BroughtBack::Now);
+        let state = match (is_back, was_back) {
+            (true, _) => BroughtBack::Now,
+            (false, true) => BroughtBack::Before,
+            (false, false) => BroughtBack::Never,
+        };
+        brought.insert(path, state);
+    }
+    brought.retain(|_, state| *state == BroughtBack::Before);
+    Ok(brought.into_keys().collect())
+}
+
+/// Returns whether an operation of a workspace was at work at a moment.
+pub(crate) fn was_operation_at_work(
+    connection: &Connection,
+    workspace_id: i64,
+    between: (Milliseconds, Milliseconds),
+) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM operations
+                               WHERE workspace_id = ?1 AND started_at <= ?3 AND finished_at >= ?2)";
+    connection
+        .query_row(sql, params![workspace_id, between.0, between.1], |row| {
+            row.get(0)
+        })
+        .context(|| "cannot read when an operation was at work")
+}
+
+/// Returns the message, by `seq`, to which a revert took away a folder, if that was the newest operation on it, or the one before
+/// that and the newest brought it back.
+pub(crate) fn taken_away_to(
+    connection: &Connection,
+    workspace_id: i64,
+    path: &WorkspacePath,
+) -> Result<Option<i64>> {
+    let sql = "SELECT path, path_raw, action, messages.seq AS message
+                 FROM operation_files
+                 JOIN operations ON operations.id = operation_id
+                 LEFT JOIN messages ON messages.id = operations.message_id AND kind = 'revert'
+                WHERE path = ?2 AND operations.workspace_id = ?1 AND operations.state = 'done' AND result = 'done'
+                  AND action IN ('write', 'delete', 'merge')
+                ORDER BY operations.seq DESC";
+    let rows = super::read::all(
+        connection,
+        sql,
+        params![workspace_id, path.to_text()],
+        |row| {
+            let action: String = row.get("action")?;
+            Ok((
+                super::path(row)?,
+                action == "delete",
+                row.get::<_, Option<i64>>("message")?,
+            ))
+        },
+    )?;
+    let mut moves = rows.into_iter().filter(|(moved, ..)| moved == path);
+    Ok(match (moves.next(), moves.next()) {
+        (Some((_, true, message)), _) | (Some(_), Some((_, true, message))) => message,
+        _ => None,
+    })
+}
+
+/// Whether the last operation on a path brought it back, or the one before that.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BroughtBack {
+    Now,
+    Before,
+    Never,
 }
 
 /// Returns what restores wrote to which paths after an operation of a session, oldest first.

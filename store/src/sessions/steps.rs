@@ -156,6 +156,31 @@ pub(crate) fn step_sides(
         .context(|| "cannot read steps")
 }
 
+/// Returns whether a step of another conversation in a workspace was open during a part of one.
+pub(crate) fn is_another_at_work(
+    connection: &Connection,
+    workspace_id: i64,
+    span: &StepSides,
+) -> Result<bool> {
+    let sql = "SELECT EXISTS (
+                 SELECT 1
+                   FROM steps
+                   JOIN messages ON messages.id = steps.message_id
+                   JOIN sessions ON sessions.id = messages.session_id
+                  WHERE sessions.workspace_id = ?1 AND steps.started_at <= ifnull(?4, steps.started_at)
+                    AND ifnull(steps.finished_at, ?3) >= ?3
+                    AND messages.session_id <> (SELECT session_id FROM messages WHERE id = ?2))";
+    let values = params![
+        workspace_id,
+        span.message_id,
+        span.started_at,
+        span.finished_at
+    ];
+    connection
+        .query_row(sql, values, |row| row.get(0))
+        .context(|| "cannot read who was at work")
+}
+
 /// Returns the step with our id.
 pub(crate) fn step(connection: &Connection, id: &str) -> Result<Option<StepRow>> {
     connection

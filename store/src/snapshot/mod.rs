@@ -470,6 +470,16 @@ impl Snapshots {
         patch::are_hidden(&reader, snapshot, paths)
     }
 
+    /// Returns for each path, in order, whether the rules of a snapshot hide an empty directory there.
+    pub fn are_directories_hidden(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[WorkspacePath],
+    ) -> Result<Vec<bool>> {
+        let reader = self.objects.reader()?;
+        patch::are_directories_hidden(&reader, snapshot, paths)
+    }
+
     /// Returns the empty directories of a snapshot, by path.
     pub fn empty_directories(&self, snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
         let reader = self.objects.reader()?;

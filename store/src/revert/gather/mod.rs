@@ -25,7 +25,8 @@ use crate::store::Store;
 use crate::timeline::{Observation, Place};
 use past::{UndoRequest, live_changes, past_changes, paths_in_question, sightings};
 use states::{
-    base_states, current_states, emptied_since, hidden_then, read_since, with_directories_above,
+    base_states, current_states, emptied_since, empty_when_moved, hidden_then, read_since,
+    with_directories_above,
 };
 
 /// States by path.
@@ -138,6 +139,7 @@ fn all_live_changes(
         chain,
         live: &live,
         now: store.now(),
+        file_times: store.surroundings.file_times,
     };
     let unseen = match movement.first_seq(connection, chain)? {
         Some(first) => unseen.changes(first, movement.reference_snapshot(unseen.base))?,
@@ -202,7 +204,8 @@ impl Ground<'_> {
                 .filter(|change| scopes.iter().any(|scope| scope.covers(change))),
         );
         let own = sightings(live.iter());
-        let mut hidden = hidden_then(connection, snapshots, base, &states, paths)?;
+        let is_folder = empty_when_moved(chain, current);
+        let mut hidden = hidden_then(connection, snapshots, base, &states, paths, is_folder)?;
         hidden.extend(emptied_since(
             connection, snapshots, base, chain, &states, current,
         )?);

@@ -123,13 +123,15 @@ pub(super) fn base_states(
     Ok(base_states)
 }
 
-/// Returns the paths that are not in a snapshot because ignore rules hid them.
+/// Returns the paths that are not in a snapshot because ignore rules hid them. `is_folder` returns whether a path is an
+/// empty directory, for which there are rules of its own.
 pub(super) fn hidden_then(
     connection: &Connection,
     snapshots: &Snapshots,
     snapshot: i64,
     states: &PathStates,
     paths: &BTreeSet<WorkspacePath>,
+    is_folder: impl Fn(&WorkspacePath) -> bool,
 ) -> Result<BTreeSet<WorkspacePath>> {
     let absent: Vec<WorkspacePath> = paths
         .iter()
@@ -141,11 +143,32 @@ pub(super) fn hidden_then(
     }
     let snapshot = snapshot_of(&sessions::snapshot(connection, snapshot)?);
     let are_hidden = snapshots.are_hidden(&snapshot, &absent)?;
-    let hidden = absent.into_iter().zip(are_hidden);
+    let are_folders_hidden = snapshots.are_directories_hidden(&snapshot, &absent)?;
+    let hidden = absent
+        .into_iter()
+        .zip(are_hidden.into_iter().zip(are_folders_hidden));
     Ok(hidden
-        .filter(|(_, is_hidden)| *is_hidden)
+        .filter(|(path, (is_hidden, is_folder_hidden))| {
+            *is_hidden || *is_folder_hidden && is_folder(path)
+        })
         .map(|(path, _)| path)
         .collect())
+}
+
+/// Returns a check whether a path is an empty directory, or was one when it was first moved.
+pub(super) fn empty_when_moved<'a>(
+    chain: &'a [ChainOperation],
+    current: &'a PathStates,
+) -> impl Fn(&WorkspacePath) -> bool + 'a {
+    let mut first = BTreeMap::new();
+    for item in chain.iter().flat_map(|operation| &operation.items) {
+        first.entry(&item.path).or_insert(item.expected);
+    }
+    move |path| {
+        let now = || current.get(path).copied().flatten();
+        let state = first.get(path).copied().unwrap_or_else(now);
+        state.as_ref().is_some_and(Entry::is_empty_directory)
+    }
 }
 
 /// Returns the directories that are empty, or were when they were first moved, but that held something in a snapshot.
@@ -158,15 +181,7 @@ pub(super) fn emptied_since(
     states: &PathStates,
     current: &PathStates,
 ) -> Result<Vec<WorkspacePath>> {
-    let mut first = BTreeMap::new();
-    for item in chain.iter().flat_map(|operation| &operation.items) {
-        first.entry(&item.path).or_insert(item.expected);
-    }
-    let is_empty = |path: &WorkspacePath| {
-        let now = || current.get(path).copied().flatten();
-        let state = first.get(path).copied().unwrap_or_else(now);
-        state.as_ref().is_some_and(Entry::is_empty_directory)
-    };
+    let is_empty = empty_when_moved(chain, current);
     let empty: Vec<WorkspacePath> = states
         .iter()
         .filter(|(path, state)| state.is_none() && is_empty(path))

@@ -98,7 +98,7 @@ pub(crate) fn went_out_of_view(
     Ok(hidden.collect())
 }
 
-/// Returns for each path, in order, whether the rules of a snapshot hide it.
+/// Returns for each path, in order, whether the rules of a snapshot hide a file there.
 pub(crate) fn are_hidden(
     reader: &ObjectReader,
     snapshot: &Snapshot,
@@ -107,6 +107,18 @@ pub(crate) fn are_hidden(
     let view = SnapshotView::open(reader, snapshot)?;
     let matcher = visibility::matcher(reader, &view, snapshot.rules)?;
     let is_hidden = |path: &WorkspacePath| !matcher.is_visible(path.as_bytes());
+    Ok(paths.iter().map(is_hidden).collect())
+}
+
+/// Returns for each path, in order, whether the rules of a snapshot hide an empty directory there.
+pub(crate) fn are_directories_hidden(
+    reader: &ObjectReader,
+    snapshot: &Snapshot,
+    paths: &[WorkspacePath],
+) -> Result<Vec<bool>> {
+    let view = SnapshotView::open(reader, snapshot)?;
+    let matcher = visibility::matcher(reader, &view, snapshot.rules)?;
+    let is_hidden = |path: &WorkspacePath| !matcher.shows_directory(path.as_bytes());
     Ok(paths.iter().map(is_hidden).collect())
 }
 
@@ -135,13 +147,14 @@ fn look(
     gaps::append_unstored(&mut changes, &before, &after)?;
     let mut hidden = Vec::new();
     if let Some(visibility) = visibility {
-        changes.retain(|change| {
-            let is_change = visibility.explains_nothing(root, change);
-            if !is_change && change.old.is_some() {
-                hidden.push(change.clone());
+        let all = std::mem::take(&mut changes);
+        for change in all {
+            if visibility.explains_nothing(root, &change)? {
+                changes.push(change);
+            } else if change.old.is_some() {
+                hidden.push(change);
             }
-            is_change
-        });
+        }
     }
     Ok(PatchFindings { changes, hidden })
 }

@@ -14,6 +14,7 @@ use crate::snapshot::view::SnapshotView;
 
 /// What is in view on either side.
 pub(super) struct Visibility<'a> {
+    before: &'a SnapshotView<'a>,
     old: Matcher<'a>,
     new: Matcher<'a>,
 }
@@ -22,7 +23,7 @@ impl<'a> Visibility<'a> {
     /// Returns `None` if both sides have the same rules.
     pub(super) fn where_it_changed(
         reader: &ObjectReader,
-        (old, new): (&'a SnapshotView<'_>, &'a SnapshotView<'_>),
+        (old, new): (&'a SnapshotView<'a>, &'a SnapshotView<'a>),
         (old_rules, new_rules): (Option<ObjectId>, Option<ObjectId>),
         difference: &[Change],
     ) -> Result<Option<Self>> {
@@ -34,6 +35,7 @@ impl<'a> Visibility<'a> {
             return Ok(None);
         }
         Ok(Some(Self {
+            before: old,
             old: matcher(reader, old, old_rules)?,
             new: matcher(reader, new, new_rules)?,
         }))
@@ -45,17 +47,23 @@ impl<'a> Visibility<'a> {
     }
 
     /// Returns whether ignore rules do not explain a change.
-    pub(super) fn explains_nothing(&self, root: &Path, change: &Change) -> bool {
+    pub(super) fn explains_nothing(&self, root: &Path, change: &Change) -> Result<bool> {
         let path = change.path.as_bytes();
-        match (change.old, change.new) {
-            (None, Some(_)) => self.old.is_visible(path),
+        Ok(match (change.old, change.new) {
+            (None, Some(entry)) => {
+                let was_visible = match entry.is_empty_directory() {
+                    true => self.old.shows_directory(path),
+                    false => self.old.is_visible(path),
+                };
+                was_visible || self.before.rules_out(&change.path)?
+            }
             // What went out of view still exists. What does not was deleted, whatever the rules say now.
             (Some(_), None) => {
                 self.new.is_visible(path)
                     || file_type(root, &change.path).is_none_or(|kind| kind.is_dir())
             }
             _ => true,
-        }
+        })
     }
 }
 

@@ -22,6 +22,13 @@ pub(crate) enum DirectoryView {
     Passage,
 }
 
+impl DirectoryView {
+    /// Returns whether a directory with this view is an entry if it is empty.
+    pub fn shows_empty(self) -> bool {
+        matches!(self, Self::Open | Self::Included)
+    }
+}
+
 /// Returns the ignore file of a directory.
 type Ignores<'a> = dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'a;
 
@@ -102,19 +109,26 @@ impl Rules {
 impl Matcher<'_> {
     /// Returns whether a file at this path is captured.
     pub fn is_visible(&self, path: &[u8]) -> bool {
+        self.view_of(path, false).is_some()
+    }
+
+    /// Returns whether an empty directory at this path is captured.
+    pub fn shows_directory(&self, path: &[u8]) -> bool {
+        let view = self.view_of(path, true);
+        view.is_some_and(DirectoryView::shows_empty)
+    }
+
+    fn view_of(&self, path: &[u8], is_directory: bool) -> Option<DirectoryView> {
+        let decide = |view, path: &[u8], is_directory| {
+            self.decide(view, path, is_directory, &|path, is_directory| {
+                self.is_forced(path, is_directory)
+            })
+        };
         let mut view = self.root_view();
         for end in (0..path.len()).filter(|end| path[*end] == b'/') {
-            match self.decide(view, &path[..end], true, &|path, is_directory| {
-                self.is_forced(path, is_directory)
-            }) {
-                Some(next) => view = next,
-                None => return false,
-            }
+            view = decide(view, &path[..end], true)?;
         }
-        self.decide(view, path, false, &|path, is_directory| {
-            self.is_forced(path, is_directory)
-        })
-        .is_some()
+        decide(view, path, is_directory)
     }
 
     /// Returns some of the patterns that were too complicated to decide. What they may match is in view.

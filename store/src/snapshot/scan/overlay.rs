@@ -9,7 +9,6 @@ use crate::model::entry::ObjectId;
 use crate::model::path::{join, split};
 use crate::snapshot::attributes::{Bearer, FilePermissions};
 use crate::snapshot::cache::{Cache, Directory, Records};
-use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::{Gap, GapReason};
 
 /// Every directory, by path; the root's is empty.
@@ -325,8 +324,7 @@ impl<'a> OverlayDirectory<'a> {
             Self::Fresh(_, listing) => (listing.view, listing.is_empty),
             Self::Remembered(directory) => (directory.view(), directory.is_empty()),
         };
-        let is_open = matches!(view, DirectoryView::Open | DirectoryView::Included);
-        if self.has_tree() || !is_open || self.state() != Some(ListingState::Listed) {
+        if self.has_tree() || !view.shows_empty() || self.state() != Some(ListingState::Listed) {
             return None;
         }
         match is_empty {
