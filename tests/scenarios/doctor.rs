@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{Finding, Outcome};
 use ckpt_store::{CHECK_TIME, Settings};
 
+use testing::git;
 use testing::scenario::World;
 
 /// Cuts a pack off, as a disk that lost its second half does.
@@ -158,6 +159,35 @@ fn git_takes_for_needed_what_the_rows_name() {
         Vec::<String>::new(),
         "gc took nothing"
     );
+}
+
+#[test]
+fn git_removes_nothing_by_hand_even_where_no_ref_names_it_yet() {
+    let mut world = two_steps();
+    let refs = world.repository().join("packed-refs");
+    assert!(!refs.exists(), "no event writes refs");
+    let home = world.base().join("home");
+    for arguments in [
+        &["gc", "-q", "--prune=now"][..],
+        &["gc", "-q", "--prune=now", "--aggressive"],
+        &["repack", "-adq"],
+        &["repack", "-dq", "--cruft", "--cruft-expiration=now"],
+        &["prune", "--expire=now"],
+        &["prune-packed", "-q"],
+    ] {
+        // Some of them refuse, which is as good.
+        git::output(git::command(&world.repository(), &home).args(arguments));
+        assert_eq!(
+            errors(&check(&mut world, true)),
+            Vec::<String>::new(),
+            "{arguments:?} took nothing"
+        );
+        if refs.exists() {
+            fs::remove_file(&refs).expect("the check writes them");
+        }
+    }
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "all is there");
 }
 
 /// A name, and what does the harm to a file.

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{FileResult, ForgetReport};
+use ckpt_schema::report::{FileResult, ForgetReport, Outcome, ReasonCode};
 use ckpt_schema::{Event, EventKind};
-use ckpt_store::{ErrorKind, Forget};
+use ckpt_store::{ErrorKind, Force, Forget};
 
 use testing::scenario::{World, to};
 
@@ -169,6 +169,45 @@ fn a_revert_names_what_was_forgotten_and_leaves_it_alone() {
     world.unrevert();
     assert_eq!(world.read("kept"), "the agent's second\n");
     assert_eq!(world.read("keys/deep/id"), format!("a key {SECRET}\n"));
+}
+
+#[test]
+fn a_restore_and_a_recovery_say_that_what_is_gone_was_forgotten() {
+    let mut world = World::new();
+    world.write("key", SECRET);
+    turn(&mut world, "s", "m1", |world| world.remove("key"));
+    forget(&mut world, Forget::Path("key".to_owned()));
+    let cwd = world.cwd.clone();
+    let paths = [PathBuf::from("key")];
+    let recovered = world.store.recover(&cwd, &paths, false, Force::No);
+    let recovered = recovered.expect("it is named").operation;
+    for report in [
+        recovered.expect("it has one"),
+        world.restore("m1", &["key"]),
+    ] {
+        assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+        let reasons: Vec<_> = report.files.iter().map(|file| file.reason_code).collect();
+        assert_eq!(reasons, [Some(ReasonCode::Forgotten)], "{report:?}");
+    }
+    assert!(!world.path("key").exists(), "nothing brings it back");
+}
+
+#[test]
+fn a_pattern_for_directories_leaves_a_file_of_that_name() {
+    let mut world = World::new();
+    turn(&mut world, "s", "m1", |world| {
+        world.write("keys", SECRET);
+        world.write("d/keys/one", "another-one-another-one\n");
+    });
+    turn(&mut world, "s", "m2", |world| world.write("other", "x"));
+    forget(&mut world, Forget::Path("keys/".to_owned()));
+    assert_eq!(
+        places_of(&world, "another-one-another-one"),
+        [] as [&str; 0]
+    );
+    world.write("keys", "changed");
+    world.restore("m2", &["keys"]);
+    assert_eq!(world.read("keys"), SECRET, "the file's bytes are there");
 }
 
 #[test]

@@ -357,3 +357,32 @@ fn gc_heals_what_it_meets_damaged_and_goes_on() {
     world.revert("m2");
     assert_before_m2(&world, "after gc");
 }
+
+#[test]
+fn what_no_row_names_does_not_keep_gc_from_a_store_that_was_healed() {
+    let mut world = story().world;
+    // The newest pack: its files are in the workspace, and the commit at its end is a note that nothing leads to.
+    let pack = world.packs().pop().expect("each step has one");
+    let bytes = fs::read(&pack).expect("ours");
+    fs::remove_file(&pack).expect("ours");
+    fs::write(&pack, &bytes[..bytes.len() / 2]).expect("ours");
+    reopen(&mut world);
+    let errors = |findings: Vec<Finding>| {
+        let errors = findings.into_iter().filter(|one| one.level == "error");
+        errors.map(|one| one.message).collect::<Vec<_>>()
+    };
+    assert_eq!(errors(world.store.check(None)), [] as [&str; 0], "healed");
+    reopen(&mut world);
+    let report = world.store.gc(false).expect("it is ours");
+    let skipped: Vec<_> = report
+        .workspaces
+        .iter()
+        .filter_map(|row| row.skipped.as_deref())
+        .collect();
+    assert_eq!(skipped, [] as [&str; 0], "nothing that is needed is lost");
+    assert_eq!(world.packs().len(), 1, "the damaged one is gone");
+    reopen(&mut world);
+    assert_eq!(errors(world.store.check(None)), [] as [&str; 0]);
+    world.revert("m2");
+    assert_before_m2(&world, "after gc");
+}

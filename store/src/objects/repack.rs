@@ -82,6 +82,8 @@ pub(crate) type NeededObject = (ObjectId, Option<u32>);
 pub(crate) enum OnDamage {
     /// Leave the packs as they are.
     Refuse,
+    /// Leave the packs as they are, unless only leftovers are damaged that no row names.
+    DropLeftovers,
     /// Give them up, because other objects have to go.
     GiveUp,
 }
@@ -122,7 +124,7 @@ pub(crate) fn write(
             .pack
             .copy_settled(&ids, LARGEST_DELTA, &mut to, &mut copied, goes_on);
         // Given up is what is damaged, one object after the other, and not what a pack could not copy as a whole.
-        if on_damage == OnDamage::Refuse || !goes_on() {
+        if on_damage != OnDamage::GiveUp || !goes_on() {
             done?;
         }
     }

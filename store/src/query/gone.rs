@@ -42,11 +42,10 @@ pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Ve
     Ok(all)
 }
 
-/// Returns the last states of files that are gone, of those whose bytes are stored.
+/// Returns the last states of files that are gone, also of those whose bytes are not stored: an operation names them.
 pub(crate) fn last_states(files: &[GoneFile]) -> PathStates {
-    let stored = |gone: &&GoneFile| gone.state.is_some_and(|entry| entry.is_stored());
-    let wanted = files.iter().filter(stored);
-    wanted.map(|gone| (gone.path.clone(), gone.state)).collect()
+    let states = files.iter().map(|gone| (gone.path.clone(), gone.state));
+    states.collect()
 }
 
 /// Returns the last states of the files that [`gone`] finds.

@@ -465,6 +465,7 @@ pub(crate) fn plan_exactly(
     snapshots: &Snapshots,
     wanted: &PathStates,
     current: &PathStates,
+    forgotten: &[Vec<u8>],
 ) -> Result<Plan> {
     let read = |blob: ObjectId, limit: u64| snapshots.read_blob_up_to(blob, limit);
     let mut contents = MergeBlobs::new(&read);
@@ -474,14 +475,16 @@ pub(crate) fn plan_exactly(
         // What is there now counts as what was left, so that nothing conflicts, whoever changed it since.
         .map(|(path, state)| (path.clone(), Target::exactly(state_now(path), *state)))
         .collect();
-    plan_targets(
+    let mut plan = plan_targets(
         &targets,
         &PathStates::new(),
         current,
         &History::default(),
         &mut contents,
         OnConflict::Overwrite,
-    )
+    )?;
+    name_forgotten(&mut plan.items, forgotten);
+    Ok(plan)
 }
 
 /// The numbers of lines that changes add and remove, by the states before and after.

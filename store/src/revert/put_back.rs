@@ -6,8 +6,8 @@ use std::path::Path;
 
 use ckpt_schema::report::OperationKind;
 
-use super::gather::PathStates;
 use super::gather::states::current_states;
+use super::gather::{self, PathStates};
 use super::operate;
 use super::operation::{Operation, Options};
 use super::plan::{Lines, plan_exactly};
@@ -63,14 +63,15 @@ fn under_lock(
     options: Options,
     recovered: Recovered,
 ) -> Result<operate::Executed> {
-    restoring(store, place, options, |_, snapshots, seen| {
+    restoring(store, place, options, |store, snapshots, seen| {
         let paths = wanted.states.keys().cloned().collect();
         let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
         refuse_stale(wanted, &current)?;
+        let forgotten = gather::forgotten(store, place)?;
         Ok(Operation {
             kind: OperationKind::Restore,
             movement: None,
-            plan: plan_exactly(snapshots, wanted.states, &current)?,
+            plan: plan_exactly(snapshots, wanted.states, &current, &forgotten)?,
             lines: Lines::new(),
             git: None,
             on_conflict: OnConflict::Overwrite,

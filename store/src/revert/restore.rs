@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 
-use super::gather::PathStates;
+use super::gather::{self, PathStates};
 use super::git::GitSide;
 use super::operate::{self, Executed};
 use super::operation::{Operation, Options};
@@ -143,7 +143,8 @@ impl WantedState<'_> {
             None
         };
         warnings.extend(self.warnings(&wanted, git.is_some())?);
-        let plan = super::plan::plan_exactly(snapshots, &wanted, &current)?;
+        let forgotten = gather::forgotten(store, place)?;
+        let plan = super::plan::plan_exactly(snapshots, &wanted, &current, &forgotten)?;
         let unseen = unseen(store, id, seen, only)?;
         let left_alone = super::warnings::left_alone(&plan, unseen.iter());
         let is_incomplete = left_alone.is_some();

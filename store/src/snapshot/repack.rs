@@ -17,6 +17,7 @@ use crate::fs::disk;
 use crate::model::entry::{ObjectId, Roots};
 use crate::objects::borrowed;
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::reader::ObjectReader;
 use crate::objects::repack::{self, NeededObject, OldPack, OnDamage};
 
 /// How many packs may exist before they are joined.
@@ -57,7 +58,7 @@ impl Snapshots {
 
     /// Writes one pack of all that roots reach and, if `young_since` (seconds since the epoch) is given, of everything
     /// except commits in packs that were written since then. If something is damaged, `on_damage` decides: it fails, and
-    /// nothing may go; or what is damaged is left out.
+    /// nothing may go; or what is damaged is left out, be it only what no root reaches.
     pub(crate) fn begin_repack(
         &self,
         roots: &Roots,
@@ -66,7 +67,7 @@ impl Snapshots {
         goes_on: &dyn Fn() -> bool,
     ) -> Result<Repack> {
         let old = repack::list(&self.objects)?;
-        if on_damage == OnDamage::GiveUp {
+        if on_damage != OnDamage::Refuse {
             repack::check_readable(&self.objects, &old)?;
         }
         self.check_room(old.iter().map(|pack| pack.bytes).sum())?;
@@ -87,7 +88,8 @@ impl Snapshots {
             // The note beside the refs replaces the commits of snapshots.
             let others = ids
                 .iter()
-                .filter(|id| !reached.objects.contains_key(id) && !pack.pack.has_commit(**id));
+                .filter(|id| !reached.objects.contains_key(id) && !pack.pack.has_commit(**id))
+                .filter(|id| on_damage != OnDamage::DropLeftovers || !is_damaged(&reader, **id));
             wanted.extend(others.map(|id| (*id, None)));
         }
         let (new, kept) = repack::write(&self.objects, &old, &wanted, on_damage, goes_on)?;
@@ -242,6 +244,11 @@ fn names_of(packs: &[OldPack]) -> HashSet<&std::path::Path> {
 pub(crate) struct JoinedPacks {
     small: Vec<OldPack>,
     new: PathBuf,
+}
+
+/// Returns whether no pack has an intact copy of an object. An object that could not be read for a moment is not damaged.
+fn is_damaged(reader: &ObjectReader, id: ObjectId) -> bool {
+    matches!(reader.any_once(id), Err(error) if error.is_damage())
 }
 
 fn damaged(reached: &Reached) -> Result<()> {

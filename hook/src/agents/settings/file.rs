@@ -39,7 +39,7 @@ pub fn read(path: &Path) -> Result<Option<String>> {
             "no regular file"
         };
         return Err(
-            cannot("read", path).because(format!("it is {what}, where the agent has its settings"))
+            cannot("read", path).because(format!("it is {what}, where the settings belong"))
         );
     }
     if metadata.len() > MAX_LENGTH {

@@ -106,14 +106,16 @@ pub(crate) fn gather(
         current,
         unprotected: unprotected(connection, movement, scopes)?,
         unread: unread(connection, movement, scopes, seen)?,
-        forgotten: sessions::forget::forgotten_paths(
-            connection,
-            place.row.id,
-            GapReason::FORGOTTEN,
-        )?,
+        forgotten: forgotten(store, place)?,
         undone,
         unknown: unknown_paths(movement, &live),
     })
+}
+
+/// Returns the paths of a workspace that were forgotten; a directory stands for everything below it.
+pub(super) fn forgotten(store: &Store, place: &Place) -> Result<Vec<Vec<u8>>> {
+    let connection = store.database.connection();
+    sessions::forget::forgotten_paths(connection, place.row.id, GapReason::FORGOTTEN)
 }
 
 /// Returns the changes in question, newest first: those that no row holds but that the last look reveals, then those of

@@ -195,7 +195,10 @@ impl Patterns {
 
 /// A pattern of paths that a person gave, like a line of an ignore file.
 pub(crate) struct PathPattern {
+    /// The path that it is if no character of it has a meaning.
     literal: Vec<u8>,
+    /// Whether it ends with a slash, and so matches directories only.
+    is_of_directories: bool,
     patterns: Patterns,
     work: MatchCost,
 }
@@ -215,6 +218,7 @@ impl PathPattern {
         let literal = literal.strip_suffix(b"/").unwrap_or(literal).to_vec();
         (!line.pattern.is_negative()).then_some(Self {
             literal,
+            is_of_directories: text.ends_with(b"/"),
             patterns,
             work: MatchCost::default(),
         })
@@ -224,7 +228,8 @@ impl PathPattern {
     pub fn is_at(&self, path: &[u8], is_directory: bool) -> bool {
         let name = path.iter().rposition(|byte| *byte == b'/').map(|at| at + 1);
         let matched = self.patterns.matched(path, name, is_directory, &self.work);
-        matched == Some(true) || path == self.literal
+        let is_literally = path == self.literal && (is_directory || !self.is_of_directories);
+        matched == Some(true) || is_literally
     }
 
     /// Returns whether a file, or a directory above it, matches.

@@ -50,6 +50,8 @@ pub(crate) fn whole(
             match begin(OnDamage::Refuse) {
                 // What is to be forgotten goes, even if it is beside what is lost.
                 Err(_) if is_unswept => begin(OnDamage::GiveUp)?,
+                // What no row names cannot be healed, and is not missed.
+                Err(error) if error.is_damage() => begin(OnDamage::DropLeftovers)?,
                 begun => begun?,
             }
         }
