@@ -139,3 +139,32 @@ fn what_a_hook_finished_is_kept_with_the_operation() {
     assert_eq!(remarks[0].code, NoteCode::Differs);
     assert_eq!(remarks[0].about, ["mine"]);
 }
+
+#[test]
+fn a_pipe_that_went_with_a_step_is_named_for_it_does_not_come_back() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    for name in ["replaced", "removed", "stays"] {
+        rustix::fs::mkfifoat(
+            rustix::fs::CWD,
+            world.path(name),
+            rustix::fs::Mode::from_raw_mode(0o644),
+        )
+        .expect("a pipe");
+    }
+    world.turn("m1", |world| {
+        world.remove("replaced");
+        world.write("replaced", "a file\n");
+        world.remove("removed");
+    });
+    let report = world.revert("m1");
+    assert_agree(&report);
+    let gone = about(&report, NoteCode::NotCaptured);
+    assert!(
+        gone.contains(&&["removed".to_owned(), "replaced".to_owned()][..]),
+        "{report:#?}"
+    );
+    assert!(!world.path("replaced").exists(), "the file went");
+    let again = world.revert("m1");
+    assert_agree(&again);
+}

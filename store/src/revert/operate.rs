@@ -278,6 +278,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         told.extend(warnings::unknown_paths(movement, material)?);
         if movement.kind == OperationKind::Revert {
             told.extend(warnings::unprotected_steps(material));
+            told.extend(warnings::vanished(material));
         }
         told.extend(warnings::unread_directories(material));
         if moves_git {

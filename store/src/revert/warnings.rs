@@ -114,6 +114,16 @@ pub(super) fn unread_directories(material: &Material) -> Option<Note> {
     Some(Note::about(NoteCode::Unread, text, about))
 }
 
+/// Names the pipes, sockets and devices that went with the steps in question: no snapshot holds them.
+pub(super) fn vanished(material: &Material) -> Option<Note> {
+    const NAMED: usize = 5;
+    let names = material.vanished.iter().map(named_gap);
+    let names = (!material.vanished.is_empty()).then(|| first_of(names, NAMED))?;
+    let text = format!("no snapshot holds these, so they do not come back: {names}");
+    let about = material.vanished.iter().map(gap_name).collect();
+    Some(Note::about(NoteCode::NotCaptured, text, about))
+}
+
 fn named_gap(gap: &Gap) -> String {
     format!("`{}` ({})", gap_name(gap), gap.reason)
 }

@@ -46,6 +46,8 @@ pub(crate) struct Material {
     pub unprotected: Vec<(String, String)>,
     /// The directories that could not be read when one of the steps in question began or ended, with the reason.
     pub unread: Vec<Gap>,
+    /// The pipes, sockets and devices that went in one of the steps in question.
+    pub vanished: Vec<Gap>,
     /// The paths that were forgotten; a directory stands for everything below it.
     pub forgotten: Vec<Vec<u8>>,
     /// What the operation that is taken back did to each path.
@@ -98,6 +100,7 @@ pub(crate) fn gather(
         }
         None => (only_states(&current, places), PathStates::new()),
     };
+    let around = gaps_around(connection, movement, scopes)?;
     Ok(Material {
         changes,
         lines: known_lines(live.iter().map(|change| &change.row)),
@@ -105,7 +108,8 @@ pub(crate) fn gather(
         goals,
         current,
         unprotected: unprotected(connection, movement, scopes)?,
-        unread: unread(connection, movement, scopes, seen)?,
+        unread: unread(&around, seen),
+        vanished: vanished(&around, seen),
         forgotten: forgotten(store, place)?,
         undone,
         unknown: unknown_paths(movement, &live),
@@ -251,30 +255,54 @@ fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath>
         .collect()
 }
 
-/// Returns the directories that could not be read. If one could not be read on one side of a step, the step's patch
-/// lacks what was created or removed below it. If it could be read on neither side but can be now, the agent may have
-/// changed it, too. One that still cannot be read is reported as a gap of the present.
-fn unread(
+/// Returns the gaps around the steps that scopes ask to undo, except those with a size.
+fn gaps_around(
     connection: &Connection,
     movement: &Movement,
     scopes: &[RevertScope],
-    seen: &Observation,
-) -> Result<Vec<Gap>> {
-    let is_now = |gap: &Gap| seen.gaps.iter().any(|now| now.path == gap.path);
-    let is_uncertain = |around: &StepGap| {
-        let at_finish = around.at_finish.unwrap_or_else(|| is_now(&around.gap));
-        around.at_start != at_finish || !is_now(&around.gap)
-    };
+) -> Result<Vec<StepGap>> {
     let mut gaps = Vec::new();
     for messages in messages_of(scopes) {
         let of_these = sessions::gaps_around_steps(connection, &movement.session.id, messages)?;
         gaps.extend(of_these);
     }
-    gaps.retain(|around| is_unread_directory(&around.gap) && is_uncertain(around));
-    let mut unread: Vec<Gap> = gaps.into_iter().map(|around| around.gap).collect();
-    unread.sort_by(|one, other| one.path.cmp(&other.path));
-    unread.dedup_by(|one, other| one.path == other.path);
-    Ok(unread)
+    Ok(gaps)
+}
+
+/// Returns the directories that could not be read. If one could not be read on one side of a step, the step's patch
+/// lacks what was created or removed below it. If it could be read on neither side but can be now, the agent may have
+/// changed it, too. One that still cannot be read is reported as a gap of the present.
+fn unread(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
+    let is_uncertain = |around: &StepGap| {
+        let is_now = is_now(&around.gap, seen);
+        around.at_start != around.at_finish.unwrap_or(is_now) || !is_now
+    };
+    let unread = gaps
+        .iter()
+        .filter(|around| is_unread_directory(&around.gap) && is_uncertain(around));
+    each_once(unread)
+}
+
+/// Returns the pipes, sockets and devices that a step began with and ended without, and that are still gone. For patches,
+/// nothing was there, so that nothing else names them.
+fn vanished(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
+    let vanished = gaps.iter().filter(|around| {
+        let is_now = is_now(&around.gap, seen);
+        let is_special = matches!(around.gap.reason, GapReason::Special(_));
+        is_special && around.at_start && !is_now && !around.at_finish.unwrap_or(is_now)
+    });
+    each_once(vanished)
+}
+
+fn is_now(gap: &Gap, seen: &Observation) -> bool {
+    seen.gaps.iter().any(|now| now.path == gap.path)
+}
+
+fn each_once<'g>(gaps: impl Iterator<Item = &'g StepGap>) -> Vec<Gap> {
+    let mut gaps: Vec<Gap> = gaps.map(|around| around.gap.clone()).collect();
+    gaps.sort_by(|one, other| one.path.cmp(&other.path));
+    gaps.dedup_by(|one, other| one.path == other.path);
+    gaps
 }
 
 /// Returns whether a gap is a directory: it has no size. Neither does a file that could not even be looked at, but
