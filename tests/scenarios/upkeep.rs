@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use ckpt_schema::EventKind;
-use ckpt_schema::report::GcReport;
+use ckpt_schema::report::{FileResult, GcReport, Outcome};
 use ckpt_store::{ErrorKind, RestoreRequest, Settings};
 
 use testing::git;
-use testing::scenario::{World, to, wait_ms};
+use testing::scenario::{World, paths_with, to, wait_ms};
 
 const DAY: i64 = 24 * 3600 * 1000;
 
@@ -226,10 +226,13 @@ fn a_file_that_is_gone_and_was_pruned_is_listed_without_its_bytes_and_stays_gone
         .recover(&cwd, &["gone".into()], false, ckpt_store::Force::No)
         .expect("it says what is there");
     let operation = report.operation.expect("it was asked for");
-    assert!(
-        operation.files.is_empty() && !world.exists("gone"),
-        "{operation:?}"
+    assert_eq!(
+        paths_with(&operation, FileResult::Gap),
+        ["gone"],
+        "it is named, not called as it was: {operation:?}"
     );
+    assert_eq!(operation.outcome, Outcome::Partial);
+    assert!(!world.exists("gone"));
 }
 
 #[test]
