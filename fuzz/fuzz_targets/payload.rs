@@ -17,6 +17,7 @@ mod guard;
 mod log_file;
 #[path = "../../hook/src/output/mod.rs"]
 mod output;
+#[expect(unused_imports, reason = "the hook's main uses what this target does not")]
 #[path = "../../hook/src/process/mod.rs"]
 mod process;
 #[path = "../../hook/src/stdin/mod.rs"]
@@ -37,6 +38,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         cwd: Path::new("/work"),
         environment: &|_| None,
         first_line: &|_| None,
+        names_in: &|_| Vec::new(),
+        agent_process: &|| None,
     };
     let agent = AGENTS[usize::from(*first) % AGENTS.len()];
     for event in [None, Some("PreToolUse"), Some("message")] {
