@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_path_that_does_not_fit_keeps_its_end_and_the_list_its_number() {
-        let path = "/home/you/a/long/way/down/project";
+        let path = "/srv/code/a/long/way/down/project";
         let report = WorkspacesReport {
             version: 1,
             workspaces: vec![WorkspaceReport {
@@ -179,9 +179,9 @@ mod tests {
     #[test]
     fn a_workspace_is_called_by_as_much_of_its_path_as_there_is_room_for() {
         let paths = [
-            "/home/you/work/parser",
-            "/home/you/play/parser",
-            "/home/you/site",
+            "/srv/code/work/parser",
+            "/srv/code/play/parser",
+            "/srv/code/site",
         ];
         assert_eq!(named(None, &paths), paths, "whole on a pipe");
         assert_eq!(named(Some(200), &paths), paths, "and on a wide terminal");
@@ -192,7 +192,7 @@ mod tests {
         );
         assert_eq!(named(Some(80), &["/a", "/"]), ["/a", "/"], "short ones");
         assert_eq!(
-            named(Some(40), &["/home/you/a-very-long-name-of-a-project"]),
+            named(Some(40), &["/srv/code/a-very-long-name-of-a-project"]),
             ["…me-of-a-project"],
             "never wider than there is room"
         );

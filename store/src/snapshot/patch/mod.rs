@@ -11,6 +11,7 @@ mod visibility;
 use std::path::Path;
 
 use super::difference::between;
+use super::rules::Matcher;
 use super::view::SnapshotView;
 use super::{PatchSide, Snapshot};
 use crate::error::Result;
@@ -104,10 +105,9 @@ pub(crate) fn are_hidden(
     snapshot: &Snapshot,
     paths: &[WorkspacePath],
 ) -> Result<Vec<bool>> {
-    let view = SnapshotView::open(reader, snapshot)?;
-    let matcher = visibility::matcher(reader, &view, snapshot.rules)?;
-    let is_hidden = |path: &WorkspacePath| !matcher.is_visible(path.as_bytes());
-    Ok(paths.iter().map(is_hidden).collect())
+    not_shown(reader, snapshot, paths, |rules, path| {
+        rules.is_visible(path)
+    })
 }
 
 /// Returns for each path, in order, whether the rules of a snapshot hide an empty directory there.
@@ -116,9 +116,21 @@ pub(crate) fn are_directories_hidden(
     snapshot: &Snapshot,
     paths: &[WorkspacePath],
 ) -> Result<Vec<bool>> {
+    not_shown(reader, snapshot, paths, |rules, path| {
+        rules.shows_directory(path)
+    })
+}
+
+/// Returns for each path, in order, whether the rules of a snapshot do not show it, by one of the matcher's questions.
+fn not_shown(
+    reader: &ObjectReader,
+    snapshot: &Snapshot,
+    paths: &[WorkspacePath],
+    shows: fn(&Matcher<'_>, &[u8]) -> bool,
+) -> Result<Vec<bool>> {
     let view = SnapshotView::open(reader, snapshot)?;
     let matcher = visibility::matcher(reader, &view, snapshot.rules)?;
-    let is_hidden = |path: &WorkspacePath| !matcher.shows_directory(path.as_bytes());
+    let is_hidden = |path: &WorkspacePath| !shows(&matcher, path.as_bytes());
     Ok(paths.iter().map(is_hidden).collect())
 }
 
