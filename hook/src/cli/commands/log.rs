@@ -143,6 +143,8 @@ impl List<'_> {
             blobs: &blobs,
             arguments: &shape,
         };
+        // The blank line after an entry is written with the next one.
+        let mut above = "";
         for batch in entries.chunks(BATCH) {
             let ids: Vec<&str> = batch.iter().map(|(id, _)| *id).collect();
             let listed = (kind, &ids[..]);
@@ -151,10 +153,12 @@ impl List<'_> {
                 if pages.is_over() {
                     return pages.end().map(|()| DONE);
                 }
-                pages.text(line)?;
+                pages.text(&format!("{above}{line}"))?;
+                above = "\n";
                 entry(&changes, files, &mut pages)?;
             }
         }
+        pages.text(above)?;
         pages.end()?;
         Ok(DONE)
     }
@@ -342,5 +346,5 @@ fn entry(
     if changes.arguments.patch {
         changes.patch(files, pages)?;
     }
-    pages.text("\n")
+    Ok(())
 }
