@@ -99,6 +99,9 @@ pub(crate) fn newest_of_chain(
     Ok(holding(moves).pop())
 }
 
+/// The files of an operation.
+const FILES: &str = "SELECT * FROM operation_files WHERE operation_id = ?1 ORDER BY position";
+
 /// Returns what a session's pending reverts, and restores since its last message, did to files, by path.
 pub(crate) fn went_back(
     connection: &Connection,
@@ -133,17 +136,19 @@ fn restored_files(
     session_id: &str,
 ) -> Result<Vec<FileReport>> {
     let sql = "
-        SELECT operation_files.*
-          FROM operations JOIN operation_files ON operation_id = operations.id
+        SELECT id FROM operations
          WHERE workspace_id = ?1 AND kind = 'restore' AND state = 'done'
            AND started_at > (SELECT max(created_at) FROM messages WHERE session_id = ?2)
-         ORDER BY seq, position";
-    all(
-        connection,
-        sql,
-        params![workspace_id, session_id],
-        operation_file,
-    )
+         ORDER BY seq";
+    let restores: Vec<String> = all(connection, sql, params![workspace_id, session_id], |row| {
+        row.get(0)
+    })?;
+    let mut files = Vec::new();
+    // Each message asks for this, and seldom is there one.
+    for id in restores {
+        files.extend(all(connection, FILES, [id], operation_file)?);
+    }
+    Ok(files)
 }
 
 /// A mode and a blob, as they are stored.
@@ -171,13 +176,12 @@ pub(crate) fn reverted_files(
     session_id: &str,
     base_id: i64,
 ) -> Result<Vec<FileReport>> {
-    let files = "SELECT * FROM operation_files WHERE operation_id = ?1 ORDER BY position";
     let mut rows = Vec::new();
     for operation in chain(connection, session_id, base_id)? {
         if operation.is_taken_back() {
             continue;
         }
-        let of_operation = all(connection, files, [&operation.row.id], read_chain_file)?;
+        let of_operation = all(connection, FILES, [&operation.row.id], read_chain_file)?;
         let is_in_force = |row: &ChainFile| !operation.taken_back.contains(&row.path);
         rows.extend(of_operation.into_iter().filter(is_in_force));
     }

@@ -3,6 +3,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::snapshots;
 use crate::error::{Context, Result};
 
 /// Notes that a message was added.
@@ -53,8 +54,16 @@ pub(super) fn step_opened(connection: &Connection, id: &str) -> Result<()> {
 
 /// Notes that a step ended, and its new gaps: what a snapshot could not hold is reported once, not with every later
 /// snapshot.
-pub(super) fn step_closed(connection: &Connection, id: &str) -> Result<()> {
+pub(super) fn step_closed(connection: &Connection, id: &str, finish: Option<i64>) -> Result<()> {
     step(connection, id)?;
+    // Few snapshots have gaps, and the statement below is dear to plan.
+    let gaps = match finish {
+        Some(finish) => snapshots::gaps_of(connection, finish)?,
+        None => Vec::new(),
+    };
+    if gaps.is_empty() {
+        return Ok(());
+    }
     note(
         connection,
         "INSERT INTO feed (kind, workspace_id, subject)

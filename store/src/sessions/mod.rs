@@ -11,6 +11,7 @@ pub(crate) mod forget;
 mod git;
 mod history_of_file;
 mod labels;
+mod memory;
 mod mend;
 mod migrate;
 mod new_file;
@@ -32,6 +33,7 @@ mod workspaces;
 
 pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 pub(crate) use database::{is_noted, is_read_only};
+pub use memory::keep_memory;
 
 pub(crate) use changes::{
     ChangeRow, ChangeSince, LiveChange, changes_between, changes_between_kept, changes_of_message,

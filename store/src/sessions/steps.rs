@@ -381,7 +381,7 @@ pub(crate) fn close_step(
         )
         .context(|| "cannot close a step")?;
     totals::outdate(connection, [step])?;
-    feed::step_closed(connection, step)?;
+    feed::step_closed(connection, step, finish)?;
     finish_tools(connection, step, None, now)
 }
 

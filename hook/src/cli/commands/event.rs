@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::EventReport;
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::error::{Error, ErrorKind, Result};
-use ckpt_store::sessions::Diagnostic;
+use ckpt_store::sessions::{self, Diagnostic};
 use ckpt_store::{Settings, Store};
 
 use crate::agents::payload::{Parsed, PayloadContext};
@@ -65,6 +65,8 @@ pub fn run(
         stdin::listen();
         return Ok(Recorded::nothing());
     }
+    // Only here: what it never gives back goes with this process.
+    sessions::keep_memory();
     let mut recorder = Recorder {
         surroundings,
         directory: store,
