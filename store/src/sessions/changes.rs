@@ -123,7 +123,7 @@ pub(crate) fn changes_between_kept(
     workspace_id: i64,
 ) -> Result<Vec<ChangeRow>> {
     let sql = format!(
-        "WITH kept AS MATERIALIZED (SELECT id FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL)
+        "WITH kept AS (SELECT id FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL)
          SELECT {COLUMNS} FROM changes
           WHERE workspace_id = ?1 AND from_snapshot_id IN (SELECT id FROM kept) AND to_snapshot_id IN (SELECT id FROM kept)
           ORDER BY to_snapshot_id DESC, from_snapshot_id DESC, id"
