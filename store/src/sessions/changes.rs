@@ -234,6 +234,7 @@ pub(crate) fn changes_of_step(connection: &Connection, step: &str) -> Result<Vec
 pub(crate) fn changes_of_message(connection: &Connection, message: &str) -> Result<Vec<ChangeRow>> {
     let mut statement = connection
         .prepare_cached(&format!(
+            // In this order: the steps of one message are few, and the changes of each are found by index.
             "SELECT {COLUMNS} FROM steps CROSS JOIN changes ON changes.step_id = steps.id
               WHERE steps.message_id = ?1 ORDER BY steps.seq, changes.id"
         ))
