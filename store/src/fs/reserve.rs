@@ -59,6 +59,8 @@ pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> R
     }
     let after = change(&before);
     let mut bytes = after.clone().into_bytes();
+    // Always as long as the file: zeros cover what an older note left, and text beyond the end would need room that a
+    // full disk does not have, so it is cut off.
     bytes.resize(SIZE, 0);
     let written = file
         .seek(SeekFrom::Start(0))

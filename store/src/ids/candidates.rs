@@ -195,6 +195,8 @@ impl SearchScope {
         before: i64,
         id: &str,
     ) -> Result<MessageRow> {
+        // `CROSS JOIN` walks back from the newest message and stops at the first that fits. Beginning with the sessions,
+        // SQLite would read and sort every message of the workspace.
         let sql = "
             SELECT id FROM messages
              WHERE state <> 'discarded'

@@ -158,6 +158,7 @@ fn candidates(
     chosen: Messages<'_>,
 ) -> Result<Vec<(String, Option<String>)>> {
     let (conditions, values) = chosen.conditions();
+    // `CROSS JOIN` reads the messages in their order: beginning with the sessions, SQLite would sort all of them.
     let sql = format!(
         "SELECT messages.id, messages.prompt
            FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id

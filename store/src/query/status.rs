@@ -206,6 +206,7 @@ pub(super) fn agents_at_work(
 
 /// Names the newest steps and messages that cannot be put back, and why.
 fn unprotected(connection: &Connection, workspace_id: i64) -> Result<Vec<String>> {
+    // `CROSS JOIN` makes SQLite read the small indexes of what is unprotected, and not every session of the workspace.
     let sql = "
         SELECT 'message ' || messages.id || ': ' || messages.unprotected AS text, messages.created_at AS at
           FROM messages CROSS JOIN sessions ON sessions.id = messages.session_id

@@ -101,6 +101,8 @@ pub fn merge_text(ancestor: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Option<
     if ours == ancestor {
         return Ok(Some(theirs.to_vec()));
     }
+    // Both changed, and one side has no line left, or the ancestor had none: then each edit covers the whole text, so
+    // they touch. That is decided here, whatever libgit2 makes of an empty buffer.
     if ancestor.is_empty() || ours.is_empty() || theirs.is_empty() {
         return Ok(None);
     }

@@ -123,7 +123,7 @@ pub(crate) fn changes_between_kept(
     workspace_id: i64,
 ) -> Result<Vec<ChangeRow>> {
     let sql = format!(
-        "WITH kept AS MATERIALIZED (SELECT id FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL)
+        "WITH kept AS (SELECT id FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL)
          SELECT {COLUMNS} FROM changes
           WHERE workspace_id = ?1 AND from_snapshot_id IN (SELECT id FROM kept) AND to_snapshot_id IN (SELECT id FROM kept)
           ORDER BY to_snapshot_id DESC, from_snapshot_id DESC, id"
@@ -234,6 +234,7 @@ pub(crate) fn changes_of_step(connection: &Connection, step: &str) -> Result<Vec
 pub(crate) fn changes_of_message(connection: &Connection, message: &str) -> Result<Vec<ChangeRow>> {
     let mut statement = connection
         .prepare_cached(&format!(
+            // In this order: the steps of one message are few, and the changes of each are found by index.
             "SELECT {COLUMNS} FROM steps CROSS JOIN changes ON changes.step_id = steps.id
               WHERE steps.message_id = ?1 ORDER BY steps.seq, changes.id"
         ))

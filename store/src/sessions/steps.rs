@@ -293,6 +293,7 @@ fn steps_where(
     parameter: &dyn rusqlite::ToSql,
 ) -> Result<Vec<OpenStep>> {
     let mut statement = connection
+        // Whatever the condition, few steps fit it, but a workspace may have thousands of sessions.
         .prepare_cached(&format!(
             "SELECT {COLUMNS}, steps.started_at, sessions.tool_events, sessions.last_event_at, sessions.parent_id, {LIFE}
                FROM steps CROSS JOIN sessions ON sessions.id = steps.session_id

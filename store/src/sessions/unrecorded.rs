@@ -77,6 +77,7 @@ pub(crate) fn was_unrecorded(
 ) -> Result<bool> {
     connection
         .prepare_cached(
+            // In this order: few steps are unprotected, but a workspace may have thousands of sessions.
             "SELECT EXISTS (
                SELECT 1 FROM steps CROSS JOIN sessions ON sessions.id = steps.session_id
                 WHERE sessions.workspace_id = ?1 AND steps.unprotected IS NOT NULL

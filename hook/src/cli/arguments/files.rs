@@ -29,7 +29,7 @@ A line that a revert brought back belongs to its first author. Renames by an age
 #[derive(Debug, Args)]
 #[command(after_help = CAT_EXAMPLES)]
 pub struct CatArguments {
-    /// A message, step, operation, snapshot or label, and a file; prints the file as it was just before that
+    /// A message, step or operation, and a file as it was just before that; or a snapshot, and a file as it is in it
     #[arg(value_name = "ID:PATH")]
     pub file: OsString,
 }

@@ -62,7 +62,7 @@ pub struct RevertArguments {
 
 const REVERT_EXAMPLES: &str = "\
 Examples:
-  ckpt-hook revert                                choose a message in the browser, and see its plan
+  ckpt-hook revert                                choose a message in `ui`, and see its plan
   ckpt-hook revert last --dry-run                 the plan for the newest message
   ckpt-hook revert last~2                         this message and the two after it
   ckpt-hook revert 7c1e --alone                   this message, while later ones stay

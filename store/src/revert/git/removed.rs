@@ -16,7 +16,9 @@ use crate::timeline::evidence::TICK;
 /// Two traces of one git command are at most this far apart.
 const TOGETHER: Milliseconds = 2_000;
 
-/// How long after packing refs `git gc` may still pack objects.
+/// How long after packing refs `git gc` may still pack objects. It writes `objects/info/packs` last, minutes later in a
+/// large repository. If it takes even longer, the revert names a removal that was none; if this were longer, `git gc`
+/// would hide a removal that came soon before the packing of objects.
 const LONGEST_UPKEEP: Milliseconds = 600_000;
 
 /// When tags, branches and entries of the stash were last removed.

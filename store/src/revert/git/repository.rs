@@ -222,7 +222,7 @@ impl Repository {
 
     /// Returns why the index cannot go back: what was staged then, and is not now, may be gone.
     fn why_not_index(&self, now: &Meaning, then: &Meaning) -> Option<String> {
-        const LINK_TREE: [u32; 2] = [0o160_000, 0];
+        const SUBMODULE: u32 = 0o160_000;
         if then.link.is_some() {
             return Some("the shared index that it adds to is gone".to_owned());
         }
@@ -235,7 +235,7 @@ impl Repository {
         let is_gone = |entry: &&Staged| {
             !known.contains(entry)
                 // A submodule's commit is in another repository.
-                && !LINK_TREE.contains(&entry.mode)
+                && entry.mode != SUBMODULE
                 && !objects.contains(&Hex(&entry.id).to_string())
         };
         let gone = then.entries.iter().find(is_gone)?;

@@ -138,13 +138,13 @@ impl CacheCheck<'_> {
         let is_sure = |item: &CachedItem<'_>| item.content().is_some() && item.is_settled;
         let is_compared = |item: &CachedItem<'_>| depth == Depth::Whole || !is_sure(item);
         for item in cached.items().filter(is_compared) {
-            let name = item.name;
             match self.compare_item(&item, directory.as_fd()) {
                 Likeness::Same => {}
                 Likeness::Young => young.push(item),
                 Likeness::Other => changed = true,
             }
-            if changed && name >= &b".gitignore"[..] {
+            // The walk looks at the whole directory, and its rules are compared below: the other items decide nothing.
+            if changed {
                 break;
             }
         }
