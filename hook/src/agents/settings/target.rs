@@ -127,7 +127,7 @@ impl AgentTarget {
     }
 
     /// Returns the agent's program, if it is on the `PATH`.
-    fn program(&self, place: &SettingsPlace<'_>) -> Option<PathBuf> {
+    pub fn program(&self, place: &SettingsPlace<'_>) -> Option<PathBuf> {
         let path = (place.environment)("PATH").unwrap_or_default();
         let programs = std::env::split_paths(&path)
             .flat_map(|folder| self.programs.iter().map(move |name| folder.join(name)));

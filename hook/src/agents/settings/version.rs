@@ -36,7 +36,7 @@ pub struct AgentVersions {
 }
 
 /// How long a program may take to print its version.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often it is looked whether the program has ended.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -127,6 +127,15 @@ impl AgentVersions {
         known().insert(program, version);
         version
     }
+}
+
+/// Learns the versions of several programs at once, so that those that hang take their time together.
+pub fn learn(programs: impl Iterator<Item = (&'static AgentVersions, PathBuf)>) {
+    std::thread::scope(|scope| {
+        for (versions, program) in programs {
+            scope.spawn(move || versions.of(&program));
+        }
+    });
 }
 
 /// Returns the version in the `package.json` above a program, if it is the agent's.
