@@ -137,9 +137,10 @@ release-older commit folder="target/release-older":
 release-upgrade older="target/release-older" folder="target/release-files" *trials:
     PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/try --over {{older}} {{folder}} {{trials}}
 
-# Builds the program twice from clones in different folders, and compares its bytes; not those of archives: two release builds
-release-twice:
-    packaging/twice
+# Makes the files of a release twice, in different folders, and compares the bytes of all of them: two release builds
+release-twice *parts:
+    .ci/install "${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}" --packaging
+    PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/twice {{parts}}
 
 # What crates.io would be sent, in order: from a clean clone, each built from its package
 publish-check *options:
