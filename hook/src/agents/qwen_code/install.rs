@@ -30,6 +30,8 @@ pub const TARGET: AgentTarget = AgentTarget {
     package_lacks: Some((
         AgentVersion(0, 24, 0),
         "ends a hook of the package after 30 milliseconds, before it has recorded anything",
+        // What it makes of a marketplace has the hooks of Claude Code in another file; its own manifest has its own.
+        |manifest| manifest.get("hooks").is_none(),
     )),
     files,
     follow: None,
@@ -44,7 +46,7 @@ pub const TARGET: AgentTarget = AgentTarget {
 
 /// The time after which Qwen Code continues without us. Up to 0.23 it counts in milliseconds; 0.24.4 counts in
 /// seconds, but takes 1,000 and more for milliseconds. With 30, 0.23 ends each hook after 30 ms, and records nothing.
-const TIMEOUT: u32 = 30_000;
+pub const TIMEOUT: u32 = 30_000;
 
 /// It has Claude Code's events.
 const EVENTS: &[HookEvent] = claude_code::EVENTS;

@@ -31,8 +31,9 @@ pub struct AgentTarget {
     pub home: fn(&SettingsPlace<'_>) -> PathBuf,
     /// Returns the file that says that our package is installed in the agent, by the agent's own command.
     pub package: fn(&SettingsPlace<'_>) -> Option<PathBuf>,
-    /// The first version in which our package works, and what older ones do with it.
-    pub package_lacks: Option<(AgentVersion, &'static str)>,
+    /// The first version in which our package works, what older ones do with it, and whether they do so with what this file of
+    /// the package says.
+    pub package_lacks: Option<(AgentVersion, &'static str, fn(&Value) -> bool)>,
     /// Returns the settings files, and what we want in them.
     pub files: fn(SettingsScope, &SettingsPlace<'_>) -> Result<Vec<SettingsFile>>,
     /// Returns a file that depends on the change of the first one.
@@ -114,13 +115,17 @@ impl AgentTarget {
         version: AgentVersion,
         place: &SettingsPlace<'_>,
     ) -> Option<Advice> {
-        let (since, what) = self.package_lacks.filter(|(since, _)| version < *since)?;
-        (self.package)(place)?;
+        let (since, what, lacks) = self.package_lacks.filter(|(since, ..)| version < *since)?;
+        let manifest = file::read(&(self.package)(place)?).ok().flatten();
+        let manifest = manifest.and_then(|text| serde_json::from_str(&text).ok());
+        if !lacks(&manifest.unwrap_or_default()) {
+            return None;
+        }
         let agent = self.versions.agent;
         Some(Advice {
             message: format!("{agent} {version} {what}"),
             hint: format!(
-                "take the package out, and run `ckpt-hook install {}`, or use {agent} {since}",
+                "take the package out, and run `ckpt-hook install {}` or install the package from its folder, or use {agent} {since}",
                 self.agent
             ),
         })

@@ -169,4 +169,12 @@ fn a_package_that_a_version_does_not_run_is_told() {
     );
     world.has("qwen", "@qwen-code/qwen-code", "0.24.4");
     assert_eq!(told(), [], "this one counts in seconds");
+    world.has("qwen", "@qwen-code/qwen-code", "0.23.0");
+    let manifest =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("packages/plugin/ckpt-hook/qwen-extension.json");
+    world.write(
+        "home/.qwen/extensions/ckpt-hook/qwen-extension.json",
+        &fs::read_to_string(manifest).expect("it is in the package"),
+    );
+    assert_eq!(told(), [], "its own manifest counts as it does");
 }
