@@ -146,6 +146,10 @@ release-twice *parts:
 publish-check *options:
     packaging/publish-check {{options}}
 
+# The syntax of the workflows, the Nix flake and the Homebrew formula; exit code 77: the tools are not here, nothing was read
+syntax:
+    packaging/syntax
+
 # Type-checks the program for macOS; exit code 77: that target is not here
 check-macos:
     packaging/check-macos
