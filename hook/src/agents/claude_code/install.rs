@@ -92,7 +92,7 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
     };
     let handler = |event: &str| hook_table::handler(place, "claude-code", event, TIMEOUT);
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?
-        .known_to(TARGET.version(place), since);
+        .known_to(TARGET.lowest_version(place), since);
     let files = commands::files_beside(table, Form::Claude, &directory, scope, place)?;
     Ok(match scope {
         SettingsScope::User => files,

@@ -81,7 +81,10 @@ pub fn look_around(place: &SettingsPlace<'_>) -> Vec<(&'static str, AgentPresenc
 /// Learns the installed versions of agents at once: to ask one after the other takes as long as all of those that hang.
 pub fn learn_versions(place: &SettingsPlace<'_>, is_wanted: impl Fn(&str) -> bool) {
     let wanted = TARGETS.iter().filter(|target| is_wanted(target.agent));
-    version::learn(wanted.filter_map(|target| Some((target.versions, target.program(place)?))));
+    version::learn(wanted.flat_map(|target| {
+        let programs = target.programs_on(place).into_iter();
+        programs.map(|program| (target.versions, program))
+    }));
 }
 
 /// Returns the projects of whose settings the hook was put into some, as far as that was noted.
