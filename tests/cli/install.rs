@@ -384,8 +384,10 @@ fn the_versions_of_all_agents_are_asked_for_at_once() {
         &["doctor"],
         &["install", "--list"],
     ] {
-        drop(fs::remove_dir_all(&folder));
         fs::create_dir_all(&folder).expect("writable");
+        for name in ["codex", "gemini"] {
+            let _ = fs::remove_file(folder.join(name));
+        }
         let run = finish(world.command(arguments).env("PATH", &path), b"").exits(0);
         for told in ["Codex 0.25.0 records nothing", "Gemini CLI 0.25.0 records"] {
             assert!(run.stdout.contains(told), "{arguments:?}: {run}");

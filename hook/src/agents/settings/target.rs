@@ -20,6 +20,16 @@ pub type Follow = fn(&SettingsPlace<'_>, &Edit) -> Result<Option<SettingsFile>>;
 /// Returns why a hook that is installed may still not be called, from its settings file and that file's text.
 pub type HookCheck = fn(SettingsScope, &SettingsPlace<'_>, &Path, &str) -> Result<Vec<Advice>>;
 
+/// What older versions of an agent do with our package.
+pub struct PackageGap {
+    /// The first version in which it works.
+    pub since: AgentVersion,
+    /// What older ones do.
+    pub what: &'static str,
+    /// Whether they do so with what is in the file that says that it is installed.
+    pub holds: fn(&Value) -> bool,
+}
+
 /// An agent's settings.
 pub struct AgentTarget {
     /// The agent's name.
@@ -32,9 +42,8 @@ pub struct AgentTarget {
     pub home: fn(&SettingsPlace<'_>) -> PathBuf,
     /// Returns the file that says that our package is installed in the agent, by the agent's own command.
     pub package: fn(&SettingsPlace<'_>) -> Option<PathBuf>,
-    /// The first version in which our package works, what older ones do with it, and whether they do so with what this file of
-    /// the package says.
-    pub package_lacks: Option<(AgentVersion, &'static str, fn(&Value) -> bool)>,
+    /// Where our package does not work.
+    pub package_lacks: Option<PackageGap>,
     /// Returns the settings files, and what we want in them.
     pub files: fn(SettingsScope, &SettingsPlace<'_>) -> Result<Vec<SettingsFile>>,
     /// Returns a file that depends on the change of the first one.
@@ -115,10 +124,11 @@ impl AgentTarget {
         version: AgentVersion,
         place: &SettingsPlace<'_>,
     ) -> Option<Advice> {
-        let (since, what, lacks) = self.package_lacks.filter(|(since, ..)| version < *since)?;
+        let gap = self.package_lacks.as_ref();
+        let PackageGap { since, what, holds } = gap.filter(|gap| version < gap.since)?;
         let manifest = file::read(&(self.package)(place)?).ok().flatten();
         let manifest = manifest.and_then(|text| serde_json::from_str(&text).ok());
-        if !lacks(&manifest.unwrap_or_default()) {
+        if !holds(&manifest.unwrap_or_default()) {
             return None;
         }
         let agent = self.versions.agent;
