@@ -137,13 +137,18 @@ release-older commit folder="target/release-older":
 release-upgrade older="target/release-older" folder="target/release-files" *trials:
     PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/try --over {{older}} {{folder}} {{trials}}
 
-# Builds the program twice from clones in different folders, and compares its bytes; not those of archives: two release builds
-release-twice:
-    packaging/twice
+# Makes the files of a release twice, in different folders, and compares the bytes of all of them: two release builds
+release-twice *parts:
+    .ci/install "${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}" --packaging
+    PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/twice {{parts}}
 
 # What crates.io would be sent, in order: from a clean clone, each built from its package
 publish-check *options:
     packaging/publish-check {{options}}
+
+# The syntax of the workflows, the Nix flake and the Homebrew formula; exit code 77: the tools are not here, nothing was read
+syntax:
+    packaging/syntax
 
 # Type-checks the program for macOS; exit code 77: that target is not here
 check-macos:

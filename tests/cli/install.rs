@@ -367,6 +367,34 @@ fn a_version_that_records_nothing_is_named_when_it_is_installed_and_by_doctor_an
     }
 }
 
+/// Each of two programs says its version only while the other one is being asked: one after the other, the first would say nothing.
+#[test]
+fn the_versions_of_all_agents_are_asked_for_at_once() {
+    let world = Sandbox::new();
+    let folder = world.path("asked");
+    let asked = |name: &str| folder.join(name).display().to_string();
+    let waits = |name: &str, other: &str| {
+        let (own, other) = (asked(name), asked(other));
+        format!("' && : >'{own}' && until [ -e '{other}' ]; do sleep .1; done && echo '0.25.0")
+    };
+    with_program(&world, "codex", &waits("codex", "gemini"));
+    let path = with_program(&world, "gemini", &waits("gemini", "codex"));
+    for arguments in [
+        &["install", "--all"][..],
+        &["doctor"],
+        &["install", "--list"],
+    ] {
+        fs::create_dir_all(&folder).expect("writable");
+        for name in ["codex", "gemini"] {
+            let _ = fs::remove_file(folder.join(name));
+        }
+        let run = finish(world.command(arguments).env("PATH", &path), b"").exits(0);
+        for told in ["Codex 0.25.0 records nothing", "Gemini CLI 0.25.0 records"] {
+            assert!(run.stdout.contains(told), "{arguments:?}: {run}");
+        }
+    }
+}
+
 #[test]
 fn a_quiet_install_says_nothing_unless_something_is_wrong() {
     let world = Sandbox::new();

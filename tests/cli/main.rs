@@ -11,6 +11,7 @@ mod config;
 mod damaged;
 mod database;
 mod doctor;
+mod documented;
 mod files;
 mod forget;
 mod generated;

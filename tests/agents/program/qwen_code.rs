@@ -22,7 +22,7 @@ pub const QWEN_CODE: Agent = Agent {
     revert: Some("/ckpt-revert"),
     knows_session: true,
     package: Some(|world| {
-        let package = format!("{}:ckpt-hook", our_package(world, "plugin", PLUGIN));
+        let package = format!("{}/ckpt-hook", our_package(world, "plugin", PLUGIN));
         QWEN_CODE.manage(world, &["extensions", "install", &package, "--consent"]);
     }),
     serve: None,

@@ -11,6 +11,7 @@ use ckpt_store::error::Result;
 use crate::agents::settings::advice::{self, Advice};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
+use crate::agents::settings::file;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
@@ -91,8 +92,37 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
     };
     let handler = |event: &str| hook_table::handler(place, "claude-code", event, TIMEOUT);
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?
-        .known_to(TARGET.version(place), since);
-    commands::files_beside(table, Form::Claude, &directory, scope, place)
+        .known_to(TARGET.lowest_version(place), since);
+    let files = commands::files_beside(table, Form::Claude, &directory, scope, place)?;
+    Ok(match scope {
+        SettingsScope::User => files,
+        SettingsScope::Project => where_moved(files, &directory.join("settings.local.json")),
+    })
+}
+
+/// Our entries may have been moved into a user's own settings of the project, which git ignores: then they are kept there. If the
+/// project's settings have them as well, there are none to be.
+fn where_moved(mut files: Vec<SettingsFile>, local: &Path) -> Vec<SettingsFile> {
+    let calls_us = |path: &Path| {
+        let text = file::read(path).ok().flatten();
+        let own = text.and_then(|text| hook_table::positions(&text).ok());
+        own.is_some_and(|own| !own.is_empty())
+    };
+    match files.first_mut() {
+        Some(shared) if calls_us(local) && !calls_us(&shared.path) => {
+            local.clone_into(&mut shared.path)
+        }
+        Some(_) if calls_us(local) => {
+            let nothing = HookTable::default();
+            files.push(SettingsFile::with_table(
+                local.to_owned(),
+                SettingsScope::Project,
+                nothing,
+            ));
+        }
+        _ => {}
+    }
+    files
 }
 
 /// Returns the settings files that Claude Code merges, the one that wins last.

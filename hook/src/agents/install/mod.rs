@@ -18,6 +18,7 @@ use super::settings::edit::EditKind;
 use super::settings::file;
 use super::settings::memory::Memory;
 use super::settings::target::AgentTarget;
+use super::settings::version;
 use crate::agents::{
     self, claude_code, cline, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code,
 };
@@ -77,6 +78,15 @@ pub fn look_around(place: &SettingsPlace<'_>) -> Vec<(&'static str, AgentPresenc
         .collect()
 }
 
+/// Learns the installed versions of agents at once: to ask one after the other takes as long as all of those that hang.
+pub fn learn_versions(place: &SettingsPlace<'_>, is_wanted: impl Fn(&str) -> bool) {
+    let wanted = TARGETS.iter().filter(|target| is_wanted(target.agent));
+    version::learn(wanted.flat_map(|target| {
+        let programs = target.programs_on(place).into_iter();
+        programs.map(|program| (target.versions, program))
+    }));
+}
+
 /// Returns the projects of whose settings the hook was put into some, as far as that was noted.
 pub fn projects(place: &SettingsPlace<'_>) -> BTreeSet<PathBuf> {
     let memory = Memory::read(place.memory);
@@ -103,6 +113,7 @@ fn is_project_file(file: &Path, directory: &Path, place: &SettingsPlace<'_>) -> 
 
 /// Returns every agent whose payloads are understood, and whether its settings call the hook.
 pub fn list(place: &SettingsPlace<'_>) -> Vec<AgentState> {
+    learn_versions(place, |_| true);
     let known = agents::all()
         .iter()
         .filter(|agent| agent.name() != agents::GENERIC);

@@ -11,7 +11,7 @@ use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
-use crate::agents::settings::target::{AgentTarget, extension};
+use crate::agents::settings::target::{AgentTarget, PackageGap, extension};
 use crate::agents::settings::version::{AgentVersion, AgentVersions};
 
 /// Qwen Code.
@@ -27,10 +27,12 @@ pub const TARGET: AgentTarget = AgentTarget {
     },
     home: |place| place.home.join(".qwen"),
     package: |place| extension(place, ".qwen", "qwen-extension.json"),
-    package_lacks: Some((
-        AgentVersion(0, 24, 0),
-        "ends a hook of the package after 30 milliseconds, before it has recorded anything",
-    )),
+    package_lacks: Some(PackageGap {
+        since: AgentVersion(0, 24, 0),
+        what: "ends a hook of the package after 30 milliseconds, before it has recorded anything",
+        // What it makes of a marketplace has the hooks of Claude Code in another file; our manifest for it has its own.
+        holds: |manifest| manifest.get("hooks").is_none(),
+    }),
     files,
     follow: None,
     dialect: Some(JsonDialect {
@@ -44,7 +46,7 @@ pub const TARGET: AgentTarget = AgentTarget {
 
 /// The time after which Qwen Code continues without us. Up to 0.23 it counts in milliseconds; 0.24.4 counts in
 /// seconds, but takes 1,000 and more for milliseconds. With 30, 0.23 ends each hook after 30 ms, and records nothing.
-const TIMEOUT: u32 = 30_000;
+pub const TIMEOUT: u32 = 30_000;
 
 /// It has Claude Code's events.
 const EVENTS: &[HookEvent] = claude_code::EVENTS;

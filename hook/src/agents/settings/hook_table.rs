@@ -17,7 +17,8 @@ use super::jsonc::{
 use super::place::{SettingsPlace, SettingsScope};
 use super::version::AgentVersion;
 
-/// What we want in the table: one handler per event, in the order in which they are written.
+/// What we want in the table: one handler per event, in the order in which they are written; nothing, if another file has them.
+#[derive(Default)]
 pub struct HookTable {
     /// Our handlers, by event.
     pub handlers: Vec<(&'static str, Handler)>,
@@ -158,6 +159,7 @@ impl SettingsContent for HookTable {
                 }
             }
         }
+        found.doubled |= self.handlers.is_empty() && !met.is_empty();
         found.exact &= !found.doubled
             && self
                 .handlers

@@ -1,5 +1,6 @@
 //! The facts about one agent: where its settings are, and what we want in them. Nothing here is written.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ckpt_store::error::Result;
@@ -19,6 +20,16 @@ pub type Follow = fn(&SettingsPlace<'_>, &Edit) -> Result<Option<SettingsFile>>;
 /// Returns why a hook that is installed may still not be called, from its settings file and that file's text.
 pub type HookCheck = fn(SettingsScope, &SettingsPlace<'_>, &Path, &str) -> Result<Vec<Advice>>;
 
+/// What older versions of an agent do with our package.
+pub struct PackageGap {
+    /// The first version in which it works.
+    pub since: AgentVersion,
+    /// What older ones do.
+    pub what: &'static str,
+    /// Whether they do so with what is in the file that says that it is installed.
+    pub holds: fn(&Value) -> bool,
+}
+
 /// An agent's settings.
 pub struct AgentTarget {
     /// The agent's name.
@@ -31,8 +42,8 @@ pub struct AgentTarget {
     pub home: fn(&SettingsPlace<'_>) -> PathBuf,
     /// Returns the file that says that our package is installed in the agent, by the agent's own command.
     pub package: fn(&SettingsPlace<'_>) -> Option<PathBuf>,
-    /// The first version in which our package works, and what older ones do with it.
-    pub package_lacks: Option<(AgentVersion, &'static str)>,
+    /// Where our package does not work.
+    pub package_lacks: Option<PackageGap>,
     /// Returns the settings files, and what we want in them.
     pub files: fn(SettingsScope, &SettingsPlace<'_>) -> Result<Vec<SettingsFile>>,
     /// Returns a file that depends on the change of the first one.
@@ -99,14 +110,13 @@ impl AgentTarget {
         })
     }
 
-    /// Returns what a user of the version that is on this machine should know.
+    /// Returns what a user of the versions that are on this machine should know.
     pub fn advice_on_version(&self, place: &SettingsPlace<'_>) -> Vec<Advice> {
-        let Some(version) = self.version(place) else {
-            return Vec::new();
-        };
-        let mut advice = self.versions.advice(version);
-        advice.extend(self.advice_on_package(version, place));
-        advice
+        let advice = self.all_versions(place).into_iter().flat_map(|version| {
+            let of_package = self.advice_on_package(version, place);
+            self.versions.advice(version).into_iter().chain(of_package)
+        });
+        advice.collect()
     }
 
     fn advice_on_package(
@@ -114,35 +124,60 @@ impl AgentTarget {
         version: AgentVersion,
         place: &SettingsPlace<'_>,
     ) -> Option<Advice> {
-        let (since, what) = self.package_lacks.filter(|(since, _)| version < *since)?;
-        (self.package)(place)?;
+        let gap = self.package_lacks.as_ref();
+        let PackageGap { since, what, holds } = gap.filter(|gap| version < gap.since)?;
+        let manifest = file::read(&(self.package)(place)?).ok().flatten();
+        let manifest = manifest.and_then(|text| serde_json::from_str(&text).ok());
+        if !holds(&manifest.unwrap_or_default()) {
+            return None;
+        }
         let agent = self.versions.agent;
         Some(Advice {
             message: format!("{agent} {version} {what}"),
             hint: format!(
-                "take the package out, and run `ckpt-hook install {}`, or use {agent} {since}",
+                "take the package out, and run `ckpt-hook install {}` or install the package from its folder, or use {agent} {since}",
                 self.agent
             ),
         })
     }
 
-    /// Returns the agent's program, if it is on the `PATH`.
-    fn program(&self, place: &SettingsPlace<'_>) -> Option<PathBuf> {
+    /// Returns the agent's programs on the `PATH`: the first one is what its name runs.
+    pub fn programs_on(&self, place: &SettingsPlace<'_>) -> Vec<PathBuf> {
         let path = (place.environment)("PATH").unwrap_or_default();
-        let programs = std::env::split_paths(&path)
-            .flat_map(|folder| self.programs.iter().map(move |name| folder.join(name)));
-        let mut programs = programs.filter(|program| file::is_executable(program));
-        programs.next()
+        let mut programs: Vec<PathBuf> = Vec::new();
+        for program in std::env::split_paths(&path)
+            .flat_map(|folder| self.programs.iter().map(move |name| folder.join(name)))
+            .filter(|program| file::is_executable(program))
+        {
+            if !programs.iter().any(|one| file::is_same(one, &program)) {
+                programs.push(program);
+            }
+        }
+        programs
     }
 
     /// Returns the version of the agent on this machine, if known.
     pub fn version(&self, place: &SettingsPlace<'_>) -> Option<AgentVersion> {
-        self.versions.of(&self.program(place)?)
+        self.versions.of(self.programs_on(place).first()?)
+    }
+
+    /// Returns the lowest version of those on this machine, if that of the first one is known: an editor or another shell may run
+    /// another one than the first, with the same settings.
+    pub fn lowest_version(&self, place: &SettingsPlace<'_>) -> Option<AgentVersion> {
+        self.version(place)?;
+        self.all_versions(place).first().copied()
+    }
+
+    fn all_versions(&self, place: &SettingsPlace<'_>) -> BTreeSet<AgentVersion> {
+        let programs = self.programs_on(place).into_iter();
+        programs
+            .filter_map(|program| self.versions.of(&program))
+            .collect()
     }
 
     /// Looks for the agent: its program, else the directory that it keeps for its user.
     pub fn presence(&self, place: &SettingsPlace<'_>) -> AgentPresence {
-        if let Some(program) = self.program(place) {
+        if let Some(program) = self.programs_on(place).first() {
             return AgentPresence {
                 found: true,
                 reason: format!("`{}`", program.display()),

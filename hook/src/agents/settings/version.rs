@@ -36,7 +36,7 @@ pub struct AgentVersions {
 }
 
 /// How long a program may take to print its version.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often it is looked whether the program has ended.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -115,18 +115,30 @@ impl AgentVersions {
 
     /// Returns the version of a program.
     pub fn of(&self, program: &Path) -> Option<AgentVersion> {
-        static KNOWN: Mutex<BTreeMap<PathBuf, Option<AgentVersion>>> = Mutex::new(BTreeMap::new());
-        let program = file::real(program);
+        static KNOWN: Mutex<BTreeMap<[PathBuf; 2], Option<AgentVersion>>> =
+            Mutex::new(BTreeMap::new());
+        let real = file::real(program);
+        let key = [program.to_owned(), real.clone()];
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(version) = known().get(&program) {
+        if let Some(version) = known().get(&key) {
             return *version;
         }
-        let version = in_package(&program, self.package)
-            .or_else(|| in_name(&program))
-            .or_else(|| asked(&program));
-        known().insert(program, version);
+        // Asked by the name that it has here: one program that stands for many, as version managers have it, goes by that.
+        let version = in_package(&real, self.package)
+            .or_else(|| in_name(&real))
+            .or_else(|| asked(program));
+        known().insert(key, version);
         version
     }
+}
+
+/// Learns the versions of several programs at once, so that those that hang take their time together.
+pub fn learn(programs: impl Iterator<Item = (&'static AgentVersions, PathBuf)>) {
+    std::thread::scope(|scope| {
+        for (versions, program) in programs {
+            scope.spawn(move || versions.of(&program));
+        }
+    });
 }
 
 /// Returns the version in the `package.json` above a program, if it is the agent's.
@@ -291,6 +303,22 @@ mod tests {
         );
         let gone = scratch.path().join("gone");
         assert_eq!(VERSIONS.of(&gone), None, "and none of what is not there");
+    }
+
+    #[test]
+    fn a_program_that_stands_for_many_is_asked_by_the_agents_name() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let manager = scratch.path().join("manager");
+        let text = "#!/bin/sh\ncase $0 in */agent) echo 2.1.90 ;; *) echo 2026.11.5 ;; esac\n";
+        fs::write(&manager, text).expect("writable");
+        fs::set_permissions(&manager, fs::Permissions::from_mode(0o755)).expect("writable");
+        let shim = scratch.path().join("agent");
+        symlink(manager, &shim).expect("writable");
+        assert_eq!(
+            VERSIONS.of(&shim),
+            Some(AgentVersion(2, 1, 90)),
+            "not the manager's own"
+        );
     }
 
     #[test]

@@ -118,6 +118,9 @@ fn run(
     if arguments.list {
         return list(invocation, &place);
     }
+    install::learn_versions(&place, |agent| {
+        arguments.all || arguments.agents.iter().any(|name| name == agent)
+    });
     let mut report = if arguments.all {
         change_all(verb, arguments, &place, also)
     } else {

@@ -394,3 +394,39 @@ fn the_documentation_has_every_agent_with_the_versions_that_it_was_proven_on() {
         );
     }
 }
+
+#[test]
+fn entries_that_were_moved_into_the_local_settings_of_a_project_are_kept_there_and_found() {
+    let world = World::new();
+    world.has_claude_code();
+    let project =
+        |act: fn(&str, SettingsScope, &SettingsPlace<'_>, bool) -> Result<Vec<SettingsChange>>| {
+            let changes =
+                world.with_place(|place| act("claude-code", SettingsScope::Project, place, false));
+            changes.expect("the settings are as they should be");
+        };
+    let (shared, local) = (
+        world.path("project/.claude/settings.json"),
+        world.path("project/.claude/settings.local.json"),
+    );
+    project(install);
+    fs::rename(&shared, &local).expect("writable");
+    let found = || world.installed("claude-code", SettingsScope::Project);
+    assert_eq!(
+        (found().state, found().file),
+        (Installation::Installed, local.clone())
+    );
+
+    project(install);
+    assert!(!shared.exists(), "a second one would call the hook twice");
+    fs::copy(&local, &shared).expect("writable");
+    assert_eq!(found().state, Installation::Doubled, "both are called");
+    project(install);
+    assert_eq!(found().state, Installation::Installed);
+    let text = fs::read_to_string(&local).unwrap_or_default();
+    assert!(!text.contains("ckpt-hook"), "once is enough: {text}");
+
+    fs::copy(&shared, &local).expect("writable");
+    project(uninstall);
+    assert!(!shared.exists() && !local.exists(), "both are taken out");
+}

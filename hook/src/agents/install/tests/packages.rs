@@ -12,6 +12,7 @@ use crate::agents::settings::commands::{Form, texts};
 use crate::agents::{
     claude_code::install as claude_code, codex::install as codex,
     gemini_cli::install as gemini_cli, opencode::install as opencode,
+    qwen_code::install as qwen_code,
 };
 
 /// What the packages call: what is on the PATH, since they go from machine to machine, else what came along with them.
@@ -66,6 +67,14 @@ fn shared_plugin(files: &mut Files) {
         .iter()
         .map(|(event, _)| (*event, claude_code::TIMEOUT));
     add(files, "plugin/ckpt-hook/hooks/hooks.json", &hooks(claude));
+    // Installed from its folder, Qwen Code reads this one, with a time that means the same in all of its versions.
+    let qwen = claude_code::EVENTS
+        .iter()
+        .map(|(event, _)| (*event, qwen_code::TIMEOUT));
+    let mut qwen = hooks(qwen);
+    qwen["name"] = json!("ckpt-hook");
+    qwen["version"] = json!(version());
+    add(files, "plugin/ckpt-hook/qwen-extension.json", &qwen);
     // Claude Code drops a file of hooks with an event that it does not know, so Codex's own ones are in another.
     let codex = codex::EVENTS
         .iter()

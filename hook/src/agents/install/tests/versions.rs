@@ -81,6 +81,40 @@ fn only_events_that_the_installed_version_knows_are_written() {
 }
 
 #[test]
+fn the_oldest_of_several_installations_can_read_what_is_written() {
+    let world = World::new();
+    world.has("claude", "@anthropic-ai/claude-code", "2.1.90");
+    fs::rename(world.path("programs"), world.path("old")).expect("writable");
+    world.has("claude", "@anthropic-ai/claude-code", "2.1.329");
+    let folders = [world.path("programs"), world.path("old")];
+    let path = std::env::join_paths(folders).expect("plain names");
+    let environment = |name: &str| (name == "PATH").then(|| path.clone());
+    let row = world.with_place(|place| {
+        let place = SettingsPlace {
+            environment: &environment,
+            ..*place
+        };
+        install("claude-code", SettingsScope::User, &place, false).expect("it can be installed");
+        list(&place)
+            .into_iter()
+            .find(|row| row.agent == "claude-code")
+    });
+    assert!(
+        !events(&world).contains(&"PostToolBatch".to_owned()),
+        "it would refuse the whole file"
+    );
+    let row = row.expect("it is known");
+    assert_eq!(row.version.expect("of the first").to_string(), "2.1.329");
+    let advice: Vec<_> = row.advice.iter().map(|advice| &advice.message).collect();
+    assert!(
+        advice
+            .iter()
+            .any(|message| message.contains("Claude Code 2.1.90 ")),
+        "and the other one is told of: {advice:?}"
+    );
+}
+
+#[test]
 fn that_the_version_is_unknown_is_told_where_that_leaves_steps_out() {
     let world = World::new();
     let is_told = |world: &World| {
@@ -169,4 +203,12 @@ fn a_package_that_a_version_does_not_run_is_told() {
     );
     world.has("qwen", "@qwen-code/qwen-code", "0.24.4");
     assert_eq!(told(), [], "this one counts in seconds");
+    world.has("qwen", "@qwen-code/qwen-code", "0.23.0");
+    let manifest =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("packages/plugin/ckpt-hook/qwen-extension.json");
+    world.write(
+        "home/.qwen/extensions/ckpt-hook/qwen-extension.json",
+        &fs::read_to_string(manifest).expect("it is in the package"),
+    );
+    assert_eq!(told(), [], "its own manifest counts as it does");
 }
