@@ -333,10 +333,7 @@ fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, 
             store.diff(&directory, &request)?.files
         }
     };
-    let arguments = ChangesArguments {
-        context: 3,
-        ..ChangesArguments::default()
-    };
+    let arguments = ChangesArguments::default();
     let blobs = store.blobs(&directory)?;
     let changes = ChangesView {
         invocation: context.invocation,
