@@ -1,7 +1,8 @@
 //! What a front end sends without waiting for answers.
 
-use std::io::Write;
-use std::process::{Child, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use testing::binary::Sandbox;
@@ -163,4 +164,57 @@ fn a_name_that_is_not_utf_8_is_taken_as_documents_have_it() {
         "a file of a report is a path as it is: {done:#}"
     );
     assert!(!file.exists(), "it was made by the message");
+}
+
+/// Empties a file in another process: closing it in this one would give up the locks that this one has on it.
+fn empty(database: &Path) {
+    let mut truncate = Command::new("truncate");
+    let done = truncate.args(["--size", "0"]).arg(database).status();
+    assert!(done.is_ok_and(|status| status.success()), "it is ours");
+}
+
+#[test]
+fn a_subscriber_lets_go_of_a_session_store_that_was_emptied() {
+    let world = Sandbox::new();
+    world.play("m1", "make it", |world| world.write("made", "1\n"));
+    let mut server = serve(&world);
+    let mut stdin = server.stdin.take().expect("it is piped");
+    let mut lines = BufReader::new(server.stdout.take().expect("it is piped")).lines();
+    let mut answer = |id: i64, method: &str| {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}});
+        writeln!(stdin, "{request}").expect("the server reads");
+        loop {
+            let line = lines.next().expect("it answers").expect("text");
+            let line: Value = serde_json::from_str(&line).expect("JSON");
+            if line["id"] == id {
+                return line;
+            }
+        }
+    };
+    answer(1, "subscribe");
+    empty(&world.store().join("sessions.db"));
+    let log = answer(2, "messages");
+    assert_eq!(
+        log["result"]["unknown_workspaces"], 1,
+        "the server itself does not keep it from being made anew: {log:#}"
+    );
+    drop(stdin);
+    server.wait().expect("it ends");
+}
+
+#[test]
+fn a_session_store_that_was_emptied_while_it_is_open_is_not_called_locked() {
+    let world = Sandbox::new();
+    world.play("m1", "make it", |world| world.write("made", "1\n"));
+    let database = world.store().join("sessions.db");
+    testing::rows::while_open(&database, || {
+        empty(&database);
+        let run = world.run(&["log"], b"").exits(1);
+        assert!(
+            run.stderr
+                .contains("was emptied while a process has it open"),
+            "it says what is so: {run}"
+        );
+    });
+    world.run(&["log"], b"").exits(0);
 }
