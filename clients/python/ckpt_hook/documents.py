@@ -980,7 +980,11 @@ class SnapshotEntry(TypedDict):
     """
     message: str | None
     """
-    The message that it was taken just before, if any.
+    The newest message that it was taken just before, if any.
+    """
+    messages: list[str]
+    """
+    All messages before which nothing had changed since it was taken, newest first.
     """
     snapshot: str
     """
@@ -1866,6 +1870,10 @@ class GoneReport(TypedDict):
     prompt: str | None
     """
     The user's prompt in that message, as far as the settings allow it to be stored.
+    """
+    renamed_to: PathText | None
+    """
+    The file that it became, if it was renamed.
     """
     time: int | None
     """

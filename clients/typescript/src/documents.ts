@@ -2507,6 +2507,10 @@ export interface GoneReport {
    */
   prompt: string | null;
   /**
+   * The file that it became, if it was renamed.
+   */
+  renamed_to: PathText | null;
+  /**
    * When it was first seen to be gone; null if that is only noticed now.
    */
   time: number | null;
@@ -2853,9 +2857,13 @@ export interface SnapshotEntry {
    */
   label: string | null;
   /**
-   * The message that it was taken just before, if any.
+   * The newest message that it was taken just before, if any.
    */
   message: string | null;
+  /**
+   * All messages before which nothing had changed since it was taken, newest first.
+   */
+  messages: string[];
   /**
    * The tree.
    */
