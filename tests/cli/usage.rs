@@ -65,6 +65,16 @@ fn options_of_which_one_would_be_ignored_are_refused_together() {
 }
 
 #[test]
+fn a_time_before_nothing_is_refused_in_the_words_of_times() {
+    let world = Sandbox::new();
+    for (option, time) in [("--since", "-3"), ("--until", "-1 day ago")] {
+        let run = by_a_script(&world, &["log", option, time]).exits(2);
+        let said = format!("error: `{option} {time}` is not a time in the past");
+        assert!(run.stderr.starts_with(&said), "{run}");
+    }
+}
+
+#[test]
 fn an_empty_name_or_text_is_refused() {
     let world = Sandbox::new();
     for arguments in [

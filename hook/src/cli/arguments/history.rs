@@ -30,10 +30,10 @@ pub struct LogArguments {
     pub limit: Option<usize>,
     /// Only what happened since this time: `2 days ago`, `yesterday`, `2026-03-01 12:00`; a plain number is the `seq` of a message, and
     /// lists the messages after it
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub since: Option<String>,
     /// Only what happened until this time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub until: Option<String>,
     /// Only messages to this agent
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]

@@ -203,7 +203,8 @@ fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter
     let after = arguments
         .since
         .as_deref()
-        .and_then(|text| text.parse().ok());
+        .and_then(|text| text.parse().ok())
+        .filter(|seq| *seq >= 0);
     let since = match after {
         Some(seq) if arguments.graph || arguments.snapshots || arguments.operations => {
             return Err(seq_of_no_message(seq));
