@@ -5,10 +5,12 @@
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::Event;
-use crate::report::{ChangeReport, Content, OperationReport};
+use crate::report::{ChangeReport, Content, OperationReport, PathText};
 
 /// The parameters of `operations` and `unsubscribe`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -16,6 +18,47 @@ use crate::report::{ChangeReport, Content, OperationReport};
 pub struct WorkspaceParameters {
     /// A directory of the workspace; the server's current directory if it is not given.
     pub workspace: Option<PathBuf>,
+}
+
+/// A path: a text, or `path` and `path_hex` as documents have them, which is how a name that is not UTF-8 is given. A file of a report
+/// may be passed as it is.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(untagged, inline)]
+pub enum PathParameter {
+    /// Its text.
+    Text(String),
+    /// As in a document.
+    Report(PathText),
+}
+
+impl<'de> Deserialize<'de> for PathParameter {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const EXPECTED: &str = "expected a path: a string, or an object with `path` and `path_hex`";
+        let wrong = |_| D::Error::custom(EXPECTED);
+        match Value::deserialize(deserializer)? {
+            Value::String(text) => Ok(Self::Text(text)),
+            given @ Value::Object(_) => {
+                let path: PathText = serde_json::from_value(given).map_err(wrong)?;
+                if path.bytes().is_none() {
+                    return Err(D::Error::custom(
+                        "`path_hex` is not made of pairs of hex digits",
+                    ));
+                }
+                Ok(Self::Report(path))
+            }
+            _ => Err(D::Error::custom(EXPECTED)),
+        }
+    }
+}
+
+impl PathParameter {
+    /// Returns the bytes of the path.
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Text(text) => text.clone().into_bytes(),
+            Self::Report(path) => path.bytes().unwrap_or_default(),
+        }
+    }
 }
 
 /// The parameters of `initialize`. Others are ignored: a client may introduce itself.
@@ -116,7 +159,7 @@ pub struct BlameParameters {
     #[serde(default)]
     pub workspace: Option<PathBuf>,
     /// The file, below that directory.
-    pub path: PathBuf,
+    pub path: PathParameter,
     /// Whether the report gives the bytes of the file.
     #[serde(default)]
     pub contents: bool,
@@ -135,7 +178,7 @@ pub struct PatchParameters {
     /// The state after, by any id.
     pub to: Option<String>,
     /// The paths that are compared; all of them if empty.
-    pub paths: Vec<PathBuf>,
+    pub paths: Vec<PathParameter>,
     /// Whether ids have to be full ones: no prefix, no label, no `last`.
     pub exact: bool,
 }
@@ -219,7 +262,7 @@ pub struct OperationParameters {
     /// For a restore: the state.
     pub id: Option<String>,
     /// For a revert or a restore: the paths; all of them if empty.
-    pub only: Vec<PathBuf>,
+    pub only: Vec<PathParameter>,
     /// What to do with files that have changed since: `merge`, `keep` or `overwrite`.
     pub on_conflict: Option<String>,
     /// For a revert: what to do with changes that may be somebody else's: `keep` or `take`.

@@ -115,6 +115,29 @@ fn a_file_that_is_gone_is_listed_with_who_took_it_and_put_back() {
 }
 
 #[test]
+fn a_file_that_was_renamed_is_listed_with_what_it_became() {
+    let world = Sandbox::new();
+    world.write("old", "1\n2\n3\n4\n5\n");
+    world.write("gone", "another\n");
+    world.play("m1", "rename it", |world| {
+        world.remove("old");
+        world.remove("gone");
+        world.write("new", "1\n2\n3\n4\n5\n6\n");
+    });
+    let list = world.run(&["recover"], b"").exits(0);
+    let row = |name: &str| list.stdout.lines().find(|line| line.starts_with(name));
+    let is_renamed = |name| row(name).is_some_and(|row| row.ends_with(", renamed to new"));
+    assert!(is_renamed("old"), "its lines are there: {list}");
+    assert!(row("gone").is_some() && !is_renamed("gone"), "{list}");
+    let report = world.json(&["recover"]);
+    let files = report["files"].as_array().expect("a list");
+    let old = files.iter().find(|file| file["path"] == "old");
+    assert_eq!(old.expect("it is listed")["renamed_to"]["path"], "new");
+    world.run(&["recover", "old"], b"").exits(0);
+    assert_eq!(world.read("old"), b"1\n2\n3\n4\n5\n", "all the same");
+}
+
+#[test]
 fn a_directory_that_is_gone_comes_back_in_one_operation() {
     let world = Sandbox::new();
     for name in ["d/one", "d/deep/two"] {

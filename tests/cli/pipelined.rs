@@ -1,7 +1,8 @@
 //! What a front end sends without waiting for answers.
 
-use std::io::Write;
-use std::process::{Child, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use testing::binary::Sandbox;
@@ -91,4 +92,129 @@ fn events_that_nobody_waits_for_are_recorded_in_their_order() {
         names.iter().map(|name| (name, &one)).collect::<Vec<_>>(),
         "newest first, each with its own step"
     );
+}
+
+#[test]
+fn the_last_of_several_subscriptions_counts_whichever_thread_answers_it() {
+    let world = Sandbox::new();
+    let mut server = serve(&world);
+    let mut lines = String::new();
+    for round in 0..50 {
+        for (at, method) in ["subscribe", "unsubscribe"].into_iter().enumerate() {
+            let id = 2 * round + at;
+            let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}});
+            lines.push_str(&format!("{request}\n"));
+        }
+    }
+    let mut stdin = server.stdin.take().expect("it is piped");
+    stdin.write_all(lines.as_bytes()).expect("the server reads");
+    drop(stdin);
+    let output = server.wait_with_output().expect("it ends");
+    let answers = String::from_utf8(output.stdout).expect("text");
+    let ids: Vec<Value> = answers
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("an answer")["id"].clone())
+        .collect();
+    let sent: Vec<Value> = (0..100).map(|id| json!(id)).collect();
+    assert_eq!(ids, sent, "none overtook another");
+}
+
+/// A test of its own, because `serve.rs` is full.
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_not_utf_8_is_taken_as_documents_have_it() {
+    use std::os::unix::ffi::OsStringExt;
+
+    let world = Sandbox::new();
+    let name = std::ffi::OsString::from_vec(b"n\xffm".to_vec());
+    let file = world.workspace().join(&name);
+    world.play("m1", "make them", |world| {
+        std::fs::write(&file, "1\n").expect("the name is one");
+        world.write("other", "1\n");
+    });
+    let show = world.json(&["show", "last"]);
+    let files = show["steps"][0]["files"].as_array().expect("a list");
+    let listed = files
+        .iter()
+        .find(|file| !file["path_hex"].is_null())
+        .expect("its bytes are beside it");
+    let other = files.iter().find(|file| file["path"] == "other");
+    let ask = |method: &str, params: Value| {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let output = world.run(&["serve", "--stdio"], format!("{request}\n").as_bytes());
+        let line = output.stdout.lines().last().expect("it answers");
+        serde_json::from_str::<Value>(line).expect("an answer")
+    };
+    let path = json!({"path": listed["path"], "path_hex": listed["path_hex"]});
+    let blamed = ask("blame", json!({"path": path}));
+    assert_eq!(blamed["result"]["path_hex"], path["path_hex"], "{blamed:#}");
+    let patch = ask("patch", json!({"from": "m1", "paths": [path]}));
+    let named = patch["result"]["files"].as_array().map(Vec::len);
+    assert_eq!(named, Some(1), "{patch:#}");
+    let wrong = json!({"path": "n", "path_hex": "6eF"});
+    let refused = ask("blame", json!({"path": wrong}));
+    assert_eq!(refused["error"]["code"], -32602, "{refused:#}");
+    let text = refused["error"]["message"].as_str().expect("a sentence");
+    assert!(text.starts_with("`path`: "), "{text}");
+    let refused = ask("revert", json!({"message": "m1", "only": [7]}));
+    assert_eq!(refused["error"]["code"], -32602, "{refused:#}");
+    let done = ask("revert", json!({"message": "m1", "only": [listed, other]}));
+    assert_eq!(
+        done["result"]["outcome"], "restored",
+        "a file of a report is a path as it is: {done:#}"
+    );
+    assert!(!file.exists(), "it was made by the message");
+}
+
+/// Empties a file in another process: closing it in this one would give up the locks that this one has on it.
+fn empty(database: &Path) {
+    let mut truncate = Command::new("truncate");
+    let done = truncate.args(["--size", "0"]).arg(database).status();
+    assert!(done.is_ok_and(|status| status.success()), "it is ours");
+}
+
+#[test]
+fn a_subscriber_lets_go_of_a_session_store_that_was_emptied() {
+    let world = Sandbox::new();
+    world.play("m1", "make it", |world| world.write("made", "1\n"));
+    let mut server = serve(&world);
+    let mut stdin = server.stdin.take().expect("it is piped");
+    let mut lines = BufReader::new(server.stdout.take().expect("it is piped")).lines();
+    let mut answer = |id: i64, method: &str| {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}});
+        writeln!(stdin, "{request}").expect("the server reads");
+        loop {
+            let line = lines.next().expect("it answers").expect("text");
+            let line: Value = serde_json::from_str(&line).expect("JSON");
+            if line["id"] == id {
+                return line;
+            }
+        }
+    };
+    answer(1, "subscribe");
+    empty(&world.store().join("sessions.db"));
+    let log = answer(2, "messages");
+    assert_eq!(
+        log["result"]["unknown_workspaces"], 1,
+        "the server itself does not keep it from being made anew: {log:#}"
+    );
+    drop(stdin);
+    server.wait().expect("it ends");
+}
+
+#[test]
+fn a_session_store_that_was_emptied_while_it_is_open_is_not_called_locked() {
+    let world = Sandbox::new();
+    world.play("m1", "make it", |world| world.write("made", "1\n"));
+    let database = world.store().join("sessions.db");
+    testing::rows::while_open(&database, || {
+        empty(&database);
+        let run = world.run(&["log"], b"").exits(1);
+        assert!(
+            run.stderr
+                .contains("was emptied while a process has it open"),
+            "it says what is so: {run}"
+        );
+    });
+    world.run(&["log"], b"").exits(0);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use testing::binary::{Sandbox, finish};
 use testing::skip::has_program;
 
@@ -291,4 +291,31 @@ fn what_no_pager_can_show_is_printed() {
             assert!(shown.contains(words), "`{environment}`: {shown}");
         }
     }
+}
+
+#[test]
+fn a_snapshot_names_all_messages_that_begin_with_it() {
+    let world = Sandbox::new();
+    for number in 1..=5 {
+        let message = json!({"event": "user_message", "session_id": format!("s{number}"), "message_id": format!("m{number}"), "prompt": "look"});
+        world
+            .run(&["event", "--strict"], message.to_string().as_bytes())
+            .exits(0);
+    }
+    let log = world.json(&["log"]);
+    let messages = log["messages"].as_array().expect("a list");
+    let ids: Vec<&Value> = messages.iter().map(|message| &message["id"]).collect();
+    let document = world.json(&["log", "--snapshots"]);
+    let [entry] = document["snapshots"].as_array().expect("a list").as_slice() else {
+        panic!("nothing changed in between: {document:#}");
+    };
+    let named: Vec<&Value> = entry["messages"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .collect();
+    assert_eq!(named, ids, "newest first");
+    assert_eq!(entry["message"], *ids[0]);
+    let run = world.run(&["log", "--snapshots"], b"").exits(0);
+    assert!(run.stdout.contains(" … 2 more"), "{run}");
 }

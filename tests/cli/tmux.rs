@@ -131,3 +131,28 @@ fn the_browser_works_in_tmux_at_any_size_and_gives_the_pane_back() {
         );
     }
 }
+
+#[test]
+fn a_pane_that_grew_while_the_browser_had_it_is_given_back_without_its_rows() {
+    let world = Sandbox::new();
+    for number in 0..8 {
+        let id = format!("m{number}");
+        world.play(&id, &id, |world| world.write(&id, "1\n"));
+    }
+    let Some(tmux) = Tmux::open(&world, 120, 20) else {
+        return;
+    };
+    tmux.run(&["resize-window", "-x", "40", "-y", "12"]);
+    tmux.keys(&["clear", "Enter"]);
+    tmux.keys(&[&format!("{} ui; echo ended-$?", binary()), "Enter"]);
+    tmux.wait_for("▸ Timeline");
+    tmux.run(&["resize-window", "-x", "120", "-y", "20"]);
+    tmux.wait_for("│");
+    tmux.keys(&["q"]);
+    tmux.wait_for("ended-0");
+    let contents = tmux.contents();
+    assert!(
+        !contents.contains("│"),
+        "only the shell's screen: {contents}"
+    );
+}

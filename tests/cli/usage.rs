@@ -28,6 +28,68 @@ fn arguments_that_make_no_sense_are_exit_code_2_for_people() {
 }
 
 #[test]
+fn options_of_which_one_would_be_ignored_are_refused_together() {
+    let world = Sandbox::new();
+    world.run(&["run", "--", "touch", "made"], b"").exits(0);
+    for arguments in [
+        &["diff", "-z"][..],
+        &["show", "last", "-z"],
+        &["show", "last", "-z", "--stat"],
+        &["show", "last", "--stat", "-w"],
+        &["show", "last", "--name-only", "--word-diff"],
+        &["show", "last", "--name-status", "-y"],
+        &["show", "last", "--stat", "-U5"],
+        &["show", "last", "--stat", "--html", "page.html"],
+        &["show", "last", "--stat", "--steps"],
+        &["show", "last", "--steps", "--html", "page.html"],
+        &["diff", "--tool", "--json"],
+        &["diff", "--tool", "--json-lines"],
+        &["diff", "--tool", "-p"],
+        &["diff", "--tool", "-w"],
+        &["log", "--format", "jsonl", "--stat"],
+        &["log", "--format", "jsonl", "-p"],
+        &["revert", "last", "--dry-run", "--contents"],
+        &["undo", "--dry-run", "--contents"],
+        &["recover", "--force"],
+    ] {
+        let run = by_a_script(&world, arguments).exits(2);
+        let says_why =
+            run.stderr.starts_with("error: ") || run.stdout.contains("cannot be used with");
+        assert!(says_why, "{arguments:?}: {run}");
+    }
+    let run = by_a_script(&world, &["show", "last", "-U0"]).exits(0);
+    assert!(
+        run.stdout.starts_with("diff --git"),
+        "as with git, asking for context asks for a patch: {run}"
+    );
+}
+
+#[test]
+fn a_time_before_nothing_is_refused_in_the_words_of_times() {
+    let world = Sandbox::new();
+    for (option, time) in [("--since", "-3"), ("--until", "-1 day ago")] {
+        let run = by_a_script(&world, &["log", option, time]).exits(2);
+        let said = format!("error: `{option} {time}` is not a time in the past");
+        assert!(run.stderr.starts_with(&said), "{run}");
+    }
+}
+
+#[test]
+fn an_empty_name_or_text_is_refused() {
+    let world = Sandbox::new();
+    for arguments in [
+        &["run", "--agent", "", "--", "touch", "made"][..],
+        &["run", "--prompt", "", "--", "touch", "made"],
+        &["log", "--agent", ""],
+        &["label", "last", ""],
+        &["snapshot", "--label", ""],
+    ] {
+        by_a_script(&world, arguments).exits(2);
+    }
+    assert!(!world.path("made").exists(), "no command was started");
+}
+
+#[test]
 fn a_refusal_is_a_document_with_json() {
     let world = Sandbox::new();
     let run = world.run(&["--json", "show"], b"").exits(2);

@@ -258,6 +258,17 @@ pub fn with_write_lock(database: &Path, work: impl FnOnce()) {
     connection.execute_batch("ROLLBACK").expect("it is open");
 }
 
+/// Does something while another program has a database open and has read it.
+pub fn while_open(database: &Path, work: impl FnOnce()) {
+    let connection = Connection::open(database).expect("a database");
+    let count = "SELECT count(*) FROM sqlite_schema";
+    let tables: i64 = connection
+        .query_row(count, [], |row| row.get(0))
+        .expect("it is read");
+    assert!(tables > 0, "it is a session store");
+    work();
+}
+
 /// Runs statements on a database behind the store's back.
 pub fn execute(database: &Path, statements: &str) {
     let sql = Connection::open(database).expect("the database");

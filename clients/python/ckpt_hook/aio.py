@@ -30,6 +30,7 @@ from ckpt_hook.protocol import (
     OnProgress,
     Operation,
     PatchResult,
+    Path,
     Paths,
     PlanResult,
     Server,
@@ -212,7 +213,7 @@ class Client(Listeners):
         result: PatchResult = await self.request("patch", id=id)
         return result
 
-    async def blame(self, path: str | os.PathLike[str], *, contents: bool | None = None) -> BlameReport:
+    async def blame(self, path: Path, *, contents: bool | None = None) -> BlameReport:
         """Returns which message wrote each line of a file; with `contents`, the file's bytes as well."""
         report: BlameReport = await self.request("blame", path=path, contents=contents)
         return report

@@ -31,6 +31,7 @@ from ckpt_hook.protocol import (
     OnProgress,
     Operation,
     PatchResult,
+    Path,
     Paths,
     PlanResult,
     Server,
@@ -209,7 +210,7 @@ class Client(Listeners):
         result: PatchResult = self.request("patch", id=id)
         return result
 
-    def blame(self, path: str | os.PathLike[str], *, contents: bool | None = None) -> BlameReport:
+    def blame(self, path: Path, *, contents: bool | None = None) -> BlameReport:
         """Returns which message wrote each line of a file; with `contents`, the file's bytes as well."""
         report: BlameReport = self.request("blame", path=path, contents=contents)
         return report

@@ -83,25 +83,6 @@ class AuthorReport(TypedDict):
     """
 
 
-class BlameParameters(TypedDict):
-    """
-    The parameters of `blame`.
-    """
-
-    contents: NotRequired[bool]
-    """
-    Whether the report gives the bytes of the file.
-    """
-    path: str
-    """
-    The file, below that directory.
-    """
-    workspace: NotRequired[str | None]
-    """
-    A directory of the workspace.
-    """
-
-
 class CandidateReport(TypedDict):
     """
     A possible meaning of an ambiguous id.
@@ -667,87 +648,10 @@ The operations of the server.
 """
 
 
-class OperationParameters(TypedDict):
-    """
-    The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. An operation refuses those that it has
-    no use for.
-    """
-
-    alone: NotRequired[bool]
-    """
-    For a revert: only that message, while later ones stay.
-    """
-    contents: NotRequired[bool]
-    """
-    For a plan: whether the report includes the contents of the files before and after.
-    """
-    exact: NotRequired[bool]
-    """
-    Whether `message`, `step`, `session` and `id` have to be full ids: no prefix, no label, no `last`.
-    """
-    force: NotRequired[bool]
-    """
-    Whether to go ahead even if an agent is at work.
-    """
-    git: NotRequired[bool]
-    """
-    Whether HEAD, branches and the index move, too.
-    """
-    id: NotRequired[str | None]
-    """
-    For a restore: the state.
-    """
-    message: NotRequired[str | None]
-    """
-    For a revert: the message.
-    """
-    on_conflict: NotRequired[str | None]
-    """
-    What to do with files that have changed since: `merge`, `keep` or `overwrite`.
-    """
-    only: NotRequired[list[str]]
-    """
-    For a revert or a restore: the paths; all of them if empty.
-    """
-    operation: NotRequired[OperationName]
-    """
-    For a plan: the operation.
-    """
-    session: NotRequired[str | None]
-    """
-    The session, by any id.
-    """
-    step: NotRequired[str | None]
-    """
-    For a revert: only one step.
-    """
-    unclear: NotRequired[str | None]
-    """
-    For a revert: what to do with changes that may be somebody else's: `keep` or `take`.
-    """
-    workspace: NotRequired[str | None]
-    """
-    A directory of the workspace.
-    """
-
-
 Outcome: TypeAlias = Literal['restored', 'partial', 'nothing', 'unavailable']
 """
 How an operation ended.
 """
-
-
-PatchParameters = TypedDict(
-    'PatchParameters',
-    {
-        'exact': NotRequired[bool],
-        'from': NotRequired[str | None],
-        'id': NotRequired[str | None],
-        'paths': NotRequired[list[str]],
-        'to': NotRequired[str | None],
-        'workspace': NotRequired[str | None],
-    },
-)
 
 
 class PathText(TypedDict):
@@ -1076,7 +980,11 @@ class SnapshotEntry(TypedDict):
     """
     message: str | None
     """
-    The message that it was taken just before, if any.
+    The newest message that it was taken just before, if any.
+    """
+    messages: list[str]
+    """
+    All messages before which nothing had changed since it was taken, newest first.
     """
     snapshot: str
     """
@@ -1354,6 +1262,25 @@ class AgentsReport(TypedDict):
     version: Literal[1]
     """
     The version of the document's format.
+    """
+
+
+class BlameParameters(TypedDict):
+    """
+    The parameters of `blame`.
+    """
+
+    contents: NotRequired[bool]
+    """
+    Whether the report gives the bytes of the file.
+    """
+    path: str | PathText
+    """
+    The file, below that directory.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
     """
 
 
@@ -1944,6 +1871,10 @@ class GoneReport(TypedDict):
     """
     The user's prompt in that message, as far as the settings allow it to be stored.
     """
+    renamed_to: PathText | None
+    """
+    The file that it became, if it was renamed.
+    """
     time: int | None
     """
     When it was first seen to be gone; null if that is only noticed now.
@@ -2245,6 +2176,70 @@ class OperationEntry(TypedDict):
     """
 
 
+class OperationParameters(TypedDict):
+    """
+    The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. An operation refuses those that it has
+    no use for.
+    """
+
+    alone: NotRequired[bool]
+    """
+    For a revert: only that message, while later ones stay.
+    """
+    contents: NotRequired[bool]
+    """
+    For a plan: whether the report includes the contents of the files before and after.
+    """
+    exact: NotRequired[bool]
+    """
+    Whether `message`, `step`, `session` and `id` have to be full ids: no prefix, no label, no `last`.
+    """
+    force: NotRequired[bool]
+    """
+    Whether to go ahead even if an agent is at work.
+    """
+    git: NotRequired[bool]
+    """
+    Whether HEAD, branches and the index move, too.
+    """
+    id: NotRequired[str | None]
+    """
+    For a restore: the state.
+    """
+    message: NotRequired[str | None]
+    """
+    For a revert: the message.
+    """
+    on_conflict: NotRequired[str | None]
+    """
+    What to do with files that have changed since: `merge`, `keep` or `overwrite`.
+    """
+    only: NotRequired[list[str | PathText]]
+    """
+    For a revert or a restore: the paths; all of them if empty.
+    """
+    operation: NotRequired[OperationName]
+    """
+    For a plan: the operation.
+    """
+    session: NotRequired[str | None]
+    """
+    The session, by any id.
+    """
+    step: NotRequired[str | None]
+    """
+    For a revert: only one step.
+    """
+    unclear: NotRequired[str | None]
+    """
+    For a revert: what to do with changes that may be somebody else's: `keep` or `take`.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
+    """
+
+
 class OperationsReport(TypedDict):
     """
     `log --operations`.
@@ -2268,6 +2263,19 @@ class OperationsReport(TypedDict):
     """
     The version of the document's format.
     """
+
+
+PatchParameters = TypedDict(
+    'PatchParameters',
+    {
+        'exact': NotRequired[bool],
+        'from': NotRequired[str | None],
+        'id': NotRequired[str | None],
+        'paths': NotRequired[list[str | PathText]],
+        'to': NotRequired[str | None],
+        'workspace': NotRequired[str | None],
+    },
+)
 
 
 class PatchResult(TypedDict):

@@ -18,6 +18,7 @@ from ckpt_hook.documents import (
     MessageReport,
     MessageState,
     PatchResult as PatchResult,
+    PathText as PathText,
     PlanResult as PlanResult,
     Notification,
     OperationNotification,
@@ -32,7 +33,9 @@ PROTOCOL = 1
 Operation: TypeAlias = Literal["revert", "redo", "unrevert", "restore", "undo"]
 OnConflict: TypeAlias = Literal["merge", "keep", "overwrite"]
 Unclear: TypeAlias = Literal["keep", "take"]
-Paths: TypeAlias = Sequence["str | os.PathLike[str]"]
+#: A path, or one as documents have it: a file of a report may be passed as it is.
+Path: TypeAlias = "str | os.PathLike[str] | PathText"
+Paths: TypeAlias = Sequence[Path]
 
 logger = logging.getLogger("ckpt_hook")
 
@@ -198,13 +201,24 @@ def nonsense(line: bytes) -> str:
 
 
 def given(**params: Any) -> dict[str, Any]:
-    """Returns the parameters that were given, with paths as text."""
+    """Returns the parameters that were given, with paths as text or, where they are not UTF-8, as documents have them."""
     return {name: plain(value) for name, value in params.items() if value is not None}
 
 
 def plain(value: Any) -> Any:
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        path = os.fspath(value)
+        return path if is_text(path) else path_text(path)
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value
+
+
+def is_text(path: str) -> bool:
+    """Returns whether a path is UTF-8: `os.fsdecode` puts what is not into half characters."""
+    return not any("\ud800" <= character <= "\udfff" for character in path)
+
+
+def path_text(path: str) -> PathText:
+    name = os.fsencode(path)
+    return {"path": name.decode(errors="replace"), "path_hex": name.hex()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import unittest
 import unittest.mock
@@ -47,6 +48,17 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(world.read("file"), "before\n")
         self.assertEqual(client.undo()["outcome"], "restored")
         self.assertEqual(world.read("file"), "after\n")
+
+    def test_a_name_that_is_not_utf_8_is_a_path_or_a_file_of_a_report(self) -> None:
+        name = os.fsdecode(b"n\xffm")
+        self.world.play("m1", "make it", name, "1\n")
+        client = self.client()
+        report = client.blame(Path(name))
+        self.assertEqual(report["path_hex"], b"n\xffm".hex())
+        [message] = client.messages()
+        files = message.preview().report["files"]
+        self.assertEqual(message.revert(only=files)["outcome"], "restored")
+        self.assertFalse(Path(self.world.workspace, name).exists())
 
     def test_a_plan_that_no_longer_holds_is_stale_and_nothing_moves(self) -> None:
         self.world.write("file", "before\n")

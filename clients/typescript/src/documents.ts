@@ -764,11 +764,24 @@ export interface BlameParameters {
   /**
    * The file, below that directory.
    */
-  path: string;
+  path: string | PathText;
   /**
    * A directory of the workspace.
    */
   workspace?: string | null;
+}
+/**
+ * A path for people, with its bytes in hex if they are not UTF-8.
+ */
+export interface PathText {
+  /**
+   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, if they are not UTF-8.
+   */
+  path_hex: string | null;
 }
 /**
  * The parameters of `contents`.
@@ -864,8 +877,11 @@ export interface OperationParameters {
   on_conflict?: string | null;
   /**
    * For a revert or a restore: the paths; all of them if empty.
+   *
+   * Items: A path: a text, or `path` and `path_hex` as documents have them, which is how a name that is not UTF-8 is given. A file of a report
+   * may be passed as it is.
    */
-  only?: string[];
+  only?: (string | PathText)[];
   /**
    * For a plan: the operation.
    */
@@ -905,8 +921,11 @@ export interface PatchParameters {
   id?: string | null;
   /**
    * The paths that are compared; all of them if empty.
+   *
+   * Items: A path: a text, or `path` and `path_hex` as documents have them, which is how a name that is not UTF-8 is given. A file of a report
+   * may be passed as it is.
    */
-  paths?: string[];
+  paths?: (string | PathText)[];
   /**
    * The state after, by any id.
    */
@@ -1236,19 +1255,6 @@ export interface BlameHunk {
    * When they were first seen.
    */
   time: number | null;
-}
-/**
- * A path for people, with its bytes in hex if they are not UTF-8.
- */
-export interface PathText {
-  /**
-   * The path in the workspace, with `/` as the separator; lossy if its bytes are not UTF-8.
-   */
-  path: string;
-  /**
-   * Its bytes, if they are not UTF-8.
-   */
-  path_hex: string | null;
 }
 /**
  * A step that wrote lines.
@@ -2501,6 +2507,10 @@ export interface GoneReport {
    */
   prompt: string | null;
   /**
+   * The file that it became, if it was renamed.
+   */
+  renamed_to: PathText | null;
+  /**
    * When it was first seen to be gone; null if that is only noticed now.
    */
   time: number | null;
@@ -2847,9 +2857,13 @@ export interface SnapshotEntry {
    */
   label: string | null;
   /**
-   * The message that it was taken just before, if any.
+   * The newest message that it was taken just before, if any.
    */
   message: string | null;
+  /**
+   * All messages before which nothing had changed since it was taken, newest first.
+   */
+  messages: string[];
   /**
    * The tree.
    */

@@ -13,6 +13,7 @@ import type {
   OperationReport,
   OperationsReport,
   PatchResult,
+  PathText,
   PlanResult,
   SessionsReport,
   ShowParameters,
@@ -29,6 +30,9 @@ export interface Place {
   workspace?: string;
 }
 
+/** A path: its text, or `path` and `path_hex` as documents have them. A file of a report may be passed as it is. */
+export type PathParameter = string | PathText;
+
 /** What the server is and can. */
 export type Server = InitializeResult;
 
@@ -44,7 +48,7 @@ export interface RevertParameters extends Place, Exact {
   step?: string;
   session?: string;
   /** These paths alone. */
-  only?: string[];
+  only?: PathParameter[];
   on_conflict?: "merge" | "keep" | "overwrite";
   unclear?: "keep" | "take";
   /** Take the branch, HEAD and the index back as well. */
@@ -59,7 +63,7 @@ export interface RedoParameters extends Place, Exact {
 
 export interface RestoreParameters extends Place, Exact {
   id: string;
-  only?: string[];
+  only?: PathParameter[];
   git?: boolean;
 }
 
@@ -86,7 +90,7 @@ export interface Methods {
   operations: [Place, OperationsReport];
   timeline: [TimelineParameters, TimelineReport];
   show: [ShowParameters, ShowReport];
-  patch: [Place & ({ id: string } | { from?: string; to?: string; paths?: string[] }), PatchResult];
+  patch: [Place & ({ id: string } | { from?: string; to?: string; paths?: PathParameter[] }), PatchResult];
   contents: [ContentsParameters, ContentsResult];
   blame: [BlameParameters, BlameReport];
   plan: [PlanParameters, PlanResult];

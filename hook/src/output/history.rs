@@ -289,10 +289,6 @@ pub fn snapshots(report: &SnapshotsReport, view: &View) -> String {
         ],
     ));
     for entry in &report.snapshots {
-        let message = entry
-            .message
-            .as_deref()
-            .map(|message| view.paint.id(&short(message)));
         table.row(vec![
             view.paint.id(&short(&entry.snapshot)),
             view.times.ago(entry.time),
@@ -301,7 +297,7 @@ pub fn snapshots(report: &SnapshotsReport, view: &View) -> String {
             } else {
                 String::new()
             },
-            message.unwrap_or_default(),
+            messages_after(&entry.messages, view),
             entry
                 .label
                 .as_deref()
@@ -312,6 +308,20 @@ pub fn snapshots(report: &SnapshotsReport, view: &View) -> String {
     }
     let number = report.snapshots.len() as u64;
     format!("{}{}\n", table.render(view), count(number, "snapshot"))
+}
+
+/// Returns the messages that begin with a snapshot: the newest ones, and how many more.
+fn messages_after(ids: &[String], view: &View) -> String {
+    const SHOWN: usize = 3;
+    let shown: Vec<String> = ids
+        .iter()
+        .take(SHOWN)
+        .map(|id| view.paint.id(&short(id)))
+        .collect();
+    match ids.len().saturating_sub(SHOWN) {
+        0 => shown.join(" "),
+        more => format!("{} … {more} more", shown.join(" ")),
+    }
 }
 
 fn operation_row(entry: &OperationEntry, view: &View) -> Vec<String> {

@@ -74,5 +74,7 @@ fn taken(gone: &GoneReport, view: &View) -> String {
             format!("operation {}", view.paint.id(&id))
         }
     };
-    by + &lost
+    let renamed = gone.renamed_to.as_ref();
+    let renamed = renamed.map(|to| format!(", renamed to {}", path(to)));
+    by + &renamed.unwrap_or_default() + &lost
 }

@@ -97,15 +97,8 @@ pub fn path(path: &PathText) -> String {
 
 /// Returns the bytes of a path.
 pub fn bytes(path: &PathText) -> Vec<u8> {
-    path.path_hex
-        .as_deref()
-        .and_then(bytes_of_hex)
-        .unwrap_or_else(|| path.path.clone().into_bytes())
-}
-
-fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
-    let digits = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    hex.as_bytes().chunks(2).map(digits).collect()
+    let bytes = path.bytes();
+    bytes.unwrap_or_else(|| path.path.clone().into_bytes())
 }
 
 /// Returns the first line of a prompt that is not blank, made safe.

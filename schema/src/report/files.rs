@@ -63,6 +63,9 @@ pub struct GoneReport {
     pub prompt: Option<String>,
     /// The operation that removed it.
     pub operation: Option<String>,
+    /// The file that it became, if it was renamed.
+    #[serde(default)]
+    pub renamed_to: Option<PathText>,
     /// When it was first seen to be gone; null if that is only noticed now.
     pub time: Option<i64>,
     /// The octal mode that it had.

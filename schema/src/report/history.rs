@@ -156,8 +156,11 @@ pub struct SnapshotEntry {
     pub label: Option<String>,
     /// How many paths it does not hold.
     pub gaps: u64,
-    /// The message that it was taken just before, if any.
+    /// The newest message that it was taken just before, if any.
     pub message: Option<String>,
+    /// All messages before which nothing had changed since it was taken, newest first.
+    #[serde(default)]
+    pub messages: Vec<String>,
 }
 
 /// `log --snapshots`.

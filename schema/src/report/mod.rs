@@ -67,6 +67,18 @@ pub struct PathText {
     pub path_hex: Option<String>,
 }
 
+impl PathText {
+    /// Returns the bytes of the path; `None` if `path_hex` is not hex.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        let Some(hex) = &self.path_hex else {
+            return Some(self.path.clone().into_bytes());
+        };
+        let is_hex = hex.len() % 2 == 0 && hex.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let byte = |at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+        is_hex.then(|| (0..hex.len()).step_by(2).map_while(byte).collect())
+    }
+}
+
 /// A path that a snapshot could not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GapReport {

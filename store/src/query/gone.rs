@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ckpt_schema::report::{GoneReport, TakenBy};
+use ckpt_schema::report::{ChangeReport, GoneReport, TakenBy};
+use rusqlite::Connection;
 
+use super::{compare, renames};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
-use crate::model::entry::{Entry, EntryKind, State};
+use crate::model::entry::{Change, Entry, EntryKind, State};
 use crate::model::path::WorkspacePath;
 use crate::revert::PathStates;
 use crate::sessions::{self, FileChange, TakenFile};
@@ -22,6 +24,8 @@ pub(crate) struct GoneFile {
     pub path: WorkspacePath,
     pub state: State,
     pub report: GoneReport,
+    /// The recorded change that removed it, if that is known.
+    change: Option<FileChange>,
 }
 
 /// Returns the deleted files of a workspace, newest deletion first: those at or below a named path or, failing that,
@@ -93,6 +97,7 @@ fn all(store: &Store, place: &Place) -> Result<Vec<GoneFile>> {
             report: report(&path, state, TakenBy::Uncaptured, None),
             path,
             state,
+            change: None,
         });
     }
     for change in sessions::deletions(connection, place.row.id)? {
@@ -114,8 +119,50 @@ fn all(store: &Store, place: &Place) -> Result<Vec<GoneFile>> {
     for gone in &mut all {
         gone.without_pruned(&snapshots);
     }
+    note_renames(connection, place.row.id, &snapshots, &mut all)?;
     all.sort_by_key(|gone| std::cmp::Reverse(gone.went()));
     Ok(all)
+}
+
+/// Notes what files were renamed to that went while another one like them came.
+fn note_renames(
+    connection: &Connection,
+    workspace_id: i64,
+    snapshots: &Snapshots,
+    gone: &mut [GoneFile],
+) -> Result<()> {
+    let mut seen: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+    for (place, file) in gone.iter().enumerate() {
+        let change = file.change.as_ref();
+        if let Some(snapshot) = change.and_then(|change| change.to_snapshot_id) {
+            seen.entry(snapshot).or_default().push(place);
+        }
+    }
+    for places in seen.into_values() {
+        let changes: Vec<FileChange> = places
+            .iter()
+            .filter_map(|place| gone[*place].change.clone())
+            .collect();
+        let added = sessions::added_with(connection, workspace_id, &changes[0])?;
+        if added.is_empty() {
+            continue;
+        }
+        let both = changes.into_iter().chain(added);
+        let mut files: Vec<ChangeReport> = both
+            .map(|change| {
+                compare::unread(&Change {
+                    path: change.path,
+                    old: change.old,
+                    new: change.new,
+                })
+            })
+            .collect();
+        renames::find(snapshots, &mut files);
+        for (place, file) in places.into_iter().zip(files) {
+            gone[place].report.renamed_to = file.renamed_to;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the files of the newest snapshot. The caller drops those that still exist.
@@ -143,7 +190,7 @@ fn by_change(change: FileChange) -> GoneFile {
         Attribution::Outside => TakenBy::Outside,
     };
     let report = report(&change.path, change.old, by, Some(change.time));
-    let author = change.author;
+    let author = change.author.clone();
     GoneFile {
         report: GoneReport {
             agent: author.as_ref().map(|author| author.agent.clone()),
@@ -151,8 +198,9 @@ fn by_change(change: FileChange) -> GoneFile {
             prompt: author.and_then(|author| author.prompt),
             ..report
         },
-        path: change.path,
+        path: change.path.clone(),
         state: change.old,
+        change: Some(change),
     }
 }
 
@@ -170,6 +218,7 @@ fn by_operation(taken: TakenFile) -> GoneFile {
         },
         path: taken.path,
         state: taken.state,
+        change: None,
     }
 }
 
@@ -181,6 +230,7 @@ fn report(path: &WorkspacePath, state: State, by: TakenBy, time: Option<i64>) ->
         message: None,
         prompt: None,
         operation: None,
+        renamed_to: None,
         time,
         mode: state
             .map(|entry| entry.mode.to_string())

@@ -95,9 +95,10 @@ pub(crate) fn snapshots(store: &Store, cwd: &Path, filter: &LogFilter) -> Result
     let sql = "
         SELECT snapshots.tree, snapshots.taken_at,
                (SELECT text FROM labels WHERE labels.snapshot_id = snapshots.id LIMIT 1) AS label,
-               (SELECT count(*) FROM gaps WHERE gaps.snapshot_id = snapshots.id) AS gaps, after.id AS message
+               (SELECT count(*) FROM gaps WHERE gaps.snapshot_id = snapshots.id) AS gaps, after.ids AS messages
           FROM snapshots
-          LEFT JOIN (SELECT id, snapshot_id, max(seq) FROM messages GROUP BY snapshot_id) AS after
+          LEFT JOIN (SELECT snapshot_id, group_concat(id, ' ' ORDER BY seq DESC) AS ids
+                       FROM messages GROUP BY snapshot_id) AS after
                  ON after.snapshot_id = snapshots.id
          WHERE workspace_id = ?1 AND (?2 IS NULL OR taken_at >= ?2) AND (?3 IS NULL OR taken_at <= ?3)
          ORDER BY snapshots.id DESC LIMIT ?4";
@@ -122,11 +123,15 @@ pub(crate) fn snapshots(store: &Store, cwd: &Path, filter: &LogFilter) -> Result
 }
 
 fn read_snapshot(row: &rusqlite::Row<'_>) -> rusqlite::Result<SnapshotEntry> {
+    let ids: Option<String> = row.get("messages")?;
+    let ids = ids.as_deref().unwrap_or_default().split_whitespace();
+    let messages: Vec<String> = ids.map(str::to_owned).collect();
     Ok(SnapshotEntry {
         snapshot: row.get("tree")?,
         time: row.get("taken_at")?,
         label: row.get("label")?,
         gaps: count(row, "gaps")?,
-        message: row.get("message")?,
+        message: messages.first().cloned(),
+        messages,
     })
 }

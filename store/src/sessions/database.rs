@@ -11,7 +11,7 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior, p
 
 use super::feed;
 use super::migrate::{DAMAGED, check_writer, migrate};
-use super::new_file::make_store;
+use super::new_file::{emptied, make_store};
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::DATABASE;
 use crate::fs::{layout, presence};
@@ -110,15 +110,18 @@ impl Database {
             opened => opened,
         };
         let mut connection = opened.context(|| format!("cannot open `{}`", path.display()))?;
-        configure_patiently(&connection, durability)
-            .context(|| format!("cannot open `{}`", path.display()))
-            .map_err(hint_at_directory)?;
-        let is_new = migrate(&mut connection, &path)? || is_made;
+        let is_new = configure_patiently(&connection, durability)
+            .map_err(|error| cannot_open(&path, error))
+            .and_then(|()| migrate(&mut connection, &path))
+            .map_err(|error| match code(&error) {
+                Some(ErrorCode::DatabaseBusy) => emptied(&path).unwrap_or(error),
+                _ => error,
+            })?;
         Ok(Self {
             connection,
             path,
             set_aside: None,
-            is_new,
+            is_new: is_new || is_made,
         })
     }
 
@@ -313,7 +316,8 @@ fn is_damage(error: &Error) -> bool {
 }
 
 /// Says what to do where SQLite cannot make the index of the log, which a killed process or a copy may have left alone.
-fn hint_at_directory(error: Error) -> Error {
+fn cannot_open(path: &Path, error: rusqlite::Error) -> Error {
+    let error = Error::failed(format!("cannot open `{}`", path.display())).because(error);
     match code(&error) {
         Some(ErrorCode::CannotOpen) => {
             error.hint("a file has to be made beside it: make the store's directory writable")

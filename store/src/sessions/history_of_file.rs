@@ -131,14 +131,32 @@ pub(crate) fn deleted_with(
     workspace_id: i64,
     change: &FileChange,
 ) -> Result<Vec<FileChange>> {
+    seen_with(connection, workspace_id, change, "deleted")
+}
+
+/// Returns the additions that were seen in the same snapshot as a change.
+pub(crate) fn added_with(
+    connection: &Connection,
+    workspace_id: i64,
+    change: &FileChange,
+) -> Result<Vec<FileChange>> {
+    seen_with(connection, workspace_id, change, "added")
+}
+
+fn seen_with(
+    connection: &Connection,
+    workspace_id: i64,
+    change: &FileChange,
+    kind: &str,
+) -> Result<Vec<FileChange>> {
     let sql = format!(
         "{CHANGES} WHERE changes.id BETWEEN ?1 - {REACH} AND ?1 + {REACH} AND changes.workspace_id = ?2
-            AND changes.to_snapshot_id IS ?3 AND changes.kind = 'deleted' ORDER BY changes.id"
+            AND changes.to_snapshot_id IS ?3 AND changes.kind = ?4 ORDER BY changes.id"
     );
     all(
         connection,
         &sql,
-        params![change.id, workspace_id, change.to_snapshot_id],
+        params![change.id, workspace_id, change.to_snapshot_id, kind],
         FileChange::read,
     )
 }

@@ -11,6 +11,21 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::fs::system;
 
+/// Returns what is so where a file is locked because it was emptied while a process has it open.
+pub(super) fn emptied(path: &Path) -> Option<Error> {
+    let is_empty = path.metadata().is_ok_and(|file| file.len() == 0);
+    is_empty.then(|| {
+        Error::failed(format!(
+            "`{}` was emptied while a process has it open, and cannot be used until that process ends",
+            path.display()
+        ))
+        .hint(
+            "end what has it open, such as `ckpt-hook watch` or a program that reads it; \
+             then `ckpt-hook doctor --repair` makes a new one of the snapshots",
+        )
+    })
+}
+
 /// Makes a new session store with its tables, and returns true, unless another process was faster. Where the system cannot
 /// make a file at once, it makes an empty one, which [`migrate`](super::migrate::migrate) fills.
 ///

@@ -57,7 +57,7 @@ pub struct RecoverArguments {
     #[arg(long)]
     pub dry_run: bool,
     /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
-    #[arg(long)]
+    #[arg(long, requires = "path")]
     pub force: bool,
 }
 

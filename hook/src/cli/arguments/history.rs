@@ -30,13 +30,13 @@ pub struct LogArguments {
     pub limit: Option<usize>,
     /// Only what happened since this time: `2 days ago`, `yesterday`, `2026-03-01 12:00`; a plain number is the `seq` of a message, and
     /// lists the messages after it
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub since: Option<String>,
     /// Only what happened until this time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub until: Option<String>,
     /// Only messages to this agent
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub agent: Option<String>,
     /// Only messages in this state
     #[arg(long, value_name = "STATE", value_enum)]
@@ -112,7 +112,7 @@ pub struct ShowArguments {
     #[arg(value_name = "ID")]
     pub id: String,
     /// Show each step, not the sum
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["stat", "names", "html"])]
     pub steps: bool,
     /// How its changes are shown.
     #[command(flatten)]
@@ -152,7 +152,7 @@ pub struct DiffArguments {
     #[command(flatten)]
     pub changes: ChangesArguments,
     /// Show both sides in the program that git's diff.tool or $CKPT_HOOK_DIFFTOOL names
-    #[arg(long, conflicts_with_all = ["html", "stat", "name_only", "name_status"])]
+    #[arg(long, conflicts_with_all = ["json", "json_lines", "html", "stat", "names", "patch", "context", "ignore_all_space", "word_diff", "side_by_side"])]
     pub tool: bool,
 }
 

@@ -134,7 +134,7 @@ pub struct Common {
     /// A directory in the workspace to use [default: the current one]
     #[arg(long, global = true, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// Print one JSON document
+    /// Print one JSON document, whatever else shapes the output
     #[arg(long, global = true)]
     pub json: bool,
     /// Print JSON line by line: progress as it happens, then the document

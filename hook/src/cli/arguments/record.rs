@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 /// `event`.
 #[derive(Debug, Args)]
@@ -69,10 +70,15 @@ Example, a script as the agent:
 #[command(after_help = RUN_EXAMPLES)]
 pub struct RunArguments {
     /// The text of the message [default: the command]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub prompt: Option<String>,
     /// The name of the agent to record
-    #[arg(long, value_name = "NAME", default_value = "run")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "run",
+        value_parser = NonEmptyStringValueParser::new()
+    )]
     pub agent: String,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]

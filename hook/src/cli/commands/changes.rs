@@ -19,6 +19,9 @@ use crate::output::{View, columns, diff};
 /// No side larger than this, in bytes, is shown line by line.
 const LARGEST_SIDE: usize = 16 << 20;
 
+/// How many lines are shown around a change, as git does.
+const CONTEXT: usize = 3;
+
 /// The most files in which moved lines are searched.
 const MOVES: usize = 200;
 
@@ -168,7 +171,7 @@ impl ChangesView<'_> {
 
 fn look(arguments: &ChangesArguments) -> DiffOptions {
     DiffOptions {
-        context: arguments.context,
+        context: arguments.context.unwrap_or(CONTEXT),
         ignore_space: arguments.ignore_all_space,
         words: arguments.word_diff,
         columns: arguments.side_by_side,

@@ -22,6 +22,12 @@ const BATCH: usize = 64;
 
 /// Lists what is asked for.
 pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
+    if arguments.format == Format::Jsonl && shows_files(arguments) {
+        return Err(Failure::usage(
+            "`--format jsonl` prints entries, and not the files below them",
+            "`ckpt-hook show ID --json` has the files of one",
+        ));
+    }
     let list = List {
         invocation,
         arguments,
@@ -126,7 +132,6 @@ impl List<'_> {
             patch: arguments.patch,
             stat: arguments.stat,
             name_only: arguments.name_only,
-            context: 3,
             ..ChangesArguments::default()
         };
         let detail = match arguments.name_only {
@@ -198,7 +203,8 @@ fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter
     let after = arguments
         .since
         .as_deref()
-        .and_then(|text| text.parse().ok());
+        .and_then(|text| text.parse().ok())
+        .filter(|seq| *seq >= 0);
     let since = match after {
         Some(seq) if arguments.graph || arguments.snapshots || arguments.operations => {
             return Err(seq_of_no_message(seq));

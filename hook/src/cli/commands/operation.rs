@@ -24,6 +24,17 @@ pub fn apply(invocation: &Invocation, token: &str, force: Force) -> Result<u8, F
     finish(invocation, &mut store, &report, false)
 }
 
+/// Returns whether a plan includes contents. Only its document has a place for them.
+pub fn contents(invocation: &Invocation, planning: &Planning) -> Result<bool, Failure> {
+    if planning.contents && !invocation.output.is_json() {
+        return Err(Failure::usage(
+            "`--contents` is for the document that --json prints",
+            "add --json; `-p` shows the hunks on a terminal",
+        ));
+    }
+    Ok(planning.contents)
+}
+
 /// Goes back to just before a message. Without one, a terminal shows the browser; with options, a list to choose from.
 pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
     let force = Force::asked(arguments.force, arguments.is_inside);
@@ -40,7 +51,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         on_conflict: on_conflict(arguments.on_conflict),
         unclear: arguments.unclear.map(unclear),
         dry_run: arguments.planning.dry_run,
-        contents: arguments.planning.contents,
+        contents: contents(invocation, &arguments.planning)?,
         force,
         git: arguments.git,
         undoes: None,
@@ -101,7 +112,7 @@ pub fn redo(
         all,
         on_conflict: arguments.on_conflict.map(on_conflict),
         dry_run: arguments.planning.dry_run || arguments.patch,
-        contents: arguments.planning.contents,
+        contents: contents(invocation, &arguments.planning)?,
         force,
         git: arguments.git,
     };
@@ -122,7 +133,7 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         id: arguments.id.clone().unwrap_or_default(),
         paths: absolute(invocation, &arguments.paths)?,
         dry_run: arguments.planning.dry_run || arguments.patch,
-        contents: arguments.planning.contents,
+        contents: contents(invocation, &arguments.planning)?,
         force,
         git: arguments.git,
     };

@@ -54,7 +54,7 @@ pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Fai
     let asked = Undo {
         dry_run: arguments.planning.dry_run,
         force,
-        contents: arguments.planning.contents,
+        contents: operation::contents(invocation, &arguments.planning)?,
     };
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;

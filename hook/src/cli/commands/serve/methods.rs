@@ -1,5 +1,7 @@
 //! What a client can ask for: each method does the work of a command, and returns the document that the command prints.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
@@ -8,9 +10,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ckpt_schema::protocol::{
     BlameParameters, ContentsParameters, ContentsResult, InitializeParameters, InitializeResult,
-    MessagesParameters, OperationName, PatchParameters, PatchResult, RecordParameters,
-    ServerReport, SessionsParameters, ShowParameters, StatusParameters, SubscribeParameters,
-    SubscribeResult, TimelineParameters, WorkspaceParameters,
+    MessagesParameters, OperationName, PatchParameters, PatchResult, PathParameter,
+    RecordParameters, ServerReport, SessionsParameters, ShowParameters, StatusParameters,
+    SubscribeParameters, SubscribeResult, TimelineParameters, WorkspaceParameters,
 };
 use ckpt_schema::report::{Content, Encoding, OperationReport, ShowReport, VERSION};
 use ckpt_store::query::{DiffRequest, LogFilter};
@@ -293,7 +295,7 @@ fn show(context: &RequestContext<'_>, asked: &ShowParameters) -> Result<Value, R
 
 fn blame(context: &RequestContext<'_>, asked: &BlameParameters) -> Result<Value, RequestError> {
     let directory = context.directory(asked.workspace.as_deref())?;
-    let mut blamed = context.open()?.blame(&directory, &asked.path)?;
+    let mut blamed = context.open()?.blame(&directory, &path(&asked.path))?;
     if asked.contents {
         blamed.report.contents = Some(content(&blamed.bytes));
     }
@@ -324,19 +326,12 @@ fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, 
             let request = DiffRequest {
                 from: asked.from,
                 to: asked.to,
-                paths: asked
-                    .paths
-                    .iter()
-                    .map(|path| directory.join(path))
-                    .collect(),
+                paths: paths(&directory, &asked.paths),
             };
             store.diff(&directory, &request)?.files
         }
     };
-    let arguments = ChangesArguments {
-        context: 3,
-        ..ChangesArguments::default()
-    };
+    let arguments = ChangesArguments::default();
     let blobs = store.blobs(&directory)?;
     let changes = ChangesView {
         invocation: context.invocation,
@@ -353,6 +348,17 @@ fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, 
         files,
         patch: content(&bytes),
     })
+}
+
+/// Returns a path that a client gave.
+fn path(given: &PathParameter) -> PathBuf {
+    OsString::from_vec(given.bytes()).into()
+}
+
+/// Returns paths that a client gave, below a directory.
+pub fn paths(directory: &Path, given: &[PathParameter]) -> Vec<PathBuf> {
+    let paths = given.iter().map(|given| directory.join(path(given)));
+    paths.collect()
 }
 
 /// Returns bytes in the form that documents have.

@@ -89,10 +89,8 @@ fn read(stdin: &mut impl BufRead, queue: &RequestQueue, lines: &SyncSender<Strin
             }
             Input::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
             Input::Whole(line) => match Incoming::parse(&line) {
-                Ok(Incoming::Cancel(id)) => {
-                    queue.cancel(&id);
-                    continue;
-                }
+                Ok(Incoming::Cancel(id)) if queue.cancel(&id) => (id, RequestError::Cancelled),
+                Ok(Incoming::Cancel(_)) => continue,
                 Ok(Incoming::Notification) => continue,
                 Ok(Incoming::Request(job)) => match queue.put(job) {
                     Ok(()) => continue,

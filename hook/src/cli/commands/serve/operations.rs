@@ -1,6 +1,6 @@
 //! The methods that change files: an operation is planned, carried out, or applied as planned.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ckpt_schema::protocol::{ApplyParameters, OperationName, OperationParameters, PlanResult};
 use ckpt_schema::report::OperationReport;
@@ -134,7 +134,7 @@ fn run(
     let directory = context.directory(asked.workspace.as_deref())?;
     check_exact(context, &directory, &asked)?;
     let force = Force::asked(asked.force, context.is_inside);
-    let only: Vec<PathBuf> = asked.only.iter().map(|path| directory.join(path)).collect();
+    let only = methods::paths(&directory, &asked.only);
     match asked.operation {
         OperationName::Revert => {
             let request = RevertRequest {

@@ -1,7 +1,7 @@
 //! Requests that wait for a thread, in the order in which they came.
 //!
 //! Requests that change something are carried out one after the other: an event that overtook another would be recorded
-//! in its place. Whatever only reads may overtake them.
+//! in its place. So are `subscribe` and `unsubscribe`, because the last one counts. Whatever only reads may overtake them.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,8 +26,8 @@ struct Jobs {
     waiting: VecDeque<Job>,
     /// The ids of those that are not answered yet, with what cancels them.
     unanswered: Vec<(Value, Shared<bool>)>,
-    /// Whether one of those that change something was taken and is not done.
-    is_changing: bool,
+    /// Of each line, whether one of its requests was taken and is not done.
+    is_busy: [bool; LINES],
     is_closed: bool,
     /// Whether nobody reads answers any more.
     is_abandoned: bool,
@@ -36,11 +36,32 @@ struct Jobs {
 impl Jobs {
     /// Returns the first request that may begin.
     fn next(&mut self) -> Option<Job> {
-        let may_begin = |job: &Job| !self.is_changing || !changes_something(&job.method);
+        let may_begin =
+            |job: &Job| line_of(&job.method).is_none_or(|line| !self.is_busy[line as usize]);
         let at = self.waiting.iter().position(may_begin)?;
         let job = self.waiting.remove(at)?;
-        self.is_changing |= changes_something(&job.method);
+        if let Some(line) = line_of(&job.method) {
+            self.is_busy[line as usize] = true;
+        }
         Some(job)
+    }
+}
+
+/// A line of requests, each of which waits for the one before it.
+#[derive(Clone, Copy)]
+enum Line {
+    Changes,
+    Subscriptions,
+}
+
+/// How many lines there are.
+const LINES: usize = 2;
+
+/// Returns the line in which a request waits, or `None` if it may overtake every other.
+fn line_of(method: &str) -> Option<Line> {
+    match method {
+        "subscribe" | "unsubscribe" => Some(Line::Subscriptions),
+        method => changes_something(method).then_some(Line::Changes),
     }
 }
 
@@ -99,7 +120,7 @@ impl RequestQueue {
     /// Notes that a request is done once the turn is dropped, even if its thread panics.
     pub fn turn(&self, job: &Job) -> Turn<'_> {
         Turn {
-            queue: changes_something(&job.method).then_some(self),
+            of: line_of(&job.method).map(|line| (self, line)),
         }
     }
 
@@ -108,12 +129,19 @@ impl RequestQueue {
         self.state().unanswered.retain(|(other, _)| other != id);
     }
 
-    /// Notes that a request is cancelled.
-    pub fn cancel(&self, id: &Value) {
-        let state = self.state();
+    /// Cancels a request. Returns whether it had not begun: then it never does, and the caller answers.
+    pub fn cancel(&self, id: &Value) -> bool {
+        let mut state = self.state();
+        if let Some(at) = state.waiting.iter().position(|job| job.id == *id) {
+            state.waiting.remove(at);
+            state.unanswered.retain(|(other, _)| other != id);
+            self.changed.notify_all();
+            return true;
+        }
         for (_, flag) in state.unanswered.iter().filter(|(other, _)| other == id) {
             *flag.lock().unwrap_or_else(PoisonError::into_inner) = true;
         }
+        false
     }
 
     /// Ends the queue: waiting requests are still answered, but no more are accepted.
@@ -143,15 +171,15 @@ fn tells_what_happened(job: &Job) -> bool {
     job.method == "record"
 }
 
-/// The turn of a request; the next one that changes something waits for its end.
+/// The turn of a request; the next one of its line waits for its end.
 pub struct Turn<'a> {
-    queue: Option<&'a RequestQueue>,
+    of: Option<(&'a RequestQueue, Line)>,
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        if let Some(queue) = self.queue {
-            queue.state().is_changing = false;
+        if let Some((queue, line)) = self.of {
+            queue.state().is_busy[line as usize] = false;
             queue.changed.notify_all();
         }
     }
@@ -206,5 +234,36 @@ mod tests {
         assert_eq!(event.id, 2, "and nothing that waited before it is begun");
         queue.close();
         assert!(queue.take().is_none(), "that was all");
+    }
+
+    #[test]
+    fn a_subscription_waits_for_the_one_before_it_and_for_no_change() {
+        let queue = queue(&["apply", "subscribe", "unsubscribe", "subscribe"]);
+        let taken = || queue.take().expect("there is one");
+        let change = taken();
+        let _turn = queue.turn(&change);
+        let first = taken();
+        let turn = queue.turn(&first);
+        assert_eq!(first.id, 1, "the change is none of its business");
+        queue.close();
+        std::thread::scope(|scope| {
+            let next = scope.spawn(taken);
+            drop(turn);
+            assert_eq!(next.join().expect("it is taken").id, 2, "in their order");
+        });
+    }
+
+    #[test]
+    fn a_request_that_waits_and_is_cancelled_never_begins() {
+        let queue = queue(&["apply", "undo", "record"]);
+        let running = queue.take().expect("there is one");
+        let turn = queue.turn(&running);
+        assert!(queue.cancel(&json!(1)), "it waits, and is answered at once");
+        assert!(!queue.cancel(&json!(1)), "once");
+        assert!(!queue.cancel(&json!(0)), "this one has begun");
+        let flag = running.is_cancelled.lock().expect("nobody panicked");
+        assert!(*flag, "and is told");
+        drop(turn);
+        assert_eq!(queue.take().expect("there is one").id, 2, "not the other");
     }
 }

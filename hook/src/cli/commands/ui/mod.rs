@@ -175,7 +175,7 @@ impl Browser {
             let patience = if is_searching { Duration::ZERO } else { TICK };
             let mut comes = screen.wait(patience).map_err(lost)?;
             // Nobody pays for a terminal that stands still, least of all over ssh.
-            is_drawn = !comes && !self.has_news()?;
+            is_drawn = !comes && !self.has_news()? && screen.is_full();
             if !comes && is_searching {
                 self.search_on();
                 is_drawn = false;

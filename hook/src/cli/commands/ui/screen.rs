@@ -14,7 +14,7 @@ use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -73,6 +73,13 @@ impl Screen {
         event::poll(Duration::ZERO)
     }
 
+    /// Returns whether the last frame is as large as the terminal. The signal of a change is heard only once the first key was waited
+    /// for.
+    pub fn is_full(&mut self) -> bool {
+        let shown = self.terminal.get_frame().area().as_size();
+        self.terminal.size().is_ok_and(|size| size == shown)
+    }
+
     /// Ends the process by a signal that was received meanwhile.
     pub fn heed_signals(&self) -> io::Result<()> {
         for (signal, came) in &self.signals {
@@ -125,7 +132,14 @@ fn give_back() {
     if !IS_TAKEN.swap(false, Ordering::Relaxed) {
         return;
     }
-    let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);
+    // Cleared, because tmux puts rows of it onto the shell's screen where the terminal has grown meanwhile.
+    let _ = execute!(
+        stdout(),
+        DisableBracketedPaste,
+        Clear(ClearType::All),
+        LeaveAlternateScreen,
+        Show
+    );
     let _ = disable_raw_mode();
 }
 
