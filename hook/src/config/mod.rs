@@ -34,11 +34,26 @@ pub fn read(file: Option<&Path>, home: Option<&Path>) -> Config {
     match file.map(read_text) {
         None => Config::default(),
         Some(Ok(text)) => parse(&text, home),
-        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Config::default(),
-        Some(Err(error)) => Config {
-            problems: vec![format!("cannot read the settings: {error}")],
-            ..Config::default()
-        },
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
+            match file.is_some_and(leads_nowhere) {
+                false => Config::default(),
+                true => unreadable("it is a symlink to something that is not there"),
+            }
+        }
+        Some(Err(error)) => unreadable(error),
+    }
+}
+
+/// Returns whether a file that is not there, or its folder, is a symlink: its user has settings, and they are elsewhere.
+fn leads_nowhere(file: &Path) -> bool {
+    let mut places = file.ancestors().take(2);
+    places.any(Path::is_symlink)
+}
+
+fn unreadable(why: impl std::fmt::Display) -> Config {
+    Config {
+        problems: vec![format!("cannot read the settings: {why}")],
+        ..Config::default()
     }
 }
 
