@@ -246,7 +246,8 @@ scope = \"cwd\"   # it is huge
         );
         let added = set_to(&windows, "keep", None, "90 days");
         assert!(
-            added.contains("\r\nkeep = \"90 days\"\r\n") && !added.replace("\r\n", "").contains('\n'),
+            added.contains("\r\nkeep = \"90 days\"\r\n")
+                && !added.replace("\r\n", "").contains('\n'),
             "a new line ends as the others do: {added:?}"
         );
         let seed = target("keep", None);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ckpt_schema::report::{DuReport, DuRow, VERSION};
+use ckpt_schema::report::{DuReport, DuRow, DuUnmeasured, VERSION};
 
 use super::gc::{self, sizes};
 use crate::error::Result;
@@ -52,13 +52,26 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
     let now = store.now();
     let mut rows: BTreeMap<(usize, Option<String>), (u64, u64)> = BTreeMap::new();
     let mut reclaimable = 0;
+    let mut unmeasured = Vec::new();
     for id in sessions::workspaces(store.database.connection())? {
         let row = sessions::workspace(store.database.connection(), id)?;
         let place = Place::of_row(store, row);
-        if !place.has_objects()? {
-            continue;
-        }
-        let (snapshots, rest) = sizes::of_snapshots(store, &place)?;
+        let measured = place.has_objects().and_then(|is_there| match is_there {
+            true => sizes::of_snapshots(store, &place).map(Some),
+            false => Ok(None),
+        });
+        let (snapshots, rest) = match measured {
+            Ok(Some(measured)) => measured,
+            Ok(None) => continue,
+            // One damaged workspace must not hide what all others take.
+            Err(error) => {
+                unmeasured.push(DuUnmeasured {
+                    workspace: place.root.to_string_lossy().into_owned(),
+                    reason: error.with_causes(),
+                });
+                continue;
+            }
+        };
         // Sizes that cannot be noted, as in a read-only store, are measured again the next time.
         let _ = sizes::put(store, &snapshots);
         reclaimable += rest;
@@ -68,7 +81,11 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
             row.1 += 1;
         }
     }
-    reclaimable += gc::prunable_bytes(store, now)?;
+    reclaimable += match gc::prunable_bytes(store, now) {
+        // It measures the same objects.
+        Err(_) if !unmeasured.is_empty() => 0,
+        bytes => bytes?,
+    };
     let mut rows: Vec<_> = rows.into_iter().collect();
     if by != Grouping::Age {
         rows.sort_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
@@ -92,6 +109,7 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
                 snapshots,
             })
             .collect(),
+        unmeasured,
     })
 }
 
