@@ -34,13 +34,17 @@ pub fn read(file: Option<&Path>, home: Option<&Path>) -> Config {
     match file.map(read_text) {
         None => Config::default(),
         Some(Ok(text)) => parse(&text, home),
-        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
-            match file.is_some_and(leads_nowhere) {
-                false => Config::default(),
-                true => unreadable("it is a symlink to something that is not there"),
-            }
-        }
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Config::default(),
         Some(Err(error)) => unreadable(error),
+    }
+}
+
+/// Like [`read`], but a missing file must not be one that a link promises. Hooks do not spend system calls on that.
+pub fn read_or_tell(file: Option<&Path>, home: Option<&Path>) -> Config {
+    let is_promised = |file: &Path| matches!(file.try_exists(), Ok(false)) && leads_nowhere(file);
+    match file.is_some_and(is_promised) {
+        false => read(file, home),
+        true => unreadable("it is a symlink to something that is not there"),
     }
 }
 

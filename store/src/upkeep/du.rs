@@ -56,11 +56,7 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
     for id in sessions::workspaces(store.database.connection())? {
         let row = sessions::workspace(store.database.connection(), id)?;
         let place = Place::of_row(store, row);
-        let measured = place.has_objects().and_then(|is_there| match is_there {
-            true => sizes::of_snapshots(store, &place).map(Some),
-            false => Ok(None),
-        });
-        let (snapshots, rest) = match measured {
+        let (snapshots, rest) = match measured(store, &place) {
             Ok(Some(measured)) => measured,
             Ok(None) => continue,
             // One damaged workspace must not hide what all others take.
@@ -86,10 +82,6 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
         Err(_) if !unmeasured.is_empty() => 0,
         bytes => bytes?,
     };
-    let mut rows: Vec<_> = rows.into_iter().collect();
-    if by != Grouping::Age {
-        rows.sort_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
-    }
     Ok(DuReport {
         version: VERSION,
         bytes: sizes.bytes,
@@ -101,16 +93,31 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
         shared: sizes.shared,
         reclaimable,
         by: by.name().to_owned(),
-        rows: rows
-            .into_iter()
-            .map(|((_, name), (bytes, snapshots))| DuRow {
-                name,
-                bytes,
-                snapshots,
-            })
-            .collect(),
+        rows: in_order(rows, by),
         unmeasured,
     })
+}
+
+/// Returns what the snapshots of a workspace take, and what nothing needs, or `None` if it has no objects.
+fn measured(store: &Store, place: &Place) -> Result<Option<(Vec<(Measured, u64)>, u64)>> {
+    if !place.has_objects()? {
+        return Ok(None);
+    }
+    sizes::of_snapshots(store, place).map(Some)
+}
+
+/// Returns the rows of the report, with the bytes and the number of the snapshots of each.
+fn in_order(rows: BTreeMap<(usize, Option<String>), (u64, u64)>, by: Grouping) -> Vec<DuRow> {
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    if by != Grouping::Age {
+        rows.sort_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
+    }
+    let row = |((_, name), (bytes, snapshots))| DuRow {
+        name,
+        bytes,
+        snapshots,
+    };
+    rows.into_iter().map(row).collect()
 }
 
 /// Returns the row that a snapshot counts in: its place in the order, and its name.
