@@ -163,3 +163,32 @@ fn a_settings_file_behind_a_link_stays_behind_it() {
         "seed = true\n"
     );
 }
+
+#[test]
+fn settings_behind_a_link_that_leads_nowhere_are_no_defaults_in_silence() {
+    for is_folder in [false, true] {
+        let world = Sandbox::new();
+        let folder = world.home().join(".config/ckpt-hook");
+        let link = if is_folder {
+            std::fs::create_dir_all(world.home().join(".config")).expect("ours");
+            folder
+        } else {
+            std::fs::create_dir_all(&folder).expect("ours");
+            folder.join("config.toml")
+        };
+        std::os::unix::fs::symlink("/nowhere/dotfiles", &link).expect("ours");
+        let config = world.json(&["config"]);
+        let problems = config["problems"].to_string();
+        assert!(
+            problems.contains("symlink to something that is not there"),
+            "{problems}"
+        );
+        let doctor = world.run(&["doctor"], b"");
+        assert!(
+            doctor.stdout.contains("cannot read the settings"),
+            "{doctor}"
+        );
+        let event = serde_json::json!({"event": "user_message", "session_id": "s", "prompt": "p"});
+        world.event(event).ends_silently();
+    }
+}

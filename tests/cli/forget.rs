@@ -53,6 +53,26 @@ fn what_to_forget_is_said_once() {
 }
 
 #[test]
+fn a_name_that_a_pattern_cannot_begin_with_is_forgotten_as_the_hint_says() {
+    for name in ["#notes", "!now"] {
+        let world = world();
+        world.play("m3", "more", |world| world.write(name, "text\n"));
+        let refused = world
+            .run(&["forget", "--path", name, "--yes"], b"")
+            .exits(1);
+        let escaped = format!("\\{name}");
+        assert!(
+            refused.stderr.contains(&format!("`{escaped}`")),
+            "{refused}"
+        );
+        let done = world
+            .run(&["forget", "--path", &escaped, "--yes"], b"")
+            .exits(0);
+        assert!(done.stdout.contains(&format!("  {name}\n")), "{done}");
+    }
+}
+
+#[test]
 fn forget_is_refused_while_an_agent_is_at_work() {
     let world = world();
     let session = ["--session", "s"];

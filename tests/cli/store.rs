@@ -202,6 +202,23 @@ fn doctor_names_what_in_a_store_is_not_the_users_alone_at_any_depth() {
     told("holds what is neither a file nor a directory");
     told("pack-of-another.pack");
     std::fs::remove_file(folder.join("pack-of-another.pack")).expect("writable");
+    let repository = folder.ancestors().nth(2).expect("it is deep in the store");
+    let of_workspace = repository.parent().expect("it has one");
+    for file in [
+        world.store().join("gc"),
+        of_workspace.join("lock"),
+        repository.join("HEAD"),
+        folder.join("pack-of-another.pack"),
+    ] {
+        let aside = file.with_extension("aside");
+        let was_there = std::fs::rename(&file, &aside).is_ok();
+        std::fs::create_dir(&file).expect("writable");
+        told("holds a directory in the place of a file");
+        std::fs::remove_dir(&file).expect("nothing is in it");
+        if was_there {
+            std::fs::rename(&aside, &file).expect("writable");
+        }
+    }
 
     let permit = |path: &Path, mode| {
         std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
@@ -518,4 +535,49 @@ fn a_store_that_is_only_to_be_read_answers_and_changes_nothing() {
             assert_eq!(world.read("a"), b"0\n");
         },
     );
+}
+
+#[test]
+fn du_measures_what_it_can_read_and_names_the_workspace_that_it_cannot() {
+    let damages: [fn(&Path); 4] = [
+        |pack| std::fs::write(pack.with_extension("idx"), b"cut").expect("ours"),
+        |pack| {
+            std::fs::remove_file(pack.with_extension("idx")).expect("ours");
+            std::fs::create_dir(pack.with_extension("idx")).expect("ours");
+        },
+        |pack| {
+            std::fs::remove_file(pack.with_extension("idx")).expect("ours");
+            symlink("/nowhere", pack.with_extension("idx")).expect("ours");
+        },
+        |pack| {
+            std::fs::remove_file(pack).expect("ours");
+            std::fs::create_dir(pack).expect("ours");
+        },
+    ];
+    for damage in damages {
+        let world = Sandbox::new();
+        world.write("a", "1\n");
+        world.play("m", "prompt", |world| world.write("a", "2\n"));
+        world.run(&["du"], b"").exits(0);
+        let packs = state(&world.store().join("snapshots")).into_keys();
+        let is_pack = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "pack");
+        for pack in packs.filter(is_pack) {
+            let folder = pack.parent().expect("it has one").to_owned();
+            let index = pack.with_extension("idx");
+            std::fs::set_permissions(index, Permissions::from_mode(0o600)).expect("ours");
+            damage(&folder.join(pack.file_name().expect("it has one")));
+        }
+        let run = world.run(&["du", "--json"], b"").exits(3);
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+        assert!(report["bytes"].as_u64() > Some(0), "{report}");
+        assert_eq!(
+            report["unmeasured"][0]["workspace"].as_str(),
+            world.workspace().to_str(),
+            "{report}"
+        );
+        let reason = report["unmeasured"][0]["reason"].to_string();
+        assert!(reason.contains("pack-"), "the file is named: {reason}");
+        let text = world.run(&["du"], b"").exits(3).stdout;
+        assert!(text.contains("not measured: "), "{text}");
+    }
 }

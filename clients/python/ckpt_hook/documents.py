@@ -265,6 +265,21 @@ class DuRow(TypedDict):
     """
 
 
+class DuUnmeasured(TypedDict):
+    """
+    A workspace whose objects could not be measured.
+    """
+
+    reason: str
+    """
+    Why.
+    """
+    workspace: str
+    """
+    The workspace's directory.
+    """
+
+
 Encoding: TypeAlias = Literal['utf-8', 'base64']
 """
 How bytes are encoded.
@@ -1531,6 +1546,10 @@ class DuReport(TypedDict):
     shared: int
     """
     The bytes that are shared with the user's repositories by links, and take no room.
+    """
+    unmeasured: list[DuUnmeasured]
+    """
+    The workspaces whose objects could not be measured. The totals count their files; the rows lack them.
     """
     version: Literal[1]
     """

@@ -1619,6 +1619,10 @@ export interface DuReport {
    */
   shared: number;
   /**
+   * The workspaces whose objects could not be measured. The totals count their files; the rows lack them.
+   */
+  unmeasured: DuUnmeasured[];
+  /**
    * The version of the document's format.
    */
   version: 1;
@@ -1639,6 +1643,19 @@ export interface DuRow {
    * How many snapshots it has that were not pruned.
    */
   snapshots: number;
+}
+/**
+ * A workspace whose objects could not be measured.
+ */
+export interface DuUnmeasured {
+  /**
+   * Why.
+   */
+  reason: string;
+  /**
+   * The workspace's directory.
+   */
+  workspace: string;
 }
 /**
  * What `--json` prints instead of a document when a command fails.

@@ -95,7 +95,7 @@ fn run_to_code(words: &[OsString]) -> u8 {
         Ok(arguments) => arguments,
         Err(error) => return refuse(words, &surroundings, error),
     };
-    let config = config::read(
+    let config = config::read_or_tell(
         surroundings.config_file().as_deref(),
         surroundings.home.as_deref(),
     );

@@ -61,7 +61,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
             section.insert(target.key.name, Item::Value(new));
         }
     }
-    Ok(document.to_string())
+    Ok(as_before(text, &document.to_string()))
 }
 
 /// Returns a file's text without a setting. Its section stays, even if it is empty then.
@@ -74,7 +74,7 @@ pub fn unset(text: &str, target: SettingTarget<'_>) -> Result<String> {
     if let Some(section) = section(&mut document, target, false)? {
         section.remove(target.key.name);
     }
-    Ok(document.to_string())
+    Ok(as_before(text, &document.to_string()))
 }
 
 /// Returns the value of a target in a file's text, as TOML.
@@ -93,6 +93,46 @@ pub fn get(text: &str, target: SettingTarget<'_>) -> Result<Option<String>> {
         bare.decor_mut().clear();
         bare.to_string()
     }))
+}
+
+/// What some editors write in front of a text in UTF-8.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Returns a text with the byte order mark and the line ends of the text that it was made from: `toml_edit` writes neither.
+/// Lines that are new end as the first one does.
+fn as_before(before: &str, after: &str) -> String {
+    let lines = before.strip_prefix(BYTE_ORDER_MARK).unwrap_or(before);
+    let mark = &before[..before.len() - lines.len()];
+    let old: Vec<&str> = lines.split_inclusive('\n').collect();
+    let new: Vec<&str> = after.split_inclusive('\n').collect();
+    let is_same = |(old, new): &(&&str, &&str)| parts(old) == parts(new);
+    let first = old.iter().zip(&new).take_while(is_same).count();
+    let rest = (&old[first..], &new[first..]);
+    let ends = rest.0.iter().rev().zip(rest.1.iter().rev());
+    let last = ends.take_while(is_same).count();
+    let end = match old.first().is_some_and(|line| line.ends_with("\r\n")) {
+        true => "\r\n",
+        false => "\n",
+    };
+    let changed = rest.1[..rest.1.len() - last].iter().map(|line| {
+        let (line, is_ended) = parts(line);
+        format!("{line}{}", if is_ended { end } else { "" })
+    });
+    [
+        mark,
+        &old[..first].concat(),
+        &changed.collect::<String>(),
+        &old[old.len() - last..].concat(),
+    ]
+    .concat()
+}
+
+/// Returns a line without its end, and whether it has one.
+fn parts(line: &str) -> (&str, bool) {
+    match line.strip_suffix('\n') {
+        Some(line) => (line.strip_suffix('\r').unwrap_or(line), true),
+        None => (line, false),
+    }
 }
 
 fn parse(text: &str) -> Result<DocumentMut> {
@@ -193,6 +233,30 @@ scope = \"cwd\"   # it is huge
             set_to(FILE, "scope", Some("/home/u/big"), "worktree"),
             FILE.replace("\"cwd\"   #", "\"worktree\"   #"),
             "however the directory is written"
+        );
+    }
+
+    #[test]
+    fn line_ends_and_a_byte_order_mark_stay() {
+        let windows = format!("\u{feff}{}", FILE.replace('\n', "\r\n"));
+        assert_eq!(
+            set_to(&windows, "seed", None, "true"),
+            windows.replace("seed = false", "seed = true"),
+            "all of them"
+        );
+        let added = set_to(&windows, "keep", None, "90 days");
+        assert!(
+            added.contains("\r\nkeep = \"90 days\"\r\n")
+                && !added.replace("\r\n", "").contains('\n'),
+            "a new line ends as the others do: {added:?}"
+        );
+        let seed = target("keep", None);
+        assert_eq!(unset(&added, seed).expect("it is TOML"), windows);
+        let mixed = "a = 1\nb = 2\r\nseed = false\r\nc = 3";
+        assert_eq!(
+            set_to(mixed, "seed", None, "true"),
+            "a = 1\nb = 2\r\nseed = true\nc = 3\n",
+            "what was not asked for stays as it is, but for the end of the file"
         );
     }
 

@@ -35,10 +35,29 @@ pub fn read(file: Option<&Path>, home: Option<&Path>) -> Config {
         None => Config::default(),
         Some(Ok(text)) => parse(&text, home),
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Config::default(),
-        Some(Err(error)) => Config {
-            problems: vec![format!("cannot read the settings: {error}")],
-            ..Config::default()
-        },
+        Some(Err(error)) => unreadable(error),
+    }
+}
+
+/// Like [`read`], but a missing file must not be one that a link promises. Hooks do not spend system calls on that.
+pub fn read_or_tell(file: Option<&Path>, home: Option<&Path>) -> Config {
+    let is_promised = |file: &Path| matches!(file.try_exists(), Ok(false)) && leads_nowhere(file);
+    match file.is_some_and(is_promised) {
+        false => read(file, home),
+        true => unreadable("it is a symlink to something that is not there"),
+    }
+}
+
+/// Returns whether a file that is not there, or its folder, is a symlink: its user has settings, and they are elsewhere.
+fn leads_nowhere(file: &Path) -> bool {
+    let mut places = file.ancestors().take(2);
+    places.any(Path::is_symlink)
+}
+
+fn unreadable(why: impl std::fmt::Display) -> Config {
+    Config {
+        problems: vec![format!("cannot read the settings: {why}")],
+        ..Config::default()
     }
 }
 

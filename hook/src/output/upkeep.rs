@@ -134,6 +134,14 @@ pub fn du(report: &DuReport, view: &View) -> String {
             ByteSize(report.reclaimable)
         ));
     }
+    for one in &report.unmeasured {
+        text.push_str(&format!(
+            "{} {}: not measured: {}\n",
+            paint.warning("!"),
+            safe(&one.workspace),
+            safe(&one.reason)
+        ));
+    }
     if report.rows.is_empty() {
         return text;
     }

@@ -48,7 +48,7 @@ pub use setup::{
 };
 pub use status::{DiagnosticReport, StatusReport, UnclearReport};
 pub use upkeep::{
-    DuReport, DuRow, ForgetReport, ForgetWorkspace, GcReport, GcSession, GcWorkspace,
+    DuReport, DuRow, DuUnmeasured, ForgetReport, ForgetWorkspace, GcReport, GcSession, GcWorkspace,
 };
 pub use workspace::{AdoptReport, WorkspaceReport, WorkspaceState, WorkspacesReport};
 

@@ -87,6 +87,17 @@ pub struct DuReport {
     pub by: String,
     /// The largest first; by age, the newest first.
     pub rows: Vec<DuRow>,
+    /// The workspaces whose objects could not be measured. The totals count their files; the rows lack them.
+    pub unmeasured: Vec<DuUnmeasured>,
+}
+
+/// A workspace whose objects could not be measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DuUnmeasured {
+    /// The workspace's directory.
+    pub workspace: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// The bytes of one workspace, session or message, or of snapshots of one age.

@@ -272,6 +272,8 @@ pub(crate) enum Trouble {
     OfAnother,
     /// It leads elsewhere, or it is a device, a pipe or a socket.
     NoFile,
+    /// It is a directory, and stands where the store has a file.
+    Directory,
     /// The user may not list it, or not write to it.
     Closed,
     /// Others may look into the store.
@@ -286,7 +288,8 @@ pub(crate) fn troubles(directory: &Path) -> Vec<(Trouble, PathBuf)> {
     if directory.metadata().is_ok_and(is_open) {
         found.push((Trouble::Open, directory.to_owned()));
     }
-    let mut waiting = vec![directory.to_owned()];
+    let store = directory;
+    let mut waiting = vec![store.to_owned()];
     while let Some(directory) = waiting.pop() {
         // What `gc` removes meanwhile is no trouble.
         let Ok(entries) = directory.read_dir() else {
@@ -298,13 +301,42 @@ pub(crate) fn troubles(directory: &Path) -> Vec<(Trouble, PathBuf)> {
             };
             let is_directory = metadata.is_dir();
             found.extend(trouble(&path, &metadata).map(|trouble| (trouble, path.clone())));
-            if is_directory {
+            if is_directory && is_a_file(path.strip_prefix(store).unwrap_or(&path)) {
+                found.push((Trouble::Directory, path));
+            } else if is_directory {
                 waiting.push(path);
             }
         }
     }
     found.sort();
     found
+}
+
+/// Returns whether a path in a store is that of a file in every store.
+fn is_a_file(path: &Path) -> bool {
+    let names: Option<Vec<&str>> = path.iter().map(OsStr::to_str).collect();
+    let Some(names) = names else {
+        return false;
+    };
+    match names[..] {
+        [name] => name != "snapshots" && may_be_ours(OsStr::new(name)),
+        ["snapshots", _, name] => {
+            name.starts_with("cache")
+                || ["forgetting", "going", "lock", "settling", "watched"].contains(&name)
+        }
+        ["snapshots", _, "repository.git", name] => {
+            ["HEAD", "config", "packed-refs", "snapshots"].contains(&name)
+        }
+        [
+            "snapshots",
+            _,
+            "repository.git",
+            "objects",
+            "info" | "pack",
+            _,
+        ] => true,
+        _ => false,
+    }
 }
 
 fn trouble(path: &Path, metadata: &Metadata) -> Option<Trouble> {

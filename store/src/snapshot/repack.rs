@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use super::Snapshots;
 use super::settle::Reached;
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::fs::disk;
 use crate::model::entry::{ObjectId, Roots};
 use crate::objects::borrowed;
@@ -229,7 +229,9 @@ impl Snapshots {
 fn sizes_of(packs: &[OldPack]) -> Result<HashMap<ObjectId, u64>> {
     let mut sizes = HashMap::new();
     for pack in packs {
-        for (id, size) in pack.pack.entry_sizes()? {
+        let entries = pack.pack.entry_sizes();
+        let what = || format!("cannot measure the pack `{}`", pack.pack.name().display());
+        for (id, size) in entries.context(what)? {
             *sizes.entry(id).or_default() += size;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ckpt_schema::report::{DuReport, DuRow, VERSION};
+use ckpt_schema::report::{DuReport, DuRow, DuUnmeasured, VERSION};
 
 use super::gc::{self, sizes};
 use crate::error::Result;
@@ -52,13 +52,22 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
     let now = store.now();
     let mut rows: BTreeMap<(usize, Option<String>), (u64, u64)> = BTreeMap::new();
     let mut reclaimable = 0;
+    let mut unmeasured = Vec::new();
     for id in sessions::workspaces(store.database.connection())? {
         let row = sessions::workspace(store.database.connection(), id)?;
         let place = Place::of_row(store, row);
-        if !place.has_objects()? {
-            continue;
-        }
-        let (snapshots, rest) = sizes::of_snapshots(store, &place)?;
+        let (snapshots, rest) = match measured(store, &place) {
+            Ok(Some(measured)) => measured,
+            Ok(None) => continue,
+            // One damaged workspace must not hide what all others take.
+            Err(error) => {
+                unmeasured.push(DuUnmeasured {
+                    workspace: place.root.to_string_lossy().into_owned(),
+                    reason: error.with_causes(),
+                });
+                continue;
+            }
+        };
         // Sizes that cannot be noted, as in a read-only store, are measured again the next time.
         let _ = sizes::put(store, &snapshots);
         reclaimable += rest;
@@ -68,11 +77,11 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
             row.1 += 1;
         }
     }
-    reclaimable += gc::prunable_bytes(store, now)?;
-    let mut rows: Vec<_> = rows.into_iter().collect();
-    if by != Grouping::Age {
-        rows.sort_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
-    }
+    reclaimable += match gc::prunable_bytes(store, now) {
+        // It measures the same objects.
+        Err(_) if !unmeasured.is_empty() => 0,
+        bytes => bytes?,
+    };
     Ok(DuReport {
         version: VERSION,
         bytes: sizes.bytes,
@@ -84,15 +93,34 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
         shared: sizes.shared,
         reclaimable,
         by: by.name().to_owned(),
-        rows: rows
-            .into_iter()
-            .map(|((_, name), (bytes, snapshots))| DuRow {
-                name,
-                bytes,
-                snapshots,
-            })
-            .collect(),
+        rows: in_order(rows, by),
+        unmeasured,
     })
+}
+
+/// Snapshots, each with the bytes that it was the first to need.
+type SnapshotSizes = Vec<(Measured, u64)>;
+
+/// Returns what the snapshots of a workspace take, and what nothing needs, or `None` if it has no objects.
+fn measured(store: &Store, place: &Place) -> Result<Option<(SnapshotSizes, u64)>> {
+    if !place.has_objects()? {
+        return Ok(None);
+    }
+    sizes::of_snapshots(store, place).map(Some)
+}
+
+/// Returns the rows of the report, with the bytes and the number of the snapshots of each.
+fn in_order(rows: BTreeMap<(usize, Option<String>), (u64, u64)>, by: Grouping) -> Vec<DuRow> {
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    if by != Grouping::Age {
+        rows.sort_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
+    }
+    let row = |((_, name), (bytes, snapshots))| DuRow {
+        name,
+        bytes,
+        snapshots,
+    };
+    rows.into_iter().map(row).collect()
 }
 
 /// Returns the row that a snapshot counts in: its place in the order, and its name.

@@ -313,16 +313,25 @@ fn part(store: &Store, place: &Place, what: &What) -> Result<ForgetPart> {
                 Some(path) => [b"/", path.as_bytes()].concat(),
                 None => pattern.as_bytes().to_vec(),
             };
-            let parsed = PathPattern::parse(&text).ok_or_else(|| {
-                Error::failed(format!("`{pattern}` is not a pattern that can be forgotten"))
-                    .hint("patterns are written as in an ignore file, without `!`: `*.env`, `/config/keys/`")
-            })?;
+            let parsed = PathPattern::parse(&text).ok_or_else(|| no_pattern(pattern))?;
             ForgetPart::Paths(parsed)
         }
         What::Message(id) => ForgetPart::Of(forget::belongings_of_message(connection, id)?),
         What::Session(id) => ForgetPart::Of(forget::belongings_of_session(connection, id)?),
         What::Workspace | What::All => ForgetPart::Of(Belongings::default()),
     })
+}
+
+fn no_pattern(pattern: &str) -> Error {
+    // As in an ignore file, where they begin a comment and an exception.
+    let hint = match pattern.starts_with(['#', '!']) {
+        true => format!("a name that begins so is written with a backslash: `\\{pattern}`"),
+        false => "patterns are written as in an ignore file: `*.env`, `/config/keys/`".to_owned(),
+    };
+    Error::failed(format!(
+        "`{pattern}` is not a pattern that can be forgotten"
+    ))
+    .hint(hint)
 }
 
 /// Forgets a workspace with its history.

@@ -40,6 +40,11 @@ fn finding(trouble: Trouble, names: &str) -> Finding {
             "the store holds what is neither a file nor a directory",
             "somebody else may have prepared it: look at it, and move it out of the store",
         ),
+        Trouble::Directory => (
+            "error",
+            "the store holds a directory in the place of a file",
+            "somebody else may have prepared it: look at it, and move it out of the store",
+        ),
         Trouble::Closed => (
             "error",
             "the store holds what lacks the permissions that recording needs",

@@ -32,7 +32,10 @@ pub fn du(invocation: &Invocation, arguments: &DuArguments) -> Result<u8, Failur
     invocation
         .output
         .report(&report, |view| upkeep::du(&report, view))?;
-    Ok(DONE)
+    Ok(match report.unmeasured.is_empty() {
+        true => DONE,
+        false => PARTIAL,
+    })
 }
 
 /// Removes something from the store for good.
