@@ -14,6 +14,7 @@ use super::plan::Plan;
 use super::receipt::is_planned;
 use super::surroundings::is_submodule;
 use super::touched;
+use super::version_control;
 use super::warnings::first_of;
 use crate::error::Result;
 use crate::fs::identity::Identity;
@@ -88,12 +89,17 @@ pub(super) fn told(
     let planned = plan.items.iter().map(|item| &item.path);
     let known: BTreeSet<&WorkspacePath> = planned.chain(&ignored).collect();
     let all = all.iter().map(|(what, _)| what);
+    let old = all
+        .clone()
+        .filter(|what| !repositories.contains(what.path()));
+    let moved = version_control::moved_below(place, work.sent_at, old);
     let others = all.filter(|what| !known.contains(what.path()));
     let changed = touched::told(store, place, movement, others)?;
     let notes = [
         of_ignored(texts(&ignored)),
         of_ignore_files(files),
         (!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))),
+        moved,
     ];
     let notes = notes.into_iter().flatten();
     Ok(notes.chain(changed).chain(crowded).collect())
