@@ -265,9 +265,9 @@ Documents say everything twice: in a sentence for people, and in a code for prog
 be added, so take one that you do not know for the general case: for a failure that is `failed`, elsewhere show the
 sentence.
 
-An error of the server has a code of JSON-RPC, too: -32700 for what is not JSON, -32600 for what is not a request, -32601
-for a method that does not exist, and -32602 for wrong parameters, all four with the kind `usage`; -32800 with the kind
-`cancelled`; and -32000 for everything else.
+An error of the server has a code of JSON-RPC, too. Four go with the kind `usage`: -32700 for what is not JSON, -32600
+for what is not a request, -32601 for a method that does not exist, and -32602 for wrong parameters. The kind `cancelled`
+has -32800, and everything else has -32000.
 ";
 
 /// Which types are codes, and where they stand.

@@ -293,9 +293,10 @@ impl Store {
         Ok(report)
     }
 
-    /// Returns all workspaces that have a history, the most recently used first.
-    pub fn workspaces(&mut self) -> Result<report::WorkspacesReport> {
-        timeline::list_workspaces(self)
+    /// Returns all workspaces that have a history, the most recently used first. The one that holds `cwd` is found
+    /// wherever it was moved.
+    pub fn workspaces(&mut self, cwd: Option<&Path>) -> Result<report::WorkspacesReport> {
+        timeline::list_workspaces(self, cwd)
     }
 
     /// Gives the workspace that holds `cwd` the history of another directory: the last one at the same path, or the one

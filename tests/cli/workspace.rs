@@ -59,3 +59,59 @@ fn help_of_adopt_has_examples_and_a_list_of_nothing_makes_no_store() {
     assert_eq!(run.stdout, "Nothing has been recorded yet.\n");
     assert!(!world.store().exists(), "it only asks");
 }
+
+#[test]
+fn a_list_finds_a_directory_that_was_moved_before_anything_is_recorded_there() {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    world.play("m1", "first", |world| world.write("a", "2\n"));
+    let listed = |options: &[&str]| {
+        let listed = world.json(&[options, &["workspace", "list"]].concat());
+        let one = &listed["workspaces"][0];
+        let text = |name: &str| one[name].as_str().expect("a text").to_owned();
+        (text("path"), text("state"))
+    };
+    let root = world.workspace();
+    let beside = root.with_file_name("renamed");
+    std::fs::rename(&root, &beside).expect("it is free");
+    std::fs::create_dir(&root).expect("it is free");
+    let name = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    assert_eq!(
+        listed(&[]),
+        (name(&beside), "here".to_owned()),
+        "beside its former place"
+    );
+    let away = world.path("elsewhere/deep");
+    std::fs::create_dir_all(away.parent().expect("one")).expect("writable");
+    std::fs::rename(&beside, &away).expect("it is free");
+    let inside = name(&away);
+    assert_eq!(
+        listed(&["--workspace", &inside]),
+        (inside.clone(), "here".to_owned()),
+        "where it is asked in it"
+    );
+    assert_eq!(
+        listed(&[]),
+        (name(&root), "replaced".to_owned()),
+        "nobody knows where it went"
+    );
+}
+
+#[test]
+fn a_copy_beside_its_original_is_told_where_histories_are() {
+    let world = Sandbox::new();
+    let copy = world.path("copy");
+    std::fs::create_dir(&copy).expect("writable");
+    let copy = copy.to_string_lossy().into_owned();
+    let revert = ["--workspace", &copy, "revert", "last"];
+    let hint = "`ckpt-hook workspace list`";
+    let run = world.run(&revert, b"").exits(4);
+    assert!(!run.stderr.contains(hint), "there are none: {run}");
+    world.write("a", "1\n");
+    world.play("m1", "first", |world| world.write("a", "2\n"));
+    let run = world.run(&revert, b"").exits(4);
+    assert!(run.stderr.contains(hint), "{run}");
+    let listed = world.json(&["workspace", "list"]);
+    let root = world.workspace();
+    assert_eq!(listed["workspaces"][0]["path"], *root.to_string_lossy());
+}

@@ -2,7 +2,8 @@
 
 use ckpt_schema::report::{FileResult, Outcome};
 
-use testing::scenario::{World, paths_with, set_clock_from_files, set_moment};
+use ckpt_store::{RevertRequest, Unclear};
+use testing::scenario::{World, paths_with, set_clock_from_files, set_moment, to, with_result};
 
 /// When a day that is played begins.
 const MORNING: i64 = 1_700_000_000_000;
@@ -414,4 +415,38 @@ fn what_a_step_hid_and_another_removed_comes_back_in_several_moves_as_well() {
         before,
         "the folder's time is that of a revert"
     );
+}
+
+#[test]
+fn what_a_tool_changed_after_it_was_hidden_is_unclear_and_can_be_taken() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("a", "1\n")]);
+    world.write("secret", "mine\n");
+    world.turn("m1", |world| world.write(".gitignore", "secret\n"));
+    // The names in the directory stay, so its time says nothing about the file.
+    world.turn("m2", |world| world.write("secret", "agent\n"));
+    let dry = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
+    let plan = world.try_revert(&dry).expect("it is planned");
+    let kept = with_result(&plan, FileResult::Conflict);
+    let [kept] = &kept[..] else {
+        panic!("only one: {plan:#?}");
+    };
+    let reason = kept.reason.as_deref().unwrap_or_default();
+    assert!(
+        reason.contains("ignore rules hid it"),
+        "nobody says that the user did it: {reason}"
+    );
+    let taking = RevertRequest {
+        unclear: Some(Unclear::Take),
+        ..to("m1")
+    };
+    world.try_revert(&taking).expect("it goes back");
+    assert_eq!(world.read("secret"), "mine\n", "as the report promised");
+    world.unrevert();
+    assert_eq!(world.read("secret"), "agent\n", "and exactly back");
+    world.revert("m1");
+    assert_eq!(world.read("secret"), "agent\n", "what is unclear stays");
 }

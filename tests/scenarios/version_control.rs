@@ -1,7 +1,8 @@
 //! The metadata of version control is a repository's own, whichever system it is of.
 
 use ckpt_schema::report::{FileResult, NoteCode, OperationReport, Outcome};
-use testing::scenario::{World, paths_with, set_clock_from_files};
+use ckpt_store::RevertRequest;
+use testing::scenario::{World, paths_with, set_clock_from_files, to};
 
 const DIRECTORIES: [&str; 7] = [".hg", ".jj", ".svn", ".bzr", "_darcs", ".pijul", "CVS"];
 const FILES: [&str; 2] = [".fslckout", "_FOSSIL_"];
@@ -151,8 +152,15 @@ fn a_repository_of_fossil_in_the_workspace_stays_and_is_named() {
     );
 }
 
-/// Gives a file a time before the world's clock begins.
+/// Gives a file, or all in a directory, a time before the world's clock begins.
 fn age(world: &World, path: &str) {
+    let at = world.path(path);
+    if at.is_dir() {
+        for entry in std::fs::read_dir(&at).expect("readable") {
+            let name = entry.expect("readable").file_name();
+            age(world, &format!("{path}/{}", name.to_string_lossy()));
+        }
+    }
     let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     let file = std::fs::File::open(world.path(path)).expect("it is there");
     file.set_modified(long_ago).expect("it is ours");
@@ -195,4 +203,64 @@ fn a_repository_below_that_was_removed_is_named() {
     assert_eq!(world.read("vendor/sub/f"), "0\n");
     assert_eq!(about(&report, NoteCode::RepositoryRemoved), ["vendor/sub"]);
     assert_eq!(about(&report, NoteCode::IgnoredRemoved), [""; 0]);
+}
+
+#[test]
+fn repositories_below_that_moved_are_named_and_others_are_not() {
+    let mut world = World::git(&[("a", "0\n")]);
+    for folder in ["still", "commits", "branches", "tidied", "unlogged"] {
+        world.write(format!("{folder}/x"), "0\n");
+        world.run_git(&["init", "--quiet", folder]);
+        in_repository(&world, folder, &["add", "x"]);
+        let long_ago = "alias.then=!GIT_COMMITTER_DATE='@1000000000 +0000' git commit -qmfirst";
+        in_repository(&world, folder, &["-c", long_ago, "then"]);
+        age(&world, &format!("{folder}/.git"));
+    }
+    in_repository(
+        &world,
+        "unlogged",
+        &["config", "core.logAllRefUpdates", "false"],
+    );
+    world.remove_tree("unlogged/.git/logs");
+    world.write("hg/.hg/dirstate", "0\n");
+    age(&world, "hg/.hg");
+    set_clock_from_files(0);
+    world.turn("m1", |world| {
+        world.write("a", "1\n");
+        for folder in ["commits", "unlogged"] {
+            world.write(format!("{folder}/x"), "1\n");
+            in_repository(world, folder, &["commit", "--quiet", "-amsecond"]);
+        }
+        in_repository(world, "branches", &["branch", "other"]);
+        in_repository(world, "tidied", &["gc", "--quiet"]);
+        world.write("hg/.hg/dirstate", "another parent\n");
+        world.run_git(&["init", "--quiet", "made"]);
+    });
+    let heads = in_repository(&world, "commits", &["rev-parse", "HEAD"]);
+    let dry = world
+        .try_revert(&RevertRequest {
+            dry_run: true,
+            ..to("m1")
+        })
+        .expect("it is planned");
+    let report = world.revert("m1");
+    assert_eq!(dry.notes, report.notes, "the plan says so, too");
+    assert_eq!(world.read("commits/x"), "0\n", "the file went back");
+    assert_eq!(
+        in_repository(&world, "commits", &["rev-parse", "HEAD"]),
+        heads,
+        "and the commit stays"
+    );
+    assert_eq!(
+        about(&report, NoteCode::VersionControl),
+        ["branches", "commits", "hg", "unlogged"],
+        "{report:#?}"
+    );
+}
+
+/// Runs git in a repository below the workspace's.
+fn in_repository(world: &World, folder: &str, arguments: &[&str]) -> String {
+    let place = world.path(folder);
+    let place = place.to_str().expect("text");
+    world.run_git(&[&["-C", place], arguments].concat())
 }

@@ -2592,7 +2592,7 @@ class WorkspaceReport(TypedDict):
     """
     path: str
     """
-    Where the directory was seen last.
+    Where the directory is, or was seen last.
     """
     sessions: int
     """

@@ -1080,7 +1080,7 @@ export interface WorkspaceReport {
    */
   messages: number;
   /**
-   * Where the directory was seen last.
+   * Where the directory is, or was seen last.
    */
   path: string;
   /**

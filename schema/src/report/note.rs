@@ -41,7 +41,7 @@ pub enum NoteCode {
     DirectoryPermissions,
     /// A path that was asked for is unknown.
     UnknownPath,
-    /// Version control other than git moved, and stays.
+    /// Version control that no revert moves has moved, and stays: other than git, or in a subdirectory.
     VersionControl,
     /// Commits that the agent made stay.
     Commits,

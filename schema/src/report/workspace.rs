@@ -17,7 +17,7 @@ pub struct WorkspacesReport {
 pub struct WorkspaceReport {
     /// Its id.
     pub id: String,
-    /// Where the directory was seen last.
+    /// Where the directory is, or was seen last.
     pub path: String,
     /// Whether the directory still exists.
     pub state: WorkspaceState,

@@ -14,6 +14,7 @@ use super::plan::Plan;
 use super::receipt::is_planned;
 use super::surroundings::is_submodule;
 use super::touched;
+use super::version_control;
 use super::warnings::first_of;
 use crate::error::Result;
 use crate::fs::identity::Identity;
@@ -57,12 +58,8 @@ pub(super) fn told(
     let mut all = snapshots.uncaptured();
     let crowded = crowded::told(store, place, (snapshots, seen), movement, &all)?;
     all.retain(|(what, _)| !what.path().is_at_or_below(leaving));
-    let seen_in_step: Vec<&Uncaptured> = all
-        .iter()
-        .filter(|(_, known_at)| came_in(&work, told(known_at / NANOSECONDS)))
-        .map(|(what, _)| what)
-        .filter(|what| path_of(place, what).symlink_metadata().is_ok())
-        .collect();
+    let is_seen_in_step = |known_at: &FileTime| came_in(&work, told(known_at / NANOSECONDS));
+    let seen_in_step = those_there(place, &all, is_seen_in_step);
     let was_absent = absent(snapshots, then, &seen_in_step)?;
     let seen_in_step: BTreeSet<Vec<u8>> = seen_in_step.iter().map(|what| what.to_bytes()).collect();
     let has_come = |what: &Uncaptured| {
@@ -80,23 +77,52 @@ pub(super) fn told(
     let came = came.filter(|(what, _)| has_come(what) && !goes(plan, what.path()));
     let (ignored, mut repositories) = apart(came.map(|(what, _)| what.clone()));
     repositories.retain(|folder| !is_submodule(&place.root, folder));
-    let mut files = match then {
-        Some(then) => snapshots.own_ignore_files_changed(then, &seen.snapshot)?,
-        None => Vec::new(),
-    };
-    files.retain(|path| !path.is_at_or_below(leaving));
+    let files = ignore_files(snapshots, (then, &seen.snapshot), leaving)?;
     let planned = plan.items.iter().map(|item| &item.path);
     let known: BTreeSet<&WorkspacePath> = planned.chain(&ignored).collect();
     let all = all.iter().map(|(what, _)| what);
+    let is_old = |what: &&Uncaptured| !repositories.contains(what.path());
+    let old = all.clone().filter(is_old);
+    let moved = version_control::moved_below(place, work.sent_at, old);
     let others = all.filter(|what| !known.contains(what.path()));
     let changed = touched::told(store, place, movement, others)?;
+    let came = (!repositories.is_empty()).then(|| repositories_stay(texts(&repositories)));
     let notes = [
         of_ignored(texts(&ignored)),
         of_ignore_files(files),
-        (!repositories.is_empty()).then(|| repositories_stay(texts(&repositories))),
+        came,
+        moved,
     ];
     let notes = notes.into_iter().flatten();
     Ok(notes.chain(changed).chain(crowded).collect())
+}
+
+/// Returns what is there of what was first seen at such a time.
+fn those_there<'a>(
+    place: &Place,
+    all: &'a [(Uncaptured, FileTime)],
+    is_asked: impl Fn(&FileTime) -> bool,
+) -> Vec<&'a Uncaptured> {
+    let asked = all.iter().filter(|(_, known_at)| is_asked(known_at));
+    asked
+        .map(|(what, _)| what)
+        .filter(|what| path_of(place, what).symlink_metadata().is_ok())
+        .collect()
+}
+
+/// Returns the ignore files that ignore themselves and differ between two snapshots, except those in folders that are
+/// `leaving`.
+fn ignore_files(
+    snapshots: &Snapshots,
+    (then, now): (Option<&Snapshot>, &Snapshot),
+    leaving: &[WorkspacePath],
+) -> Result<Vec<WorkspacePath>> {
+    let mut files = match then {
+        Some(then) => snapshots.own_ignore_files_changed(then, now)?,
+        None => Vec::new(),
+    };
+    files.retain(|path| !path.is_at_or_below(leaving));
+    Ok(files)
 }
 
 /// Returns whether a plan removes a path.

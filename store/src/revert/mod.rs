@@ -43,6 +43,7 @@ mod token;
 mod touched;
 mod unclear;
 mod unseen;
+mod version_control;
 mod warnings;
 
 use std::path::{Path, PathBuf};

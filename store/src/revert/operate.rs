@@ -18,7 +18,7 @@ use super::report::report;
 use super::unclear::Taking;
 use super::{
     cleaned, contents, databases, foreseen, ignored, moved_in, refuse, surroundings, token,
-    warnings,
+    version_control, warnings,
 };
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
@@ -229,9 +229,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             store, snapshots, movement, seen,
         ));
         let connection = store.database.connection();
-        told.extend(warnings::version_control_moved(
-            connection, place, movement,
-        )?);
+        told.extend(version_control::moved_here(connection, place, movement)?);
         Ok(told)
     }
 

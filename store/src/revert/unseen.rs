@@ -112,7 +112,13 @@ impl UnseenSearch<'_> {
                     true => None,
                     false => self.weigh(spans, span, &path, entry)?,
                 };
-                changes.extend(self.change(span, path, Some(entry), None, judged));
+                // Whoever takes what is unclear takes what is there.
+                let new = match (judged, first.get(&path)) {
+                    (None, _) => None,
+                    (Some(_), Some(item)) => item.expected,
+                    (Some(_), None) => self.snapshots.capture(&self.place.root, &path)?,
+                };
+                changes.extend(self.change(span, path, Some(entry), new, judged));
             }
         }
         Ok(changes)
@@ -129,12 +135,14 @@ impl UnseenSearch<'_> {
         path: &WorkspacePath,
         entry: Entry,
     ) -> Result<Option<Doubt>> {
-        let gone = Change {
+        let is_there = self.on_disk(path).symlink_metadata().is_ok();
+        let since = Change {
             path: path.clone(),
             old: Some(entry),
-            new: None,
+            // What it is by now does not matter, only whose time to take.
+            new: is_there.then_some(entry),
         };
-        let at = Times::default().of_change(&self.place.root, &gone);
+        let at = Times::default().of_change(&self.place.root, &since);
         let at = at.map(self.file_times);
         let Some(at) = at.filter(|at| *at <= self.now.saturating_add(evidence::TICK)) else {
             return Ok(None);
@@ -153,9 +161,12 @@ impl UnseenSearch<'_> {
         let ends = later
             .clone()
             .map(|span| span.finished_at.unwrap_or(self.now));
-        let ended = ends.max().unwrap_or(hiding.started_at);
+        let ended = ends.filter(|end| *end <= at).max();
+        let ended = ended.unwrap_or(hiding.started_at);
         let (_, verdict) = self.judge(later, path, at)?;
         Ok(match verdict {
+            // A step changed it last. Nobody knows what it was in between.
+            Verdict::Agent(_) | Verdict::Shared(_) if is_there => Some(Doubt::Hidden),
             Verdict::Agent(_) | Verdict::Shared(_) => None,
             Verdict::Unclear(_, doubt) => Some(doubt),
             Verdict::Outside => Some(Doubt::Ended {

@@ -1,7 +1,6 @@
 //! The warnings of an operation: what was not recorded or captured, and what of git's state stays.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use ckpt_schema::report::{FileAction, NoteCode, OperationKind};
 use rusqlite::Connection;
@@ -12,7 +11,6 @@ use super::movement::{Movement, Part, RevertScope};
 use super::plan::Plan;
 use super::report::short;
 use crate::error::{Error, Result};
-use crate::model::Milliseconds;
 use crate::model::gap::Gap;
 use crate::model::git_item::GitStateRow;
 use crate::model::note::Note;
@@ -237,51 +235,6 @@ pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -
     Some(Note::about(NoteCode::NotCaptured, text, about))
 }
 
-/// The files that version control systems other than git write when the working copy moves, below the workspace's root.
-const VERSION_CONTROL: [(&str, &[&str]); 9] = [
-    (
-        ".hg",
-        &["dirstate", "store/00changelog.i", "bookmarks.current"],
-    ),
-    (".jj", &["repo/op_heads/heads", "working_copy/checkout"]),
-    (".svn", &["wc.db"]),
-    (".bzr", &["branch/last-revision", "checkout/dirstate"]),
-    ("_darcs", &["hashed_inventory", "inventory"]),
-    (".pijul", &["pristine/db"]),
-    ("CVS", &["Entries"]),
-    (".fslckout", &[""]),
-    ("_FOSSIL_", &[""]),
-];
-
-/// Warns if another version control system moved. Only git can be moved along, and nothing is recorded of the others:
-/// the times of their files show that they were written since.
-pub(super) fn version_control_moved(
-    connection: &Connection,
-    place: &Place,
-    movement: &Movement,
-) -> Result<Option<Note>> {
-    let Some(to) = movement
-        .to
-        .as_ref()
-        .filter(|_| movement.part.is_none() && movement.kind == OperationKind::Revert)
-    else {
-        return Ok(None);
-    };
-    let since = sessions::message_time(connection, &to.id)?;
-    let moved = VERSION_CONTROL
-        .iter()
-        .filter(|(name, files)| is_one_written_since(&place.root.join(name), files, since));
-    let about: Vec<String> = moved.map(|(name, _)| (*name).to_owned()).collect();
-    let names: Vec<String> = about.iter().map(|name| format!("`{name}`")).collect();
-    Ok((!names.is_empty()).then(|| {
-        let text = format!(
-            "{} changed since: only files are reverted, version control stays as it is",
-            names.join(" and ")
-        );
-        Note::about(NoteCode::VersionControl, text, about)
-    }))
-}
-
 /// Names directories whose permissions differ. A directory with files is not an entry of a plan, so its permissions
 /// stay.
 pub(super) fn permissions_of_directories(
@@ -362,27 +315,6 @@ pub(super) fn head_moved(
         None => head_differs(side, movement)?,
     };
     Ok(head.into_iter().chain(told.notes).collect())
-}
-
-/// Returns whether one of the files in a folder was written since a moment. An empty name stands for the folder itself,
-/// which may be a file.
-fn is_one_written_since(folder: &Path, files: &[&str], since: Milliseconds) -> bool {
-    // Most of them do not exist.
-    let is_there = files.len() == 1 || folder.symlink_metadata().is_ok();
-    is_there
-        && files.iter().any(|file| match *file {
-            "" => is_written_since(folder, since),
-            file => is_written_since(&folder.join(file), since),
-        })
-}
-
-fn is_written_since(file: &Path, since: Milliseconds) -> bool {
-    let written = file.symlink_metadata().and_then(|found| found.modified());
-    let written = written.ok().and_then(|time| {
-        let age = time.duration_since(std::time::UNIX_EPOCH).ok()?;
-        i64::try_from(age.as_millis()).ok()
-    });
-    written.is_some_and(|written| written >= since)
 }
 
 fn head_differs(side: &GitSide<'_>, movement: &Movement) -> Result<Option<Note>> {

@@ -58,7 +58,7 @@ impl WorkspaceRow {
 
     /// Returns whether it is the directory with that identity, at whatever path: on the same device, or created at the
     /// same moment.
-    fn is_wherever(&self, identity: &Identity) -> bool {
+    pub fn is_wherever(&self, identity: &Identity) -> bool {
         let is_known = self.born.is_some() && identity.born.is_some();
         self.is(identity) && (is_known || self.device == identity.device)
     }

@@ -4,7 +4,8 @@
 //! Histories are never mixed. Taking one over exchanges the directory's history: the one that it had, if any, is set
 //! aside and can be taken over again.
 
-use std::path::Path;
+use std::os::unix::fs::DirEntryExt;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{
     AdoptReport, VERSION, WorkspaceReport, WorkspaceState, WorkspacesReport,
@@ -13,7 +14,7 @@ use ckpt_schema::report::{
 use super::evidence::StepStanding;
 use super::life::{AT_WORK_HERE, busy};
 use super::observe::{Baseline, Looking, Observation};
-use super::root::Workspace;
+use super::root::{Identity, Workspace};
 use super::workspace::{PATIENCE, Place, workspace_of};
 use crate::error::{Error, Result};
 use crate::sessions::{self, ListedWorkspace, OpenStep, WorkspaceRow};
@@ -24,13 +25,44 @@ const SHORTEST: usize = 4;
 /// Why it is unknown what a step did, if the new directory could not be looked at.
 const REPLACED: &str = "the directory was replaced while a tool ran";
 
-/// Returns all workspaces that have a history, the most recently used first.
-pub(crate) fn list(store: &Store) -> Result<WorkspacesReport> {
+/// Returns all workspaces that have a history, the most recently used first. One that was moved is listed where it is now, if it
+/// is beside its former place or holds `cwd`: no row says so before an event or an operation comes there.
+pub(crate) fn list(store: &Store, cwd: Option<&Path>) -> Result<WorkspacesReport> {
     let listed = sessions::listed_workspaces(store.database.connection())?;
+    let found = |one: &ListedWorkspace| {
+        let report = report_of(one);
+        match found_again(&one.row, cwd) {
+            Some(path) if report.state != WorkspaceState::Here => WorkspaceReport {
+                path: path.to_string_lossy().into_owned(),
+                state: WorkspaceState::Here,
+                ..report
+            },
+            _ => report,
+        }
+    };
     Ok(WorkspacesReport {
         version: VERSION,
-        workspaces: listed.iter().map(report_of).collect(),
+        workspaces: listed.iter().map(found).collect(),
     })
+}
+
+/// How many names beside a workspace's former place are looked at.
+const BESIDE: usize = 10_000;
+
+/// Returns where a workspace's directory is by now, if it is at or above `cwd`, or beside its former place.
+fn found_again(row: &WorkspaceRow, cwd: Option<&Path>) -> Option<PathBuf> {
+    let is_it = |path: &Path| {
+        let found = path.symlink_metadata().ok();
+        found.is_some_and(|found| found.is_dir() && row.is_wherever(&Identity::of(&found)))
+    };
+    let cwd = cwd.and_then(|cwd| cwd.canonicalize().ok());
+    let around = cwd.iter().flat_map(|cwd| cwd.ancestors());
+    if let Some(path) = around.into_iter().find(|path| is_it(path)) {
+        return Some(path.to_owned());
+    }
+    let entries = std::fs::read_dir(row.path.parent()?).ok()?.take(BESIDE);
+    let same = entries.flatten().filter(|entry| entry.ino() == row.inode);
+    same.map(|entry| entry.path()).find(|path| is_it(path))
 }
 
 /// Returns the histories that a directory may take over by default: those of directories that were at its path.

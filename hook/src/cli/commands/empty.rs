@@ -27,7 +27,7 @@ pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
 pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
     match failure {
         Failure::Store(error) if error.is_unrecorded() => {
-            let mut next = next_step(invocation);
+            let mut next = format!("{}{}", next_step(invocation), elsewhere(invocation));
             // A hint is no sentence.
             if let Some(first) = next.get_mut(..1) {
                 first.make_ascii_lowercase();
@@ -35,6 +35,19 @@ pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
             error.hint(next.trim_end_matches('.')).into()
         }
         other => other,
+    }
+}
+
+/// Returns a sentence on other directories, if there are any with a history: whoever copied one, or is in the wrong one,
+/// looks for that.
+fn elsewhere(invocation: &Invocation) -> &'static str {
+    let listed = invocation
+        .open()
+        .ok()
+        .and_then(|mut store| store.workspaces(None).ok());
+    match listed.is_some_and(|listed| !listed.workspaces.is_empty()) {
+        true => " `ckpt-hook workspace list` lists the directories that have a history.",
+        false => "",
     }
 }
 

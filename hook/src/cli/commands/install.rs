@@ -99,7 +99,11 @@ pub fn uninstall(
 fn projects(invocation: &Invocation) -> std::result::Result<BTreeSet<PathBuf>, Failure> {
     let paths = InstallPaths::of(invocation)?;
     let mut projects = install::projects(&paths.place(invocation, false));
-    let workspaces = invocation.open()?.workspaces()?.workspaces;
+    let directory = invocation.directory().ok();
+    let workspaces = invocation
+        .open()?
+        .workspaces(directory.as_deref())?
+        .workspaces;
     projects.extend(workspaces.into_iter().map(|row| PathBuf::from(row.path)));
     projects.insert(paths.project);
     // In the home directory the project's settings are the user's own.

@@ -14,7 +14,8 @@ pub fn run(invocation: &Invocation, arguments: &WorkspaceArguments) -> Result<u8
 }
 
 fn list(invocation: &Invocation) -> Result<u8, Failure> {
-    let report = invocation.open()?.workspaces()?;
+    let directory = invocation.directory().ok();
+    let report = invocation.open()?.workspaces(directory.as_deref())?;
     invocation
         .output
         .report(&report, |view| workspace::list(&report, view))?;

@@ -32,6 +32,7 @@ use rusqlite::Connection;
 use super::movement::Movement;
 use super::short;
 use crate::error::Result;
+use crate::git::Location;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::{GitItem, GitStateRow, Heads};
@@ -312,6 +313,36 @@ fn never_seen(now: &GitStateRow) -> GitItem {
 fn unknown(now: &GitStateRow, reason: &str) -> GitItem {
     let heads = Heads::of(now);
     GitItem::planned(GitPart::Head, "HEAD", heads.text(), None).left(FileResult::Conflict, reason)
+}
+
+/// Returns whether HEAD or a branch of a repository moved since a moment, by the log of HEAD and the times of refs.
+pub(crate) fn has_moved(location: &Location, since: Milliseconds) -> bool {
+    let is_new = |file: &Path| reflog::written_at(file).is_some_and(|written| written >= since);
+    // Upkeep writes the log without a line.
+    !reflog::moves(location, &location.directory, "HEAD", since).is_empty()
+        || is_new(&location.directory.join("HEAD"))
+        // A linked worktree shares its branches with others.
+        || location.directory == location.common
+            && is_one_new(&location.common.join("refs/heads"), &is_new, &mut MOST_REFS.clone())
+}
+
+/// How many refs of a repository in a subdirectory are looked at.
+const MOST_REFS: usize = 2_000;
+
+/// Returns whether a file below a directory is new, of as many as there is `room` for.
+fn is_one_new(directory: &Path, is_new: &dyn Fn(&Path) -> bool, room: &mut usize) -> bool {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let Some(left) = room.checked_sub(1) else {
+            return false;
+        };
+        *room = left;
+        let path = entry.path();
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_new(&path) || is_directory && is_one_new(&path, is_new, room) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns why `--git` has nothing to move, if so.

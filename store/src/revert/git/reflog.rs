@@ -15,6 +15,9 @@ use crate::model::Milliseconds;
 /// The author of our own lines: no person moved the ref.
 pub(super) const WHO: &str = "ckpt-hook <ckpt-hook@localhost>";
 
+/// How far a file that git writes together with a line may be beside the second of that line, in milliseconds.
+const BESIDE: Milliseconds = 200;
+
 /// One parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RefMove {
@@ -65,9 +68,17 @@ impl Moment {
         }
     }
 
-    /// Makes it exact by the time of a file, if that lies within it.
+    /// Makes it exact by the time of a file, if that lies within it or just beside it. Git writes the line and the file one
+    /// after the other, and a second may end in between.
     fn at(self, exact: Option<Milliseconds>) -> Self {
-        exact.map_or(self, |exact| self.within(exact, exact))
+        let Some(exact) = exact else {
+            return self;
+        };
+        let nearest = exact.clamp(self.earliest, self.latest);
+        match (exact - nearest).abs() <= BESIDE {
+            true => self.within(nearest, nearest),
+            false => self,
+        }
     }
 }
 
@@ -245,6 +256,21 @@ mod tests {
         );
         let other = moves(&location, directory.path(), "refs/heads/other", 0);
         assert_eq!(other, [], "nothing is known of it");
+    }
+
+    #[test]
+    fn a_second_that_ends_between_a_line_and_its_file_makes_the_line_no_less_exact() {
+        let second = Moment::second(5);
+        let exactly = |at| Moment {
+            earliest: at,
+            latest: at,
+        };
+        assert_eq!(second.at(Some(5_300)), exactly(5_300), "within");
+        assert_eq!(second.at(Some(4_998)), exactly(5_000), "born just before");
+        assert_eq!(second.at(Some(6_003)), exactly(5_999), "written just after");
+        assert_eq!(second.at(Some(4_500)), second, "of another time");
+        assert_eq!(second.at(Some(7_000)), second, "written again since");
+        assert_eq!(second.at(None), second, "not known");
     }
 
     #[test]

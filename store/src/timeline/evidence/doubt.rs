@@ -30,6 +30,8 @@ pub(crate) enum Doubt {
     Moved,
     /// The workspace's directory was replaced while a tool ran, and the new one took its history over.
     Replaced,
+    /// A tool changed the path last, but ignore rules hid it, so no look saw what was there before that.
+    Hidden,
     /// The time of the change is unknown.
     Timeless,
 }
@@ -81,6 +83,9 @@ impl fmt::Display for Doubt {
             ),
             Self::Replaced => formatter.write_str(
                 "changed when or after the workspace's directory was replaced while the agent's tool ran",
+            ),
+            Self::Hidden => formatter.write_str(
+                "changed while the agent's tool ran and ignore rules hid it, so no look saw by whom",
             ),
             Self::Timeless => formatter.write_str(
                 "changed before or after the agent's last sign of life: no time shows which",
