@@ -84,6 +84,8 @@ impl GoneFile {
 }
 
 fn all(store: &Store, place: &Place) -> Result<Vec<GoneFile>> {
+    // The changes are read for what went, and for what came.
+    store.database.keep_pages()?;
     let connection = store.database.connection();
     let mut found: BTreeMap<WorkspacePath, GoneFile> = BTreeMap::new();
     let mut add = |gone: GoneFile| match found.get(&gone.path) {
@@ -138,25 +140,22 @@ fn note_renames(
             seen.entry(snapshot).or_default().push(place);
         }
     }
-    for places in seen.into_values() {
-        let changes: Vec<FileChange> = places
-            .iter()
-            .filter_map(|place| gone[*place].change.clone())
-            .collect();
-        let added = sessions::added_with(connection, workspace_id, &changes[0])?;
-        if added.is_empty() {
+    let all: BTreeSet<i64> = seen.keys().copied().collect();
+    let mut added = sessions::additions_in(connection, workspace_id, &all)?;
+    for (snapshot, places) in seen {
+        let Some(added) = added.remove(&snapshot) else {
             continue;
-        }
-        let both = changes.into_iter().chain(added);
-        let mut files: Vec<ChangeReport> = both
-            .map(|change| {
-                compare::unread(&Change {
-                    path: change.path,
-                    old: change.old,
-                    new: change.new,
-                })
+        };
+        let went = |place: &usize| {
+            let change = gone[*place].change.as_ref()?;
+            Some(Change {
+                path: change.path.clone(),
+                old: change.old,
+                new: change.new,
             })
-            .collect();
+        };
+        let both = places.iter().filter_map(went).chain(added);
+        let mut files: Vec<ChangeReport> = both.map(|change| compare::unread(&change)).collect();
         renames::find(snapshots, &mut files);
         for (place, file) in places.into_iter().zip(files) {
             gone[place].report.renamed_to = file.renamed_to;

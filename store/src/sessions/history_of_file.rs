@@ -1,5 +1,7 @@
 //! The history of one path: the rows of `changes` and `operation_files` that name it, with their steps and operations.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ckpt_schema::report::{FileResult, MessageState, OperationKind};
 use rusqlite::{Connection, Row, params};
 
@@ -8,7 +10,7 @@ use super::words::{WordTable, optional_word, word};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
-use crate::model::entry::State;
+use crate::model::entry::{Change, State};
 use crate::model::path::WorkspacePath;
 
 /// A step that changed, or may have changed, a path.
@@ -131,34 +133,40 @@ pub(crate) fn deleted_with(
     workspace_id: i64,
     change: &FileChange,
 ) -> Result<Vec<FileChange>> {
-    seen_with(connection, workspace_id, change, "deleted")
-}
-
-/// Returns the additions that were seen in the same snapshot as a change.
-pub(crate) fn added_with(
-    connection: &Connection,
-    workspace_id: i64,
-    change: &FileChange,
-) -> Result<Vec<FileChange>> {
-    seen_with(connection, workspace_id, change, "added")
-}
-
-fn seen_with(
-    connection: &Connection,
-    workspace_id: i64,
-    change: &FileChange,
-    kind: &str,
-) -> Result<Vec<FileChange>> {
     let sql = format!(
         "{CHANGES} WHERE changes.id BETWEEN ?1 - {REACH} AND ?1 + {REACH} AND changes.workspace_id = ?2
-            AND changes.to_snapshot_id IS ?3 AND changes.kind = ?4 ORDER BY changes.id"
+            AND changes.to_snapshot_id IS ?3 AND changes.kind = 'deleted' ORDER BY changes.id"
     );
     all(
         connection,
         &sql,
-        params![change.id, workspace_id, change.to_snapshot_id, kind],
+        params![change.id, workspace_id, change.to_snapshot_id],
         FileChange::read,
     )
+}
+
+/// Returns the additions of a workspace that were seen in one of some snapshots, by snapshot.
+pub(crate) fn additions_in(
+    connection: &Connection,
+    workspace_id: i64,
+    snapshots: &BTreeSet<i64>,
+) -> Result<BTreeMap<i64, Vec<Change>>> {
+    // The unary `+` is there as in `deletions`.
+    let sql = "SELECT to_snapshot_id, path, path_raw, new_mode, new_blob FROM changes
+                WHERE +workspace_id = ?1 AND kind = 'added' ORDER BY id";
+    let mut found: BTreeMap<i64, Vec<Change>> = BTreeMap::new();
+    all(connection, sql, [workspace_id], |row| {
+        let snapshot: Option<i64> = row.get("to_snapshot_id")?;
+        if let Some(snapshot) = snapshot.filter(|snapshot| snapshots.contains(snapshot)) {
+            found.entry(snapshot).or_default().push(Change {
+                path: super::path(row)?,
+                old: None,
+                new: super::state(row, "new_mode", "new_blob")?,
+            });
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// Returns the recorded deletions in a workspace, newest first. The unary `+` keeps SQLite from the index of paths, by

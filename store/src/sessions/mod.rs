@@ -46,7 +46,7 @@ pub(crate) use git::{
     insert_git_items, step_spans,
 };
 pub(crate) use history_of_file::{
-    FileChange, FileOperation, TakenFile, added_with, changes_of_path, deleted_with, deletions,
+    FileChange, FileOperation, TakenFile, additions_in, changes_of_path, deleted_with, deletions,
     operations_on_path, taken_by_operations,
 };
 pub(crate) use labels::{
