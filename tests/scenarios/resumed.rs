@@ -85,3 +85,30 @@ fn a_task_that_goes_on_in_another_process_is_a_message_of_its_own() {
     assert_eq!(world.read("mine"), "an hour of work\n", "not in it");
     assert_eq!(report.outcome, Outcome::Restored, "and all of it went");
 }
+
+#[test]
+fn a_sub_agent_of_a_dead_process_holds_nothing() {
+    let mut world = World::new();
+    for kind in [EventKind::SessionStart, EventKind::UserMessage] {
+        let event = Event {
+            process: Some(gone()),
+            ..world.event(kind, "s1")
+        };
+        world.send(&event);
+    }
+    for kind in [EventKind::SessionStart, EventKind::ToolStart] {
+        let event = Event {
+            parent_session_id: Some("s1".to_owned()),
+            process: (kind == EventKind::SessionStart).then(gone),
+            tool_use_id: (kind == EventKind::ToolStart).then(|| "t".to_owned()),
+            ..world.event(kind, "sub")
+        };
+        world.send(&event);
+    }
+    assert_eq!(world.status().open_steps, 1, "its tool is not known to end");
+    assert_eq!(
+        world.status().agents_at_work,
+        Vec::<String>::new(),
+        "its parent saw the same process, so both are gone"
+    );
+}
