@@ -4,7 +4,8 @@
 use ckpt_schema::report::Outcome;
 use ckpt_schema::{Event, EventKind};
 
-use testing::scenario::{World, set_clock_from_files};
+use ckpt_store::RevertRequest;
+use testing::scenario::{World, set_clock_from_files, to};
 
 const MINUTE: i64 = 60_000;
 
@@ -111,4 +112,32 @@ fn a_sub_agent_of_a_dead_process_holds_nothing() {
         Vec::<String>::new(),
         "its parent saw the same process, so both are gone"
     );
+}
+
+#[test]
+fn a_dry_run_names_the_agent_of_a_step_that_is_still_open() {
+    let mut world = World::new();
+    for kind in [EventKind::SessionStart, EventKind::UserMessage] {
+        let event = Event {
+            process: Some(gone()),
+            message_id: Some("m1".to_owned()),
+            ..world.event(kind, "s1")
+        };
+        world.send(&event);
+    }
+    set_clock_from_files(-10 * MINUTE);
+    world.tool_start_in("s1", "t", &[]);
+    world.write("mine", "an hour of work\n");
+    set_clock_from_files(MINUTE);
+    let plan = world
+        .try_revert(&RevertRequest {
+            dry_run: true,
+            ..to("m1")
+        })
+        .expect("nobody is at work");
+    let receipt = plan.receipt.expect("a plan has one");
+    let by = &receipt.differences[0].by[0];
+    assert_eq!(by.agent.as_deref(), Some("generic"), "{by:?}");
+    let done = world.revert("m1");
+    assert_eq!(done.receipt, Some(receipt), "and the revert says the same");
 }
