@@ -104,16 +104,23 @@ impl EventContext {
                 view.named_step = sessions::find_step_by_agent_id(connection, &session.id, id)?;
             }
         }
-        let mut view = Self {
+        Ok(Self {
             session,
             root,
             ..view
-        };
-        // Only a message needs to know it, so no tool has to wait for the question.
-        view.is_own_dead = event.event == EventKind::UserMessage
-            && event.turn_id.is_some()
-            && view.own_step().is_some_and(is_of_a_dead_process);
-        Ok(view)
+        }
+        .asking_for_life(event))
+    }
+
+    /// Asks whether the agent of the session's open step is gone. Only a message needs to know it, so no tool has to wait
+    /// for the question.
+    fn asking_for_life(self, event: &Event) -> Self {
+        Self {
+            is_own_dead: event.event == EventKind::UserMessage
+                && event.turn_id.is_some()
+                && self.own_step().is_some_and(is_of_a_dead_process),
+            ..self
+        }
     }
 
     /// Returns the open step of the event's own session.
