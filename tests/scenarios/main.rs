@@ -41,6 +41,8 @@ mod redo;
 mod refused;
 mod remarks;
 mod restoring;
+#[cfg(target_os = "linux")]
+mod resumed;
 mod searching;
 mod sessions;
 mod side_by_side;

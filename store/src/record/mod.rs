@@ -27,13 +27,12 @@ use crate::model::label::Label;
 use crate::model::note::{self, Note};
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::Diagnostic;
-use crate::sessions::{LastRows, OpenStep};
+use crate::sessions::LastRows;
 use crate::store::Store;
-use crate::timeline::life::is_gone;
 use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, PATIENCE, Place};
 use decide::Decision;
 use look::LookScope;
-use view::EventContext;
+use view::{EventContext, is_of_a_dead_process};
 
 /// The part of the deadline that is kept for the rows if a snapshot gives up.
 const RESERVE: Duration = Duration::from_millis(500);
@@ -101,11 +100,6 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     drop(lock);
     aftermath.settle(store, &place, event)?;
     report.map_err(|error| if is_late { error.late() } else { error })
-}
-
-/// Returns whether the agent's process that opened a step has ended.
-fn is_of_a_dead_process(step: &OpenStep) -> bool {
-    step.life.process.as_deref().is_some_and(is_gone)
 }
 
 /// What is known about an event before its workspace is locked.

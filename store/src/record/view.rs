@@ -10,6 +10,7 @@ use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepRow};
 use crate::store::Store;
+use crate::timeline::life::is_gone;
 use crate::timeline::{Place, parent_of};
 
 /// What is known when an event comes.
@@ -41,6 +42,8 @@ pub(crate) struct EventContext {
     pub has_pending: bool,
     /// Whether a command of an ended step still runs in the background.
     pub is_in_background: bool,
+    /// Whether the process that had the session's open step is gone, asked when a message of a turn comes.
+    pub is_own_dead: bool,
 }
 
 impl EventContext {
@@ -105,7 +108,19 @@ impl EventContext {
             session,
             root,
             ..view
-        })
+        }
+        .asking_for_life(event))
+    }
+
+    /// Asks whether the agent of the session's open step is gone. Only a message needs to know it, so no tool has to wait
+    /// for the question.
+    fn asking_for_life(self, event: &Event) -> Self {
+        Self {
+            is_own_dead: event.event == EventKind::UserMessage
+                && event.turn_id.is_some()
+                && self.own_step().is_some_and(is_of_a_dead_process),
+            ..self
+        }
     }
 
     /// Returns the open step of the event's own session.
@@ -164,4 +179,9 @@ impl EventContext {
         }
         open
     }
+}
+
+/// Returns whether the agent's process that opened a step has ended.
+pub(super) fn is_of_a_dead_process(step: &OpenStep) -> bool {
+    step.life.process.as_deref().is_some_and(is_gone)
 }

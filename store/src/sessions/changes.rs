@@ -397,12 +397,16 @@ pub(crate) fn owners_of(
             Some(step) => super::message(connection, &step.message_id)?,
             None => None,
         };
+        let session = match &step {
+            Some(step) => super::session(connection, &step.session_id)?,
+            None => None,
+        };
         changes.push(LiveChange {
             row: row.clone(),
             session_id: step.map(|step| step.session_id).unwrap_or_default(),
             message_seq: message.as_ref().map_or(0, |message| message.seq),
             message_id: message.map(|message| message.id).unwrap_or_default(),
-            agent: String::new(),
+            agent: session.map(|session| session.agent).unwrap_or_default(),
         });
     }
     with_session(connection, changes, root_session)

@@ -40,7 +40,7 @@ fn is_of_sub_agent(event: &Event, view: &EventContext) -> bool {
 /// Returns whether a message was reported before. A message id identifies one message. A turn id may cover several:
 /// only the same words again, with nothing in between, are the same message. An agent without either that reports a
 /// message twice does so at once. An agent that does not report the prompt has one message per turn; the next one comes
-/// after the turn's end.
+/// after the turn's end, or from another process after the death of the one before.
 fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
     if event.message_id.is_some() {
         return view.named_message.is_some();
@@ -52,7 +52,7 @@ fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
     // Without a prompt there are no words to compare. A turn id alone is no proof either: Claude Code, Codex
     // and Qwen Code give a message that is typed while they work the id of the running turn.
     if event.turn_id.is_some() && event.prompt.is_none() {
-        return is_same_turn(event, view) && !has_turn_ended(last_event);
+        return is_same_turn(event, view) && !has_turn_ended(last_event) && !view.is_own_dead;
     }
     let is_at_once = event.prompt.is_some() && view.since_last < AT_ONCE;
     // If the agent does not report the start of tools, the message's own step begins with it.
@@ -65,9 +65,12 @@ fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
 }
 
 /// Returns whether a message was sent while a tool of the same turn runs. The model has not seen it yet, so what the
-/// tool still does belongs to the old message.
+/// tool still does belongs to the old message. An agent that was killed and resumed runs that tool no more: nobody would
+/// report its end, and what the user did in between would count as its work.
 fn is_steered(event: &Event, view: &EventContext) -> bool {
-    is_same_turn(event, view) && view.own_step().is_some_and(|step| step.has_running)
+    is_same_turn(event, view)
+        && !view.is_own_dead
+        && view.own_step().is_some_and(|step| step.has_running)
 }
 
 fn is_same_turn(event: &Event, view: &EventContext) -> bool {

@@ -1,0 +1,143 @@
+//! An agent that was killed in a tool and comes back in the same session. Some never start the session anew: the next
+//! message is the first that is heard of them.
+
+use ckpt_schema::report::Outcome;
+use ckpt_schema::{Event, EventKind};
+
+use ckpt_store::RevertRequest;
+use testing::scenario::{World, set_clock_from_files, to};
+
+const MINUTE: i64 = 60_000;
+
+/// The name of a process that has ended.
+fn gone() -> String {
+    name_of("1")
+}
+
+/// The name of a process, by the time at which it started.
+fn name_of(started: &str) -> String {
+    let namespace = std::fs::read_link("/proc/self/ns/pid").expect("Linux tells");
+    format!(
+        "{} {started} {}",
+        std::process::id(),
+        namespace.to_string_lossy()
+    )
+}
+
+/// A message of an agent whose session is one turn.
+fn message(world: &World, id: Option<&str>, process: String) -> Event {
+    Event {
+        process: Some(process),
+        turn_id: Some("session".to_owned()),
+        message_id: id.map(str::to_owned),
+        prompt: id.map(str::to_owned),
+        ..world.event(EventKind::UserMessage, "s1")
+    }
+}
+
+/// The agent, seen twice, is killed in a shell; ten minutes later the user writes a file, and goes on in the same session.
+fn killed_in_a_shell(world: &mut World, next: &Event) {
+    set_clock_from_files(-10 * MINUTE);
+    let process = Some(gone());
+    let begin = Event {
+        process: process.clone(),
+        ..world.event(EventKind::SessionStart, "s1")
+    };
+    world.send(&begin);
+    let first = Event {
+        message_id: next.message_id.as_ref().map(|_| "m1".to_owned()),
+        process,
+        ..next.clone()
+    };
+    world.send(&first);
+    world.tool_start_in("s1", "t", &[]);
+    world.write("mine", "an hour of work\n");
+    set_clock_from_files(-100);
+    world.send(next);
+    world.tool_start_in("s1", "u", &[]);
+    world.write("made", "by the agent\n");
+    set_clock_from_files(1_000);
+    world.tool_finish_in("s1", "u");
+    world.finish();
+}
+
+#[test]
+fn what_was_written_between_the_death_of_an_agent_and_its_next_message_is_unclear() {
+    let mut world = World::new();
+    let next = message(&world, Some("m2"), name_of("2"));
+    killed_in_a_shell(&mut world, &next);
+    let report = world.revert("m1");
+    assert_eq!(
+        world.read("mine"),
+        "an hour of work\n",
+        "nobody knows whose it is: {report:?}"
+    );
+    assert_eq!(report.outcome, Outcome::Partial, "and it is named");
+    assert!(!world.exists("made"), "what came after went back");
+}
+
+#[test]
+fn a_task_that_goes_on_in_another_process_is_a_message_of_its_own() {
+    let mut world = World::new();
+    let next = message(&world, None, name_of("2"));
+    killed_in_a_shell(&mut world, &next);
+    let report = world.revert("last");
+    assert!(!world.exists("made"), "the second one's: {report:?}");
+    assert_eq!(world.read("mine"), "an hour of work\n", "not in it");
+    assert_eq!(report.outcome, Outcome::Restored, "and all of it went");
+}
+
+#[test]
+fn a_sub_agent_of_a_dead_process_holds_nothing() {
+    let mut world = World::new();
+    for kind in [EventKind::SessionStart, EventKind::UserMessage] {
+        let event = Event {
+            process: Some(gone()),
+            ..world.event(kind, "s1")
+        };
+        world.send(&event);
+    }
+    for kind in [EventKind::SessionStart, EventKind::ToolStart] {
+        let event = Event {
+            parent_session_id: Some("s1".to_owned()),
+            process: (kind == EventKind::SessionStart).then(gone),
+            tool_use_id: (kind == EventKind::ToolStart).then(|| "t".to_owned()),
+            ..world.event(kind, "sub")
+        };
+        world.send(&event);
+    }
+    assert_eq!(world.status().open_steps, 1, "its tool is not known to end");
+    assert_eq!(
+        world.status().agents_at_work,
+        Vec::<String>::new(),
+        "its parent saw the same process, so both are gone"
+    );
+}
+
+#[test]
+fn a_dry_run_names_the_agent_of_a_step_that_is_still_open() {
+    let mut world = World::new();
+    for kind in [EventKind::SessionStart, EventKind::UserMessage] {
+        let event = Event {
+            process: Some(gone()),
+            message_id: Some("m1".to_owned()),
+            ..world.event(kind, "s1")
+        };
+        world.send(&event);
+    }
+    set_clock_from_files(-10 * MINUTE);
+    world.tool_start_in("s1", "t", &[]);
+    world.write("mine", "an hour of work\n");
+    set_clock_from_files(MINUTE);
+    let plan = world
+        .try_revert(&RevertRequest {
+            dry_run: true,
+            ..to("m1")
+        })
+        .expect("nobody is at work");
+    let receipt = plan.receipt.expect("a plan has one");
+    let by = &receipt.differences[0].by[0];
+    assert_eq!(by.agent.as_deref(), Some("generic"), "{by:?}");
+    let done = world.revert("m1");
+    assert_eq!(done.receipt, Some(receipt), "and the revert says the same");
+}
