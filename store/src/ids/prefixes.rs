@@ -36,12 +36,12 @@ pub struct Prefixes {
     /// Sorted, each once, as soon as they are needed.
     all: OnceLock<Vec<u64>>,
     /// In a large store, what is asked for one id.
-    reader: Option<Mutex<Reader>>,
+    reader: Option<Mutex<PrefixReader>>,
 }
 
 /// Looks up ids one by one.
 #[derive(Debug)]
-struct Reader {
+struct PrefixReader {
     /// The file of the session store.
     path: PathBuf,
     /// A connection of its own, for ids that are shown while the store is at work or after it was closed.
@@ -61,7 +61,7 @@ impl Prefixes {
             .context(what)?;
         let is_large = steps.is_some_and(|steps| steps >= MANY_STEPS);
         if is_large && let Some(path) = connection.path().filter(|path| !path.is_empty()) {
-            let reader = Reader {
+            let reader = PrefixReader {
                 path: path.into(),
                 connection: None,
                 asked: 0,
@@ -123,7 +123,7 @@ impl Prefixes {
     }
 }
 
-impl Reader {
+impl PrefixReader {
     /// Returns its connection, and opens it if need be.
     fn connection(&mut self) -> Option<&Connection> {
         if self.connection.is_none() {
