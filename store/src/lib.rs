@@ -320,6 +320,14 @@ impl Store {
         self.database.read(Prefixes::read)
     }
 
+    /// Looks up ids that are about to be shown, if they are looked up one by one.
+    pub fn look_up(&self, prefixes: &Prefixes, ids: &[&str]) -> Result<()> {
+        self.database.read(|connection| {
+            prefixes.look_up(connection, ids);
+            Ok(())
+        })
+    }
+
     /// Searches what messages of the workspace that holds `cwd` changed: `count` of them, from the newest on or before
     /// a `seq`.
     pub fn search(

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use testing::binary::{Sandbox, finish};
+use testing::rows;
 use testing::skip::has_strace;
 use testing::strace;
 
@@ -220,5 +221,73 @@ fn what_the_next_tool_waits_for_has_no_low_priority() {
     assert!(
         given_back < gives_way,
         "once nothing is borrowed any more: {calls}"
+    );
+}
+
+#[test]
+fn gc_prunes_by_size_where_it_can_measure_and_leaves_a_workspace_that_it_cannot() {
+    let world = Sandbox::new();
+    let other = world.path("other");
+    std::fs::create_dir(&other).expect("ours");
+    for (session, directory) in [("cut", world.workspace()), ("sound", other.clone())] {
+        for event in [
+            "user_message",
+            "step_start",
+            "step_finish",
+            "turn_end",
+            "session_end",
+        ] {
+            if event == "step_finish" {
+                std::fs::write(directory.join("a"), session).expect("ours");
+            }
+            world
+                .event(json!({"event": event, "session_id": session, "cwd": directory}))
+                .ends_silently();
+        }
+        // Each workspace has a folder of its own; the second is not there yet.
+        for folder in world
+            .store()
+            .join("snapshots")
+            .read_dir()
+            .expect("made")
+            .flatten()
+        {
+            let packs = folder.path().join("repository.git/objects/pack");
+            let files = packs.read_dir().expect("made").flatten();
+            let index = files.map(|file| file.path()).find(|path| {
+                session == "cut" && path.extension().is_some_and(|ending| ending == "idx")
+            });
+            if let Some(index) = index {
+                std::fs::remove_file(&index).expect("ours");
+                std::fs::write(index, b"cut").expect("ours");
+            }
+        }
+    }
+    let database = world.store().join("sessions.db");
+    rows::age(&database, 3 * 24 * 3600 * 1000);
+    world.configure("max_store_size = 1000\n");
+    for arguments in [&["gc", "--dry-run", "--json"][..], &["gc", "--json"]] {
+        let run = world.run(arguments, b"").exits(3);
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+        let workspaces = report["workspaces"].as_array().expect("a list");
+        for workspace in workspaces {
+            let is_sound = workspace["workspace"].as_str() == other.to_str();
+            assert_eq!(workspace["skipped"].is_null(), is_sound, "{report}");
+            assert_eq!(workspace["pruned"].as_u64() > Some(0), is_sound, "{report}");
+        }
+        assert_eq!(workspaces.len(), 2, "{report}");
+        let sessions = report["sessions"].as_array().expect("a list");
+        assert_eq!(
+            sessions.len(),
+            1,
+            "what is not measured is not judged: {report}"
+        );
+        assert_eq!(sessions[0]["reason"], "size", "{report}");
+    }
+    let pruned = "SELECT DISTINCT workspaces.path FROM snapshots JOIN workspaces ON workspaces.id = workspace_id
+                   WHERE pruned_at IS NOT NULL";
+    assert_eq!(
+        rows::texts(&database, pruned),
+        [other.to_str().expect("text")]
     );
 }

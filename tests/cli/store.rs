@@ -248,6 +248,23 @@ fn a_link_in_a_store_is_refused() {
         world.run(&["log"], b"").exits(1);
         message(&world).ends_silently();
     }
+    // Nor is one followed by what takes no lock, wherever it leads.
+    let world = Sandbox::new();
+    world.play("m", "prompt", |world| world.write("a", "1\n"));
+    let mut folders = std::fs::read_dir(world.store().join("snapshots")).expect("it is there");
+    let folder = folders.next().expect("one").expect("readable").path();
+    let elsewhere = world.path("elsewhere");
+    std::fs::rename(&folder, &elsewhere).expect("writable");
+    for target in [Path::new("/nowhere/at/all"), &elsewhere] {
+        symlink(target, &folder).expect("writable");
+        for command in ["show last", "diff last", "revert last", "blame a"] {
+            let arguments: Vec<&str> = command.split(' ').collect();
+            let run = world.run(&arguments, b"").exits(1);
+            let is_told = run.stderr.contains("in the store is not a directory");
+            assert!(is_told, "{command}: {run}");
+        }
+        std::fs::remove_file(&folder).expect("writable");
+    }
     // Nor is one followed where a store is about to begin.
     let world = Sandbox::new();
     let victim = world.path("victim");

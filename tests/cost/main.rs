@@ -185,6 +185,28 @@ fn what_an_event_asks_of_the_database_does_not_grow_with_the_steps_before_it() {
 const MORE_PAGES: u64 = 15;
 
 #[test]
+fn a_list_of_messages_opens_the_database_once_however_many_steps_there_are() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
+    let world = Sandbox::new();
+    for number in 0..5 {
+        let text = format!("{number}\n");
+        world.play(&format!("m{number}"), "prompt", |world| {
+            world.write("a", &text)
+        });
+    }
+    let opened = || count::count_run(&world, &["log"], "", &[]).databases;
+    let list = world.run(&["log"], b"").exits(0).stdout.clone();
+    assert_eq!(opened(), 1);
+    // From so many on, ids are looked up one by one.
+    let many = "UPDATE steps SET seq = seq + 1000000";
+    rows::execute(&world.store().join("sessions.db"), many);
+    assert_eq!(opened(), 1, "each time, SQLite reads the whole schema");
+    assert_eq!(world.run(&["log"], b"").exits(0).stdout, list);
+}
+
+#[test]
 fn a_call_with_ten_edits_syncs_one_pack() {
     if !has_strace() || !is_debug_build() {
         return;

@@ -6,6 +6,8 @@ use crate::strace::{self, Call};
 /// What a command did.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// How often the session store was opened.
+    pub databases: u64,
     /// System calls of all its threads, from its start to its end.
     pub calls: u64,
     /// `fsync`, `fdatasync` and `syncfs`: what waits for the disk. `sync_file_range` only begins to write.
@@ -87,6 +89,7 @@ impl Counts {
             "getdents64" => self.listings += 1,
             "connect" => self.connections += 1,
             "open" | "openat" if rest.contains("/.git/index\"") => self.indexes += 1,
+            "open" | "openat" if rest.contains("/sessions.db\"") => self.databases += 1,
             "pread64" if rest.contains(", 4096, ") => self.pages += 1,
             _ => {}
         }

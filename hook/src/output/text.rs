@@ -121,7 +121,15 @@ pub fn know_ids(prefixes: Prefixes, least: usize) {
     ids.get_or_insert((prefixes, least));
 }
 
-/// The same for what was recorded in that store meanwhile.
+/// Does something with what ids are shortened by, if that is known.
+pub fn with_ids(work: impl FnOnce(&Prefixes)) {
+    let ids = IDS.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some((prefixes, _)) = &*ids {
+        work(prefixes);
+    }
+}
+
+/// From now on, shortens them to what distinguishes them from what was recorded meanwhile, too.
 pub fn know_new_ids(prefixes: Prefixes) {
     let mut ids = IDS.write().unwrap_or_else(PoisonError::into_inner);
     if let Some((known, _)) = &mut *ids {

@@ -191,6 +191,15 @@ fn prepare_folder(folder: &Path) -> Result<()> {
     }
 }
 
+/// Fails if something else than a directory of the user's own is where a workspace's folder belongs. What only reads
+/// takes no lock, and must not follow a link out of the store either.
+pub(crate) fn check_folder(folder: &Path) -> Result<()> {
+    match folder.symlink_metadata() {
+        Ok(metadata) => check_inner_directory(folder, &metadata),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Returns whether somebody is taking a snapshot or carrying out an operation in a workspace's folder.
 pub(crate) fn is_locked(folder: &Path) -> bool {
     let locked = |file: File| {

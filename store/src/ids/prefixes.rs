@@ -1,6 +1,7 @@
 //! Finds how much of an id distinguishes it from every other id in the store.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rusqlite::{Connection, OpenFlags};
@@ -34,8 +35,21 @@ const IDS: [(&str, &str); 5] = [
 pub struct Prefixes {
     /// Sorted, each once, as soon as they are needed.
     all: OnceLock<Vec<u64>>,
-    /// In a large store, what is asked for one id, and how many it was asked for.
-    reader: Option<Mutex<(Connection, usize)>>,
+    /// In a large store, what is asked for one id.
+    reader: Option<Mutex<PrefixReader>>,
+}
+
+/// Looks up ids one by one.
+#[derive(Debug)]
+struct PrefixReader {
+    /// The file of the session store.
+    path: PathBuf,
+    /// A connection of its own, for ids that are shown while the store is at work or after it was closed.
+    connection: Option<Connection>,
+    /// How many ids were looked up over it.
+    asked: usize,
+    /// The neighbours of ids that were looked up before they are shown.
+    known: HashMap<u64, Vec<u64>>,
 }
 
 impl Prefixes {
@@ -46,21 +60,36 @@ impl Prefixes {
             .query_row("SELECT max(seq) FROM steps", [], |row| row.get(0))
             .context(what)?;
         let is_large = steps.is_some_and(|steps| steps >= MANY_STEPS);
-        if is_large
-            && let Some(reader) = connection
-                .path()
-                .filter(|path| !path.is_empty())
-                .and_then(reader)
-        {
+        if is_large && let Some(path) = connection.path().filter(|path| !path.is_empty()) {
+            let reader = PrefixReader {
+                path: path.into(),
+                connection: None,
+                asked: 0,
+                known: HashMap::new(),
+            };
             return Ok(Self {
                 all: OnceLock::new(),
-                reader: Some(Mutex::new((reader, 0))),
+                reader: Some(Mutex::new(reader)),
             });
         }
         Ok(Self {
             all: all(connection).context(what)?.into(),
             reader: None,
         })
+    }
+
+    /// Looks up ids that are about to be shown, over a connection that is open. To open another one takes as long as all
+    /// else that a short list does: SQLite reads the whole schema for it.
+    pub(crate) fn look_up(&self, connection: &Connection, ids: &[&str]) {
+        let Some(reader) = self.reader.as_ref().filter(|_| ids.len() <= ONE_BY_ONE) else {
+            return;
+        };
+        let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+        for id in ids {
+            if let (Some(own), Ok(Some(found))) = (key(id.as_bytes()), looked_up(connection, id)) {
+                reader.known.insert(own, found);
+            }
+        }
     }
 
     /// Returns how many characters of an id distinguish it from all others, and at least as many as a prefix needs.
@@ -70,12 +99,18 @@ impl Prefixes {
         let neighbours = match (self.all.get(), &self.reader) {
             (None, Some(reader)) => {
                 let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
-                reader.1 += 1;
-                if reader.1 <= ONE_BY_ONE {
-                    looked_up(&reader.0, id).ok()??
+                if let Some(found) = reader.known.get(&own) {
+                    found.clone()
                 } else {
-                    let all = all(&reader.0).ok()?;
-                    neighbours(self.all.get_or_init(|| all), own)?
+                    reader.asked += 1;
+                    let is_one_of_few = reader.asked <= ONE_BY_ONE;
+                    let connection = reader.connection()?;
+                    if is_one_of_few {
+                        looked_up(connection, id).ok()??
+                    } else {
+                        let all = all(connection).ok()?;
+                        neighbours(self.all.get_or_init(|| all), own)?
+                    }
                 }
             }
             (all, _) => neighbours(all?, own)?,
@@ -88,12 +123,17 @@ impl Prefixes {
     }
 }
 
-/// Opens a session store once more, to look up ids while the store is at work or after it was closed.
-fn reader(path: &str) -> Option<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(Path::new(path), flags).ok()
+impl PrefixReader {
+    /// Returns its connection, and opens it if need be.
+    fn connection(&mut self) -> Option<&Connection> {
+        if self.connection.is_none() {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+                | OpenFlags::SQLITE_OPEN_NOFOLLOW
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            self.connection = Connection::open_with_flags(&self.path, flags).ok();
+        }
+        self.connection.as_ref()
+    }
 }
 
 /// Returns the beginnings of the ids just before and after one, in each table. `None` if no table has it.
@@ -169,6 +209,8 @@ fn key(id: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

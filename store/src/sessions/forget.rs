@@ -300,18 +300,24 @@ pub(crate) fn rest(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
+/// A plain join would begin with all snapshots of the workspace; gaps are few.
+const FORGOTTEN_PATHS: &str =
+    "SELECT DISTINCT CAST(ifnull(gaps.path_raw, gaps.path) AS BLOB) FROM gaps
+       CROSS JOIN snapshots ON snapshots.id = snapshot_id
+      WHERE workspace_id = ?1 AND substr(reason, 1, length(?2)) = ?2";
+
 /// Returns the paths that were forgotten in snapshots of a workspace.
 pub(crate) fn forgotten_paths(
     connection: &Connection,
     workspace_id: i64,
     reason: &str,
 ) -> Result<Vec<Vec<u8>>> {
-    let sql = "SELECT DISTINCT CAST(ifnull(gaps.path_raw, gaps.path) AS BLOB) FROM gaps
-                 JOIN snapshots ON snapshots.id = snapshot_id
-                WHERE workspace_id = ?1 AND substr(reason, 1, length(?2)) = ?2";
-    all(connection, sql, params![workspace_id, reason], |row| {
-        row.get(0)
-    })
+    all(
+        connection,
+        FORGOTTEN_PATHS,
+        params![workspace_id, reason],
+        |row| row.get(0),
+    )
 }
 
 /// Returns the numbers of snapshots and prompts of a workspace.
@@ -351,4 +357,38 @@ pub(crate) fn prompts_of(connection: &Connection, messages: &[String]) -> Result
 
 fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(column).map(i64::unsigned_abs)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+    use crate::sessions::database::Database;
+    use crate::settings::Durability;
+
+    #[test]
+    fn what_was_forgotten_is_found_without_a_look_at_every_snapshot() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let database = Database::open(directory.path(), Durability::Objects).expect("a fresh one");
+        let connection = database.connection();
+        connection
+            .execute_batch(
+                "PRAGMA foreign_keys = OFF;
+                 WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000)
+                 INSERT INTO snapshots (id, workspace_id, tree, taken_at)
+                 SELECT n, 1 + n % 2, printf('%040d', n), n FROM numbers;
+                 INSERT INTO gaps (snapshot_id, path, reason)
+                 VALUES (8, 'a', 'forgotten by hand'), (9, 'others', 'forgotten'), (10, 'b', 'unreadable');",
+            )
+            .expect("valid rows");
+        let paths = forgotten_paths(connection, 1, "forgotten").expect("readable");
+        assert_eq!(paths, [b"a".to_vec()]);
+        let mut statement = connection.prepare(FORGOTTEN_PATHS).expect("valid SQL");
+        let mut rows = statement.query(params![1, "forgotten"]).expect("valid SQL");
+        while rows.next().expect("readable").is_some() {}
+        drop(rows);
+        let steps = statement.get_status(StatementStatus::VmStep);
+        assert!(steps < 200, "{steps} steps of SQLite's for 1,000 snapshots");
+    }
 }

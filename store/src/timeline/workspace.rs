@@ -55,6 +55,8 @@ pub(crate) struct Place {
     pub cwd: PathBuf,
     /// When everything was last looked at for an event, if that was noted. Known once the workspace is locked.
     pub looked_at: Cell<Option<Milliseconds>>,
+    /// Whether its folder was seen to be a directory of the user's own, as a lock requires.
+    is_folder_checked: Cell<bool>,
 }
 
 impl Place {
@@ -196,6 +198,7 @@ impl Place {
             cwd,
             row,
             looked_at: Cell::new(None),
+            is_folder_checked: Cell::new(false),
         }
     }
 
@@ -211,11 +214,16 @@ impl Place {
 
     /// Takes the lock of the workspace: one snapshot or operation at a time.
     pub fn lock(&self, patience: Duration) -> Result<Lock> {
-        layout::lock_workspace(&self.folder, patience)
+        let lock = layout::lock_workspace(&self.folder, patience)?;
+        self.is_folder_checked.set(true);
+        Ok(lock)
     }
 
     /// Opens the snapshots of the workspace.
     pub fn snapshots(&self) -> Result<Snapshots> {
+        if !self.is_folder_checked.replace(true) {
+            layout::check_folder(&self.folder)?;
+        }
         Snapshots::open(&self.folder)
     }
 

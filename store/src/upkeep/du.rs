@@ -77,11 +77,7 @@ pub(crate) fn du(store: &mut Store, by: Grouping) -> Result<DuReport> {
             row.1 += 1;
         }
     }
-    reclaimable += match gc::prunable_bytes(store, now) {
-        // It measures the same objects.
-        Err(_) if !unmeasured.is_empty() => 0,
-        bytes => bytes?,
-    };
+    reclaimable += gc::prunable_bytes(store, now)?;
     Ok(DuReport {
         version: VERSION,
         bytes: sizes.bytes,

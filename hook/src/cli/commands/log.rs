@@ -14,6 +14,7 @@ use crate::cli::arguments::{ChangesArguments, Format, LogArguments, StateArgumen
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
 use crate::failure::{DONE, Failure};
+use crate::output::text::with_ids;
 use crate::output::{diff, graph, history, when, write_error};
 
 /// Of how many entries the changes are read at once: few, so that the first page does not wait for all of them, and many
@@ -106,6 +107,9 @@ impl List<'_> {
 
     fn messages(mut self) -> Result<u8, Failure> {
         let report = self.store.log(&self.directory, &self.filter)?;
+        let ids: Vec<&str> = report.messages.iter().map(|it| it.id.as_str()).collect();
+        // Without them, each is looked up when it is shown.
+        with_ids(|known| drop(self.store.look_up(known, &ids)));
         if self.are_lines(&report.messages)? {
             self.tell_of_loss(report.set_aside.as_deref(), report.messages.is_empty())?;
             return Ok(DONE);

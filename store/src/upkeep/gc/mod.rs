@@ -12,6 +12,7 @@ pub(crate) mod pack;
 pub(crate) mod policy;
 pub(crate) mod sizes;
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use ckpt_schema::report::{GcReport, GcSession, GcWorkspace, VERSION};
@@ -47,6 +48,13 @@ struct Judged {
     session: SessionUse,
     verdict: Retention,
     bytes: Option<u64>,
+}
+
+/// The verdicts on all sessions that have snapshots.
+struct Judgement {
+    judged: Vec<Judged>,
+    /// The workspaces whose sessions are not judged, by id, because they cannot be measured, and why.
+    unmeasured: HashMap<i64, Error>,
 }
 
 /// Runs `gc` by hand.
@@ -115,7 +123,10 @@ pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
 fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
     let now = store.now();
     let before = sizes::of_store(store)?;
-    let judged = judge(store, now, before.bytes, how)?;
+    let Judgement {
+        judged,
+        mut unmeasured,
+    } = judge(store, now, before.bytes, how)?;
     let mut report = GcReport {
         version: VERSION,
         dry_run: how.dry_run,
@@ -124,7 +135,10 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
         ..GcReport::default()
     };
     for presence in sessions::presences(store.database.connection())? {
-        let done = workspace(store, &presence, &judged, now, how);
+        let done = match unmeasured.remove(&presence.id) {
+            None => workspace(store, &presence, &judged, now, how),
+            Some(error) => Err(error),
+        };
         let (row, estimate) = match done {
             Ok(done) => done,
             // One damaged workspace must not keep all others from being packed.
@@ -173,7 +187,7 @@ pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
         dry_run: true,
         polite: false,
     };
-    let judged = judge(store, now, sizes::of_store(store)?.bytes, how)?;
+    let Judgement { judged, .. } = judge(store, now, sizes::of_store(store)?.bytes, how)?;
     let goes = |judged: &&Judged| matches!(judged.verdict, Retention::Goes(_));
     Ok(judged
         .iter()
@@ -197,7 +211,7 @@ fn reason(verdict: Retention) -> &'static str {
 }
 
 /// Judges the sessions that still have snapshots, the longest unused first.
-fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<Vec<Judged>> {
+fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<Judgement> {
     let settings = &store.surroundings.settings;
     let limits = RetentionLimits {
         now,
@@ -206,15 +220,23 @@ fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<
     };
     let mut uses = sessions::session_uses(store.database.connection())?;
     uses.retain(|session| session.has_snapshots);
-    let lives: Vec<Option<bool>> = uses.iter().map(lives).collect();
     // Measuring walks every tree, and is needed only where size decides.
-    let bytes = if how.dry_run || size > limits.max_size {
-        let may_go = |number: usize| policy::pin(&uses[number], lives[number], now).is_none();
-        let may_go: Vec<bool> = (0..uses.len()).map(may_go).collect();
-        Some(sizes::of_sessions(store, &uses, &may_go)?)
-    } else {
-        None
-    };
+    let mut bytes = None;
+    let mut unmeasured = HashMap::new();
+    if how.dry_run || size > limits.max_size {
+        let may_go = |session: &SessionUse| policy::pin(session, lives(session), now).is_none();
+        let may_go: Vec<bool> = uses.iter().map(may_go).collect();
+        let mut sizes = sizes::of_sessions(store, &uses, &may_go)?;
+        // What cannot be measured is left as it is, and others go in its place.
+        let is_measured =
+            |session: &SessionUse| !sizes.unmeasured.contains_key(&session.workspace_id);
+        let mut measured = uses.iter().map(is_measured);
+        sizes.bytes.retain(|_| measured.next() == Some(true));
+        uses.retain(is_measured);
+        bytes = Some(sizes.bytes);
+        unmeasured = sizes.unmeasured;
+    }
+    let lives: Vec<Option<bool>> = uses.iter().map(lives).collect();
     let candidates: Vec<PolicySession<'_>> = uses
         .iter()
         .zip(&lives)
@@ -226,7 +248,7 @@ fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<
         })
         .collect();
     let verdicts = policy::judge(&candidates, limits, size);
-    Ok(uses
+    let judged = uses
         .into_iter()
         .zip(verdicts)
         .enumerate()
@@ -235,7 +257,8 @@ fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<
             verdict,
             bytes: bytes.as_ref().map(|bytes| bytes[number]),
         })
-        .collect())
+        .collect();
+    Ok(Judgement { judged, unmeasured })
 }
 
 /// Returns whether a process of a session's agent is alive, or `None` if none is known.

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::error::{Context, Result};
+use crate::error::{Context, Error, Result};
 use crate::fs::layout::{self, GOING};
 use crate::fs::{leftover, presence};
 use crate::model::entry::Roots;
@@ -76,58 +76,86 @@ impl Sizes {
     }
 }
 
+/// The bytes of sessions.
+#[derive(Default)]
+pub(crate) struct SessionSizes {
+    /// For each session, how many bytes become free once it goes.
+    pub bytes: Vec<u64>,
+    /// The workspaces that cannot be measured, by id, and why.
+    pub unmeasured: HashMap<i64, Error>,
+}
+
 /// Returns for each session how many bytes become free once it goes, together with those of its workspace that may go
 /// and were used before it; 0 for one that may not go. The sessions come with the longest unused first.
-pub(crate) fn of_sessions(store: &Store, uses: &[SessionUse], may_go: &[bool]) -> Result<Vec<u64>> {
-    let connection = store.database.connection();
-    let mut bytes = vec![0; uses.len()];
+pub(crate) fn of_sessions(
+    store: &Store,
+    uses: &[SessionUse],
+    may_go: &[bool],
+) -> Result<SessionSizes> {
+    let mut sizes = SessionSizes {
+        bytes: vec![0; uses.len()],
+        ..SessionSizes::default()
+    };
     let workspaces: HashSet<i64> = uses.iter().map(|session| session.workspace_id).collect();
     for id in workspaces {
-        let place = Place::of_row(store, sessions::workspace(connection, id)?);
-        if !place.has_objects()? {
-            continue;
-        }
-        // The newest first: what it needs is freed only when it goes itself.
-        let mut going: Vec<usize> = (0..uses.len())
-            .filter(|number| uses[*number].workspace_id == id && may_go[*number])
-            .collect();
-        if going.is_empty() {
-            continue;
-        }
-        going.reverse();
-        let mut groups = vec![Roots::default()];
-        for number in &going {
-            groups.push(Roots {
-                trees: sessions::trees_of(connection, &uses[*number].ids)?,
-                blobs: Vec::new(),
-            });
-        }
-        let theirs: HashSet<_> = groups
-            .iter()
-            .flat_map(|group| group.trees.clone())
-            .collect();
-        let all = sessions::roots(connection, id)?;
-        // What belongs to no session that may go stays, and so does what a staying session names.
-        let mut staying: Vec<_> = all
-            .trees
-            .into_iter()
-            .filter(|tree| !theirs.contains(tree))
-            .collect();
-        for number in
-            (0..uses.len()).filter(|number| uses[*number].workspace_id == id && !may_go[*number])
-        {
-            staying.extend(sessions::trees_of(connection, &uses[number].ids)?);
-        }
-        if let Some(last) = place.row.last_snapshot_id {
-            staying.push(sessions::snapshot(connection, last)?.tree);
-        }
-        groups[0].trees = staying;
-        let (taken, _) = place.snapshots()?.measure(&groups)?;
-        for (number, taken) in going.iter().zip(taken.into_iter().skip(1)) {
-            bytes[*number] = taken;
+        let row = sessions::workspace(store.database.connection(), id)?;
+        let place = Place::of_row(store, row);
+        // One damaged workspace must not keep all others from being judged.
+        match of_sessions_in(store, &place, uses, may_go) {
+            Ok(measured) => measured
+                .into_iter()
+                .for_each(|(number, taken)| sizes.bytes[number] = taken),
+            Err(error) => drop(sizes.unmeasured.insert(id, error)),
         }
     }
-    Ok(bytes)
+    Ok(sizes)
+}
+
+/// Returns the bytes of the sessions of one workspace that may go, with their numbers.
+fn of_sessions_in(
+    store: &Store,
+    place: &Place,
+    uses: &[SessionUse],
+    may_go: &[bool],
+) -> Result<Vec<(usize, u64)>> {
+    let connection = store.database.connection();
+    let id = place.row.id;
+    let of_it = |may: bool| {
+        let is_one =
+            move |number: &usize| uses[*number].workspace_id == id && may_go[*number] == may;
+        (0..uses.len()).filter(is_one)
+    };
+    // The newest first: what it needs is freed only when it goes itself.
+    let going: Vec<usize> = of_it(true).rev().collect();
+    if going.is_empty() || !place.has_objects()? {
+        return Ok(Vec::new());
+    }
+    let mut groups = vec![Roots::default()];
+    for number in &going {
+        groups.push(Roots {
+            trees: sessions::trees_of(connection, &uses[*number].ids)?,
+            blobs: Vec::new(),
+        });
+    }
+    let theirs: HashSet<_> = groups
+        .iter()
+        .flat_map(|group| group.trees.clone())
+        .collect();
+    // What belongs to no session that may go stays, and so does what a staying session names.
+    let mut staying: Vec<_> = sessions::roots(connection, id)?
+        .trees
+        .into_iter()
+        .filter(|tree| !theirs.contains(tree))
+        .collect();
+    for number in of_it(false) {
+        staying.extend(sessions::trees_of(connection, &uses[number].ids)?);
+    }
+    if let Some(last) = place.row.last_snapshot_id {
+        staying.push(sessions::snapshot(connection, last)?.tree);
+    }
+    groups[0].trees = staying;
+    let (taken, _) = place.snapshots()?.measure(&groups)?;
+    Ok(going.into_iter().zip(taken.into_iter().skip(1)).collect())
 }
 
 /// Returns the snapshots of a workspace, oldest first, each with the bytes that it was the first to need; and the bytes
