@@ -6,7 +6,7 @@ use ckpt_schema::report::{FileResult, OperationReport, Outcome};
 use ckpt_schema::{Event, EventKind, ToolKind};
 use ckpt_store::{ErrorKind, RevertRequest, Settings, Unclear};
 
-use testing::scenario::{World, file_time, paths_with, set_clock_from_files, to};
+use testing::scenario::{World, ended_process, file_time, paths_with, set_clock_from_files, to};
 
 const MINUTE: i64 = 60_000;
 
@@ -253,21 +253,12 @@ fn at(milliseconds: i64) -> String {
         .expect("a time")
 }
 
-/// The name of a process that has ended.
-fn gone() -> String {
-    let namespace = std::fs::read_link("/proc/self/ns/pid").map_or_else(
-        |_| String::new(),
-        |link| link.to_string_lossy().into_owned(),
-    );
-    format!("{} 1 {namespace}", std::process::id())
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_session_whose_process_is_dead_holds_nothing() {
     let mut world = World::new();
     let dead = |world: &World, kind| Event {
-        process: Some(gone()),
+        process: Some(ended_process()),
         ..world.event(kind, "dead")
     };
     for kind in [EventKind::SessionStart, EventKind::UserMessage] {
@@ -297,7 +288,7 @@ fn a_session_whose_process_is_dead_holds_nothing() {
 fn a_process_that_was_seen_once_is_not_believed() {
     let mut world = World::new();
     let start = Event {
-        process: Some(gone()),
+        process: Some(ended_process()),
         ..world.event(EventKind::UserMessage, "s1")
     };
     world.send(&start);
@@ -572,14 +563,7 @@ fn what_an_outer_agent_edits_in_an_inner_workspace_goes_with_the_outer_one() {
 #[test]
 fn what_a_command_of_a_dead_agent_may_have_done_is_named() {
     let mut world = World::new();
-    for kind in [EventKind::SessionStart, EventKind::UserMessage] {
-        let event = Event {
-            process: Some(gone()),
-            message_id: Some("m1".to_owned()),
-            ..world.event(kind, "s1")
-        };
-        world.send(&event);
-    }
+    world.message_of_a_dead_agent("m1");
     set_clock_from_files(-10 * MINUTE);
     start(&mut world);
     let finish = Event {

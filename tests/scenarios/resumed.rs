@@ -3,26 +3,10 @@
 
 use ckpt_schema::report::Outcome;
 use ckpt_schema::{Event, EventKind};
-
 use ckpt_store::RevertRequest;
-use testing::scenario::{World, set_clock_from_files, to};
+use testing::scenario::{World, ended_process, process_started, set_clock_from_files, to};
 
 const MINUTE: i64 = 60_000;
-
-/// The name of a process that has ended.
-fn gone() -> String {
-    name_of("1")
-}
-
-/// The name of a process, by the time at which it started.
-fn name_of(started: &str) -> String {
-    let namespace = std::fs::read_link("/proc/self/ns/pid").expect("Linux tells");
-    format!(
-        "{} {started} {}",
-        std::process::id(),
-        namespace.to_string_lossy()
-    )
-}
 
 /// A message of an agent whose session is one turn.
 fn message(world: &World, id: Option<&str>, process: String) -> Event {
@@ -38,7 +22,7 @@ fn message(world: &World, id: Option<&str>, process: String) -> Event {
 /// The agent, seen twice, is killed in a shell; ten minutes later the user writes a file, and goes on in the same session.
 fn killed_in_a_shell(world: &mut World, next: &Event) {
     set_clock_from_files(-10 * MINUTE);
-    let process = Some(gone());
+    let process = Some(ended_process());
     let begin = Event {
         process: process.clone(),
         ..world.event(EventKind::SessionStart, "s1")
@@ -64,7 +48,7 @@ fn killed_in_a_shell(world: &mut World, next: &Event) {
 #[test]
 fn what_was_written_between_the_death_of_an_agent_and_its_next_message_is_unclear() {
     let mut world = World::new();
-    let next = message(&world, Some("m2"), name_of("2"));
+    let next = message(&world, Some("m2"), process_started("2"));
     killed_in_a_shell(&mut world, &next);
     let report = world.revert("m1");
     assert_eq!(
@@ -79,7 +63,7 @@ fn what_was_written_between_the_death_of_an_agent_and_its_next_message_is_unclea
 #[test]
 fn a_task_that_goes_on_in_another_process_is_a_message_of_its_own() {
     let mut world = World::new();
-    let next = message(&world, None, name_of("2"));
+    let next = message(&world, None, process_started("2"));
     killed_in_a_shell(&mut world, &next);
     let report = world.revert("last");
     assert!(!world.exists("made"), "the second one's: {report:?}");
@@ -92,7 +76,7 @@ fn a_sub_agent_of_a_dead_process_holds_nothing() {
     let mut world = World::new();
     for kind in [EventKind::SessionStart, EventKind::UserMessage] {
         let event = Event {
-            process: Some(gone()),
+            process: Some(ended_process()),
             ..world.event(kind, "s1")
         };
         world.send(&event);
@@ -100,7 +84,7 @@ fn a_sub_agent_of_a_dead_process_holds_nothing() {
     for kind in [EventKind::SessionStart, EventKind::ToolStart] {
         let event = Event {
             parent_session_id: Some("s1".to_owned()),
-            process: (kind == EventKind::SessionStart).then(gone),
+            process: (kind == EventKind::SessionStart).then(ended_process),
             tool_use_id: (kind == EventKind::ToolStart).then(|| "t".to_owned()),
             ..world.event(kind, "sub")
         };
@@ -117,14 +101,7 @@ fn a_sub_agent_of_a_dead_process_holds_nothing() {
 #[test]
 fn a_dry_run_names_the_agent_of_a_step_that_is_still_open() {
     let mut world = World::new();
-    for kind in [EventKind::SessionStart, EventKind::UserMessage] {
-        let event = Event {
-            process: Some(gone()),
-            message_id: Some("m1".to_owned()),
-            ..world.event(kind, "s1")
-        };
-        world.send(&event);
-    }
+    world.message_of_a_dead_agent("m1");
     set_clock_from_files(-10 * MINUTE);
     world.tool_start_in("s1", "t", &[]);
     world.write("mine", "an hour of work\n");

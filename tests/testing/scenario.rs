@@ -334,6 +334,18 @@ impl World {
         self.message_in("s1", message)
     }
 
+    /// A session begins in a process that has ended by now, with a message.
+    pub fn message_of_a_dead_agent(&mut self, message: &str) {
+        for kind in [EventKind::SessionStart, EventKind::UserMessage] {
+            let event = Event {
+                process: Some(ended_process()),
+                message_id: Some(message.to_owned()),
+                ..self.event(kind, "s1")
+            };
+            self.send(&event);
+        }
+    }
+
     pub fn start_in(&mut self, session: &str) -> EventReport {
         let event = self.event(EventKind::StepStart, session);
         self.send(&event)
@@ -499,6 +511,17 @@ pub fn try_open(base: &Path, settings: Settings) -> Result<Store, Error> {
         file_times,
     };
     Store::open(surroundings)
+}
+
+/// The name of a process that has ended, as a hook gives it: this one's number, and a time at which it did not start.
+pub fn ended_process() -> String {
+    process_started("1")
+}
+
+/// The name of a process with this one's number, by the time at which it started.
+pub fn process_started(at: &str) -> String {
+    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {at} {}", std::process::id(), namespace.display())
 }
 
 /// A request to go back to before a message.

@@ -2,8 +2,6 @@
 
 mod changes;
 mod config;
-#[cfg(test)]
-mod documented;
 mod files;
 mod history;
 mod inside;
