@@ -318,12 +318,13 @@ fn unknown(now: &GitStateRow, reason: &str) -> GitItem {
 /// Returns whether HEAD or a branch of a repository moved since a moment, by the log of HEAD and the times of refs.
 pub(crate) fn has_moved(location: &Location, since: Milliseconds) -> bool {
     let is_new = |file: &Path| reflog::written_at(file).is_some_and(|written| written >= since);
+    let mut room = MOST_REFS;
     // Upkeep writes the log without a line.
     !reflog::moves(location, &location.directory, "HEAD", since).is_empty()
         || is_new(&location.directory.join("HEAD"))
         // A linked worktree shares its branches with others.
         || location.directory == location.common
-            && is_one_new(&location.common.join("refs/heads"), &is_new, &mut MOST_REFS.clone())
+            && is_one_new(&location.common.join("refs/heads"), &is_new, &mut room)
 }
 
 /// How many refs of a repository in a subdirectory are looked at.
