@@ -13,6 +13,7 @@
 //!   reserve.…              the same, in names, where nothing can be written
 //!   watch.sock             where a watcher is asked what may have changed
 //!   watch.lock             held while there is one
+//!   watch.marks/           on macOS, what a watcher writes to hear that it heard all
 //!   snapshots/<key>/       a workspace
 //!     going                it is being removed
 //!     forgetting           what is being forgotten of it
@@ -170,11 +171,9 @@ pub(crate) fn lock_upkeep(directory: &Path, patience: Duration) -> Result<Lock> 
 
 /// How long a watcher that has ended may seem to hold its lock: a program that its process was just starting has the
 /// descriptor until it runs.
-#[cfg(target_os = "linux")]
 const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// Takes the lock of the watcher: there is one per store.
-#[cfg(target_os = "linux")]
 pub(crate) fn lock_watcher(directory: &Path) -> Result<Lock> {
     lock(
         &directory.join("watch.lock"),

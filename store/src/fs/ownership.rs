@@ -21,7 +21,7 @@ pub(crate) const DATABASE: &str = "sessions.db";
 
 /// The other files of a store's directory. If the database is missing, these alone do not make the directory somebody
 /// else's.
-const OURS: [&str; 9] = [
+const OURS: [&str; 10] = [
     "gc",
     "installed.json",
     "lock",
@@ -30,6 +30,7 @@ const OURS: [&str; 9] = [
     "reserve",
     "snapshots",
     "watch.lock",
+    "watch.marks",
     "watch.sock",
 ];
 

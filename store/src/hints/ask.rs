@@ -7,10 +7,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::net::sockopt::socket_peercred;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
-
 use super::SOCKET;
+use super::peer::{connected, peer_user};
 use super::protocol::{Answer, Question};
 use crate::fs::ownership::user;
 
@@ -32,7 +30,9 @@ impl WatcherClient {
         if !metadata.file_type().is_socket() || metadata.uid() != user() {
             return None;
         }
-        connected(&socket).map(Self)
+        let stream = connected(&socket)?;
+        stream.set_write_timeout(Some(PATIENCE)).ok()?;
+        (peer_user(&stream) == Some(user())).then_some(Self(stream))
     }
 
     /// Returns its answer, or `None` if no valid answer comes in time.
@@ -57,21 +57,4 @@ impl WatcherClient {
             }
         }
     }
-}
-
-/// Connects without waiting, because a watcher that is stopping accepts no connections. Another user's process is
-/// refused.
-fn connected(socket: &Path) -> Option<UnixStream> {
-    let address = SocketAddrUnix::new(socket).ok()?;
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let own = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
-    connect(&own, &address).ok()?;
-    // The kernel says who listens; the file's owner only says who made the file.
-    if socket_peercred(&own).ok()?.uid.as_raw() != user() {
-        return None;
-    }
-    let stream = UnixStream::from(own);
-    stream.set_nonblocking(false).ok()?;
-    stream.set_write_timeout(Some(PATIENCE)).ok()?;
-    Some(stream)
 }

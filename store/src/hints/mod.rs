@@ -13,42 +13,24 @@
 //! token      32 hexadecimal digits of the watch, and a number: what came until then was seen
 //! ```
 
-#![cfg_attr(
-    not(target_os = "linux"),
-    expect(dead_code, reason = "there is no watcher to ask or to be")
-)]
-
-#[cfg(target_os = "linux")]
 mod ask;
 mod changes;
+#[cfg(all(target_os = "linux", not(ckpt_portable)))]
+mod inotify;
+mod peer;
+#[cfg(not(all(target_os = "linux", not(ckpt_portable))))]
+mod portable;
 mod protocol;
-#[cfg(target_os = "linux")]
 mod serve;
-#[cfg(target_os = "linux")]
-mod tree;
+mod watched;
 
-#[cfg(target_os = "linux")]
 pub(crate) use ask::WatcherClient;
+#[cfg(all(target_os = "linux", not(ckpt_portable)))]
+use inotify::WatchTree;
+#[cfg(not(all(target_os = "linux", not(ckpt_portable))))]
+use portable::WatchTree;
 pub(crate) use protocol::{Answer, ChangedPlaces, Question, WatchToken};
-#[cfg(target_os = "linux")]
 pub use serve::{WatchLimits, serve};
 
 /// The watcher's socket, in the store's directory.
 pub(crate) const SOCKET: &str = "watch.sock";
-
-/// There is a watcher only on Linux.
-#[cfg(not(target_os = "linux"))]
-pub(crate) enum WatcherClient {}
-
-#[cfg(not(target_os = "linux"))]
-impl WatcherClient {
-    /// Returns `None`.
-    pub fn find(_store: &std::path::Path) -> Option<Self> {
-        None
-    }
-
-    /// Never called.
-    pub fn ask(self, _question: &Question<'_>) -> Option<Answer> {
-        match self {}
-    }
-}

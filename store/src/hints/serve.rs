@@ -1,7 +1,6 @@
 //! The watcher: one process per store, which ends when nobody asks any more. This module does IO; it only reads
 //! workspaces.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::sockopt::socket_peercred;
 
 use super::SOCKET;
+use super::WatchTree;
+use super::peer::peer_user;
 use super::protocol::{Answer, Question};
-use super::tree::WatchTree;
+use super::watched::WatchedRoot;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::ownership::{prepare, user};
@@ -72,6 +72,7 @@ pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> 
     // A client may be gone between `poll` and `accept`, which would then wait for the next one.
     listener.set_nonblocking(true).context(what)?;
     let mut watcher = WatcherServer {
+        store,
         listener,
         limits,
         mounts: Mounts::open()?,
@@ -86,6 +87,7 @@ pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> 
 }
 
 struct WatcherServer {
+    store: PathBuf,
     listener: UnixListener,
     limits: WatchLimits,
     mounts: Mounts,
@@ -147,7 +149,7 @@ impl WatcherServer {
 
     /// Answers one question. A client that asks anything else, is too slow, or belongs to another user gets no answer.
     fn answer(&mut self, stream: &UnixStream) {
-        let is_own = socket_peercred(stream).is_ok_and(|peer| peer.uid.as_raw() == user());
+        let is_own = peer_user(stream) == Some(user());
         let is_ready = stream.set_nonblocking(false).is_ok()
             && stream.set_read_timeout(Some(PATIENCE)).is_ok()
             && stream.set_write_timeout(Some(PATIENCE)).is_ok();
@@ -177,7 +179,7 @@ impl WatcherServer {
         let known = self
             .trees
             .iter()
-            .position(|(tree, _)| tree.is_of(&root, question.identity));
+            .position(|(tree, _)| tree.root().is_of(&root, question.identity));
         let Some(known) = known else {
             let asked_for = (root, question.identity);
             if !self.wanted.contains(&asked_for) && !self.refused.contains(&asked_for) {
@@ -196,12 +198,14 @@ impl WatcherServer {
     /// Begins to watch a workspace. If there are too many, it replaces the one whose last question is the oldest.
     fn watch(&mut self, root: &Path, identity: (u64, u64)) {
         // Drop the watch of what was at this path before.
-        self.trees.retain(|(tree, _)| !tree.is_at(root));
+        self.trees.retain(|(tree, _)| !tree.root().is_at(root));
         if self.trees.len() >= self.limits.workspaces {
             let oldest = (0..self.trees.len()).min_by_key(|place| self.trees[*place].1);
             oldest.map(|place| self.trees.swap_remove(place));
         }
-        match WatchTree::watch(root, identity, self.limits.directories) {
+        let watched = WatchedRoot::new(root, identity)
+            .and_then(|root| WatchTree::watch(root, self.limits.directories, &self.store));
+        match watched {
             Ok(tree) => self.trees.push((tree, Instant::now())),
             Err(_) => {
                 self.refused.truncate(MOST_REFUSED - 1);
@@ -213,12 +217,14 @@ impl WatcherServer {
 
 /// The list of mounts. A mount that hides a watched directory, or an unmount that uncovers it, is no event of that
 /// directory.
-struct Mounts(File);
+#[cfg(target_os = "linux")]
+struct Mounts(std::fs::File);
 
+#[cfg(target_os = "linux")]
 impl Mounts {
     fn open() -> Result<Self> {
         const LIST: &str = "/proc/self/mountinfo";
-        let list = File::open(LIST).context(|| format!("cannot open `{LIST}`"))?;
+        let list = std::fs::File::open(LIST).context(|| format!("cannot open `{LIST}`"))?;
         Ok(Self(list))
     }
 
@@ -228,6 +234,22 @@ impl Mounts {
         let at_once = Timespec::default();
         // What cannot be told may have changed.
         poll(&mut polled, Some(&at_once)) != Ok(0)
+    }
+}
+
+/// On macOS, a mount in a watched directory is an event, which ends the watch.
+#[cfg(not(target_os = "linux"))]
+struct Mounts;
+
+#[cfg(not(target_os = "linux"))]
+impl Mounts {
+    fn open() -> Result<Self> {
+        Ok(Self)
+    }
+
+    /// Returns `false`.
+    fn have_changed(&self) -> bool {
+        false
     }
 }
 

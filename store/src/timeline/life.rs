@@ -1,9 +1,9 @@
-//! Finds out whether an agent is alive, and its last signs of life. This module reads `/proc`.
+//! Finds out whether an agent is alive, and its last signs of life. This module only reads.
 
-use std::io::Read;
 use std::path::Path;
 
 use super::evidence::Signs;
+use super::process::{Process, namespace};
 use super::transcript::Transcript;
 use crate::error::Error;
 use crate::model::Milliseconds;
@@ -182,63 +182,16 @@ impl<'n> ProcessName<'n> {
     }
 }
 
-fn namespace() -> Option<String> {
-    let link = std::fs::read_link("/proc/self/ns/pid").ok()?;
-    Some(link.to_str()?.to_owned())
-}
-
-/// A process as `/proc` describes it.
-struct Process {
-    name: String,
-    parent: i32,
-    started: u64,
-    is_zombie: bool,
-}
-
-impl Process {
-    fn of(id: i32) -> Option<Self> {
-        // One call reads all of it: a name has up to 15 bytes, and 50 numbers have up to 20 digits each.
-        let mut text = [0; 2048];
-        let mut file = std::fs::File::open(format!("/proc/{id}/stat")).ok()?;
-        let length = file.read(&mut text).ok()?;
-        Self::parse(&String::from_utf8_lossy(&text[..length]))
-    }
-
-    /// Reads `ID (NAME) STATE PARENT ...`, with the start time as the 22nd of the fields; the name may hold anything.
-    fn parse(text: &str) -> Option<Self> {
-        // The last parenthesis, not the first: a program may call itself `a) R 1 (b`.
-        let (begin, end) = (text.find('(')?, text.rfind(')')?);
-        let fields: Vec<&str> = text.get(end + 1..)?.split_whitespace().collect();
-        Some(Self {
-            name: text.get(begin + 1..end)?.to_owned(),
-            is_zombie: matches!(*fields.first()?, "Z" | "X"),
-            parent: fields.get(1)?.parse().ok()?,
-            started: fields.get(19)?.parse().ok()?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_process_is_read_whatever_its_name_is() {
-        let fields = "S 7 1 1 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4711 1 2";
-        let process = Process::parse(&format!("42 (a) b (c)) {fields}")).expect("well-formed");
-        assert_eq!(
-            (process.name.as_str(), process.parent, process.started),
-            ("a) b (c)", 7, 4711),
-            "up to the last bracket"
-        );
-    }
-
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
     #[test]
     fn whoever_runs_this_lives_and_a_process_of_another_time_does_not() {
         let own = std::process::id();
         let process = Process::of(own.cast_signed()).expect("it runs");
-        let home = namespace().expect("Linux has them");
+        let home = namespace().expect("every system has them");
         assert!(
             !is_gone(&format!("{own} {} {home}", process.started)),
             "it is this one"
@@ -252,12 +205,15 @@ mod tests {
         assert!(agent_process().is_some(), "somebody started the test");
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
     #[test]
     fn a_process_has_started_its_children_and_no_other() {
         let name = |id: i32| {
             let started = Process::of(id).expect("it runs").started;
-            format!("{id} {started} {}", namespace().expect("Linux has them"))
+            format!(
+                "{id} {started} {}",
+                namespace().expect("every system has them")
+            )
         };
         let own = std::process::id().cast_signed();
         let parent = Process::of(own).expect("it is this one").parent;
@@ -273,7 +229,7 @@ mod tests {
         );
         assert_eq!(has_started(&other, &name(own)), Some(false));
         assert_eq!(has_started(&other, &other), None, "one runs both");
-        let earlier = format!("{own} 1 {}", namespace().expect("Linux has them"));
+        let earlier = format!("{own} 1 {}", namespace().expect("every system has them"));
         assert_eq!(
             has_started(&earlier, &other),
             Some(false),

@@ -12,6 +12,7 @@ pub(crate) mod life;
 mod losses;
 mod observe;
 pub(crate) mod orphans;
+mod process;
 mod retrace;
 pub(crate) mod root;
 mod transcript;

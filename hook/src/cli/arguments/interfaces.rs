@@ -88,7 +88,7 @@ pub struct WatchArguments {
     /// Report on every workspace, not only this one
     #[arg(long, requires = "json_lines")]
     pub everywhere: bool,
-    /// Let systemd start it, now and whenever you log in
+    /// Let systemd, or launchd on macOS, start it, now and whenever you log in
     #[arg(long, conflicts_with_all = ["json_lines", "uninstall"])]
     pub install: bool,
     /// Stop it, and do not start it again

@@ -1,9 +1,8 @@
 //! `watch`: watches workspaces for hooks, has that started at every login, or prints what happens.
 
-#[cfg(target_os = "linux")]
+mod launchd;
 mod service;
-#[cfg(any(target_os = "linux", test))]
-mod unit;
+mod systemd;
 
 use std::io::{self, Write};
 
@@ -20,7 +19,6 @@ pub fn run(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Fa
     watch(invocation, arguments)
 }
 
-#[cfg(target_os = "linux")]
 fn watch(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
     if arguments.install {
         service::install(invocation)?;
@@ -31,14 +29,6 @@ fn watch(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Fail
         ckpt_store::watch(&invocation.store_directory()?, limits, None)?;
     }
     Ok(DONE)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn watch(_invocation: &Invocation, _arguments: &WatchArguments) -> Result<u8, Failure> {
-    Err(Failure::usage(
-        "`watch` watches workspaces on Linux only",
-        "use --json-lines to see what happens",
-    ))
 }
 
 /// Prints what happens, one line each, until nobody reads.
