@@ -2,9 +2,7 @@
 //! that looks saw do; and for those that no look saw, the command line, if it was kept. This module does IO, but only
 //! reads.
 
-use std::ffi::OsStr;
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ckpt_schema::report::{NoteCode, OperationKind};
@@ -104,7 +102,7 @@ fn not_back(
     reference: &Snapshot,
     mut paths: Vec<WorkspacePath>,
 ) -> Result<Vec<WorkspacePath>> {
-    paths.retain(|path| is_gone(&place.root.join(OsStr::from_bytes(path.as_bytes()))));
+    paths.retain(|path| is_gone(&path.on_disk(&place.root)));
     if paths.is_empty() {
         return Ok(paths);
     }

@@ -11,7 +11,6 @@ use ckpt_schema::report::{NoteCode, OperationKind};
 use super::crowded;
 use super::movement::Movement;
 use super::plan::Plan;
-use super::receipt::is_planned;
 use super::surroundings::is_submodule;
 use super::touched;
 use super::version_control;
@@ -128,7 +127,7 @@ fn ignore_files(
 /// Returns whether a plan removes a path.
 fn goes(plan: &Plan, path: &WorkspacePath) -> bool {
     let mut items = plan.items.iter();
-    items.any(|item| is_planned(item) && item.target.is_none() && item.path == *path)
+    items.any(|item| item.empties() && item.path == *path)
 }
 
 /// Returns the paths that were neither in a snapshot nor hidden from it. They did not exist then, however old they are:
@@ -252,7 +251,7 @@ pub(super) fn came_since<'a>(
     };
     let told = store.surroundings.file_times;
     Ok(move |path: &WorkspacePath| {
-        let path = place.root.join(OsStr::from_bytes(path.as_bytes()));
+        let path = path.on_disk(&place.root);
         let made = made_at(&path).map(told);
         sent_at.is_some_and(|sent_at| made.is_none_or(|made| made + TICK >= sent_at))
     })

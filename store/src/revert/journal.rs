@@ -100,15 +100,10 @@ fn directories_to_make(
     operation: &Operation<'_>,
     seen: &Observation,
 ) -> Result<BTreeMap<WorkspacePath, Option<u32>>> {
-    let coming = operation
-        .plan
-        .items
-        .iter()
-        .filter(|item| item.result == FileResult::Planned);
+    let coming = operation.plan.items.iter().filter(|item| item.is_planned());
     let new = coming.filter(|item| item.target.is_some() && item.expected.is_none());
-    let parents: BTreeSet<WorkspacePath> = new
-        .flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent))
-        .collect();
+    let parents: BTreeSet<WorkspacePath> =
+        new.flat_map(|item| item.path.directories_above()).collect();
     let (Some(reference), false) = (operation.reference, parents.is_empty()) else {
         return Ok(BTreeMap::new());
     };
@@ -158,7 +153,7 @@ impl Finished {
     /// Nothing was done yet.
     fn nothing(mut items: Vec<Item>, mut git: Vec<GitItem>, error: Error) -> Self {
         let reason = "not done yet";
-        for item in items.iter_mut().filter(|item| is_planned(item)) {
+        for item in items.iter_mut().filter(|item| item.is_planned()) {
             item.result = FileResult::Failed;
             item.reason = Some(ItemReason::new(ReasonCode::NotDone, reason));
         }
@@ -301,7 +296,7 @@ fn perform(
     rows: &OperationRows,
 ) -> Performed {
     let OperationRows { row, items, git } = rows;
-    let has_work = items.iter().any(is_planned) || git.iter().any(GitItem::is_planned);
+    let has_work = items.iter().any(Item::is_planned) || git.iter().any(GitItem::is_planned);
     // Before the first file: a panic from here on must not be reported as one that changed nothing.
     HAS_BEGUN.fetch_or(has_work, Ordering::Relaxed);
     let (done, rest) = put_files(store, snapshots, root, row, items, || {
@@ -396,10 +391,6 @@ fn note_what_is_done(store: &mut Store, id: &str, items: &[Item]) -> Result<()> 
         .write_synced(|connection| sessions::note_results(connection, id, &noted))
 }
 
-fn is_planned(item: &Item) -> bool {
-    item.result == FileResult::Planned
-}
-
 /// Carries out the planned items. Each gets its result. `rest` is done while the disk syncs.
 fn put_files<R>(
     store: &Store,
@@ -411,7 +402,7 @@ fn put_files<R>(
 ) -> (Vec<ItemOutcome>, Result<R>) {
     let directories = &row.directories;
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
-    let of = items.iter().filter(|item| is_planned(item)).count();
+    let of = items.iter().filter(|item| item.is_planned()).count();
     let watcher = store.watcher.as_deref();
     let tell = |done| {
         watcher
@@ -446,7 +437,7 @@ fn look_again(
         .collect();
     let parents: BTreeSet<WorkspacePath> = touched
         .iter()
-        .flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent))
+        .flat_map(|path| path.directories_above())
         .collect();
     let is_own = |change: &Change| {
         // A directory above a file comes and goes with it. A file in the place of such a directory was put there by

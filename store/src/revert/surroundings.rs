@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
+use ckpt_schema::report::{NoteCode, OperationKind};
 use rusqlite::Connection;
 
 use super::chain::holding;
@@ -142,7 +142,7 @@ fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<No
 
 /// Returns whether a folder is a submodule: the metadata is that of the repository around it, where [`submodules`] finds it.
 pub(super) fn is_submodule(root: &Path, folder: &WorkspacePath) -> bool {
-    let at = root.join(std::ffi::OsStr::from_bytes(folder.as_bytes()));
+    let at = folder.on_disk(root);
     let real = |path: Option<PathBuf>| path.and_then(|path| path.canonicalize().ok());
     let own = real(Location::of(root).map(|own| own.common.join("modules")));
     let module = real(Location::of(&at).map(|module| module.directory));
@@ -280,19 +280,17 @@ pub(super) fn folders_that_stay(
     sorted.sort();
     // What goes with this operation keeps no folder, though ignore rules may hide it.
     let going = plan.items.iter();
-    let going = going.filter(|item| item.result == FileResult::Planned && item.target.is_none());
+    let going = going.filter(|item| item.empties());
     let captured: BTreeSet<WorkspacePath> = snapshots
         .around(&seen.snapshot, &sorted)?
         .into_iter()
         .map(|(path, _)| path)
         .chain(going.map(|item| item.path.clone()))
-        .flat_map(|path| std::iter::successors(Some(path), WorkspacePath::parent))
+        .flat_map(|path| path.at_and_above())
         .collect();
     let (mut repositories, mut others) = (Vec::new(), Vec::new());
     for folder in &sorted {
-        let at = place
-            .root
-            .join(std::ffi::OsStr::from_bytes(folder.as_bytes()));
+        let at = folder.on_disk(&place.root);
         let Ok(entries) = std::fs::read_dir(at) else {
             continue;
         };

@@ -3,9 +3,7 @@
 //! IO, but only reads, and never through a link.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::ffi::OsStr;
 use std::fs::Metadata;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -133,7 +131,7 @@ impl TouchedSearch<'_> {
         let mut findings = Vec::new();
         let mut folders: VecDeque<(usize, PathBuf)> = VecDeque::new();
         for (number, path) in paths.iter().enumerate() {
-            let at = root.join(OsStr::from_bytes(path.as_bytes()));
+            let at = path.on_disk(root);
             let found = at.symlink_metadata().ok();
             let is_directory = found.as_ref().is_some_and(|found| self.may_enter(found));
             let is_touched = found.is_some_and(|found| self.is_touched(&found));

@@ -4,8 +4,6 @@
 //! reads.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
@@ -441,7 +439,7 @@ impl UnseenSearch<'_> {
     }
 
     fn on_disk(&self, path: &WorkspacePath) -> PathBuf {
-        self.place.root.join(OsStr::from_bytes(path.as_bytes()))
+        path.on_disk(&self.place.root)
     }
 
     /// Returns those folders that a snapshot does not have.

@@ -1,8 +1,6 @@
 //! Names version control that moved since and stays: systems other than git, and repositories in subdirectories. Nothing
 //! is recorded of either, so the times of their files have to show it. This module does IO, but only reads.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -77,7 +75,7 @@ pub(super) fn moved_below<'a>(
 ) -> Option<Note> {
     let moved = known.filter_map(|what| match what {
         Uncaptured::Repository { folder, name } => {
-            let at = place.root.join(OsStr::from_bytes(folder.as_bytes()));
+            let at = folder.on_disk(&place.root);
             has_moved_since(&at, name, since).then_some(folder)
         }
         Uncaptured::Ignored(_) => None,

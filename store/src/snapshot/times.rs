@@ -134,7 +134,7 @@ impl Times {
             };
             let at = left.min(came);
             if own < at {
-                let above = std::iter::successors(new.path.parent(), WorkspacePath::parent);
+                let above = new.path.directories_above();
                 let above: Vec<WorkspacePath> = above.collect();
                 let is_below = |path: &&[u8]| path.len() >= moved.below.len();
                 let up = above.iter().map(WorkspacePath::as_bytes);
@@ -162,7 +162,7 @@ impl Times {
         change: &Change,
         is_since: impl Fn(Milliseconds) -> bool,
     ) -> Option<Arrival> {
-        let above = std::iter::successors(change.path.parent(), WorkspacePath::parent);
+        let above = change.path.directories_above();
         let above: Vec<WorkspacePath> = above.collect();
         let has_arrived =
             |directory: &WorkspacePath| self.has_arrived(directory.as_bytes(), change);

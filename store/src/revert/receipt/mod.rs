@@ -10,7 +10,7 @@ mod reason;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{
-    AuthorKind, AuthorReport, Difference, DifferenceReason, FileResult, NoteCode, Receipt,
+    AuthorKind, AuthorReport, Difference, DifferenceReason, NoteCode, Receipt,
 };
 use rusqlite::Connection;
 
@@ -310,7 +310,7 @@ impl ReceiptComparison<'_> {
         let planned = self.planned()?;
         let coming = planned.iter().filter(|change| change.new.is_some());
         let filled: BTreeSet<WorkspacePath> = coming
-            .flat_map(|change| std::iter::successors(change.path.parent(), WorkspacePath::parent))
+            .flat_map(|change| change.path.directories_above())
             .collect();
         for change in differing.values_mut() {
             if change.new.is_some_and(|entry| entry.is_empty_directory())
@@ -333,7 +333,7 @@ impl ReceiptComparison<'_> {
 
     /// Returns what the planned items change. What ignore rules will hide then, no snapshot will hold.
     fn planned(&self) -> Result<Vec<Change>> {
-        let items = self.items.values().filter(|item| is_planned(item));
+        let items = self.items.values().filter(|item| item.is_planned());
         let items: Vec<&Item> = items.copied().collect();
         let paths: Vec<WorkspacePath> = items.iter().map(|item| item.path.clone()).collect();
         let then = self.snapshots.states(&self.then, &paths)?;
@@ -552,8 +552,4 @@ fn empty_directories<'c>(
 fn is_of_folder(change: &Change) -> bool {
     let is_folder = |state: &State| state.as_ref().is_none_or(Entry::is_empty_directory);
     is_folder(&change.old) && is_folder(&change.new)
-}
-
-pub(super) fn is_planned(item: &Item) -> bool {
-    item.result == FileResult::Planned
 }
