@@ -55,10 +55,10 @@ pub(crate) use labels::{
 pub(crate) use mend::{lacks_table, mend_objects, wrong_objects};
 pub(crate) use migrate::copies;
 pub(crate) use operations::{
-    ChainOperation, NewOperation, OperationRow, brought_back_and_taken_away, close_operation,
-    has_open_operation, insert_operation, moved_since, moves_since, newest_operation,
-    note_permanent, note_results, open_operations, operation, operation_items, operation_outcome,
-    taken_away_to, was_operation_at_work,
+    ChainOperation, HAS_MOVED, NewOperation, OperationRow, brought_back_and_taken_away,
+    close_operation, has_open_operation, insert_operation, moved_since, moves_since,
+    newest_operation, note_permanent, note_results, open_operations, operation, operation_items,
+    operation_outcome, taken_away_to, was_operation_at_work,
 };
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use retention::{

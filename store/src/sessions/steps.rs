@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::read;
 use super::tools::{StepPath, ToolRow, finish_tools, step_paths, tools};
 use super::{feed, rows, totals};
 use crate::error::{Context, Result};
@@ -121,9 +122,7 @@ pub(crate) fn step_sides(
     root_session: &str,
     from_seq: i64,
 ) -> Result<Vec<StepSides>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT steps.id AS step, steps.session_id AS session, messages.id AS message, messages.seq AS seq,
+    let sql = "SELECT steps.id AS step, steps.session_id AS session, messages.id AS message, messages.seq AS seq,
                     start_snapshot_id, finish_snapshot_id, steps.finished_at AS finished_at, began.taken_at AS started_at,
                     began.rules_blob IS NOT ended.rules_blob
                     OR EXISTS (SELECT 1 FROM changes
@@ -134,11 +133,13 @@ pub(crate) fn step_sides(
                JOIN snapshots AS began ON began.id = start_snapshot_id
                LEFT JOIN snapshots AS ended ON ended.id = finish_snapshot_id
               WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
-              ORDER BY steps.seq",
-        )
-        .context(|| "cannot read steps")?;
-    let rows = statement
-        .query_map(params![root_session, from_seq], |row| {
+              ORDER BY steps.seq";
+    read::all_or(
+        connection,
+        "cannot read steps",
+        sql,
+        params![root_session, from_seq],
+        |row| {
             Ok(StepSides {
                 step_id: row.get("step")?,
                 session_id: row.get("session")?,
@@ -150,10 +151,8 @@ pub(crate) fn step_sides(
                 finished_at: row.get("finished_at")?,
                 changed_rules: row.get("changed_rules")?,
             })
-        })
-        .context(|| "cannot read steps")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read steps")
+        },
+    )
 }
 
 /// Returns whether a step of another conversation in a workspace was open during a part of one.
@@ -292,16 +291,18 @@ fn steps_where(
     condition: &str,
     parameter: &dyn rusqlite::ToSql,
 ) -> Result<Vec<OpenStep>> {
-    let mut statement = connection
-        // Whatever the condition, few steps fit it, but a workspace may have thousands of sessions.
-        .prepare_cached(&format!(
+    // Whatever the condition, few steps fit it, but a workspace may have thousands of sessions.
+    let sql = format!(
             "SELECT {COLUMNS}, steps.started_at, sessions.tool_events, sessions.last_event_at, sessions.parent_id, {LIFE}
                FROM steps CROSS JOIN sessions ON sessions.id = steps.session_id
               WHERE {condition} ORDER BY steps.seq"
-        ))
-        .context(|| "cannot read open steps")?;
-    let rows = statement
-        .query_map([parameter], |row| {
+        );
+    let mut steps: Vec<OpenStep> = read::all_or(
+        connection,
+        "cannot read open steps",
+        &sql,
+        [parameter],
+        |row| {
             let step = StepRow::read(row)?;
             let parent: Option<String> = row.get("parent_id")?;
             Ok(OpenStep {
@@ -313,11 +314,8 @@ fn steps_where(
                 life: Life::read(row)?,
                 ..OpenStep::default()
             })
-        })
-        .context(|| "cannot read open steps")?;
-    let mut steps: Vec<OpenStep> = rows
-        .collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read open steps")?;
+        },
+    )?;
     for step in &mut steps {
         if step.root_session_id != step.row.session_id {
             let parent = rows::session(connection, &step.root_session_id)?;
@@ -450,7 +448,7 @@ fn work_where(
                 WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded' AND ({condition})
                 ORDER BY steps.seq"
     );
-    let steps = super::read::all(connection, &sql, params![root_session, from_seq], |row| {
+    let steps = read::all(connection, &sql, params![root_session, from_seq], |row| {
         Ok((row.get("began")?, row.get("ended")?))
     })?;
     Ok(WorkTimes { sent_at, steps })

@@ -1,6 +1,5 @@
 //! Rows of `tools` and `step_paths`: what ran in a step, and the files that it named.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -10,6 +9,7 @@ use ckpt_schema::event::Event;
 use rusqlite::{Connection, params};
 
 use super::WorkspaceRow;
+use super::read;
 use super::steps::Life;
 use super::words::{WordTable, optional_word};
 use crate::error::{Context, Result};
@@ -45,14 +45,14 @@ pub(crate) struct StepPath {
 
 /// Returns the tools of a step, in the order in which they were reported.
 pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT id, kind, paths, started_at, finished_at, ran_for, waited_at, background AND released_at IS NULL AS is_left
-               FROM tools WHERE step_id = ?1 ORDER BY id",
-        )
-        .context(|| "cannot read the tools of a step")?;
-    let rows = statement
-        .query_map([step], |row| {
+    let sql = "SELECT id, kind, paths, started_at, finished_at, ran_for, waited_at, background AND released_at IS NULL AS is_left
+               FROM tools WHERE step_id = ?1 ORDER BY id";
+    read::all_or(
+        connection,
+        "cannot read the tools of a step",
+        sql,
+        [step],
+        |row| {
             let paths: String = row.get("paths")?;
             Ok(ToolRow {
                 kind: optional_word(row, WordTable::Tools, "kind")?,
@@ -63,10 +63,8 @@ pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>>
                 waited_at: row.get("waited_at")?,
                 is_in_background: row.get("is_left")?,
             })
-        })
-        .context(|| "cannot read the tools of a step")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read the tools of a step")
+        },
+    )
 }
 
 /// A tool of an agent in a workspace around another one, or a whole step of one that does not report tools.
@@ -210,7 +208,7 @@ pub(crate) fn files_outside(
                 WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
                   AND tools.kind IS NOT 'read'
                 ORDER BY path";
-    super::read::all(connection, sql, params![root_session, from_seq], |row| {
+    read::all(connection, sql, params![root_session, from_seq], |row| {
         row.get("path")
     })
 }
@@ -229,7 +227,7 @@ pub(crate) fn commands_of(
                   AND tools.command IS NOT NULL
                 ORDER BY tools.id";
     let values = params![root_session, from_seq];
-    super::read::all(connection, sql, values, |row| row.get("command"))
+    read::all(connection, sql, values, |row| row.get("command"))
 }
 
 /// Notes that a tool of a step waits for the user's permission: the one with the agent's id, or else the newest that
@@ -356,21 +354,20 @@ pub(crate) fn insert_step_path(
 
 /// Returns the files that a step's edit tools named.
 pub(super) fn step_paths(connection: &Connection, step: &str) -> Result<Vec<StepPath>> {
-    let mut statement = connection
-        .prepare_cached("SELECT path, path_raw, captured, mode, blob FROM step_paths WHERE step_id = ?1 ORDER BY path")
-        .context(|| "cannot read the files that tools named")?;
-    let rows = statement
-        .query_map([step], |row| {
+    read::all_or(
+        connection,
+        "cannot read the files that tools named",
+        "SELECT path, path_raw, captured, mode, blob FROM step_paths WHERE step_id = ?1 ORDER BY path",
+        [step],
+        |row| {
             let captured: bool = row.get("captured")?;
             let state = super::state(row, "mode", "blob")?;
             Ok(StepPath {
                 path: super::path(row)?,
                 hidden_before: captured.then_some(state),
             })
-        })
-        .context(|| "cannot read the files that tools named")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read the files that tools named")
+        },
+    )
 }
 
 /// Returns the files of a workspace that snapshots hold even if an ignore rule hides them: edit tools named them.
@@ -378,19 +375,17 @@ pub(crate) fn forced_paths(
     connection: &Connection,
     workspace_id: i64,
 ) -> Result<Vec<WorkspacePath>> {
-    let mut statement = connection
-        .prepare_cached(
-            // In this order: few paths are captured this way, but every workspace has many steps.
-            "SELECT DISTINCT step_paths.path, step_paths.path_raw FROM step_paths
+    // In this order: few paths are captured this way, but every workspace has many steps.
+    let sql = "SELECT DISTINCT step_paths.path, step_paths.path_raw FROM step_paths
                CROSS JOIN steps ON steps.id = step_paths.step_id JOIN sessions ON sessions.id = steps.session_id
-              WHERE step_paths.captured = 1 AND sessions.workspace_id = ?1",
-        )
-        .context(|| "cannot read the files that tools named")?;
-    let rows = statement
-        .query_map([workspace_id], super::path)
-        .context(|| "cannot read the files that tools named")?;
-    let paths: BTreeSet<WorkspacePath> = rows
-        .collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read the files that tools named")?;
-    Ok(paths.into_iter().collect())
+              WHERE step_paths.captured = 1 AND sessions.workspace_id = ?1";
+    let mut paths = read::all_or(
+        connection,
+        "cannot read the files that tools named",
+        sql,
+        [workspace_id],
+        super::path,
+    )?;
+    paths.sort_unstable();
+    Ok(paths)
 }

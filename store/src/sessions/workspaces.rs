@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::read;
 use crate::error::{Context, Result};
 use crate::fs::identity::Identity;
 use crate::model::Milliseconds;
@@ -215,26 +216,20 @@ pub(crate) struct ListedWorkspace {
 
 /// Returns all workspaces that have a history, the most recently used first.
 pub(crate) fn listed_workspaces(connection: &Connection) -> Result<Vec<ListedWorkspace>> {
-    let mut statement = connection
-        .prepare_cached(&format!(
+    let sql = format!(
             "SELECT {COLUMNS},
                     (SELECT count(*) FROM sessions WHERE workspace_id = workspaces.id) AS sessions,
                     (SELECT count(*) FROM messages JOIN sessions ON sessions.id = messages.session_id
                       WHERE sessions.workspace_id = workspaces.id) AS messages
                FROM workspaces WHERE last_snapshot_id IS NOT NULL ORDER BY used_at DESC, id DESC"
-        ))
-        .context(|| "cannot list the workspaces")?;
-    let rows = statement
-        .query_map([], |row| {
-            Ok(ListedWorkspace {
-                row: WorkspaceRow::read(row)?,
-                sessions: row.get("sessions")?,
-                messages: row.get("messages")?,
-            })
+        );
+    read::all_or(connection, "cannot list the workspaces", &sql, [], |row| {
+        Ok(ListedWorkspace {
+            row: WorkspaceRow::read(row)?,
+            sessions: row.get("sessions")?,
+            messages: row.get("messages")?,
         })
-        .context(|| "cannot list the workspaces")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot list the workspaces")
+    })
 }
 
 /// Makes a snapshot the newest of its workspace: the next one is compared with it.
@@ -278,7 +273,7 @@ pub(crate) fn workspaces_of_turn(
              JOIN changes ON changes.step_id = steps.id AND changes.workspace_id = workspaces.id
             WHERE own.id = ?2 AND changes.happened_at >= ?3
             ORDER BY path";
-    super::read::all(
+    read::all(
         connection,
         sql,
         params![workspace_id, session, since],
