@@ -9,12 +9,12 @@ use ckpt_schema::report::{NoteCode, OperationKind};
 
 use super::ignored::{apart, path_of};
 use super::movement::Movement;
-use super::warnings::first_of;
+use super::warnings::first_quoted;
 use crate::error::Result;
-use crate::model::Milliseconds;
 use crate::model::gap::{IgnoredRemoval, Uncaptured};
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
+use crate::model::{Milliseconds, millisecond_of};
 use crate::sessions::{self, WorkTimes};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
@@ -23,9 +23,6 @@ use crate::timeline::{Place, normal, path_below};
 /// How many commands a line names, and how many paths.
 const NAMED: usize = 2;
 const NAMED_PATHS: usize = 4;
-
-/// Nanoseconds, the unit of a file's time, per millisecond.
-const NANOSECONDS: i64 = 1_000_000;
 
 /// Programs that remove the files they are given, and do nothing else.
 const REMOVERS: [&str; 4] = ["rm", "unlink", "rimraf", "trash"];
@@ -88,8 +85,8 @@ fn went_in(
     told: fn(Milliseconds) -> Milliseconds,
 ) -> Vec<Uncaptured> {
     let went = missed.iter().filter(|removal| {
-        let known_at = told(removal.known_at / NANOSECONDS);
-        let gone_at = told(removal.gone_at / NANOSECONDS);
+        let known_at = told(millisecond_of(removal.known_at));
+        let gone_at = told(millisecond_of(removal.gone_at));
         known_at <= work.sent_at && work.covers(gone_at)
     });
     went.map(|removal| removal.what.clone()).collect()
@@ -122,7 +119,7 @@ fn of_paths(paths: Vec<WorkspacePath>) -> Option<Note> {
             "{count} ignored paths are gone and do not come back, because they were never captured"
         ),
     };
-    let named = first_of(about.iter().map(|path| format!("`{path}`")), NAMED_PATHS);
+    let named = first_quoted(&about, NAMED_PATHS);
     let text = format!("{what}: {named}");
     Some(Note::about(NoteCode::IgnoredRemoved, text, about))
 }
@@ -131,16 +128,15 @@ fn of_repositories(folders: &[WorkspacePath]) -> Option<Note> {
     let about: Vec<String> = folders.iter().map(WorkspacePath::to_text).collect();
     let text = format!(
         "the metadata of repositories is gone and does not come back, because it is never captured: {}",
-        first_of(about.iter().map(|name| format!("`{name}`")), NAMED_PATHS)
+        first_quoted(&about, NAMED_PATHS)
     );
     (!about.is_empty()).then(|| Note::about(NoteCode::RepositoryRemoved, text, about))
 }
 
 fn of_commands(commands: Vec<String>) -> Option<Note> {
-    let named = commands.iter().map(|command| format!("`{command}`"));
     let text = format!(
         "a command that removes ignored files ran, and only those of `keep_ignored` come back: {}",
-        first_of(named, NAMED)
+        first_quoted(&commands, NAMED)
     );
     (!commands.is_empty()).then(|| Note::about(NoteCode::IgnoredRemoved, text, commands))
 }

@@ -11,9 +11,9 @@ use ckpt_schema::report::{NoteCode, OperationKind};
 
 use super::movement::{Movement, Part};
 use super::plan::Plan;
-use super::warnings::first_of;
+use super::warnings::first_quoted;
 use crate::error::Result;
-use crate::fs::identity::Identity;
+use crate::fs::times;
 use crate::lines;
 use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind, ObjectId};
@@ -64,7 +64,7 @@ pub(super) fn told(
     Ok((!names.is_empty()).then(|| {
         let text = format!(
             "moved here from elsewhere since; not put back there, but kept in the store: {}",
-            first_of(names.iter().map(|name| format!("`{name}`")), NAMED)
+            first_quoted(&names, NAMED)
         );
         Note::about(NoteCode::MovedIn, text, names)
     }))
@@ -151,9 +151,8 @@ fn leaving(plan: &Plan) -> Vec<&WorkspacePath> {
 fn made_at(place: &Place, path: &WorkspacePath) -> Option<Milliseconds> {
     let path = path.on_disk(&place.root);
     let metadata = path.symlink_metadata().ok()?;
-    let born = Identity::of(&metadata).born;
     // A hard link that was made here is as old as the file that it links to.
-    Some(born.filter(|_| metadata.nlink() == 1)? / 1_000_000)
+    times::created(&metadata).filter(|_| metadata.nlink() == 1)
 }
 
 /// Returns the paths as a person sees them: a new directory instead of what is in it.

@@ -3,11 +3,9 @@
 //! turn. This module does IO, but only reads.
 
 use std::collections::BTreeSet;
-use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use ckpt_schema::report::{NoteCode, OperationKind};
 use rusqlite::Connection;
@@ -17,8 +15,9 @@ use super::ignored;
 use super::movement::Movement;
 use super::plan::Plan;
 use super::report::short;
-use super::warnings::first_of;
+use super::warnings::{first_of, first_quoted};
 use crate::error::Result;
+use crate::fs::times;
 use crate::git::Location;
 use crate::git::objects::UserObjects;
 use crate::model::Milliseconds;
@@ -112,7 +111,7 @@ fn repository(root: &Path, then: Option<&GitStateRow>, now: Option<&GitStateRow>
             (!has_commit(root, head)).then(|| {
                 let text = format!(
                     "commit {} was git's HEAD then, and is no longer in the repository: nothing in `.git` is captured, so it does not come back",
-                    head.get(..8).unwrap_or(head)
+                    short(head)
                 );
                 Note::about(NoteCode::RepositoryRemoved, text, vec![".git".to_owned()])
             })
@@ -168,7 +167,7 @@ fn submodules(root: &Path, since: Milliseconds) -> Option<Note> {
     (!names.is_empty()).then(|| {
         let text = format!(
             "submodules came or moved since, and their metadata, commits and branches stay: {}",
-            first_of(names.iter().map(|name| format!("`{name}`")), NAMED)
+            first_quoted(&names, NAMED)
         );
         Note::about(NoteCode::Submodules, text, names)
     })
@@ -192,8 +191,8 @@ fn moved_below(
             Ok(head) => {
                 // A commit on a branch writes only the log.
                 let log = entry.path().join("logs/HEAD").symlink_metadata().ok();
-                let written = log.into_iter().chain([head]).filter_map(written_at).max();
-                if written.is_some_and(|written| written >= since) {
+                let mut files = log.iter().chain([&head]);
+                if files.any(|file| times::written(file) >= since) {
                     names.push(name);
                 }
             }
@@ -205,12 +204,6 @@ fn moved_below(
     }
 }
 
-/// Returns when a file was written, in milliseconds since the epoch.
-fn written_at(found: Metadata) -> Option<Milliseconds> {
-    let age = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(age.as_millis()).ok()
-}
-
 /// Names the other workspaces in which the same conversation changed something since, and the places outside this one that its tools
 /// named or ran in.
 fn elsewhere(
@@ -220,16 +213,12 @@ fn elsewhere(
     since: Milliseconds,
 ) -> Result<Vec<Note>> {
     let session = &movement.session;
-    let named = |paths: &[String]| {
-        let names = paths.iter().map(|path| format!("`{path}`"));
-        first_of(names, NAMED)
-    };
     let mut told = Vec::new();
     let workspaces = sessions::workspaces_of_turn(connection, place.row.id, &session.id, since)?;
     if !workspaces.is_empty() {
         let text = format!(
             "the agent worked in other directories since, which are reverted by a command there: {}",
-            named(&workspaces)
+            first_quoted(&workspaces, NAMED)
         );
         told.push(Note::about(NoteCode::OtherDirectories, text, workspaces));
     }
@@ -243,7 +232,7 @@ fn elsewhere(
     if !files.is_empty() {
         let text = format!(
             "tools named files, or ran, outside the workspace, where nothing is captured or reverted: {}",
-            named(&files)
+            first_quoted(&files, NAMED)
         );
         told.push(Note::about(NoteCode::Outside, text, files));
     }

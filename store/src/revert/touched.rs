@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::NoteCode;
 
 use super::movement::Movement;
-use super::warnings::first_of;
+use super::warnings::first_quoted;
 use crate::error::Result;
+use crate::fs::times;
 use crate::model::Milliseconds;
 use crate::model::gap::Uncaptured;
 use crate::model::note::Note;
@@ -89,7 +90,7 @@ fn of_many(about: Vec<String>) -> Option<Note> {
 }
 
 fn note(what: &str, about: Vec<String>) -> Note {
-    let named = first_of(about.iter().map(|path| format!("`{path}`")), NAMED);
+    let named = first_quoted(&about, NAMED);
     Note::about(NoteCode::IgnoredChanged, format!("{what}: {named}"), about)
 }
 
@@ -195,7 +196,7 @@ impl TouchedSearch<'_> {
     fn is_touched(&self, found: &Metadata) -> bool {
         // Programs set `mtime` as they like, and those that unpack archives set it to the past; `ctime` is the
         // kernel's.
-        let at = (self.file_times)(found.ctime() * 1000 + found.ctime_nsec() / 1_000_000);
+        let at = (self.file_times)(times::changed(found));
         at <= self.now + TICK && self.work.covers(at)
     }
 }

@@ -12,12 +12,12 @@ use rusqlite::Connection;
 use super::ignored::made_at;
 use super::movement::RevertScope;
 use crate::error::Result;
-use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, Mode, ObjectId, State};
 use crate::model::gap::Uncaptured;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
+use crate::model::{Milliseconds, millisecond_of};
 use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange, StepSides};
 use crate::snapshot::{Budget, Snapshot, Snapshots, Times};
 use crate::timeline::evidence::{self, Changed, Doubt, Evidence, Verdict};
@@ -368,8 +368,7 @@ impl UnseenSearch<'_> {
             let on_disk = self.on_disk(&path);
             // If its name was there before it was created, it took the place of something that nobody captured. Within
             // one tick, nobody knows.
-            let known_at = known_at / 1_000_000;
-            if made_at(&on_disk).is_none_or(|created| created >= known_at) {
+            if made_at(&on_disk).is_none_or(|created| created >= millisecond_of(known_at)) {
                 continue;
             }
             let mode = match on_disk.symlink_metadata() {

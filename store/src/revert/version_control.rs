@@ -2,7 +2,6 @@
 //! is recorded of either, so the times of their files have to show it. This module does IO, but only reads.
 
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use ckpt_schema::report::{NoteCode, OperationKind};
 use rusqlite::Connection;
@@ -10,8 +9,9 @@ use rusqlite::Connection;
 use super::git::has_moved;
 use super::movement::Movement;
 use super::surroundings::is_submodule;
-use super::warnings::first_of;
+use super::warnings::first_quoted;
 use crate::error::Result;
+use crate::fs::times;
 use crate::git::Location;
 use crate::model::Milliseconds;
 use crate::model::gap::Uncaptured;
@@ -89,7 +89,7 @@ pub(super) fn moved_below<'a>(
     (!about.is_empty()).then(|| {
         let text = format!(
             "repositories in subdirectories moved since: only files are reverted, their commits and branches stay: {}",
-            first_of(about.iter().map(|name| format!("`{name}`")), NAMED)
+            first_quoted(&about, NAMED)
         );
         Note::about(NoteCode::VersionControl, text, about)
     })
@@ -117,10 +117,6 @@ fn is_one_written_since(folder: &Path, files: &[&str], since: Milliseconds) -> b
 }
 
 fn is_written_since(file: &Path, since: Milliseconds) -> bool {
-    let written = file.symlink_metadata().and_then(|found| found.modified());
-    let written = written.ok().and_then(|time| {
-        let age = time.duration_since(UNIX_EPOCH).ok()?;
-        i64::try_from(age.as_millis()).ok()
-    });
-    written.is_some_and(|written| written >= since)
+    file.symlink_metadata()
+        .is_ok_and(|found| times::written(&found) >= since)
 }

@@ -17,6 +17,7 @@ use super::observe::{Baseline, Looking, Observation};
 use super::root::{Identity, Workspace};
 use super::workspace::{PATIENCE, Place, workspace_of};
 use crate::error::{Error, Result};
+use crate::model::millisecond_of;
 use crate::sessions::{self, ListedWorkspace, OpenStep, WorkspaceRow};
 use crate::store::Store;
 
@@ -161,7 +162,7 @@ fn exchange(
     let born = workspace
         .identity
         .born
-        .map(|born| file_times(born / 1_000_000));
+        .map(|born| file_times(millisecond_of(born)));
     // If this directory was made while a tool ran, the tool may have made it.
     let may_have_made = |step: &OpenStep| {
         let runs = step.has_running || !step.tool_events;
