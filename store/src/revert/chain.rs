@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, PathText};
 use rusqlite::{Connection, Row, params};
 
+use super::asked::is_covered;
 use super::movement::parts_of_chain;
 use crate::error::Result;
 use crate::model::item::changes_file;
@@ -281,7 +282,7 @@ fn undone(
         let live = sessions::live_changes(connection, &session.id, 0)?;
         let of_parts = live.iter().filter(|change| {
             is_back(&change.row.change.path, change.row.to_snapshot_id)
-                && parts.iter().any(|part| part.covers(change))
+                && is_covered(&parts, change)
         });
         ids.extend(of_parts.filter_map(|change| change.row.id));
     }

@@ -5,7 +5,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use ckpt_schema::report::{NoteCode, OperationKind};
+use ckpt_schema::report::NoteCode;
 
 use super::ignored::{apart, path_of};
 use super::movement::Movement;
@@ -40,15 +40,14 @@ pub(super) fn told(
     movement: &Movement,
     (reference, missed): (Option<&Snapshot>, &[IgnoredRemoval]),
 ) -> Result<Vec<Note>> {
-    let is_whole = movement.part.is_none() && movement.kind == OperationKind::Revert;
-    let Some(reference) = reference.filter(|_| is_whole && movement.to.is_some()) else {
+    let (Some(revert), Some(reference)) = (movement.whole_revert(), reference) else {
         return Ok(Vec::new());
     };
     let connection = store.database.connection();
-    let since = movement.since.unwrap_or_default();
+    let (session, since) = (&revert.session.id, revert.since);
     let (mut gone, mut repositories) = (Vec::new(), Vec::new());
     if !missed.is_empty() {
-        let work = sessions::work_since(connection, &movement.session.id, since)?;
+        let work = sessions::work_since(connection, session, since)?;
         let went = went_in(&work, missed, store.surroundings.file_times);
         let is_gone = |what: &Uncaptured| is_gone(&path_of(place, what));
         let (ignored, metadata) = apart(went.into_iter().filter(is_gone));
@@ -56,7 +55,7 @@ pub(super) fn told(
         repositories = metadata;
     }
     let mut commands = Vec::new();
-    for line in sessions::commands_of(connection, &movement.session.id, since)? {
+    for line in sessions::commands_of(connection, session, since)? {
         for (directory, words) in commands_in(&line) {
             let removes = match removes_ignored(&words) {
                 // Such a command says nothing of which files went. If looks saw them go, their names say more.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ckpt_schema::report::NoteCode;
 
-use super::movement::Movement;
+use super::movement::WholeRevert;
 use super::warnings::first_quoted;
 use crate::error::Result;
 use crate::fs::times;
@@ -31,7 +31,7 @@ pub(super) fn told(
     store: &Store,
     place: &Place,
     (snapshots, seen): (&Snapshots, &Observation),
-    movement: &Movement,
+    revert: WholeRevert<'_>,
     remembered: &[(Uncaptured, FileTime)],
 ) -> Result<Option<Note>> {
     let mut known: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> = BTreeMap::new();
@@ -44,8 +44,7 @@ pub(super) fn told(
         return Ok(None);
     }
     let connection = store.database.connection();
-    let since = movement.since.unwrap_or_default();
-    let work = sessions::free_work_since(connection, &movement.session.id, since)?;
+    let work = sessions::free_work_since(connection, &revert.session.id, revert.since)?;
     if work.steps.is_empty() {
         return Ok(None);
     }

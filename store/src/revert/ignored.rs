@@ -41,17 +41,15 @@ pub(super) fn told(
     movement: &Movement,
     (then, plan, leaving): (Option<&Snapshot>, &Plan, &[WorkspacePath]),
 ) -> Result<Vec<Note>> {
-    let is_whole = movement.part.is_none() && movement.kind == OperationKind::Revert;
-    if !is_whole || movement.to.is_none() {
+    let Some(revert) = movement.whole_revert() else {
         return Ok(Vec::new());
-    }
+    };
     let connection = store.database.connection();
-    let since = movement.since.unwrap_or_default();
-    let work = sessions::work_since(connection, &movement.session.id, since)?;
+    let work = sessions::work_since(connection, &revert.session.id, revert.since)?;
     let told = store.surroundings.file_times;
     let made = |what: &Uncaptured| made_at(&path_of(place, what)).map(told);
     let mut all = snapshots.uncaptured();
-    let crowded = crowded::told(store, place, (snapshots, seen), movement, &all)?;
+    let crowded = crowded::told(store, place, (snapshots, seen), revert, &all)?;
     all.retain(|(what, _)| !what.path().is_at_or_below(leaving));
     let is_seen_in_step = |known_at: &FileTime| came_in(&work, told(millisecond_of(*known_at)));
     let seen_in_step = those_there(place, &all, is_seen_in_step);
@@ -80,7 +78,7 @@ pub(super) fn told(
     let old = all.clone().filter(is_old);
     let moved = version_control::moved_below(place, work.sent_at, old);
     let others = all.filter(|what| !known.contains(what.path()));
-    let changed = touched::told(store, place, movement, others)?;
+    let changed = touched::told(store, place, revert, others)?;
     let came = (!repositories.is_empty()).then(|| repositories_stay(texts(&repositories)));
     let notes = [
         of_ignored(texts(&ignored)),
@@ -243,7 +241,7 @@ pub(super) fn came_since<'a>(
             Some(sessions::work_since(connection, &movement.session.id, since)?.sent_at)
         }
         (OperationKind::Revert, None) => Some(Milliseconds::MIN),
-        _ => None,
+        (OperationKind::Redo | OperationKind::Unrevert | OperationKind::Restore, _) => None,
     };
     let told = store.surroundings.file_times;
     Ok(move |path: &WorkspacePath| {

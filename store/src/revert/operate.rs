@@ -258,8 +258,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             return Ok(None);
         }
         let base = movement.session.revert_base_id;
-        let takes_unclear = unclear == Unclear::Take;
-        let items = self.git_side().plan(movement, chain, base, takes_unclear)?;
+        let items = self.git_side().plan(movement, chain, base, unclear)?;
         Ok(Some(items))
     }
 

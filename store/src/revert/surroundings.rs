@@ -7,12 +7,12 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{NoteCode, OperationKind};
+use ckpt_schema::report::NoteCode;
 use rusqlite::Connection;
 
 use super::chain::holding;
 use super::ignored;
-use super::movement::Movement;
+use super::movement::{Movement, WholeRevert};
 use super::plan::Plan;
 use super::report::short;
 use super::warnings::{first_of, first_quoted};
@@ -39,13 +39,10 @@ pub(super) fn told(
     seen: &Observation,
     moves_git: bool,
 ) -> Result<Vec<Note>> {
-    let Some(to) = movement
-        .to
-        .as_ref()
-        .filter(|_| movement.part.is_none() && movement.kind == OperationKind::Revert)
-    else {
+    let Some(revert) = movement.whole_revert() else {
         return Ok(Vec::new());
     };
+    let to = revert.to;
     let mut told = Vec::new();
     if let Some(snapshot) = to.snapshot_id {
         let state = sessions::snapshot(connection, snapshot)?.git_state_id;
@@ -57,7 +54,7 @@ pub(super) fn told(
     }
     let since = sessions::message_time(connection, &to.id)?;
     told.extend(submodules(&place.root, since));
-    told.extend(elsewhere(connection, place, movement, since)?);
+    told.extend(elsewhere(connection, place, revert, since)?);
     told.extend(discarded(movement));
     Ok(told)
 }
@@ -209,10 +206,10 @@ fn moved_below(
 fn elsewhere(
     connection: &Connection,
     place: &Place,
-    movement: &Movement,
+    revert: WholeRevert<'_>,
     since: Milliseconds,
 ) -> Result<Vec<Note>> {
-    let session = &movement.session;
+    let session = revert.session;
     let mut told = Vec::new();
     let workspaces = sessions::workspaces_of_turn(connection, place.row.id, &session.id, since)?;
     if !workspaces.is_empty() {
@@ -222,8 +219,7 @@ fn elsewhere(
         );
         told.push(Note::about(NoteCode::OtherDirectories, text, workspaces));
     }
-    let seq = movement.since.unwrap_or_default();
-    let mut files = sessions::files_outside(connection, &session.id, seq)?;
+    let mut files = sessions::files_outside(connection, &session.id, revert.since)?;
     // Under another name, it may be in the workspace after all.
     files.retain(|path| {
         let real = Path::new(path).canonicalize();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::NoteCode;
 
-use super::movement::Movement;
+use super::movement::WholeRevert;
 use super::warnings::first_quoted;
 use crate::error::Result;
 use crate::fs::times;
@@ -34,7 +34,7 @@ const MOST: usize = 50_000;
 pub(super) fn told<'a>(
     store: &Store,
     place: &Place,
-    movement: &Movement,
+    revert: WholeRevert<'_>,
     ignored: impl Iterator<Item = &'a Uncaptured>,
 ) -> Result<Vec<Note>> {
     let paths: BTreeSet<&WorkspacePath> = ignored
@@ -46,9 +46,8 @@ pub(super) fn told<'a>(
     if paths.is_empty() {
         return Ok(Vec::new());
     }
-    let since = movement.since.unwrap_or_default();
     let connection = store.database.connection();
-    let work = sessions::free_work_since(connection, &movement.session.id, since)?;
+    let work = sessions::free_work_since(connection, &revert.session.id, revert.since)?;
     if work.steps.is_empty() {
         return Ok(Vec::new());
     }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use rusqlite::Connection;
 
+use super::asked::is_covered;
 use super::ignored::made_at;
 use super::movement::RevertScope;
 use crate::error::Result;
@@ -497,7 +498,7 @@ impl UnseenSearch<'_> {
             message_seq: span.message_seq,
             agent: self.session.1.to_owned(),
         };
-        let is_asked_for = self.scopes.iter().any(|scope| scope.covers(&change));
+        let is_asked_for = is_covered(self.scopes, &change);
         is_asked_for.then_some(change)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ckpt_schema::report::{NoteCode, OperationKind};
+use ckpt_schema::report::NoteCode;
 use rusqlite::Connection;
 
 use super::git::has_moved;
@@ -44,14 +44,10 @@ pub(super) fn moved_here(
     place: &Place,
     movement: &Movement,
 ) -> Result<Option<Note>> {
-    let Some(to) = movement
-        .to
-        .as_ref()
-        .filter(|_| movement.part.is_none() && movement.kind == OperationKind::Revert)
-    else {
+    let Some(revert) = movement.whole_revert() else {
         return Ok(None);
     };
-    let since = sessions::message_time(connection, &to.id)?;
+    let since = sessions::message_time(connection, &revert.to.id)?;
     let moved = SYSTEMS
         .iter()
         .filter(|(name, files)| is_one_written_since(&place.root.join(name), files, since));

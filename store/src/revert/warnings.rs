@@ -133,7 +133,7 @@ fn gap_name(gap: &Gap) -> String {
 
 /// Names what snapshots cannot hold. The agent may have changed it without anybody seeing it.
 pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation) -> Option<Note> {
-    if movement.part.is_some() || movement.kind != OperationKind::Revert {
+    if !movement.is_whole_revert() {
         return None;
     }
     left_alone(plan, seen.gaps.iter())
@@ -243,7 +243,7 @@ pub(super) fn permissions_of_directories(
     movement: &Movement,
     seen: &Observation,
 ) -> Option<Note> {
-    if movement.part.is_some() || movement.kind != OperationKind::Revert {
+    if !movement.is_whole_revert() {
         return None;
     }
     let wanted_id = movement.reference_snapshot(None)?;

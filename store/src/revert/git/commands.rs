@@ -13,13 +13,15 @@ use crate::sessions;
 use crate::timeline::{normal, path_below};
 
 /// Returns the full names of the tags and branches that commands since the message of a movement removed and that are not
-/// there, in the order of the commands.
+/// there, in the order of the commands. None for a movement that goes forward.
 pub(super) fn removed(
     connection: &Connection,
     (root, repository): (&Path, &Repository),
     movement: &Movement,
 ) -> Result<Vec<String>> {
-    let since = movement.since.unwrap_or_default();
+    let Some(since) = movement.since else {
+        return Ok(Vec::new());
+    };
     let mut names: Vec<String> = Vec::new();
     for line in sessions::commands_of(connection, &movement.session.id, since)? {
         for (directory, words) in commands_in(&line) {
