@@ -23,7 +23,7 @@ use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::model::path_list::OperationDirectories;
 use crate::model::progress::OperationProgress;
-use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
+use crate::sessions::{self, NewOperation, OpenStep, OperationRow, StepEnd};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{CaptureOptions, Looking, Observation, Place};
@@ -508,14 +508,7 @@ fn close_steps(
     now: Milliseconds,
 ) -> Result<()> {
     closing.iter().try_for_each(|step| {
-        sessions::close_step(
-            connection,
-            &step.row.id,
-            None,
-            Some(snapshot_id),
-            true,
-            None,
-            now,
-        )
+        let end = StepEnd::recovered(Some(snapshot_id));
+        sessions::close_step(connection, &step.row.id, end, now)
     })
 }

@@ -69,10 +69,10 @@ pub(crate) use roots::{Named, named, paths_of_blobs, roots, workspaces};
 pub(crate) use rows::{
     COMMAND, MessageRow, NewMessage, SessionRow, SteplessMessage, bind_pending_messages,
     discard_hidden_messages, find_message_by_agent_id, find_session, insert_message, message,
-    message_at_or_after, message_time, messages_from, messages_of_turn, newest_message,
-    newest_reverted_session, next_hidden_message, other_reverted_sessions, root_of, session,
-    session_of_process, set_hidden_from, set_revert_point, stepless_messages, touch_session,
-    upsert_session,
+    message_at_or_after, message_time, messages_from, messages_of_turn, newest_begun_message,
+    newest_message, newest_reverted_session, next_hidden_message, other_reverted_sessions, root_of,
+    session, session_of_process, set_hidden_from, set_revert_point, stepless_messages,
+    touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{remove_unfinished, salvage, unfinished};
@@ -82,8 +82,8 @@ pub(crate) use snapshots::{
     snapshots_since,
 };
 pub(crate) use steps::{
-    Life, OpenStep, StepRow, StepSides, WorkTimes, close_open_steps, close_step, count_steps,
-    find_step_by_agent_id, free_work_since, has_steps_in_background, insert_step,
+    Life, OpenStep, StepEnd, StepRow, StepSides, WorkTimes, close_open_steps, close_step,
+    count_steps, find_step_by_agent_id, free_work_since, has_steps_in_background, insert_step,
     is_another_at_work, move_step_start, newest_step, open_steps, step, step_sides,
     step_with_tools, steps_in_background, work_since,
 };

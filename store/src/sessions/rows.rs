@@ -374,16 +374,25 @@ pub(crate) fn messages_of_turn(
         .context(|| "cannot count a turn's messages")
 }
 
-/// Returns a session's newest message that is not discarded; with `bound`, the newest that has begun.
-pub(crate) fn newest_message(
+/// Returns a session's newest message that is not discarded.
+pub(crate) fn newest_message(connection: &Connection, session: &str) -> Result<Option<MessageRow>> {
+    one_message(
+        connection,
+        "WHERE session_id = ?1 AND state <> 'discarded' ORDER BY seq DESC LIMIT 1",
+        [session],
+    )
+}
+
+/// Returns a session's newest message that is not discarded and has begun: one that was sent while a tool ran waits for
+/// its snapshot.
+pub(crate) fn newest_begun_message(
     connection: &Connection,
     session: &str,
-    bound: bool,
 ) -> Result<Option<MessageRow>> {
     one_message(
         connection,
-        "WHERE session_id = ?1 AND state <> 'discarded' AND (pending = 0 OR ?2 = 0) ORDER BY seq DESC LIMIT 1",
-        params![session, bound],
+        "WHERE session_id = ?1 AND state <> 'discarded' AND pending = 0 ORDER BY seq DESC LIMIT 1",
+        [session],
     )
 }
 

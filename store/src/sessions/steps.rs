@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::read;
-use super::tools::{StepPath, ToolRow, finish_tools, step_paths, tools};
+use super::tools::{EndedTools, StepPath, ToolRow, finish_tools, step_paths, tools};
 use super::{feed, rows, totals};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -250,15 +250,11 @@ pub(crate) fn close_open_steps(
     let newest = super::workspace(connection, workspace_id)?.last_snapshot_id;
     let open = open_steps(connection, workspace_id)?;
     for step in open.iter().filter(|step| which(step)) {
-        close_step(
-            connection,
-            &step.row.id,
-            None,
-            newest,
-            true,
+        let end = StepEnd {
             unprotected,
-            now,
-        )?;
+            ..StepEnd::recovered(newest)
+        };
+        close_step(connection, &step.row.id, end, now)?;
     }
     Ok(())
 }
@@ -362,26 +358,53 @@ pub(crate) fn move_step_start(
     Ok(())
 }
 
-/// Closes a step and its tools. If the agent gave it an id only now, that is noted.
+/// How a step ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StepEnd<'a> {
+    /// The agent's id for the step, if it gave one only now.
+    pub agent_id: Option<&'a str>,
+    /// The snapshot at its end; `None` if the workspace could not be captured.
+    pub snapshot_id: Option<i64>,
+    /// Whether no event reported this end.
+    pub recovered: bool,
+    /// Why nobody saw what it changed, if so.
+    pub unprotected: Option<&'a str>,
+}
+
+impl StepEnd<'_> {
+    /// Returns an end that no event reported.
+    pub fn recovered(snapshot_id: Option<i64>) -> Self {
+        Self {
+            snapshot_id,
+            recovered: true,
+            ..Self::default()
+        }
+    }
+}
+
+/// Closes a step and its tools.
 pub(crate) fn close_step(
     connection: &Connection,
     step: &str,
-    agent_id: Option<&str>,
-    finish: Option<i64>,
-    recovered: bool,
-    unprotected: Option<&str>,
+    end: StepEnd<'_>,
     now: Milliseconds,
 ) -> Result<()> {
+    let StepEnd {
+        agent_id,
+        snapshot_id,
+        recovered,
+        unprotected,
+    } = end;
     connection
         .execute(
             "UPDATE steps SET state = 'closed', finish_snapshot_id = ?3, recovered = ?4, finished_at = ?6,
                     agent_id = ifnull(agent_id, ?2), unprotected = ifnull(unprotected, ?5) WHERE id = ?1",
-            params![step, agent_id, finish, recovered, unprotected, now],
+            params![step, agent_id, snapshot_id, recovered, unprotected, now],
         )
         .context(|| "cannot close a step")?;
     totals::outdate(connection, [step])?;
-    feed::step_closed(connection, step, finish)?;
-    finish_tools(connection, step, None, now)
+    feed::step_closed(connection, step, snapshot_id)?;
+    finish_tools(connection, step, EndedTools::All, now)
 }
 
 /// The times of the work since a message.

@@ -279,7 +279,11 @@ pub(crate) fn finish_tool(
             statement.execute(params![step, event.tool_use_id, ran_for, is_left])
         })
         .context(|| "cannot note how long a tool ran")?;
-    finish_tools(connection, step, Some(event.tool_use_id.as_deref()), now)
+    let ended = match event.tool_use_id.as_deref() {
+        Some(agent_id) => EndedTools::Named(agent_id),
+        None => EndedTools::Oldest,
+    };
+    finish_tools(connection, step, ended, now)
 }
 
 fn step_started_at(connection: &Connection, step: &str) -> Result<Milliseconds> {
@@ -305,16 +309,29 @@ pub(crate) fn release_background(
     Ok(())
 }
 
-/// Notes that a step's tool ended: the one with the agent's id, or the oldest that still runs if the agent does not
-/// name its tools. Without a tool, notes it for all of them.
+/// Which tools of a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EndedTools<'a> {
+    /// All that still run, as the step ends.
+    All,
+    /// The one with the agent's id.
+    Named(&'a str),
+    /// The oldest that still runs: the agent does not name its tools.
+    Oldest,
+}
+
+/// Notes that tools of a step ended.
 pub(super) fn finish_tools(
     connection: &Connection,
     step: &str,
-    tool: Option<Option<&str>>,
+    ended: EndedTools<'_>,
     now: Milliseconds,
 ) -> Result<()> {
-    let all = tool.is_none();
-    let agent_id = tool.flatten();
+    let (all, agent_id) = match ended {
+        EndedTools::All => (true, None),
+        EndedTools::Named(agent_id) => (false, Some(agent_id)),
+        EndedTools::Oldest => (false, None),
+    };
     connection
         .prepare_cached(
             "UPDATE tools SET finished_at = ?2 WHERE step_id = ?1 AND finished_at IS NULL AND (

@@ -18,7 +18,7 @@ use super::root::{Identity, Workspace};
 use super::workspace::{PATIENCE, Place, workspace_of};
 use crate::error::{Error, Result};
 use crate::model::millisecond_of;
-use crate::sessions::{self, ListedWorkspace, OpenStep, WorkspaceRow};
+use crate::sessions::{self, ListedWorkspace, OpenStep, StepEnd, WorkspaceRow};
 use crate::store::Store;
 
 /// The shortest prefix that is accepted for a workspace's id.
@@ -209,15 +209,8 @@ fn look(store: &mut Store, place: &Place, open: &[OpenStep]) -> Result<()> {
     store.database.write(|connection| {
         let snapshot = seen.write(connection, place.row.id, None, now)?;
         for step in open {
-            sessions::close_step(
-                connection,
-                &step.row.id,
-                None,
-                Some(snapshot),
-                true,
-                None,
-                now,
-            )?;
+            let end = StepEnd::recovered(Some(snapshot));
+            sessions::close_step(connection, &step.row.id, end, now)?;
         }
         Ok(())
     })
