@@ -403,12 +403,8 @@ fn put_files<R>(
     let directories = &row.directories;
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
     let of = items.iter().filter(|item| item.is_planned()).count();
-    let watcher = store.watcher.as_deref();
-    let tell = |done| {
-        watcher
-            .iter()
-            .for_each(|watcher| watcher(OperationProgress::Applying { done, of }))
-    };
+    let report = store.reporter();
+    let tell = |done| report(OperationProgress::Applying { done, of });
     let work = Work {
         operation: &row.id,
         items,

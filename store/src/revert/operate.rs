@@ -320,12 +320,8 @@ pub(crate) fn observe(
     before: Baseline,
     looking: Looking<'_>,
 ) -> Result<Observation> {
-    let watcher = store.watcher.as_deref();
-    let tell = |progress| {
-        watcher
-            .iter()
-            .for_each(|watcher| watcher(OperationProgress::Looking(progress)))
-    };
+    let report = store.reporter();
+    let tell = |progress| report(OperationProgress::Looking(progress));
     let how = CaptureOptions {
         progress: Some(&tell),
         ..looking.how

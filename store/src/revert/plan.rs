@@ -437,26 +437,6 @@ fn name_forgotten(items: &mut [Item], forgotten: &[Vec<u8>]) {
     }
 }
 
-fn plan_targets(
-    targets: &BTreeMap<WorkspacePath, Target>,
-    goals: &PathStates,
-    current: &PathStates,
-    history: &History<'_>,
-    contents: &mut MergeBlobs<'_>,
-    on_conflict: OnConflict,
-) -> Result<Plan> {
-    plan(
-        StateMove {
-            goals,
-            targets,
-            current,
-            history,
-        },
-        contents,
-        on_conflict,
-    )
-}
-
 /// Plans to restore paths exactly, no matter who changed them since: `restore`.
 pub(crate) fn plan_exactly(
     snapshots: &Snapshots,
@@ -472,14 +452,13 @@ pub(crate) fn plan_exactly(
         // What is there now counts as what was left, so that nothing conflicts, whoever changed it since.
         .map(|(path, state)| (path.clone(), Target::exactly(state_now(path), *state)))
         .collect();
-    let mut plan = plan_targets(
-        &targets,
-        &PathStates::new(),
+    let step = StateMove {
+        goals: &PathStates::new(),
+        targets: &targets,
         current,
-        &History::default(),
-        &mut contents,
-        OnConflict::Overwrite,
-    )?;
+        history: &History::default(),
+    };
+    let mut plan = plan(step, &mut contents, OnConflict::Overwrite)?;
     name_forgotten(&mut plan.items, forgotten);
     Ok(plan)
 }
