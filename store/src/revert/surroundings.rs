@@ -22,7 +22,7 @@ use crate::git::Location;
 use crate::git::objects::UserObjects;
 use crate::model::Milliseconds;
 use crate::model::git_item::GitStateRow;
-use crate::model::note::Note;
+use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChainOperation};
 use crate::snapshot::Snapshots;
@@ -75,9 +75,8 @@ pub(super) fn told_before(
     )?);
     let to = movement.to.as_ref().map(|to| to.id.as_str());
     let is_other = |operation: &&ChainOperation| operation.row.message_id.as_deref() != to;
-    let notes = moves.iter().filter(is_other).flat_map(|operation| {
-        serde_json::from_str::<Vec<String>>(&operation.row.notes).unwrap_or_default()
-    });
+    let others = moves.iter().filter(is_other);
+    let notes = others.flat_map(|operation| note::from_json(&operation.row.notes));
     Ok(notes.collect())
 }
 
