@@ -25,6 +25,7 @@ mod runs;
 mod salvage;
 mod snapshots;
 mod steps;
+mod taken_away;
 mod tools;
 mod totals;
 mod unrecorded;
@@ -55,10 +56,9 @@ pub(crate) use labels::{
 pub(crate) use mend::{lacks_table, mend_objects, wrong_objects};
 pub(crate) use migrate::copies;
 pub(crate) use operations::{
-    ChainOperation, HAS_MOVED, NewOperation, OperationRow, brought_back_and_taken_away,
-    close_operation, has_open_operation, insert_operation, moved_since, moves_since,
-    newest_operation, note_permanent, note_results, open_operations, operation, operation_items,
-    operation_outcome, taken_away_to, was_operation_at_work,
+    ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_open_operation,
+    insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
+    open_operations, operation, operation_items, operation_outcome, was_operation_at_work,
 };
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use retention::{
@@ -87,6 +87,7 @@ pub(crate) use steps::{
     is_another_at_work, move_step_start, newest_step, open_steps, step, step_sides,
     step_with_tools, steps_in_background, work_since,
 };
+pub(crate) use taken_away::{brought_back_and_taken_away, taken_away_to};
 pub(crate) use tools::{
     OuterTool, StepPath, ToolRow, commands_of, files_outside, finish_tool, forced_paths,
     insert_step_path, insert_tool, note_wait, outer_tools, release_background,
