@@ -55,6 +55,12 @@ impl WorkspacePath {
         Ok(Self(bytes))
     }
 
+    /// Returns a path as one in the workspace at `root`, or `None` if it is that directory itself, is not in it, or names
+    /// what no workspace captures. It goes by the text alone.
+    pub fn in_workspace(root: &Path, path: &Path) -> Option<Self> {
+        Self::new(path.strip_prefix(root).ok()?.as_os_str().as_bytes()).ok()
+    }
+
     /// Returns the path of an entry of this directory.
     pub fn join(&self, name: &[u8]) -> Result<Self, PathProblem> {
         check_component(name)?;
@@ -384,6 +390,17 @@ mod tests {
             assert!(first > path(before), "{before:?}");
         }
         assert!(!path("a/b0").is_below(&path("a/b")), "where the range ends");
+    }
+
+    #[test]
+    fn a_path_in_a_workspace_is_below_its_root_and_in_no_git_directory() {
+        let root = Path::new("/w");
+        let found = |path: &str| WorkspacePath::in_workspace(root, Path::new(path));
+        let text = |path: &str| found(path).map(|path| path.to_text());
+        assert_eq!(text("/w/a/b").as_deref(), Some("a/b"));
+        for other in ["/w", "/", "/wa", "a", "/w/.git/config", "/w/../x"] {
+            assert_eq!(found(other), None, "{other:?}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::model::{Milliseconds, millisecond_of};
 use crate::sessions::{self, WorkTimes};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::{Place, normal, path_below};
+use crate::timeline::{Place, normal};
 
 /// How many commands a line names, and how many paths.
 const NAMED: usize = 2;
@@ -228,9 +228,10 @@ fn resolve(root: &Path, directory: &str, word: &str) -> Option<WorkspacePath> {
         Some(at) => word[..at].rsplit_once('/').map_or("", |(above, _)| above),
         None => word,
     };
-    path_below(root, &normal(&root.join(directory).join(literal)))
+    WorkspacePath::in_workspace(root, &normal(&root.join(directory).join(literal)))
 }
 
+/// Returns a word of a command line without quotes around it.
 pub(super) fn unquoted(word: &str) -> &str {
     word.trim_matches(['"', '\''])
 }

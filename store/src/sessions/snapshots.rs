@@ -190,6 +190,7 @@ pub(crate) fn put_snapshot(
     Ok(id)
 }
 
+/// Adds a gap to a snapshot.
 pub(super) fn put_gap(connection: &Connection, snapshot_id: i64, gap: &Gap) -> Result<()> {
     let raw = std::str::from_utf8(&gap.path).is_err().then_some(&gap.path);
     connection

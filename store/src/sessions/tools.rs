@@ -1,7 +1,5 @@
 //! Rows of `tools` and `step_paths`: what ran in a step, and the files that it named.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ckpt_schema::ToolKind;
@@ -151,11 +149,7 @@ pub(crate) fn outer_tools(
 
 /// Returns the paths that are in an inner workspace, relative to it.
 fn within(inner: &Path, around: &Path, paths: &[WorkspacePath]) -> Vec<WorkspacePath> {
-    let below = |path: &WorkspacePath| {
-        let path = around.join(OsStr::from_bytes(path.as_bytes()));
-        let below = path.strip_prefix(inner).ok()?;
-        WorkspacePath::new(below.as_os_str().as_bytes()).ok()
-    };
+    let below = |path: &WorkspacePath| WorkspacePath::in_workspace(inner, &path.on_disk(around));
     paths.iter().filter_map(below).collect()
 }
 

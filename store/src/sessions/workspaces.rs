@@ -308,10 +308,7 @@ pub(crate) fn workspaces_at_work_below(
     let rows: Vec<WorkspaceRow> = rows
         .collect::<rusqlite::Result<_>>()
         .context(|| "cannot look workspaces up")?;
-    let path = |row: WorkspaceRow| {
-        let inner = row.path.strip_prefix(&outer.path).ok()?;
-        WorkspacePath::new(inner.as_os_str().as_bytes()).ok()
-    };
+    let path = |row: WorkspaceRow| WorkspacePath::in_workspace(&outer.path, &row.path);
     Ok(rows.into_iter().filter_map(path).collect())
 }
 
@@ -335,10 +332,12 @@ fn elsewhere(connection: &Connection, identity: &Identity) -> Result<Option<Work
     Ok(None)
 }
 
+/// Returns a path for the column `path`. Bytes that are not UTF-8 are replaced.
 pub(super) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// Returns a path's bytes for the column `path_raw`, if they are not UTF-8.
 pub(super) fn raw(path: &Path) -> Option<&[u8]> {
     let bytes = path.as_os_str().as_bytes();
     std::str::from_utf8(bytes).is_err().then_some(bytes)
