@@ -46,6 +46,7 @@ impl Seen<'_> {
         }
     }
 
+    /// Returns why the workspace could not be looked at, if so.
     pub fn failure(&self) -> Option<&str> {
         match self {
             Self::At { .. } | Self::AsBefore(_) => None,

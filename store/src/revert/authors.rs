@@ -18,6 +18,7 @@ pub(super) struct Authors<'a> {
 }
 
 impl<'a> Authors<'a> {
+    /// Returns one that knows nothing yet.
     pub fn new(connection: &'a Connection, workspace_id: i64) -> Self {
         Self {
             connection,

@@ -127,6 +127,7 @@ impl RevertScope {
         &paths.only
     }
 
+    /// Returns that of a part of a revert.
     pub(crate) fn of_part(part: &Part) -> Self {
         let paths = |only: &[WorkspacePath]| ScopePaths {
             only: only.to_vec(),

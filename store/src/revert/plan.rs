@@ -476,6 +476,7 @@ pub(super) fn known_lines<'a>(rows: impl Iterator<Item = &'a ChangeRow>) -> Line
     rows.filter_map(both_ways).flatten().collect()
 }
 
+/// Counts the lines that each planned item adds and removes, unless its change was counted when it was recorded.
 pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan, known: &Lines) {
     // What was merged is stored only when the plan is carried out.
     let read = |blob| match plan.blobs.get(&blob) {

@@ -46,6 +46,7 @@ pub(super) fn also_busy(error: Error, who: &str, busy: bool) -> Error {
     if busy { error.and(who) } else { error }
 }
 
+/// Refuses a revert of which nothing was recorded: it would change nothing, and look as if all were undone.
 pub(super) fn unavailable(movement: &Movement, material: &Material) -> Result<()> {
     let has_changes = material
         .changes

@@ -25,6 +25,7 @@ use crate::store::Store;
 use crate::timeline::life::AT_WORK_HERE;
 use crate::timeline::{Looking, Observation, Place, snapshot_of};
 
+/// Carries out a restore, or plans it.
 pub(crate) fn restore(
     store: &mut Store,
     place: &Place,

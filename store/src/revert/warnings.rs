@@ -55,6 +55,7 @@ pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
     Ok(Some(Note::about(NoteCode::UnknownPath, what, unknown)))
 }
 
+/// Names the steps whose changes nobody saw when they were made.
 pub(super) fn unprotected_steps(material: &Material) -> impl Iterator<Item = Note> {
     let note = |(step, why): &(String, String)| {
         let text = format!(

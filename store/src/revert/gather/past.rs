@@ -60,6 +60,7 @@ pub(super) fn live_changes(
     Ok(live)
 }
 
+/// Returns the paths that a movement moves: those with a change to undo, and those that the chain has moved.
 pub(super) fn paths_in_question(
     movement: &Movement,
     chain: &[ChainOperation],

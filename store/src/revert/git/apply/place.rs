@@ -33,6 +33,7 @@ pub(super) struct GitFailure {
 }
 
 impl GitFailure {
+    /// Returns the failure of a part that a system call could not move.
     pub fn failed(what: &str, error: Errno) -> Self {
         Self {
             result: FileResult::Failed,
