@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::fs::{layout, ownership, presence};
-use crate::model::progress::ProgressCallback;
+use crate::model::progress::{OperationProgress, ProgressCallback};
 use crate::model::{FileTime, Milliseconds};
 use crate::sessions::{self, Database};
 use crate::settings::Settings;
@@ -52,6 +52,7 @@ pub struct Store {
 }
 
 impl Store {
+    /// Returns the present time of the clock that rows have, in milliseconds since the epoch.
     pub(crate) fn now(&self) -> Milliseconds {
         (self.surroundings.clock)()
     }
@@ -162,6 +163,17 @@ impl Store {
             return Ok(());
         }
         self.diagnose(diagnostic)
+    }
+
+    /// Returns what reports how far an operation has got, to whoever wants to know. Unlike the store, whose connection is
+    /// one thread's, all threads may call it.
+    pub(crate) fn reporter(&self) -> impl Fn(OperationProgress) + Sync + use<'_> {
+        let watcher = self.watcher.as_deref();
+        move |progress| {
+            if let Some(watcher) = watcher {
+                watcher(progress);
+            }
+        }
     }
 
     /// Sets the callback for the progress of reverts and similar operations.

@@ -5,8 +5,8 @@ use std::path::Path;
 use ckpt_store::error::{Error, Result};
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
-use super::directory;
 use super::keys::SettingKey;
+use super::{NO_WORKSPACES, directory};
 
 /// What is changed: a setting, everywhere or in one workspace.
 #[derive(Clone, Copy)]
@@ -170,7 +170,7 @@ fn section<'d>(
         all.set_implicit(true);
         document.insert("workspaces", Item::Table(all));
     }
-    let wrong = || Error::failed("the setting `workspaces` must be a table of directories");
+    let wrong = || Error::failed(NO_WORKSPACES);
     let all = document
         .get_mut("workspaces")
         .and_then(Item::as_table_like_mut)

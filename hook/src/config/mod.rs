@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use ckpt_store::Settings;
 use toml::{Table, Value};
 
+/// What is wrong where `workspaces` is no table.
+const NO_WORKSPACES: &str = "the setting `workspaces` must be a table of directories";
+
 /// The longest settings file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 
@@ -135,8 +138,7 @@ impl Config {
         home: Option<&Path>,
     ) -> Vec<(PathBuf, Box<Settings>)> {
         let Value::Table(table) = value else {
-            self.problems
-                .push("the setting `workspaces` must be a table of directories".to_owned());
+            self.problems.push(NO_WORKSPACES.to_owned());
             return Vec::new();
         };
         let mut workspaces = Vec::new();

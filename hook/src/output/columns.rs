@@ -4,15 +4,13 @@ use std::ops::Range;
 
 use similar::{DiffOp, DiffTag};
 
+use super::NARROW;
 use super::lines::{self, LineDifference, Style, changed_words};
 use super::paint::Paint;
 use super::text::{fit, width};
 
 /// The width if there is no terminal.
 const WIDTH: usize = 160;
-
-/// With fewer columns, the lines are shown below each other.
-const NARROW: usize = 60;
 
 /// The sides that have a line.
 #[derive(Clone, Debug, PartialEq, Eq)]

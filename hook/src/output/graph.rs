@@ -116,12 +116,9 @@ fn row(entry: &TimelineEntry, view: &View) -> (Mark, String) {
     }
 }
 
-/// On a narrower terminal, the time and the agent make room for the prompt.
-const NARROW: usize = 60;
-
 fn of_message(message: &MessageReport, view: &View) -> String {
     let state = history::state_unless_live(message, view.paint);
-    if view.width.is_some_and(|columns| columns < NARROW) {
+    if view.is_narrow() {
         let parts = [
             view.paint.id(&short(&message.id)),
             state,

@@ -6,16 +6,13 @@ use ckpt_schema::report::{
 };
 use ckpt_store::model::number::{count, grouped};
 
-use super::View;
 use super::diff::counts;
 use super::paint::Paint;
 use super::table::Table;
 use super::text::{fit, safe, short, title, width};
 use super::time::duration;
 use super::workspace::WorkspaceNames;
-
-/// On a narrower terminal, a message takes two lines.
-const NARROW: usize = 60;
+use super::{NARROW, View};
 
 /// Returns one row per message, and their number. `everywhere` says that they may be of several workspaces.
 pub fn log(report: &LogReport, everywhere: bool, view: &View) -> String {
@@ -36,7 +33,7 @@ pub fn total(messages: &[MessageReport], view: &View) -> String {
 
 pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> String {
     let workspaces = everywhere.then(|| WorkspaceNames::of_messages(messages, view));
-    if view.width.is_some_and(|columns| columns < NARROW) {
+    if view.is_narrow() {
         let two = |message| two_lines(message, workspaces.as_ref(), view);
         return messages.iter().map(two).collect();
     }
@@ -122,7 +119,7 @@ pub fn message_line(message: &MessageReport, view: &View) -> String {
         safe(&message.agent).into_owned(),
         state_unless_live(message, view.paint),
     ];
-    if view.width.is_some_and(|columns| columns < NARROW) {
+    if view.is_narrow() {
         return line(&[id, called], view) + &line(&[format!("    {}", joined(&facts, " "))], view);
     }
     line(&[id, joined(&facts, "  "), called], view)

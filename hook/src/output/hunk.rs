@@ -6,7 +6,7 @@ use similar::{ChangeTag, DiffTag};
 
 use super::lines::{LineDifference, Style, one};
 
-/// How many unchanged lines are shown around changed ones.
+/// How many unchanged lines are shown around changed ones, as git does.
 pub const CONTEXT: usize = 3;
 
 /// Consecutive lines, and those that replace them.

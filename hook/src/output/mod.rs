@@ -58,6 +58,17 @@ pub struct View {
     pub verbose: bool,
 }
 
+/// With fewer columns than these, what stands side by side is shown below each other, and lists leave out what is least
+/// needed.
+const NARROW: usize = 60;
+
+impl View {
+    /// Returns whether the terminal is narrow. Output that goes elsewhere has all the room.
+    pub fn is_narrow(&self) -> bool {
+        self.width.is_some_and(|columns| columns < NARROW)
+    }
+}
+
 /// The indentation of the rest of a long line.
 const HANGING: usize = 2;
 

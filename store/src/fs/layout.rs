@@ -26,7 +26,7 @@
 
 use std::cell::Cell;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::{check_inner_directory, check_owner};
-use crate::fs::presence;
+use crate::fs::{presence, times};
 use crate::model::Milliseconds;
 
 /// The name of the file that says that a workspace's folder is being removed, so that nobody uses it again.
@@ -53,7 +53,7 @@ pub(crate) fn is_going(folder: &Path) -> Result<bool> {
 /// Returns when somebody began to remove a workspace's folder, in milliseconds since the epoch.
 pub(crate) fn going_since(folder: &Path) -> Result<Option<Milliseconds>> {
     let metadata = presence::metadata(&folder.join(GOING))?;
-    Ok(metadata.map(|metadata| metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000))
+    Ok(metadata.as_ref().map(times::written))
 }
 
 /// Creates a directory that only the user can enter, and its parents.

@@ -11,3 +11,4 @@ pub(crate) mod reserve;
 pub(crate) mod spill;
 pub(crate) mod system;
 pub(crate) mod threads;
+pub(crate) mod times;

@@ -20,6 +20,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::fs::beneath;
+use crate::fs::system::errno;
 
 /// The largest ignore or configuration file that is read, in bytes.
 pub(crate) const SMALL: u64 = 1 << 20;
@@ -125,8 +126,6 @@ pub(crate) fn try_read_small_file(
     // There is room for all of it, so one call reads it.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
     // No more than it had when it was asked: somebody may be appending.
-    file.take(size)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    file.take(size).read_to_end(&mut bytes).map_err(errno)?;
     Ok(Some(bytes))
 }

@@ -18,10 +18,12 @@ pub(crate) struct WatchToken {
 }
 
 impl WatchToken {
+    /// Returns the token as text: the name, a space and the number.
     pub fn encode(&self) -> String {
         format!("{} {}", self.watch, self.sequence)
     }
 
+    /// Reads what [`WatchToken::encode`] wrote.
     pub fn decode(text: &str) -> Option<Self> {
         let (watch, sequence) = text.split_once(' ')?;
         let is_name = watch.len() == DIGITS && watch.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -53,6 +55,7 @@ pub(crate) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
+    /// Returns the question as fields that each end with a NUL byte: the version, device, inode, token and path.
     pub fn encode(&self) -> Vec<u8> {
         let token = self
             .token
@@ -64,6 +67,7 @@ impl<'a> Question<'a> {
         [MAGIC, b"\0", numbers.as_bytes(), self.root, b"\0"].concat()
     }
 
+    /// Reads what [`Question::encode`] wrote.
     pub fn decode(bytes: &'a [u8]) -> Option<Self> {
         let mut fields = fields(bytes)?;
         let mut number = || text(fields.next()?)?.parse().ok();
@@ -89,6 +93,8 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Returns the answer as fields that each end with a NUL byte: the version, the token, `all` or `some`, a field for
+    /// each place that begins with `d` or `t`, and `end`, without which it was cut off.
     pub fn encode(&self) -> Vec<u8> {
         let token = self
             .token

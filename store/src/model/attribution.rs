@@ -14,6 +14,7 @@ pub(crate) enum Attribution {
 }
 
 impl Attribution {
+    /// Returns the word in rows and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Agent => "agent",

@@ -155,6 +155,11 @@ impl Entry {
         self.mode.kind() == EntryKind::Directory && self.blob == Some(ObjectId::EMPTY_TREE)
     }
 
+    /// Returns the blob that holds its bytes, if they are stored. An empty directory has none: its id is that of a tree.
+    pub fn file_blob(&self) -> Option<ObjectId> {
+        self.blob.filter(|blob| *blob != ObjectId::EMPTY_TREE)
+    }
+
     /// Returns whether its bytes are stored.
     pub const fn is_stored(&self) -> bool {
         self.blob.is_some()
@@ -163,6 +168,11 @@ impl Entry {
 
 /// The state of a path: an entry, or absent.
 pub type State = Option<Entry>;
+
+/// Returns whether something is at a path of which the bytes are not stored: a gap.
+pub fn is_unstored(state: State) -> bool {
+    state.is_some_and(|entry| !entry.is_stored())
+}
 
 /// One path that differs between two states.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,6 +232,27 @@ mod tests {
                 "{wrong:?} is not 40 hex digits"
             );
         }
+    }
+
+    #[test]
+    fn only_something_without_stored_bytes_is_unstored_and_an_empty_directory_has_none_to_store() {
+        let mode = Mode::file(0o644);
+        let id = ObjectId::new([1; 20]);
+        let gap = Entry { mode, blob: None };
+        assert!(
+            is_unstored(Some(gap)),
+            "it is there, and nobody has its bytes"
+        );
+        assert!(!is_unstored(Some(Entry::stored(mode, id))));
+        assert!(!is_unstored(Some(Entry::directory(0o755))));
+        assert!(!is_unstored(None), "nothing is there");
+        assert_eq!(Entry::stored(mode, id).file_blob(), Some(id));
+        assert_eq!(
+            Entry::directory(0o755).file_blob(),
+            None,
+            "its id is a tree's"
+        );
+        assert_eq!(gap.file_blob(), None);
     }
 
     #[test]

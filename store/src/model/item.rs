@@ -30,6 +30,21 @@ pub struct Item {
 }
 
 impl Item {
+    /// Returns whether there is still something to do at its path.
+    pub fn is_planned(&self) -> bool {
+        self.result == FileResult::Planned
+    }
+
+    /// Returns whether it is still to remove or replace something, to which only the store leads back afterwards.
+    pub fn takes_away(&self) -> bool {
+        self.is_planned() && self.expected.is_some()
+    }
+
+    /// Returns whether nothing is at its path once it is done, which is still to do.
+    pub fn empties(&self) -> bool {
+        self.is_planned() && self.target.is_none()
+    }
+
     /// Returns whether it is replaced although a program has it open for writing. Its reason says what is lost by that.
     pub fn is_taken(&self) -> bool {
         let code = self.reason.as_ref().and_then(|reason| reason.code);
@@ -39,11 +54,15 @@ impl Item {
 
     /// Returns whether its file was written or removed.
     pub fn has_moved(&self) -> bool {
-        let moves = match self.action {
-            FileAction::Write | FileAction::Delete | FileAction::Merge => true,
-            FileAction::Keep | FileAction::None => false,
-        };
-        moves && self.result == FileResult::Done
+        changes_file(self.action) && self.result == FileResult::Done
+    }
+}
+
+/// Returns whether an action writes or removes the file at its path.
+pub fn changes_file(action: FileAction) -> bool {
+    match action {
+        FileAction::Write | FileAction::Delete | FileAction::Merge => true,
+        FileAction::Keep | FileAction::None => false,
     }
 }
 

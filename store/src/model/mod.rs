@@ -21,3 +21,8 @@ pub type Milliseconds = i64;
 
 /// Nanoseconds since the Unix epoch, by the clock that the kernel takes the times of files from.
 pub type FileTime = i64;
+
+/// Returns the millisecond that a time of a file is in.
+pub fn millisecond_of(time: FileTime) -> Milliseconds {
+    time.div_euclid(1_000_000)
+}

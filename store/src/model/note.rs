@@ -73,9 +73,15 @@ pub(crate) fn to_json(notes: &[Note]) -> (String, String) {
     )
 }
 
+/// Returns the sentences that [`to_json`] wrote into a row. A damaged row counts as one without notes: nothing is decided by
+/// them, and an operation that is still open must be finished all the same.
+pub(crate) fn from_json(notes: &str) -> Vec<String> {
+    serde_json::from_str(notes).unwrap_or_default()
+}
+
 /// Adds a note to those of a row. A row of an older version has no notes for programs.
 pub(crate) fn add(notes: &str, remarks: Option<&str>, note: &Note) -> (String, Option<String>) {
-    let mut texts: Vec<String> = serde_json::from_str(notes).unwrap_or_default();
+    let mut texts = from_json(notes);
     texts.push(note.text());
     let remarks = remarks.map(|remarks| {
         let mut remarks: Vec<NoteReport> = serde_json::from_str(remarks).unwrap_or_default();
@@ -87,4 +93,25 @@ pub(crate) fn add(notes: &str, remarks: Option<&str>, note: &Note) -> (String, O
 
 fn written(json: serde_json::Result<String>) -> String {
     json.expect("texts are JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_added_to_those_of_a_row_and_a_damaged_row_has_none() {
+        let first = Note::about(NoteCode::Open, "one", vec!["a".to_owned()]);
+        let second = Note::new(NoteCode::Head, "two");
+        let (notes, remarks) = to_json(std::slice::from_ref(&first));
+        let (notes, remarks) = add(&notes, Some(&remarks), &second);
+        assert_eq!(from_json(&notes), ["one", "two"]);
+        let both = reports(&[first, second.clone()]);
+        let remarks = remarks.expect("the row has them");
+        let remarks: Vec<NoteReport> = serde_json::from_str(&remarks).expect("an array");
+        assert_eq!(remarks, both);
+        let (notes, remarks) = add("[\"cut o", None, &second);
+        assert_eq!(from_json(&notes), ["two"], "nothing else can be read");
+        assert_eq!(remarks, None, "a row of an older version");
+    }
 }

@@ -4,7 +4,10 @@
 //! look-alikes of `.git` on HFS+ and NTFS are refused, too, as git itself does (`is_hfs_dotgit` and `is_ntfs_dotgit` in
 //! git's `utf8.c` and `path.c`): `git fsck` reports them, and on those file systems they *are* `.git`.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use super::hex::Hex;
 
@@ -52,6 +55,12 @@ impl WorkspacePath {
         Ok(Self(bytes))
     }
 
+    /// Returns a path as one in the workspace at `root`, or `None` if it is that directory itself, is not in it, or names
+    /// what no workspace captures. It goes by the text alone.
+    pub fn in_workspace(root: &Path, path: &Path) -> Option<Self> {
+        Self::new(path.strip_prefix(root).ok()?.as_os_str().as_bytes()).ok()
+    }
+
     /// Returns the path of an entry of this directory.
     pub fn join(&self, name: &[u8]) -> Result<Self, PathProblem> {
         check_component(name)?;
@@ -84,6 +93,27 @@ impl WorkspacePath {
     pub fn parent(&self) -> Option<Self> {
         let slash = self.0.iter().rposition(|byte| *byte == b'/')?;
         Some(Self(self.0[..slash].to_vec()))
+    }
+
+    /// Returns the directories above it, the nearest first, without the workspace itself.
+    pub fn directories_above(&self) -> impl Iterator<Item = Self> + use<> {
+        std::iter::successors(self.parent(), Self::parent)
+    }
+
+    /// Returns it and the directories above it, the nearest first, without the workspace itself.
+    pub fn at_and_above(self) -> impl Iterator<Item = Self> {
+        std::iter::successors(Some(self), Self::parent)
+    }
+
+    /// Returns the bound from which on sorted paths are below it, as long as [`WorkspacePath::is_below`] holds. No name
+    /// is empty or has a NUL byte, so none sorts before the byte 1.
+    pub fn first_below(&self) -> Self {
+        Self([self.as_bytes(), b"/\x01"].concat())
+    }
+
+    /// Returns where it is on disk, in a workspace at `root`.
+    pub fn on_disk(&self, root: &Path) -> PathBuf {
+        root.join(OsStr::from_bytes(&self.0))
     }
 
     /// Returns whether it is below `directory`.
@@ -347,6 +377,41 @@ mod tests {
         assert!(!is_below(b"", b""), "but the root itself");
         assert_eq!(path("a/b/c").parent(), Some(path("a/b")), "its directory");
         assert_eq!(path("a").parent(), None, "the workspace itself has no name");
+    }
+
+    #[test]
+    fn the_first_below_a_directory_sorts_before_all_that_is_in_it_and_after_all_that_is_not() {
+        let path = |text: &str| WorkspacePath::new(text).expect("legal");
+        let first = path("a/b").first_below();
+        for below in ["a/b/\x01", "a/b/ ", "a/b/c", "a/b/\u{10ffff}"] {
+            assert!(first <= path(below), "{below:?}");
+        }
+        for before in ["a", "a/b", "a/a/z"] {
+            assert!(first > path(before), "{before:?}");
+        }
+        assert!(!path("a/b0").is_below(&path("a/b")), "where the range ends");
+    }
+
+    #[test]
+    fn a_path_in_a_workspace_is_below_its_root_and_in_no_git_directory() {
+        let root = Path::new("/w");
+        let found = |path: &str| WorkspacePath::in_workspace(root, Path::new(path));
+        let text = |path: &str| found(path).map(|path| path.to_text());
+        assert_eq!(text("/w/a/b").as_deref(), Some("a/b"));
+        for other in ["/w", "/", "/wa", "a", "/w/.git/config", "/w/../x"] {
+            assert_eq!(found(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn the_directories_above_a_path_come_nearest_first_and_end_below_the_root() {
+        let path = WorkspacePath::new("a/b/c").expect("legal");
+        let texts = |paths: Vec<WorkspacePath>| -> Vec<String> {
+            paths.iter().map(WorkspacePath::to_text).collect()
+        };
+        assert_eq!(texts(path.directories_above().collect()), ["a/b", "a"]);
+        assert_eq!(path.on_disk(Path::new("/w")), Path::new("/w/a/b/c"));
+        assert_eq!(texts(path.at_and_above().collect()), ["a/b/c", "a/b", "a"]);
     }
 
     #[test]

@@ -169,6 +169,7 @@ fn candidates(
     })
 }
 
+/// Returns the changes of all steps of a message, in the order of the steps.
 pub(super) fn changes_of_message(connection: &Connection, id: &str) -> Result<Vec<Change>> {
     let rows = sessions::changes_of_message(connection, id)?;
     Ok(rows.into_iter().map(|row| row.change).collect())

@@ -15,7 +15,7 @@ use crate::ids;
 use crate::model::Milliseconds;
 use crate::revert::chain::undone_alone;
 use crate::sessions::read::{OperationState, WordTable, all, count, optional_word, word};
-use crate::sessions::{self, Totals};
+use crate::sessions::{self, HAS_MOVED, Totals};
 use crate::store::Store;
 use crate::timeline::Place;
 use crate::upkeep::repair;
@@ -426,7 +426,7 @@ pub(super) fn read_operations(
     let sql = format!(
         "SELECT operations.id, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, started_at, state, outcome, git,
                 before.tree AS before_tree, after.tree AS after_tree,
-                count(*) FILTER (WHERE result = 'done' AND action IN ('write', 'delete', 'merge')) AS files,
+                count(*) FILTER (WHERE {HAS_MOVED}) AS files,
                 count(*) FILTER (WHERE result = 'conflict') AS conflicts
            FROM operations JOIN workspaces ON workspaces.id = operations.workspace_id
            LEFT JOIN snapshots AS before ON before.id = before_snapshot_id

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ckpt_schema::report::{ChangeReport, FileResult};
+use ckpt_schema::report::ChangeReport;
 
 use super::compare;
 use crate::error::Result;
@@ -40,10 +40,7 @@ pub(crate) fn proposal(store: &mut Store, token: &str) -> Result<Proposal> {
     let snapshots = Place::known(store, &workspace)?.snapshots()?;
     let merged: Vec<&[u8]> = plan.blobs.values().map(Vec::as_slice).collect();
     snapshots.write_blobs(&merged)?;
-    let planned = plan
-        .items
-        .into_iter()
-        .filter(|item| item.result == FileResult::Planned);
+    let planned = plan.items.into_iter().filter(|item| item.is_planned());
     let files = planned
         .map(|item| {
             let change = Change {

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use ckpt_schema::report::{
-    ChangeReport, FileAction, FileReport, FileResult, MessageReport, OperationEntry, SessionReport,
-    ShowReport, StepReport, VERSION,
+    ChangeReport, MessageReport, OperationEntry, SessionReport, ShowReport, StepReport, VERSION,
 };
 use rusqlite::{Connection, Row};
 
@@ -16,7 +15,7 @@ use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
 use crate::model::git_item::GitItem;
-use crate::sessions::read::{StepState, WordTable, all, gaps, operation_file, word};
+use crate::sessions::read::{StepState, WordTable, all, gaps, operation_files, word};
 use crate::sessions::{self, ChangeRow, SnapshotRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -149,8 +148,7 @@ fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<Sh
     let operation: OperationEntry = history::read_operations(connection, "id", Some(id))?
         .pop()
         .ok_or_else(|| gone(id))?;
-    let files = "SELECT * FROM operation_files WHERE operation_id = ?1 ORDER BY position";
-    let files: Vec<FileReport> = all(connection, files, [id], operation_file)?;
+    let files = operation_files(connection, id)?;
     let notes = "SELECT note.value AS note FROM operations, json_each(operations.notes) AS note
                   WHERE operations.id = ?1 ORDER BY note.key";
     let notes: Vec<String> = all(connection, notes, [id], |row| row.get("note"))?;
@@ -182,7 +180,7 @@ pub(super) fn changes_of_operation(connection: &Connection, id: &str) -> Result<
     let items = sessions::operation_items(connection, id)?;
     let mut changes: Vec<Change> = items
         .into_iter()
-        .filter(|item| item.result == FileResult::Done && changes_file(item.action))
+        .filter(|item| item.has_moved())
         .map(|item| Change {
             path: item.path,
             old: item.expected,
@@ -191,13 +189,6 @@ pub(super) fn changes_of_operation(connection: &Connection, id: &str) -> Result<
         .collect();
     changes.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(changes)
-}
-
-fn changes_file(action: FileAction) -> bool {
-    match action {
-        FileAction::Write | FileAction::Delete | FileAction::Merge => true,
-        FileAction::Keep | FileAction::None => false,
-    }
 }
 
 /// Shows a snapshot. If the same tree was taken several times, it shows the first, with the newest label and the gaps

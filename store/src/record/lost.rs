@@ -226,7 +226,7 @@ fn write_step(connection: &rusqlite::Connection, workspace_id: i64, lost: &Lost)
     let session =
         sessions::upsert_session(connection, workspace_id, &event, None, &cwd, lost.first)?;
     let root = sessions::root_of(connection, &session)?;
-    let newest = sessions::newest_message(connection, &root.id, false)?;
+    let newest = sessions::newest_message(connection, &root.id)?;
     // While something is reverted, the next recorded message makes the revert permanent. This one must not come in
     // between.
     let is_new = newest.is_none() || (lost.message.is_some() && root.revert_base_id.is_none());
@@ -259,7 +259,9 @@ fn write_step(connection: &rusqlite::Connection, workspace_id: i64, lost: &Lost)
         finish_snapshot_id: None,
     };
     sessions::insert_step(connection, &step, lost.first)?;
-    sessions::close_step(connection, &step.id, None, None, true, None, lost.last)
+    // `insert_step` has noted why nobody saw what it changed.
+    let end = sessions::StepEnd::recovered(None);
+    sessions::close_step(connection, &step.id, end, lost.last)
 }
 
 #[cfg(test)]

@@ -364,8 +364,9 @@ fn look(
     Ok(observation)
 }
 
-/// One look in so many is a full one although a watcher could make it cheaper.
-const TRUSTED: Milliseconds = 50;
+/// One event in so many looks at everything although a watcher could make it cheaper: a watcher that misses changes is
+/// found out by that. `docs/architecture.md` says what follows from it.
+const FULL_LOOK_EVERY: Milliseconds = 50;
 
 /// Returns whether an event may rely on a watcher's hint. A message may not: a revert goes back to its snapshot.
 fn may_take_hints(event: &Event, now: Milliseconds) -> bool {
@@ -374,7 +375,7 @@ fn may_take_hints(event: &Event, now: Milliseconds) -> bool {
         EventKind::SessionStart | EventKind::UserMessage
     );
     // The last digits of the time are random enough.
-    !begins && now % TRUSTED != 0
+    !begins && now % FULL_LOOK_EVERY != 0
 }
 
 /// Captures the workspace by hand.

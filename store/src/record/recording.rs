@@ -46,6 +46,7 @@ impl Seen<'_> {
         }
     }
 
+    /// Returns why the workspace could not be looked at, if so.
     pub fn failure(&self) -> Option<&str> {
         match self {
             Self::At { .. } | Self::AsBefore(_) => None,
@@ -287,15 +288,13 @@ impl<'a> Recording<'a> {
             // An event that ends a step other than its own does not name that step.
             let is_named = !closing.recovered || is_supposed;
             let agent_id = self.event.step_id.as_deref().filter(|_| is_named);
-            sessions::close_step(
-                self.connection,
-                &closing.step,
+            let end = sessions::StepEnd {
                 agent_id,
-                seen.snapshot_id(),
-                closing.recovered,
-                seen.failure(),
-                self.now,
-            )?;
+                snapshot_id: seen.snapshot_id(),
+                recovered: closing.recovered,
+                unprotected: seen.failure(),
+            };
+            sessions::close_step(self.connection, &closing.step, end, self.now)?;
             if let Seen::At { observation, .. } = seen {
                 self.written.changes = Some(observation.changes_of(&closing.step));
             }
@@ -317,7 +316,7 @@ impl<'a> Recording<'a> {
     /// the rows. If they are not, a command in the background may still have made them.
     pub fn end(mut self, is_seen: bool) -> Result<EventOutcome> {
         if self.written.message.is_none() {
-            let newest = sessions::newest_message(self.connection, &self.root.id, false)?;
+            let newest = sessions::newest_message(self.connection, &self.root.id)?;
             self.written.message = newest.map(|message| message.id);
         }
         // Some agents announce a tool only once it may run. If the first one is denied, the wait for permission is all
@@ -395,7 +394,7 @@ fn message_for_step(
     if let Some(message_id) = message_of_sub_agent(connection, session, root)? {
         return Ok(message_id);
     }
-    if let Some(message) = sessions::newest_message(connection, &root.id, true)? {
+    if let Some(message) = sessions::newest_begun_message(connection, &root.id)? {
         return Ok(message.id);
     }
     let message = NewMessage {

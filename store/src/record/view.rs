@@ -84,11 +84,11 @@ impl EventContext {
             ..Self::default()
         };
         if let Some(root) = &root {
-            view.message = sessions::newest_message(connection, &root.id, false)?;
+            view.message = sessions::newest_message(connection, &root.id)?;
             view.has_pending = view.message.as_ref().is_some_and(|message| message.pending);
             view.bound_message = match &view.message {
                 Some(message) if message.pending => {
-                    sessions::newest_message(connection, &root.id, true)?
+                    sessions::newest_begun_message(connection, &root.id)?
                 }
                 // A pending message owns no step yet: what the running tool still does belongs to the one before it.
                 message => message.clone(),

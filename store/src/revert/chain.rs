@@ -27,11 +27,13 @@ use std::collections::BTreeMap;
 use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, PathText};
 use rusqlite::{Connection, Row, params};
 
+use super::asked::is_covered;
 use super::movement::parts_of_chain;
 use crate::error::Result;
+use crate::model::item::changes_file;
 use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
-use crate::sessions::read::{all, operation_file};
+use crate::sessions::read::{OPERATION_FILES, all, operation_file, operation_files};
 use crate::sessions::{self, ChainOperation, SessionRow};
 
 /// Returns whether a move asks for nothing to be reverted after it: a redo or unrevert to behind the last message.
@@ -99,9 +101,6 @@ pub(crate) fn newest_of_chain(
     Ok(holding(moves).pop())
 }
 
-/// The files of an operation.
-const FILES: &str = "SELECT * FROM operation_files WHERE operation_id = ?1 ORDER BY position";
-
 /// Returns what a session's pending reverts, and restores since its last message, did to files, by path.
 pub(crate) fn went_back(
     connection: &Connection,
@@ -115,17 +114,10 @@ pub(crate) fn went_back(
     files.extend(restored_files(connection, workspace_id, &session.id)?);
     let changed = files
         .into_iter()
-        .filter(|file| file.result == FileResult::Done && changes(file.action));
+        .filter(|file| file.result == FileResult::Done && changes_file(file.action));
     let by_path: BTreeMap<PathText, FileReport> =
         changed.map(|file| (file.path.clone(), file)).collect();
     Ok(by_path.into_values().collect())
-}
-
-fn changes(action: FileAction) -> bool {
-    match action {
-        FileAction::Write | FileAction::Delete | FileAction::Merge => true,
-        FileAction::Keep | FileAction::None => false,
-    }
 }
 
 /// Returns the files that were restored since the last message. An agent without a message believes nothing about them
@@ -146,7 +138,7 @@ fn restored_files(
     let mut files = Vec::new();
     // Each message asks for this, and seldom is there one.
     for id in restores {
-        files.extend(all(connection, FILES, [id], operation_file)?);
+        files.extend(operation_files(connection, &id)?);
     }
     Ok(files)
 }
@@ -181,7 +173,12 @@ pub(crate) fn reverted_files(
         if operation.is_taken_back() {
             continue;
         }
-        let of_operation = all(connection, FILES, [&operation.row.id], read_chain_file)?;
+        let of_operation = all(
+            connection,
+            OPERATION_FILES,
+            [&operation.row.id],
+            read_chain_file,
+        )?;
         let is_in_force = |row: &ChainFile| !operation.taken_back.contains(&row.path);
         rows.extend(of_operation.into_iter().filter(is_in_force));
     }
@@ -285,7 +282,7 @@ fn undone(
         let live = sessions::live_changes(connection, &session.id, 0)?;
         let of_parts = live.iter().filter(|change| {
             is_back(&change.row.change.path, change.row.to_snapshot_id)
-                && parts.iter().any(|part| part.covers(change))
+                && is_covered(&parts, change)
         });
         ids.extend(of_parts.filter_map(|change| change.row.id));
     }

@@ -60,8 +60,8 @@ pub fn first_below<'a>(
     standing: &EntriesByPath<'a>,
     path: &WorkspacePath,
 ) -> Option<&'a WorkspacePath> {
-    // No name sorts before this one, so if any path is below, the next one is.
-    let start = path.join(b"\x01").ok()?;
+    // If any path is below, the next one is.
+    let start = path.first_below();
     let (first, _) = standing
         .range::<WorkspacePath, _>((Bound::Included(&start), Bound::Unbounded))
         .next()?;

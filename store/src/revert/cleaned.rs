@@ -2,32 +2,27 @@
 //! that looks saw do; and for those that no look saw, the command line, if it was kept. This module does IO, but only
 //! reads.
 
-use std::ffi::OsStr;
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ckpt_schema::report::{NoteCode, OperationKind};
+use ckpt_schema::report::NoteCode;
 
 use super::ignored::{apart, path_of};
 use super::movement::Movement;
-use super::warnings::first_of;
+use super::warnings::first_quoted;
 use crate::error::Result;
-use crate::model::Milliseconds;
 use crate::model::gap::{IgnoredRemoval, Uncaptured};
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
+use crate::model::{Milliseconds, millisecond_of};
 use crate::sessions::{self, WorkTimes};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::{Place, normal, path_below};
+use crate::timeline::{Place, normal};
 
 /// How many commands a line names, and how many paths.
 const NAMED: usize = 2;
 const NAMED_PATHS: usize = 4;
-
-/// Nanoseconds, the unit of a file's time, per millisecond.
-const NANOSECONDS: i64 = 1_000_000;
 
 /// Programs that remove the files they are given, and do nothing else.
 const REMOVERS: [&str; 4] = ["rm", "unlink", "rimraf", "trash"];
@@ -45,15 +40,14 @@ pub(super) fn told(
     movement: &Movement,
     (reference, missed): (Option<&Snapshot>, &[IgnoredRemoval]),
 ) -> Result<Vec<Note>> {
-    let is_whole = movement.part.is_none() && movement.kind == OperationKind::Revert;
-    let Some(reference) = reference.filter(|_| is_whole && movement.to.is_some()) else {
+    let (Some(revert), Some(reference)) = (movement.whole_revert(), reference) else {
         return Ok(Vec::new());
     };
     let connection = store.database.connection();
-    let since = movement.since.unwrap_or_default();
+    let (session, since) = (&revert.session.id, revert.since);
     let (mut gone, mut repositories) = (Vec::new(), Vec::new());
     if !missed.is_empty() {
-        let work = sessions::work_since(connection, &movement.session.id, since)?;
+        let work = sessions::work_since(connection, session, since)?;
         let went = went_in(&work, missed, store.surroundings.file_times);
         let is_gone = |what: &Uncaptured| is_gone(&path_of(place, what));
         let (ignored, metadata) = apart(went.into_iter().filter(is_gone));
@@ -61,7 +55,7 @@ pub(super) fn told(
         repositories = metadata;
     }
     let mut commands = Vec::new();
-    for line in sessions::commands_of(connection, &movement.session.id, since)? {
+    for line in sessions::commands_of(connection, session, since)? {
         for (directory, words) in commands_in(&line) {
             let removes = match removes_ignored(&words) {
                 // Such a command says nothing of which files went. If looks saw them go, their names say more.
@@ -90,8 +84,8 @@ fn went_in(
     told: fn(Milliseconds) -> Milliseconds,
 ) -> Vec<Uncaptured> {
     let went = missed.iter().filter(|removal| {
-        let known_at = told(removal.known_at / NANOSECONDS);
-        let gone_at = told(removal.gone_at / NANOSECONDS);
+        let known_at = told(millisecond_of(removal.known_at));
+        let gone_at = told(millisecond_of(removal.gone_at));
         known_at <= work.sent_at && work.covers(gone_at)
     });
     went.map(|removal| removal.what.clone()).collect()
@@ -104,7 +98,7 @@ fn not_back(
     reference: &Snapshot,
     mut paths: Vec<WorkspacePath>,
 ) -> Result<Vec<WorkspacePath>> {
-    paths.retain(|path| is_gone(&place.root.join(OsStr::from_bytes(path.as_bytes()))));
+    paths.retain(|path| is_gone(&path.on_disk(&place.root)));
     if paths.is_empty() {
         return Ok(paths);
     }
@@ -124,7 +118,7 @@ fn of_paths(paths: Vec<WorkspacePath>) -> Option<Note> {
             "{count} ignored paths are gone and do not come back, because they were never captured"
         ),
     };
-    let named = first_of(about.iter().map(|path| format!("`{path}`")), NAMED_PATHS);
+    let named = first_quoted(&about, NAMED_PATHS);
     let text = format!("{what}: {named}");
     Some(Note::about(NoteCode::IgnoredRemoved, text, about))
 }
@@ -133,16 +127,15 @@ fn of_repositories(folders: &[WorkspacePath]) -> Option<Note> {
     let about: Vec<String> = folders.iter().map(WorkspacePath::to_text).collect();
     let text = format!(
         "the metadata of repositories is gone and does not come back, because it is never captured: {}",
-        first_of(about.iter().map(|name| format!("`{name}`")), NAMED_PATHS)
+        first_quoted(&about, NAMED_PATHS)
     );
     (!about.is_empty()).then(|| Note::about(NoteCode::RepositoryRemoved, text, about))
 }
 
 fn of_commands(commands: Vec<String>) -> Option<Note> {
-    let named = commands.iter().map(|command| format!("`{command}`"));
     let text = format!(
         "a command that removes ignored files ran, and only those of `keep_ignored` come back: {}",
-        first_of(named, NAMED)
+        first_quoted(&commands, NAMED)
     );
     (!commands.is_empty()).then(|| Note::about(NoteCode::IgnoredRemoved, text, commands))
 }
@@ -235,9 +228,10 @@ fn resolve(root: &Path, directory: &str, word: &str) -> Option<WorkspacePath> {
         Some(at) => word[..at].rsplit_once('/').map_or("", |(above, _)| above),
         None => word,
     };
-    path_below(root, &normal(&root.join(directory).join(literal)))
+    WorkspacePath::in_workspace(root, &normal(&root.join(directory).join(literal)))
 }
 
+/// Returns a word of a command line without quotes around it.
 pub(super) fn unquoted(word: &str) -> &str {
     word.trim_matches(['"', '\''])
 }

@@ -4,16 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use ckpt_schema::report::NoteCode;
 
-use super::movement::Movement;
-use super::warnings::first_of;
+use super::movement::WholeRevert;
+use super::warnings::first_quoted;
 use crate::error::Result;
+use crate::fs::times;
 use crate::model::FileTime;
-use crate::model::Milliseconds;
 use crate::model::gap::Uncaptured;
 use crate::model::note::Note;
 use crate::model::path::{WorkspacePath, join, parent};
@@ -32,7 +31,7 @@ pub(super) fn told(
     store: &Store,
     place: &Place,
     (snapshots, seen): (&Snapshots, &Observation),
-    movement: &Movement,
+    revert: WholeRevert<'_>,
     remembered: &[(Uncaptured, FileTime)],
 ) -> Result<Option<Note>> {
     let mut known: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> = BTreeMap::new();
@@ -45,15 +44,15 @@ pub(super) fn told(
         return Ok(None);
     }
     let connection = store.database.connection();
-    let since = movement.since.unwrap_or_default();
-    let work = sessions::free_work_since(connection, &movement.session.id, since)?;
+    let work = sessions::free_work_since(connection, &revert.session.id, revert.since)?;
     if work.steps.is_empty() {
         return Ok(None);
     }
     let mut about = Vec::new();
     for (directory, paths) in known {
         let at = place.root.join(OsStr::from_bytes(&directory));
-        let changed = changed_at(&at).map(store.surroundings.file_times);
+        let changed = at.symlink_metadata().ok().as_ref().map(times::written);
+        let changed = changed.map(store.surroundings.file_times);
         if changed.is_some_and(|changed| changed + TICK >= work.sent_at)
             && has_others(snapshots, seen, &at, &directory, &paths)?
         {
@@ -61,12 +60,6 @@ pub(super) fn told(
         }
     }
     Ok(note(about))
-}
-
-/// Returns when names in a directory last came or went, in milliseconds.
-fn changed_at(directory: &Path) -> Option<Milliseconds> {
-    let found = directory.symlink_metadata().ok()?;
-    Some(found.mtime() * 1000 + found.mtime_nsec() / 1_000_000)
 }
 
 /// Returns whether ignore rules hide more in a directory than what is known.
@@ -93,7 +86,7 @@ fn text(directory: &[u8]) -> String {
 }
 
 fn note(about: Vec<String>) -> Option<Note> {
-    let named = first_of(about.iter().map(|name| format!("`{name}`")), NAMED);
+    let named = first_quoted(&about, NAMED);
     let text = format!(
         "of more than {IGNORED_NAMES} ignored names in a folder, only the first are remembered, so which others came or went since is not known: {named}"
     );

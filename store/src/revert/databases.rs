@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 use rustix::process::{Flock, FlockType};
@@ -62,7 +61,7 @@ impl Databases<'_> {
             }
         }
         // Where a database stays anyway, nothing is asked of the disk and of `/proc`.
-        groups.retain(|_, items| items.iter().any(|at| is_planned(&plan.items[*at])));
+        groups.retain(|_, items| items.iter().any(|at| plan.items[*at].is_planned()));
         if groups.is_empty() {
             return Ok(());
         }
@@ -108,7 +107,7 @@ impl Databases<'_> {
             .filter_map(|ending| companion(database, ending));
         let mut there = Vec::new();
         for log in logs.filter(|log| group.iter().all(|item| item.path != *log)) {
-            let found = presence::metadata(&on_disk(self.root, &log))?;
+            let found = presence::metadata(&log.on_disk(self.root))?;
             // SQLite leaves an empty log behind in some modes; it holds nothing, so it goes with any state.
             if found.is_some_and(|found| found.is_file() && found.len() > 0) {
                 there.push(log);
@@ -188,13 +187,9 @@ fn removal(path: WorkspacePath, now: State) -> Item {
     }
 }
 
-fn is_planned(item: &Item) -> bool {
-    item.result == FileResult::Planned
-}
-
 /// Adds to a file that goes that whatever its program writes next is lost: it goes to a file without a name.
 fn tell_of_writer(item: &mut Item, holder: &Holder) {
-    if holder.writes && is_planned(item) {
+    if holder.writes && item.is_planned() {
         let text = format!(
             "a program had the database open ({}): what it writes to it from now on is lost",
             holder.program
@@ -204,7 +199,7 @@ fn tell_of_writer(item: &mut Item, holder: &Holder) {
 }
 
 fn keep(item: &mut Item, reason: &str) {
-    if !is_planned(item) {
+    if !item.is_planned() {
         return;
     }
     item.target = item.expected;
@@ -272,10 +267,6 @@ fn open_in(root: &Path, path: &WorkspacePath) -> Option<File> {
     Some(File::from(file))
 }
 
-fn on_disk(root: &Path, path: &WorkspacePath) -> PathBuf {
-    root.join(std::ffi::OsStr::from_bytes(path.as_bytes()))
-}
-
 /// A program that has a file open.
 #[derive(Clone)]
 struct Holder {
@@ -293,7 +284,7 @@ struct OpenFiles {
 impl OpenFiles {
     /// Returns the program that has a file open, or holds a lock on it.
     fn by(&mut self, root: &Path, path: &WorkspacePath) -> Result<Option<Holder>> {
-        let on_disk = on_disk(root, path);
+        let on_disk = path.on_disk(root);
         let Some(found) = presence::metadata(&on_disk)?.filter(Metadata::is_file) else {
             return Ok(None);
         };

@@ -68,9 +68,7 @@ fn planned_ignore_files(
     plan: &Plan,
 ) -> Result<BTreeMap<WorkspacePath, Vec<u8>>> {
     let planned = plan.items.iter().filter(|item| {
-        receipt::is_planned(item)
-            && item.path.name() == b".gitignore"
-            && item.target != item.expected
+        item.is_planned() && item.path.name() == b".gitignore" && item.target != item.expected
     });
     planned
         .map(|item| Ok((item.path.clone(), rules(snapshots, plan, item.target)?)))

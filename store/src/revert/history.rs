@@ -62,6 +62,17 @@ pub enum Claim {
     Keep,
 }
 
+impl Author {
+    /// Returns the author of what belongs to no step: `is_unrecorded` says whether a step that was not recorded was at work
+    /// then.
+    pub(super) fn nobody(is_unrecorded: bool) -> Self {
+        match is_unrecorded {
+            true => Self::Unrecorded,
+            false => Self::User,
+        }
+    }
+}
+
 impl fmt::Display for Author {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -256,7 +267,8 @@ impl ConflictKind {
 }
 
 impl Author {
-    fn report(&self) -> AuthorReport {
+    /// Returns its report.
+    pub(super) fn report(&self) -> AuthorReport {
         let nobody = |kind| AuthorReport {
             kind,
             session: None,
@@ -274,12 +286,13 @@ impl Author {
 
 impl Source {
     fn report(&self) -> AuthorReport {
+        let known = |text: &String| (!text.is_empty()).then(|| text.clone());
         AuthorReport {
             kind: AuthorKind::Agent,
-            session: Some(self.session.clone()),
-            message: Some(self.message.clone()),
-            step: Some(self.step.clone()),
-            agent: Some(self.agent.clone()),
+            session: known(&self.session),
+            message: known(&self.message),
+            step: known(&self.step),
+            agent: known(&self.agent),
         }
     }
 }

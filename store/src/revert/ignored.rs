@@ -11,18 +11,16 @@ use ckpt_schema::report::{NoteCode, OperationKind};
 use super::crowded;
 use super::movement::Movement;
 use super::plan::Plan;
-use super::receipt::is_planned;
 use super::surroundings::is_submodule;
 use super::touched;
 use super::version_control;
-use super::warnings::first_of;
+use super::warnings::first_quoted;
 use crate::error::Result;
-use crate::fs::identity::Identity;
-use crate::model::FileTime;
-use crate::model::Milliseconds;
+use crate::fs::times;
 use crate::model::gap::Uncaptured;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
+use crate::model::{FileTime, Milliseconds, millisecond_of};
 use crate::sessions::{self, WorkTimes};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
@@ -31,9 +29,6 @@ use crate::timeline::{Observation, Place};
 
 /// How many paths a line names.
 const NAMED: usize = 4;
-
-/// Nanoseconds, the unit of a file's time, per millisecond.
-const NANOSECONDS: i64 = 1_000_000;
 
 /// Names what is ignored and came while a step of the message, or of a later one, was open, and the ignore files that
 /// ignore themselves and differ from `then`, the snapshot that the revert goes back to. It leaves out what is in folders
@@ -46,19 +41,17 @@ pub(super) fn told(
     movement: &Movement,
     (then, plan, leaving): (Option<&Snapshot>, &Plan, &[WorkspacePath]),
 ) -> Result<Vec<Note>> {
-    let is_whole = movement.part.is_none() && movement.kind == OperationKind::Revert;
-    if !is_whole || movement.to.is_none() {
+    let Some(revert) = movement.whole_revert() else {
         return Ok(Vec::new());
-    }
+    };
     let connection = store.database.connection();
-    let since = movement.since.unwrap_or_default();
-    let work = sessions::work_since(connection, &movement.session.id, since)?;
+    let work = sessions::work_since(connection, &revert.session.id, revert.since)?;
     let told = store.surroundings.file_times;
     let made = |what: &Uncaptured| made_at(&path_of(place, what)).map(told);
     let mut all = snapshots.uncaptured();
-    let crowded = crowded::told(store, place, (snapshots, seen), movement, &all)?;
+    let crowded = crowded::told(store, place, (snapshots, seen), revert, &all)?;
     all.retain(|(what, _)| !what.path().is_at_or_below(leaving));
-    let is_seen_in_step = |known_at: &FileTime| came_in(&work, told(known_at / NANOSECONDS));
+    let is_seen_in_step = |known_at: &FileTime| came_in(&work, told(millisecond_of(*known_at)));
     let seen_in_step = those_there(place, &all, is_seen_in_step);
     let was_absent = absent(snapshots, then, &seen_in_step)?;
     let seen_in_step: BTreeSet<Vec<u8>> = seen_in_step.iter().map(|what| what.to_bytes()).collect();
@@ -66,13 +59,13 @@ pub(super) fn told(
         let made = made(what);
         let is_new = || made.is_none_or(|made| made + TICK >= work.sent_at);
         // A look may be late to see it, because rules hid the folder that it is in.
-        made.is_some_and(|made| made > work.sent_at && work.covers(made))
+        made.is_some_and(|made| came_in(&work, made))
             || seen_in_step.contains(&what.to_bytes())
                 && (was_absent.contains(what.path()) || is_new())
     };
     // What was seen before the first step and is new on the disk took its own place, so it changed.
     let first = work.steps.iter().map(|(began, _)| *began).min();
-    let was_there = |at: FileTime| first.is_some_and(|first| told(at / NANOSECONDS) < first);
+    let was_there = |at: FileTime| first.is_some_and(|first| told(millisecond_of(at)) < first);
     let came = all.iter().filter(|(_, known_at)| !was_there(*known_at));
     let came = came.filter(|(what, _)| has_come(what) && !goes(plan, what.path()));
     let (ignored, mut repositories) = apart(came.map(|(what, _)| what.clone()));
@@ -85,7 +78,7 @@ pub(super) fn told(
     let old = all.clone().filter(is_old);
     let moved = version_control::moved_below(place, work.sent_at, old);
     let others = all.filter(|what| !known.contains(what.path()));
-    let changed = touched::told(store, place, movement, others)?;
+    let changed = touched::told(store, place, revert, others)?;
     let came = (!repositories.is_empty()).then(|| repositories_stay(texts(&repositories)));
     let notes = [
         of_ignored(texts(&ignored)),
@@ -128,7 +121,7 @@ fn ignore_files(
 /// Returns whether a plan removes a path.
 fn goes(plan: &Plan, path: &WorkspacePath) -> bool {
     let mut items = plan.items.iter();
-    items.any(|item| is_planned(item) && item.target.is_none() && item.path == *path)
+    items.any(|item| item.empties() && item.path == *path)
 }
 
 /// Returns the paths that were neither in a snapshot nor hidden from it. They did not exist then, however old they are:
@@ -173,7 +166,7 @@ fn of_ignore_files(files: Vec<WorkspacePath>) -> Option<Note> {
             "{count} ignore files that ignore themselves differ from then, and stay as they are"
         ),
     };
-    let named = first_of(about.iter().map(|path| format!("`{path}`")), NAMED);
+    let named = first_quoted(&about, NAMED);
     Some(Note::about(
         NoteCode::IgnoredMade,
         format!("{what}: {named}"),
@@ -202,14 +195,14 @@ pub(super) fn apart(
 pub(super) fn repositories_stay(folders: Vec<String>) -> Note {
     let text = format!(
         "repositories that were cloned or made since stay with their metadata: {}",
-        first_of(folders.iter().map(|name| format!("`{name}`")), NAMED)
+        first_quoted(&folders, NAMED)
     );
     Note::about(NoteCode::RepositoriesBelow, text, folders)
 }
 
-/// Returns whether something that was first seen at a moment came while a step was open.
-fn came_in(work: &WorkTimes, known_at: Milliseconds) -> bool {
-    known_at > work.sent_at && work.covers(known_at)
+/// Returns whether a moment is after the message, and a step was open then.
+fn came_in(work: &WorkTimes, at: Milliseconds) -> bool {
+    at > work.sent_at && work.covers(at)
 }
 
 fn of_ignored(about: Vec<String>) -> Option<Note> {
@@ -218,7 +211,7 @@ fn of_ignored(about: Vec<String>) -> Option<Note> {
         1 => "an ignored path that came since stays".to_owned(),
         count => format!("{count} ignored paths that came since stay"),
     };
-    let named = first_of(about.iter().map(|path| format!("`{path}`")), NAMED);
+    let named = first_quoted(&about, NAMED);
     Some(Note::about(
         NoteCode::IgnoredMade,
         format!("{what}: {named}"),
@@ -248,11 +241,11 @@ pub(super) fn came_since<'a>(
             Some(sessions::work_since(connection, &movement.session.id, since)?.sent_at)
         }
         (OperationKind::Revert, None) => Some(Milliseconds::MIN),
-        _ => None,
+        (OperationKind::Redo | OperationKind::Unrevert | OperationKind::Restore, _) => None,
     };
     let told = store.surroundings.file_times;
     Ok(move |path: &WorkspacePath| {
-        let path = place.root.join(OsStr::from_bytes(path.as_bytes()));
+        let path = path.on_disk(&place.root);
         let made = made_at(&path).map(told);
         sent_at.is_some_and(|sent_at| made.is_none_or(|made| made + TICK >= sent_at))
     })
@@ -261,5 +254,5 @@ pub(super) fn came_since<'a>(
 /// Returns when something was created, in milliseconds, if the file system knows. A look may be the first to see what
 /// has long been there.
 pub(super) fn made_at(path: &Path) -> Option<Milliseconds> {
-    Some(Identity::at(path)?.born? / NANOSECONDS)
+    times::created(&path.symlink_metadata().ok()?)
 }

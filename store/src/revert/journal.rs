@@ -23,7 +23,7 @@ use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::model::path_list::OperationDirectories;
 use crate::model::progress::OperationProgress;
-use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
+use crate::sessions::{self, NewOperation, OpenStep, OperationRow, StepEnd};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{CaptureOptions, Looking, Observation, Place};
@@ -100,15 +100,10 @@ fn directories_to_make(
     operation: &Operation<'_>,
     seen: &Observation,
 ) -> Result<BTreeMap<WorkspacePath, Option<u32>>> {
-    let coming = operation
-        .plan
-        .items
-        .iter()
-        .filter(|item| item.result == FileResult::Planned);
+    let coming = operation.plan.items.iter().filter(|item| item.is_planned());
     let new = coming.filter(|item| item.target.is_some() && item.expected.is_none());
-    let parents: BTreeSet<WorkspacePath> = new
-        .flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent))
-        .collect();
+    let parents: BTreeSet<WorkspacePath> =
+        new.flat_map(|item| item.path.directories_above()).collect();
     let (Some(reference), false) = (operation.reference, parents.is_empty()) else {
         return Ok(BTreeMap::new());
     };
@@ -158,7 +153,7 @@ impl Finished {
     /// Nothing was done yet.
     fn nothing(mut items: Vec<Item>, mut git: Vec<GitItem>, error: Error) -> Self {
         let reason = "not done yet";
-        for item in items.iter_mut().filter(|item| is_planned(item)) {
+        for item in items.iter_mut().filter(|item| item.is_planned()) {
             item.result = FileResult::Failed;
             item.reason = Some(ItemReason::new(ReasonCode::NotDone, reason));
         }
@@ -301,7 +296,7 @@ fn perform(
     rows: &OperationRows,
 ) -> Performed {
     let OperationRows { row, items, git } = rows;
-    let has_work = items.iter().any(is_planned) || git.iter().any(GitItem::is_planned);
+    let has_work = items.iter().any(Item::is_planned) || git.iter().any(GitItem::is_planned);
     // Before the first file: a panic from here on must not be reported as one that changed nothing.
     HAS_BEGUN.fetch_or(has_work, Ordering::Relaxed);
     let (done, rest) = put_files(store, snapshots, root, row, items, || {
@@ -396,10 +391,6 @@ fn note_what_is_done(store: &mut Store, id: &str, items: &[Item]) -> Result<()> 
         .write_synced(|connection| sessions::note_results(connection, id, &noted))
 }
 
-fn is_planned(item: &Item) -> bool {
-    item.result == FileResult::Planned
-}
-
 /// Carries out the planned items. Each gets its result. `rest` is done while the disk syncs.
 fn put_files<R>(
     store: &Store,
@@ -411,13 +402,9 @@ fn put_files<R>(
 ) -> (Vec<ItemOutcome>, Result<R>) {
     let directories = &row.directories;
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
-    let of = items.iter().filter(|item| is_planned(item)).count();
-    let watcher = store.watcher.as_deref();
-    let tell = |done| {
-        watcher
-            .iter()
-            .for_each(|watcher| watcher(OperationProgress::Applying { done, of }))
-    };
+    let of = items.iter().filter(|item| item.is_planned()).count();
+    let report = store.reporter();
+    let tell = |done| report(OperationProgress::Applying { done, of });
     let work = Work {
         operation: &row.id,
         items,
@@ -446,7 +433,7 @@ fn look_again(
         .collect();
     let parents: BTreeSet<WorkspacePath> = touched
         .iter()
-        .flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent))
+        .flat_map(|path| path.directories_above())
         .collect();
     let is_own = |change: &Change| {
         // A directory above a file comes and goes with it. A file in the place of such a directory was put there by
@@ -517,14 +504,7 @@ fn close_steps(
     now: Milliseconds,
 ) -> Result<()> {
     closing.iter().try_for_each(|step| {
-        sessions::close_step(
-            connection,
-            &step.row.id,
-            None,
-            Some(snapshot_id),
-            true,
-            None,
-            now,
-        )
+        let end = StepEnd::recovered(Some(snapshot_id));
+        sessions::close_step(connection, &step.row.id, end, now)
     })
 }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use ckpt_schema::report::FileResult;
-
 use super::chain::chain;
 use super::ignored;
 use super::operation::Operation;
@@ -20,13 +18,9 @@ pub(super) fn directories_that_may_go(
     place: &Place,
     operation: &Operation<'_>,
 ) -> Result<Vec<WorkspacePath>> {
-    let leaving = operation
-        .plan
-        .items
-        .iter()
-        .filter(|item| item.result == FileResult::Planned && item.target.is_none());
+    let leaving = operation.plan.items.iter().filter(|item| item.empties());
     let parents: BTreeSet<WorkspacePath> = leaving
-        .flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent))
+        .flat_map(|item| item.path.directories_above())
         .collect();
     let (Some(reference), false) = (operation.reference, parents.is_empty()) else {
         return Ok(Vec::new());

@@ -15,6 +15,8 @@ pub mod plan;
 pub mod rule;
 pub mod target;
 
+mod asked;
+mod authors;
 mod bases;
 pub(crate) mod chain;
 #[cfg(test)]

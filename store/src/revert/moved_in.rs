@@ -5,17 +5,15 @@
 //! when files were created.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
-use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
+use ckpt_schema::report::{NoteCode, OperationKind};
 
 use super::movement::{Movement, Part};
 use super::plan::Plan;
-use super::warnings::first_of;
+use super::warnings::first_quoted;
 use crate::error::Result;
-use crate::fs::identity::Identity;
+use crate::fs::times;
 use crate::lines;
 use crate::model::Milliseconds;
 use crate::model::entry::{Entry, EntryKind, ObjectId};
@@ -66,7 +64,7 @@ pub(super) fn told(
     Ok((!names.is_empty()).then(|| {
         let text = format!(
             "moved here from elsewhere since; not put back there, but kept in the store: {}",
-            first_of(names.iter().map(|name| format!("`{name}`")), NAMED)
+            first_quoted(&names, NAMED)
         );
         Note::about(NoteCode::MovedIn, text, names)
     }))
@@ -81,11 +79,7 @@ struct Again<'a> {
 
 impl<'a> Again<'a> {
     fn of(snapshots: &Snapshots, plan: &'a Plan) -> Self {
-        let planned = || {
-            plan.items
-                .iter()
-                .filter(|item| item.result == FileResult::Planned)
-        };
+        let planned = || plan.items.iter().filter(|item| item.is_planned());
         let made = planned().filter(|item| item.expected.is_none());
         let made = made.filter_map(|item| Some((&item.path, item.target?.blob?)));
         let read = |blob| snapshots.comparable(blob, MAX_COMPARED);
@@ -142,10 +136,7 @@ fn message_of(movement: &Movement) -> Option<&str> {
 
 /// Returns the files that go for good. One that was renamed within the workspace comes back under its old name.
 fn leaving(plan: &Plan) -> Vec<&WorkspacePath> {
-    let planned = || {
-        let items = plan.items.iter();
-        items.filter(|item| item.result == FileResult::Planned)
-    };
+    let planned = || plan.items.iter().filter(|item| item.is_planned());
     let returning: HashSet<Entry> = planned().filter_map(|item| item.target).collect();
     let is_leaving =
         |entry: &Entry| entry.mode.kind() != EntryKind::Directory && !returning.contains(entry);
@@ -158,11 +149,10 @@ fn leaving(plan: &Plan) -> Vec<&WorkspacePath> {
 
 /// Returns when a file was created, in milliseconds, if it has no other name and the file system knows.
 fn made_at(place: &Place, path: &WorkspacePath) -> Option<Milliseconds> {
-    let path = place.root.join(OsStr::from_bytes(path.as_bytes()));
+    let path = path.on_disk(&place.root);
     let metadata = path.symlink_metadata().ok()?;
-    let born = Identity::of(&metadata).born;
     // A hard link that was made here is as old as the file that it links to.
-    Some(born.filter(|_| metadata.nlink() == 1)? / 1_000_000)
+    times::created(&metadata).filter(|_| metadata.nlink() == 1)
 }
 
 /// Returns the paths as a person sees them: a new directory instead of what is in it.
@@ -171,16 +161,14 @@ fn brought(
     reference: &Snapshot,
     files: Vec<&WorkspacePath>,
 ) -> Result<Vec<String>> {
-    let above = files
-        .iter()
-        .flat_map(|file| std::iter::successors(file.parent(), WorkspacePath::parent));
+    let above = files.iter().flat_map(|file| file.directories_above());
     let above: BTreeSet<WorkspacePath> = above.collect();
     let above: Vec<WorkspacePath> = above.into_iter().collect();
     let stood = snapshots.are_directories(reference, &above)?;
     let new = above.into_iter().zip(stood).filter(|(_, stood)| !stood);
     let new: BTreeSet<WorkspacePath> = new.map(|(path, _)| path).collect();
     let topmost = |file: &WorkspacePath| {
-        let above = std::iter::successors(file.parent(), WorkspacePath::parent);
+        let above = file.directories_above();
         let above = above.filter(|path| new.contains(path)).last();
         above.unwrap_or_else(|| file.clone())
     };

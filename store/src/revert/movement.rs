@@ -41,6 +41,16 @@ pub(crate) struct Movement {
     pub undoes: Option<String>,
 }
 
+/// A revert that moves the point: back to just before a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WholeRevert<'a> {
+    pub session: &'a SessionRow,
+    /// The revert point after it.
+    pub to: &'a MessageRow,
+    /// The `seq` of the message that was asked for. If that is discarded, it lies before the point.
+    pub since: i64,
+}
+
 /// A part of a revert that does not move the point.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
@@ -117,6 +127,7 @@ impl RevertScope {
         &paths.only
     }
 
+    /// Returns that of a part of a revert.
     pub(crate) fn of_part(part: &Part) -> Self {
         let paths = |only: &[WorkspacePath]| ScopePaths {
             only: only.to_vec(),
@@ -277,6 +288,21 @@ impl Movement {
             unclear: None,
             undoes: None,
         }))
+    }
+
+    /// Returns whether it is a revert, and not of a part only.
+    pub fn is_whole_revert(&self) -> bool {
+        self.kind == OperationKind::Revert && self.part.is_none()
+    }
+
+    /// Returns what a whole revert goes back to, or `None` for any other movement.
+    pub fn whole_revert(&self) -> Option<WholeRevert<'_>> {
+        self.is_whole_revert().then_some(())?;
+        Some(WholeRevert {
+            session: &self.session,
+            to: self.to.as_ref()?,
+            since: self.since?,
+        })
     }
 
     /// Returns the step that it undoes alone, if any.

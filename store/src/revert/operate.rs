@@ -258,8 +258,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             return Ok(None);
         }
         let base = movement.session.revert_base_id;
-        let takes_unclear = unclear == Unclear::Take;
-        let items = self.git_side().plan(movement, chain, base, takes_unclear)?;
+        let items = self.git_side().plan(movement, chain, base, unclear)?;
         Ok(Some(items))
     }
 
@@ -321,12 +320,8 @@ pub(crate) fn observe(
     before: Baseline,
     looking: Looking<'_>,
 ) -> Result<Observation> {
-    let watcher = store.watcher.as_deref();
-    let tell = |progress| {
-        watcher
-            .iter()
-            .for_each(|watcher| watcher(OperationProgress::Looking(progress)))
-    };
+    let report = store.reporter();
+    let tell = |progress| report(OperationProgress::Looking(progress));
     let how = CaptureOptions {
         progress: Some(&tell),
         ..looking.how

@@ -17,7 +17,7 @@ use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 
 use crate::error::{Context, Result};
 use crate::fs::threads;
-use crate::model::entry::{Change, Entry, EntryKind, ObjectId, State};
+use crate::model::entry::{Change, Entry, EntryKind, ObjectId, State, is_unstored};
 use crate::model::item::{Item, ItemReason};
 use crate::model::path::{WorkspacePath, is_below};
 use crate::model::request::OnConflict;
@@ -70,9 +70,7 @@ pub struct Plan {
 impl Plan {
     /// Returns whether the plan changes anything in the workspace.
     pub fn has_work(&self) -> bool {
-        self.items
-            .iter()
-            .any(|item| item.result == FileResult::Planned)
+        self.items.iter().any(Item::is_planned)
     }
 
     /// Returns whether everything that was asked for can be done: no conflict, no gap, and nothing done in part.
@@ -145,7 +143,7 @@ fn planned(items: &[Item]) -> (Vec<usize>, Vec<PathChange<'_>>) {
     let planned = items
         .iter()
         .enumerate()
-        .filter(|(_, item)| item.result == FileResult::Planned);
+        .filter(|(_, item)| item.is_planned());
     planned
         .map(|(index, item)| {
             (
@@ -223,11 +221,10 @@ impl<'a> MovedPath<'a> {
     }
 
     fn missing(&self) -> Option<Missing> {
-        let is_missing = |state: State| state.is_some_and(|entry| !entry.is_stored());
-        if is_missing(self.current) {
+        if is_unstored(self.current) {
             return Some(Missing::Now);
         }
-        is_missing(self.target.state).then_some(Missing::Before)
+        is_unstored(self.target.state).then_some(Missing::Before)
     }
 
     fn follow(&self, ruling: Ruling, history: &History<'_>) -> Item {
@@ -329,7 +326,7 @@ pub(super) fn plan_for(
         let planned = other
             .items
             .into_iter()
-            .filter(|item| item.result == FileResult::Planned && conflicts.contains(&item.path));
+            .filter(|item| item.is_planned() && conflicts.contains(&item.path));
         plan.earlier = planned.map(|item| (item.path, item.target)).collect();
         plan.blobs.extend(other.blobs);
     }
@@ -397,7 +394,7 @@ fn put_back_exactly(items: &mut Vec<Item>, undone: &[Item], current: &PathStates
 /// Returns whether a row says exactly what was at its path before: it changed that, or had nothing to do. A folder that only came
 /// or went with its contents is neither.
 fn is_exact(row: &Item) -> bool {
-    let is_stored = row.expected.is_none_or(|entry| entry.is_stored());
+    let is_stored = !is_unstored(row.expected);
     let had_nothing_to_do = row.action == FileAction::None && row.expected == row.target;
     is_stored && (row.has_moved() || had_nothing_to_do)
 }
@@ -440,26 +437,6 @@ fn name_forgotten(items: &mut [Item], forgotten: &[Vec<u8>]) {
     }
 }
 
-fn plan_targets(
-    targets: &BTreeMap<WorkspacePath, Target>,
-    goals: &PathStates,
-    current: &PathStates,
-    history: &History<'_>,
-    contents: &mut MergeBlobs<'_>,
-    on_conflict: OnConflict,
-) -> Result<Plan> {
-    plan(
-        StateMove {
-            goals,
-            targets,
-            current,
-            history,
-        },
-        contents,
-        on_conflict,
-    )
-}
-
 /// Plans to restore paths exactly, no matter who changed them since: `restore`.
 pub(crate) fn plan_exactly(
     snapshots: &Snapshots,
@@ -475,14 +452,13 @@ pub(crate) fn plan_exactly(
         // What is there now counts as what was left, so that nothing conflicts, whoever changed it since.
         .map(|(path, state)| (path.clone(), Target::exactly(state_now(path), *state)))
         .collect();
-    let mut plan = plan_targets(
-        &targets,
-        &PathStates::new(),
+    let step = StateMove {
+        goals: &PathStates::new(),
+        targets: &targets,
         current,
-        &History::default(),
-        &mut contents,
-        OnConflict::Overwrite,
-    )?;
+        history: &History::default(),
+    };
+    let mut plan = plan(step, &mut contents, OnConflict::Overwrite)?;
     name_forgotten(&mut plan.items, forgotten);
     Ok(plan)
 }
@@ -500,6 +476,7 @@ pub(super) fn known_lines<'a>(rows: impl Iterator<Item = &'a ChangeRow>) -> Line
     rows.filter_map(both_ways).flatten().collect()
 }
 
+/// Counts the lines that each planned item adds and removes, unless its change was counted when it was recorded.
 pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan, known: &Lines) {
     // What was merged is stored only when the plan is carried out.
     let read = |blob| match plan.blobs.get(&blob) {
@@ -512,7 +489,7 @@ pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan, known: &Lines)
             old: item.expected,
             new: item.target,
         };
-        if item.result != FileResult::Planned {
+        if !item.is_planned() {
             return item.lines;
         }
         known

@@ -152,6 +152,8 @@ pub(crate) fn finish_open_operations(
         }
         let text = finished_text(&name, &items, &git, &compared);
         let note = Note::about(NoteCode::Finished, text, vec![row.id.clone()]);
+        // The files are where they should be and the row is closed, so nothing may fail any more. Of an outcome that cannot
+        // be read, `Partial` claims the least.
         let outcome = sessions::operation_outcome(store.database.connection(), &row.id);
         let report = FinishedReport {
             operation: row.id,
@@ -233,8 +235,7 @@ fn keep_what_goes(
     operation: &sessions::OperationRow,
 ) -> Result<()> {
     let mut items = sessions::operation_items(store.database.connection(), &operation.id)?;
-    let is_going = |item: &Item| item.result == FileResult::Planned && item.expected.is_some();
-    if !items.iter().any(is_going) {
+    if !items.iter().any(Item::takes_away) {
         return Ok(());
     }
     let unread = blobs_that_are_lost(place, snapshots, &items)?;
@@ -250,7 +251,7 @@ fn keep_what_goes(
             "the snapshot that leads back to it is damaged: {}",
             error.with_causes()
         );
-        for item in items.iter_mut().filter(|item| is_going(item)) {
+        for item in items.iter_mut().filter(|item| item.takes_away()) {
             fail(item, why.clone());
         }
     }
@@ -269,16 +270,12 @@ fn blobs_that_are_lost(
     snapshots: &Snapshots,
     items: &[Item],
 ) -> Result<Vec<(usize, Error)>> {
-    let blob = |item: &Item| item.expected.and_then(|entry| entry.blob);
+    let blob = |item: &Item| item.expected?.file_blob();
     let going = || {
         let items = items.iter().enumerate();
-        items.filter(|(_, item)| item.result == FileResult::Planned)
+        items.filter(|(_, item)| item.is_planned())
     };
-    let mut blobs: Vec<ObjectId> = going()
-        .filter_map(|(_, item)| blob(item))
-        // That id stands for a directory, which has no blob.
-        .filter(|blob| *blob != ObjectId::EMPTY_TREE)
-        .collect();
+    let mut blobs: Vec<ObjectId> = going().filter_map(|(_, item)| blob(item)).collect();
     blobs.sort_unstable();
     blobs.dedup();
     let broken = snapshots.check_blobs(&blobs)?;
@@ -312,7 +309,7 @@ fn way_that_is_lost(
     let before = snapshot_of(&row);
     let paths: Vec<WorkspacePath> = items
         .iter()
-        .filter(|item| item.result == FileResult::Planned && item.expected.is_some())
+        .filter(|item| item.takes_away())
         .map(|item| item.path.clone())
         .collect();
     // Opened anew for each check, so that what was stored or lost since is seen.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use ckpt_schema::report::{FileResult, OperationKind};
+use ckpt_schema::report::OperationKind;
 
 use super::apply::{self, Problem, Root};
 use super::gather::Material;
@@ -46,6 +46,7 @@ pub(super) fn also_busy(error: Error, who: &str, busy: bool) -> Error {
     if busy { error.and(who) } else { error }
 }
 
+/// Refuses a revert of which nothing was recorded: it would change nothing, and look as if all were undone.
 pub(super) fn unavailable(movement: &Movement, material: &Material) -> Result<()> {
     let has_changes = material
         .changes
@@ -136,11 +137,7 @@ pub(super) fn no_way_back(
     plan: &Plan,
     seen: &Observation,
 ) -> Result<()> {
-    let going: Vec<&Item> = plan
-        .items
-        .iter()
-        .filter(|item| item.result == FileResult::Planned && item.expected.is_some())
-        .collect();
+    let going: Vec<&Item> = plan.items.iter().filter(|item| item.takes_away()).collect();
     let Err(error) = check_going(snapshots, &going, seen) else {
         return Ok(());
     };
@@ -166,8 +163,7 @@ fn damaged(items: &[&Item]) -> Error {
 
 /// Returns the blob that bringing back an item's present state needs.
 fn blob_of(item: &Item) -> Option<ObjectId> {
-    let blob = item.expected.and_then(|entry| entry.blob);
-    blob.filter(|blob| *blob != ObjectId::EMPTY_TREE)
+    item.expected?.file_blob()
 }
 
 fn check_going(snapshots: &Snapshots, going: &[&Item], seen: &Observation) -> Result<()> {
@@ -192,14 +188,10 @@ fn check_going(snapshots: &Snapshots, going: &[&Item], seen: &Observation) -> Re
 
 /// Checks before the first write that every new content is in the store, and intact.
 pub(super) fn damaged_objects(snapshots: &Snapshots, plan: &Plan) -> Result<()> {
-    let planned = || {
-        plan.items
-            .iter()
-            .filter(|item| item.result == FileResult::Planned)
-    };
+    let planned = || plan.items.iter().filter(|item| item.is_planned());
     let wanted: BTreeSet<ObjectId> = planned()
-        .filter_map(|item| item.target?.blob)
-        .filter(|blob| !plan.blobs.contains_key(blob) && *blob != ObjectId::EMPTY_TREE)
+        .filter_map(|item| item.target?.file_blob())
+        .filter(|blob| !plan.blobs.contains_key(blob))
         .collect();
     let wanted: Vec<ObjectId> = wanted.into_iter().collect();
     let broken = snapshots.check_blobs(&wanted)?;

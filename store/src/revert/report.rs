@@ -49,6 +49,8 @@ fn is_git_left(item: &GitItem) -> bool {
     !matches!(item.result, FileResult::Done | FileResult::Planned)
 }
 
+/// Returns the report on an operation, with what became of its files and of git's state. It has an id if it was carried
+/// out.
 pub(super) fn report(
     store: &Store,
     operation: &Operation<'_>,

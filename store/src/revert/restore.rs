@@ -25,6 +25,7 @@ use crate::store::Store;
 use crate::timeline::life::AT_WORK_HERE;
 use crate::timeline::{Looking, Observation, Place, snapshot_of};
 
+/// Carries out a restore, or plans it.
 pub(crate) fn restore(
     store: &mut Store,
     place: &Place,
@@ -59,14 +60,15 @@ fn restore_under_lock(
     options: Options,
     recovered: Recovered,
 ) -> Result<Executed> {
-    let id = snapshot_named(store, place, &request.id)?;
+    let named = state_named(store, place, &request.id)?;
     restoring(store, place, options, |store, snapshots, seen| {
         let wanted = WantedState {
             store,
             place,
             snapshots,
             seen,
-            id,
+            id: named.snapshot_id,
+            written_by: named.operation.as_deref(),
             only: &only,
         };
         wanted.plan(request, recovered)
@@ -111,6 +113,8 @@ struct WantedState<'a> {
     seen: &'a Observation,
     /// The row of its snapshot.
     id: i64,
+    /// The operation of which it is the state before, if so.
+    written_by: Option<&'a str>,
     /// The paths to restore; all if empty.
     only: &'a [WorkspacePath],
 }
@@ -124,19 +128,11 @@ impl WantedState<'_> {
             snapshots,
             seen,
             id,
+            written_by,
             only,
         } = *self;
         let mut warnings = recovered.warnings;
-        let written_by = operation_named(store, place, &request.id)?;
-        let (wanted, current) = differing(
-            store,
-            place,
-            snapshots,
-            id,
-            written_by.as_deref(),
-            seen,
-            only,
-        )?;
+        let (wanted, current) = differing(store, place, snapshots, id, written_by, seen, only)?;
         let git = if request.git {
             Some(git_plan(store, place, snapshots, seen, id)?)
         } else {
@@ -176,6 +172,7 @@ impl WantedState<'_> {
             seen,
             id,
             only,
+            ..
         } = *self;
         let same: Vec<WorkspacePath> = only
             .iter()
@@ -225,14 +222,30 @@ fn git_plan(
     .plan_exactly(wanted_id)
 }
 
+/// A state that an id stands for.
+struct NamedState {
+    /// The row of its snapshot.
+    snapshot_id: i64,
+    /// The operation of which it is the state before, if so.
+    operation: Option<String>,
+}
+
 /// Returns the row of the state that an id stands for: a snapshot, or the state just before a message, step or
 /// operation.
 pub(crate) fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i64> {
+    state_named(store, place, id).map(|named| named.snapshot_id)
+}
+
+fn state_named(store: &Store, place: &Place, id: &str) -> Result<NamedState> {
+    let mut written_by = None;
     let (snapshot_id, what) = match ids::any(store.database.connection(), place.row.id, id)? {
         Any::Snapshot(snapshot) => (Some(snapshot.id), "snapshot"),
         Any::Message(message) => (message.snapshot_id, "message"),
         Any::Step(step) => (step.start_snapshot_id, "step"),
-        Any::Operation(operation) => (operation.before_snapshot_id, "operation"),
+        Any::Operation(operation) => {
+            written_by = Some(operation.id);
+            (operation.before_snapshot_id, "operation")
+        }
         Any::Session(_) => {
             return Err(
                 Error::failed(format!("`{id}` is a session: it has no state of its own"))
@@ -240,10 +253,14 @@ pub(crate) fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i
             );
         }
     };
-    snapshot_id.ok_or_else(|| {
+    let snapshot_id = snapshot_id.ok_or_else(|| {
         Error::unavailable(format!(
             "the workspace was not captured at the {what} `{id}`"
         ))
+    })?;
+    Ok(NamedState {
+        snapshot_id,
+        operation: written_by,
     })
 }
 
@@ -355,16 +372,6 @@ fn differing(
         &states.keys().cloned().collect(),
     )?;
     Ok((states, current))
-}
-
-/// Returns the operation that an id stands for.
-fn operation_named(store: &Store, place: &Place, id: &str) -> Result<Option<String>> {
-    Ok(
-        match ids::any(store.database.connection(), place.row.id, id)? {
-            Any::Operation(operation) => Some(operation.id),
-            _ => None,
-        },
-    )
 }
 
 /// Adds what the snapshot before an operation did not hold, from the operation's own rows.

@@ -1,7 +1,7 @@
 //! The three-way rule on one path, for its content and its permissions separately. Pure.
 
 use crate::error::Result;
-use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
+use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State, is_unstored};
 use crate::model::request::OnConflict;
 use crate::revert::history::{ConflictKind, Missing};
 use crate::revert::merge::{Merge, MergeBlobs};
@@ -92,11 +92,10 @@ fn merge(sides: ThreeWay, contents: &mut MergeBlobs<'_>) -> Result<Ruling> {
 /// Returns the ancestor, theirs and ours if all three are stored files or empty directories, or else why they cannot be
 /// compared.
 fn comparable(sides: ThreeWay) -> std::result::Result<[Entry; 3], Ruling> {
-    let is_missing = |state: State| state.is_some_and(|entry| !entry.is_stored());
-    if is_missing(sides.theirs) {
+    if is_unstored(sides.theirs) {
         return Err(Ruling::Missing(Missing::Before));
     }
-    if is_missing(sides.ancestor) || is_missing(sides.ours) {
+    if is_unstored(sides.ancestor) || is_unstored(sides.ours) {
         return Err(Ruling::Missing(Missing::After));
     }
     match (sides.ancestor, sides.theirs, sides.ours) {

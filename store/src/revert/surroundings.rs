@@ -3,27 +3,26 @@
 //! turn. This module does IO, but only reads.
 
 use std::collections::BTreeSet;
-use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
-use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
+use ckpt_schema::report::NoteCode;
 use rusqlite::Connection;
 
 use super::chain::holding;
 use super::ignored;
-use super::movement::Movement;
+use super::movement::{Movement, WholeRevert};
 use super::plan::Plan;
 use super::report::short;
-use super::warnings::first_of;
+use super::warnings::{first_of, first_quoted};
 use crate::error::Result;
+use crate::fs::times;
 use crate::git::Location;
 use crate::git::objects::UserObjects;
 use crate::model::Milliseconds;
 use crate::model::git_item::GitStateRow;
-use crate::model::note::Note;
+use crate::model::note::{self, Note};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChainOperation};
 use crate::snapshot::Snapshots;
@@ -40,13 +39,10 @@ pub(super) fn told(
     seen: &Observation,
     moves_git: bool,
 ) -> Result<Vec<Note>> {
-    let Some(to) = movement
-        .to
-        .as_ref()
-        .filter(|_| movement.part.is_none() && movement.kind == OperationKind::Revert)
-    else {
+    let Some(revert) = movement.whole_revert() else {
         return Ok(Vec::new());
     };
+    let to = revert.to;
     let mut told = Vec::new();
     if let Some(snapshot) = to.snapshot_id {
         let state = sessions::snapshot(connection, snapshot)?.git_state_id;
@@ -58,7 +54,7 @@ pub(super) fn told(
     }
     let since = sessions::message_time(connection, &to.id)?;
     told.extend(submodules(&place.root, since));
-    told.extend(elsewhere(connection, place, movement, since)?);
+    told.extend(elsewhere(connection, place, revert, since)?);
     told.extend(discarded(movement));
     Ok(told)
 }
@@ -79,9 +75,8 @@ pub(super) fn told_before(
     )?);
     let to = movement.to.as_ref().map(|to| to.id.as_str());
     let is_other = |operation: &&ChainOperation| operation.row.message_id.as_deref() != to;
-    let notes = moves.iter().filter(is_other).flat_map(|operation| {
-        serde_json::from_str::<Vec<String>>(&operation.row.notes).unwrap_or_default()
-    });
+    let others = moves.iter().filter(is_other);
+    let notes = others.flat_map(|operation| note::from_json(&operation.row.notes));
     Ok(notes.collect())
 }
 
@@ -112,7 +107,7 @@ fn repository(root: &Path, then: Option<&GitStateRow>, now: Option<&GitStateRow>
             (!has_commit(root, head)).then(|| {
                 let text = format!(
                     "commit {} was git's HEAD then, and is no longer in the repository: nothing in `.git` is captured, so it does not come back",
-                    head.get(..8).unwrap_or(head)
+                    short(head)
                 );
                 Note::about(NoteCode::RepositoryRemoved, text, vec![".git".to_owned()])
             })
@@ -142,7 +137,7 @@ fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<No
 
 /// Returns whether a folder is a submodule: the metadata is that of the repository around it, where [`submodules`] finds it.
 pub(super) fn is_submodule(root: &Path, folder: &WorkspacePath) -> bool {
-    let at = root.join(std::ffi::OsStr::from_bytes(folder.as_bytes()));
+    let at = folder.on_disk(root);
     let real = |path: Option<PathBuf>| path.and_then(|path| path.canonicalize().ok());
     let own = real(Location::of(root).map(|own| own.common.join("modules")));
     let module = real(Location::of(&at).map(|module| module.directory));
@@ -168,7 +163,7 @@ fn submodules(root: &Path, since: Milliseconds) -> Option<Note> {
     (!names.is_empty()).then(|| {
         let text = format!(
             "submodules came or moved since, and their metadata, commits and branches stay: {}",
-            first_of(names.iter().map(|name| format!("`{name}`")), NAMED)
+            first_quoted(&names, NAMED)
         );
         Note::about(NoteCode::Submodules, text, names)
     })
@@ -192,8 +187,8 @@ fn moved_below(
             Ok(head) => {
                 // A commit on a branch writes only the log.
                 let log = entry.path().join("logs/HEAD").symlink_metadata().ok();
-                let written = log.into_iter().chain([head]).filter_map(written_at).max();
-                if written.is_some_and(|written| written >= since) {
+                let mut files = log.iter().chain([&head]);
+                if files.any(|file| times::written(file) >= since) {
                     names.push(name);
                 }
             }
@@ -205,36 +200,25 @@ fn moved_below(
     }
 }
 
-/// Returns when a file was written, in milliseconds since the epoch.
-fn written_at(found: Metadata) -> Option<Milliseconds> {
-    let age = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(age.as_millis()).ok()
-}
-
 /// Names the other workspaces in which the same conversation changed something since, and the places outside this one that its tools
 /// named or ran in.
 fn elsewhere(
     connection: &Connection,
     place: &Place,
-    movement: &Movement,
+    revert: WholeRevert<'_>,
     since: Milliseconds,
 ) -> Result<Vec<Note>> {
-    let session = &movement.session;
-    let named = |paths: &[String]| {
-        let names = paths.iter().map(|path| format!("`{path}`"));
-        first_of(names, NAMED)
-    };
+    let session = revert.session;
     let mut told = Vec::new();
     let workspaces = sessions::workspaces_of_turn(connection, place.row.id, &session.id, since)?;
     if !workspaces.is_empty() {
         let text = format!(
             "the agent worked in other directories since, which are reverted by a command there: {}",
-            named(&workspaces)
+            first_quoted(&workspaces, NAMED)
         );
         told.push(Note::about(NoteCode::OtherDirectories, text, workspaces));
     }
-    let seq = movement.since.unwrap_or_default();
-    let mut files = sessions::files_outside(connection, &session.id, seq)?;
+    let mut files = sessions::files_outside(connection, &session.id, revert.since)?;
     // Under another name, it may be in the workspace after all.
     files.retain(|path| {
         let real = Path::new(path).canonicalize();
@@ -243,7 +227,7 @@ fn elsewhere(
     if !files.is_empty() {
         let text = format!(
             "tools named files, or ran, outside the workspace, where nothing is captured or reverted: {}",
-            named(&files)
+            first_quoted(&files, NAMED)
         );
         told.push(Note::about(NoteCode::Outside, text, files));
     }
@@ -280,19 +264,17 @@ pub(super) fn folders_that_stay(
     sorted.sort();
     // What goes with this operation keeps no folder, though ignore rules may hide it.
     let going = plan.items.iter();
-    let going = going.filter(|item| item.result == FileResult::Planned && item.target.is_none());
+    let going = going.filter(|item| item.empties());
     let captured: BTreeSet<WorkspacePath> = snapshots
         .around(&seen.snapshot, &sorted)?
         .into_iter()
         .map(|(path, _)| path)
         .chain(going.map(|item| item.path.clone()))
-        .flat_map(|path| std::iter::successors(Some(path), WorkspacePath::parent))
+        .flat_map(|path| path.at_and_above())
         .collect();
     let (mut repositories, mut others) = (Vec::new(), Vec::new());
     for folder in &sorted {
-        let at = place
-            .root
-            .join(std::ffi::OsStr::from_bytes(folder.as_bytes()));
+        let at = folder.on_disk(&place.root);
         let Ok(entries) = std::fs::read_dir(at) else {
             continue;
         };

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Context, Result};
-use crate::model::entry::State;
+use crate::model::entry::{State, is_unstored};
 use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
 use crate::revert::clash::{self, PathChange};
@@ -220,7 +220,7 @@ fn undo<'a>(
     contents: &mut MergeBlobs<'_>,
     on_conflict: OnConflict,
 ) -> Result<Undone<'a>> {
-    if is_missing(base) {
+    if is_unstored(base) {
         return Ok(Undone {
             state: base,
             is_merged: false,
@@ -280,11 +280,11 @@ fn undo_runs<'a>(
         if undone.stop.is_some() {
             break;
         }
-        if !is_missing(undone.state) {
+        if !is_unstored(undone.state) {
             stored = undone.state;
         }
     }
-    if is_missing(undone.state) {
+    if is_unstored(undone.state) {
         // A gap between two stored states is skipped. A gap at the end cannot be restored.
         undone.state = stored;
         undone.stop = undone.stop.or(Some(Stop::Missing(Missing::Before)));
@@ -299,7 +299,7 @@ impl<'a> Undone<'a> {
         contents: &mut MergeBlobs<'_>,
         on_conflict: OnConflict,
     ) -> Result<()> {
-        if is_missing(run.old) && is_missing(run.new) && self.state != run.old {
+        if is_unstored(run.old) && is_unstored(run.new) && self.state != run.old {
             // It changed from one state that nobody stored to another. The two only look equal.
             self.stop = Some(Stop::Missing(Missing::Before));
             return Ok(());
@@ -322,8 +322,4 @@ impl<'a> Undone<'a> {
         }
         Ok(())
     }
-}
-
-fn is_missing(state: State) -> bool {
-    state.is_some_and(|entry| !entry.is_stored())
 }

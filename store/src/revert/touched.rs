@@ -3,17 +3,16 @@
 //! IO, but only reads, and never through a link.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::ffi::OsStr;
 use std::fs::Metadata;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::NoteCode;
 
-use super::movement::Movement;
-use super::warnings::first_of;
+use super::movement::WholeRevert;
+use super::warnings::first_quoted;
 use crate::error::Result;
+use crate::fs::times;
 use crate::model::Milliseconds;
 use crate::model::gap::Uncaptured;
 use crate::model::note::Note;
@@ -35,7 +34,7 @@ const MOST: usize = 50_000;
 pub(super) fn told<'a>(
     store: &Store,
     place: &Place,
-    movement: &Movement,
+    revert: WholeRevert<'_>,
     ignored: impl Iterator<Item = &'a Uncaptured>,
 ) -> Result<Vec<Note>> {
     let paths: BTreeSet<&WorkspacePath> = ignored
@@ -47,9 +46,8 @@ pub(super) fn told<'a>(
     if paths.is_empty() {
         return Ok(Vec::new());
     }
-    let since = movement.since.unwrap_or_default();
     let connection = store.database.connection();
-    let work = sessions::free_work_since(connection, &movement.session.id, since)?;
+    let work = sessions::free_work_since(connection, &revert.session.id, revert.since)?;
     if work.steps.is_empty() {
         return Ok(Vec::new());
     }
@@ -91,7 +89,7 @@ fn of_many(about: Vec<String>) -> Option<Note> {
 }
 
 fn note(what: &str, about: Vec<String>) -> Note {
-    let named = first_of(about.iter().map(|path| format!("`{path}`")), NAMED);
+    let named = first_quoted(&about, NAMED);
     Note::about(NoteCode::IgnoredChanged, format!("{what}: {named}"), about)
 }
 
@@ -133,7 +131,7 @@ impl TouchedSearch<'_> {
         let mut findings = Vec::new();
         let mut folders: VecDeque<(usize, PathBuf)> = VecDeque::new();
         for (number, path) in paths.iter().enumerate() {
-            let at = root.join(OsStr::from_bytes(path.as_bytes()));
+            let at = path.on_disk(root);
             let found = at.symlink_metadata().ok();
             let is_directory = found.as_ref().is_some_and(|found| self.may_enter(found));
             let is_touched = found.is_some_and(|found| self.is_touched(&found));
@@ -197,7 +195,7 @@ impl TouchedSearch<'_> {
     fn is_touched(&self, found: &Metadata) -> bool {
         // Programs set `mtime` as they like, and those that unpack archives set it to the past; `ctime` is the
         // kernel's.
-        let at = (self.file_times)(found.ctime() * 1000 + found.ctime_nsec() / 1_000_000);
+        let at = (self.file_times)(times::changed(found));
         at <= self.now + TICK && self.work.covers(at)
     }
 }

@@ -4,22 +4,21 @@
 //! reads.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use rusqlite::Connection;
 
+use super::asked::is_covered;
 use super::ignored::made_at;
 use super::movement::RevertScope;
 use crate::error::Result;
-use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, Mode, ObjectId, State};
 use crate::model::gap::Uncaptured;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
+use crate::model::{Milliseconds, millisecond_of};
 use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange, StepSides};
 use crate::snapshot::{Budget, Snapshot, Snapshots, Times};
 use crate::timeline::evidence::{self, Changed, Doubt, Evidence, Verdict};
@@ -370,8 +369,7 @@ impl UnseenSearch<'_> {
             let on_disk = self.on_disk(&path);
             // If its name was there before it was created, it took the place of something that nobody captured. Within
             // one tick, nobody knows.
-            let known_at = known_at / 1_000_000;
-            if made_at(&on_disk).is_none_or(|created| created >= known_at) {
+            if made_at(&on_disk).is_none_or(|created| created >= millisecond_of(known_at)) {
                 continue;
             }
             let mode = match on_disk.symlink_metadata() {
@@ -441,7 +439,7 @@ impl UnseenSearch<'_> {
     }
 
     fn on_disk(&self, path: &WorkspacePath) -> PathBuf {
-        self.place.root.join(OsStr::from_bytes(path.as_bytes()))
+        path.on_disk(&self.place.root)
     }
 
     /// Returns those folders that a snapshot does not have.
@@ -500,7 +498,7 @@ impl UnseenSearch<'_> {
             message_seq: span.message_seq,
             agent: self.session.1.to_owned(),
         };
-        let is_asked_for = self.scopes.iter().any(|scope| scope.covers(&change));
+        let is_asked_for = is_covered(self.scopes, &change);
         is_asked_for.then_some(change)
     }
 }

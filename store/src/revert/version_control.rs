@@ -1,19 +1,17 @@
 //! Names version control that moved since and stays: systems other than git, and repositories in subdirectories. Nothing
 //! is recorded of either, so the times of their files have to show it. This module does IO, but only reads.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
-use ckpt_schema::report::{NoteCode, OperationKind};
+use ckpt_schema::report::NoteCode;
 use rusqlite::Connection;
 
 use super::git::has_moved;
 use super::movement::Movement;
 use super::surroundings::is_submodule;
-use super::warnings::first_of;
+use super::warnings::first_quoted;
 use crate::error::Result;
+use crate::fs::times;
 use crate::git::Location;
 use crate::model::Milliseconds;
 use crate::model::gap::Uncaptured;
@@ -46,14 +44,10 @@ pub(super) fn moved_here(
     place: &Place,
     movement: &Movement,
 ) -> Result<Option<Note>> {
-    let Some(to) = movement
-        .to
-        .as_ref()
-        .filter(|_| movement.part.is_none() && movement.kind == OperationKind::Revert)
-    else {
+    let Some(revert) = movement.whole_revert() else {
         return Ok(None);
     };
-    let since = sessions::message_time(connection, &to.id)?;
+    let since = sessions::message_time(connection, &revert.to.id)?;
     let moved = SYSTEMS
         .iter()
         .filter(|(name, files)| is_one_written_since(&place.root.join(name), files, since));
@@ -77,7 +71,7 @@ pub(super) fn moved_below<'a>(
 ) -> Option<Note> {
     let moved = known.filter_map(|what| match what {
         Uncaptured::Repository { folder, name } => {
-            let at = place.root.join(OsStr::from_bytes(folder.as_bytes()));
+            let at = folder.on_disk(&place.root);
             has_moved_since(&at, name, since).then_some(folder)
         }
         Uncaptured::Ignored(_) => None,
@@ -91,7 +85,7 @@ pub(super) fn moved_below<'a>(
     (!about.is_empty()).then(|| {
         let text = format!(
             "repositories in subdirectories moved since: only files are reverted, their commits and branches stay: {}",
-            first_of(about.iter().map(|name| format!("`{name}`")), NAMED)
+            first_quoted(&about, NAMED)
         );
         Note::about(NoteCode::VersionControl, text, about)
     })
@@ -119,10 +113,6 @@ fn is_one_written_since(folder: &Path, files: &[&str], since: Milliseconds) -> b
 }
 
 fn is_written_since(file: &Path, since: Milliseconds) -> bool {
-    let written = file.symlink_metadata().and_then(|found| found.modified());
-    let written = written.ok().and_then(|time| {
-        let age = time.duration_since(UNIX_EPOCH).ok()?;
-        i64::try_from(age.as_millis()).ok()
-    });
-    written.is_some_and(|written| written >= since)
+    file.symlink_metadata()
+        .is_ok_and(|found| times::written(&found) >= since)
 }

@@ -20,6 +20,9 @@ use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 
+/// How many paths a line names.
+const NAMED: usize = 5;
+
 /// Reports named paths that the agent never changed. That is a mistake, and must not look like a path that is already
 /// right.
 pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<Note>> {
@@ -52,6 +55,7 @@ pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
     Ok(Some(Note::about(NoteCode::UnknownPath, what, unknown)))
 }
 
+/// Names the steps whose changes nobody saw when they were made.
 pub(super) fn unprotected_steps(material: &Material) -> impl Iterator<Item = Note> {
     let note = |(step, why): &(String, String)| {
         let text = format!(
@@ -102,7 +106,6 @@ pub(super) fn not_compared(error: &Error) -> Note {
 
 /// Names the directories that could not be read at a side of a step.
 pub(super) fn unread_directories(material: &Material) -> Option<Note> {
-    const NAMED: usize = 5;
     let names = material.unread.iter().map(named_gap);
     let names = (!material.unread.is_empty()).then(|| first_of(names, NAMED))?;
     let text = format!(
@@ -114,7 +117,6 @@ pub(super) fn unread_directories(material: &Material) -> Option<Note> {
 
 /// Names the pipes, sockets and devices that went with the steps in question: no snapshot holds them.
 pub(super) fn vanished(material: &Material) -> Option<Note> {
-    const NAMED: usize = 5;
     let names = material.vanished.iter().map(named_gap);
     let names = (!material.vanished.is_empty()).then(|| first_of(names, NAMED))?;
     let text = format!("no snapshot holds these, so they do not come back: {names}");
@@ -132,7 +134,7 @@ fn gap_name(gap: &Gap) -> String {
 
 /// Names what snapshots cannot hold. The agent may have changed it without anybody seeing it.
 pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation) -> Option<Note> {
-    if movement.part.is_some() || movement.kind != OperationKind::Revert {
+    if !movement.is_whole_revert() {
         return None;
     }
     left_alone(plan, seen.gaps.iter())
@@ -178,7 +180,7 @@ pub(super) fn without_a_step(
             let text = format!(
                 "no step was recorded for message `{}`: these files have changed since and count as yours: {}",
                 short(&message.id),
-                first_of(names.iter().map(|name| format!("`{name}`")), 5)
+                first_quoted(&names, NAMED)
             );
             warnings.push(Note::about(NoteCode::NoStep, text, names));
         }
@@ -208,7 +210,6 @@ fn outside_of(
 
 /// Names gaps that no line of the plan mentions.
 pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -> Option<Note> {
-    const NAMED: usize = 5;
     let told: BTreeSet<&[u8]> = plan
         .items
         .iter()
@@ -243,7 +244,7 @@ pub(super) fn permissions_of_directories(
     movement: &Movement,
     seen: &Observation,
 ) -> Option<Note> {
-    if movement.part.is_some() || movement.kind != OperationKind::Revert {
+    if !movement.is_whole_revert() {
         return None;
     }
     let wanted_id = movement.reference_snapshot(None)?;
@@ -290,6 +291,11 @@ pub(super) fn first_of(mut names: impl ExactSizeIterator<Item = String>, most: u
         first.push(format!("and {} more", names.len()));
     }
     first.join(", ")
+}
+
+/// Like [`first_of`], for names that are quoted.
+pub(super) fn first_quoted(names: &[String], most: usize) -> String {
+    first_of(names.iter().map(|name| format!("`{name}`")), most)
 }
 
 /// Names the parts of git's state that stay: without `--git` the agent's commits and moved branches, and in any case

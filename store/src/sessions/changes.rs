@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::read;
 use super::totals;
 use super::words::{WordTable, word};
 use crate::error::{Context, Result};
@@ -47,8 +48,6 @@ impl ChangeRow {
     /// Reads [`COLUMNS`] by number, in their order: a lookup by name would search anew in each row, of which there may
     /// be tens of thousands.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let additions: Option<i64> = row.get(12)?;
-        let deletions: Option<i64> = row.get(13)?;
         Ok(Self {
             id: row.get(0)?,
             step_id: row.get(1)?,
@@ -61,9 +60,7 @@ impl ChangeRow {
                 old: super::state(row, 8, 9)?,
                 new: super::state(row, 10, 11)?,
             },
-            lines: additions
-                .zip(deletions)
-                .map(|(added, deleted)| (added.cast_unsigned(), deleted.cast_unsigned())),
+            lines: read::lines(row, 12, 13)?,
         })
     }
 }
@@ -78,7 +75,7 @@ pub(crate) fn outside_paths(
     let sql = "SELECT DISTINCT path, path_raw FROM changes
                 WHERE +workspace_id = ?1 AND step_id IS NULL AND from_snapshot_id >= ?2
                   AND (?3 IS NULL OR to_snapshot_id <= ?3)";
-    let paths = super::read::all(
+    let paths = read::all(
         connection,
         sql,
         params![workspace_id, from_snapshot_id, to_snapshot_id],
@@ -102,7 +99,7 @@ pub(crate) fn changes_between(
           FROM operations JOIN operation_files ON operation_id = operations.id
          WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND after_snapshot_id <= ?3 AND result = 'done'
          ORDER BY at, number";
-    super::read::all(
+    read::all(
         connection,
         sql,
         params![workspace_id, first_snapshot_id, last_snapshot_id],
@@ -128,7 +125,7 @@ pub(crate) fn changes_between_kept(
           WHERE workspace_id = ?1 AND from_snapshot_id IN (SELECT id FROM kept) AND to_snapshot_id IN (SELECT id FROM kept)
           ORDER BY to_snapshot_id DESC, from_snapshot_id DESC, id"
     );
-    super::read::all(connection, &sql, [workspace_id], ChangeRow::read)
+    read::all(connection, &sql, [workspace_id], ChangeRow::read)
 }
 
 /// Adds changes at the end of the history.
@@ -218,32 +215,28 @@ pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<
 
 /// Returns the changes of a step, oldest first.
 pub(crate) fn changes_of_step(connection: &Connection, step: &str) -> Result<Vec<ChangeRow>> {
-    let mut statement = connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM changes WHERE step_id = ?1 ORDER BY id"
-        ))
-        .context(|| "cannot read a step's changes")?;
-    let rows = statement
-        .query_map([step], ChangeRow::read)
-        .context(|| "cannot read a step's changes")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read a step's changes")
+    read::all_or(
+        connection,
+        "cannot read a step's changes",
+        &format!("SELECT {COLUMNS} FROM changes WHERE step_id = ?1 ORDER BY id"),
+        [step],
+        ChangeRow::read,
+    )
 }
 
 /// Returns the changes of all steps of a message, in the order of the steps.
 pub(crate) fn changes_of_message(connection: &Connection, message: &str) -> Result<Vec<ChangeRow>> {
-    let mut statement = connection
-        .prepare_cached(&format!(
+    read::all_or(
+        connection,
+        "cannot read a message's changes",
+        &format!(
             // In this order: the steps of one message are few, and the changes of each are found by index.
             "SELECT {COLUMNS} FROM steps CROSS JOIN changes ON changes.step_id = steps.id
               WHERE steps.message_id = ?1 ORDER BY steps.seq, changes.id"
-        ))
-        .context(|| "cannot read a message's changes")?;
-    let rows = statement
-        .query_map([message], ChangeRow::read)
-        .context(|| "cannot read a message's changes")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read a message's changes")
+        ),
+        [message],
+        ChangeRow::read,
+    )
 }
 
 /// Returns the changes of a session's messages that have not been undone for good, newest first: those of all messages
@@ -279,24 +272,22 @@ pub(crate) fn reverted_changes(
     connection: &Connection,
     root_session: &str,
 ) -> Result<Vec<RevertedChange>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT changes.id, changes.path, changes.path_raw, changes.to_snapshot_id
+    let sql = "SELECT changes.id, changes.path, changes.path_raw, changes.to_snapshot_id
                FROM messages JOIN steps ON steps.message_id = messages.id JOIN changes ON changes.step_id = steps.id
-              WHERE messages.session_id = ?1 AND messages.state <> 'live' AND changes.undone_by IS NULL",
-        )
-        .context(|| "cannot read changes")?;
-    let rows = statement
-        .query_map([root_session], |row| {
+              WHERE messages.session_id = ?1 AND messages.state <> 'live' AND changes.undone_by IS NULL";
+    read::all_or(
+        connection,
+        "cannot read changes",
+        sql,
+        [root_session],
+        |row| {
             Ok(RevertedChange {
                 id: row.get("id")?,
                 path: super::path(row)?,
                 seen_in: row.get("to_snapshot_id")?,
             })
-        })
-        .context(|| "cannot read changes")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read changes")
+        },
+    )
 }
 
 /// Notes that changes were undone for good by an operation.
@@ -418,7 +409,7 @@ fn with_session(
     root_session: Option<&str>,
 ) -> Result<Vec<ChangeSince>> {
     let messages: BTreeSet<String> = match root_session {
-        Some(session) => super::read::all(
+        Some(session) => read::all(
             connection,
             "SELECT id FROM messages WHERE session_id = ?1",
             [session],
@@ -442,23 +433,17 @@ fn live(
     rest: &str,
     parameters: impl rusqlite::Params,
 ) -> Result<Vec<LiveChange>> {
-    let mut statement = connection
-        .prepare(&format!(
+    let sql = format!(
             "SELECT {COLUMNS}, ifnull(steps.session_id, '') AS session_id, ifnull(steps.message_id, '') AS message_id,
                     ifnull(messages.seq, 0) AS message_seq, ifnull(sessions.agent, '') AS agent {rest}"
-        ))
-        .context(|| "cannot read changes")?;
-    let rows = statement
-        .query_map(parameters, |row| {
-            Ok(LiveChange {
-                row: ChangeRow::read(row)?,
-                session_id: row.get("session_id")?,
-                message_id: row.get("message_id")?,
-                message_seq: row.get("message_seq")?,
-                agent: row.get("agent")?,
-            })
+        );
+    read::all_or(connection, "cannot read changes", &sql, parameters, |row| {
+        Ok(LiveChange {
+            row: ChangeRow::read(row)?,
+            session_id: row.get("session_id")?,
+            message_id: row.get("message_id")?,
+            message_seq: row.get("message_seq")?,
+            agent: row.get("agent")?,
         })
-        .context(|| "cannot read changes")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read changes")
+    })
 }

@@ -371,6 +371,7 @@ pub(super) fn set_aside(path: &Path, ending: &str) -> Result<PathBuf> {
     Ok(place)
 }
 
+/// Returns a path with an ending after its name, such as that of a log.
 pub(super) fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
@@ -402,6 +403,7 @@ fn configure_patiently(connection: &Connection, durability: Durability) -> rusql
     }
 }
 
+/// Sets up a connection before its first statement.
 pub(super) fn configure(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
     // This comes first: without it, most of many simultaneous first openings fail.
     connection.busy_timeout(BUSY_TIMEOUT)?;

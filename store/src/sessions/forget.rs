@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, Row, params};
 
-use super::read::all;
+use super::read::{all, count};
 use crate::error::{Context, Result};
 use crate::model::entry::ObjectId;
 
@@ -25,8 +25,9 @@ pub(crate) struct Belongings {
 
 /// Returns the trees of a workspace's snapshots that were not pruned, newest first.
 pub(crate) fn trees(connection: &Connection, workspace_id: i64) -> Result<Vec<ObjectId>> {
-    let sql = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree ORDER BY max(id) DESC";
-    all(connection, sql, [workspace_id], |row| row.get(0))
+    all(connection, super::roots::TREES, [workspace_id], |row| {
+        row.get(0)
+    })
 }
 
 /// Returns what belongs to a session and its sub-agents.
@@ -327,7 +328,7 @@ pub(crate) fn numbers(connection: &Connection, workspace_id: i64) -> Result<(u64
             "SELECT (SELECT count(*) FROM snapshots WHERE workspace_id = ?1),
                     (SELECT count(prompt) FROM messages JOIN sessions ON sessions.id = session_id WHERE workspace_id = ?1)",
             [workspace_id],
-            |row| Ok((number(row, 0)?, number(row, 1)?)),
+            |row| Ok((count(row, 0)?, count(row, 1)?)),
         )
         .context(|| "cannot count what is to be forgotten")
 }
@@ -349,14 +350,10 @@ pub(crate) fn prompts_of(connection: &Connection, messages: &[String]) -> Result
     let mut prompts = 0;
     for id in messages {
         let sql = "SELECT count(prompt) FROM messages WHERE id = ?1";
-        let has = connection.query_row(sql, [id], |row| number(row, 0));
+        let has = connection.query_row(sql, [id], |row| count(row, 0));
         prompts += has.context(|| "cannot count prompts")?;
     }
     Ok(prompts)
-}
-
-fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    row.get::<_, i64>(column).map(i64::unsigned_abs)
 }
 
 #[cfg(test)]

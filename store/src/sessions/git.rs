@@ -3,6 +3,7 @@
 use ckpt_schema::report::FileResult;
 use rusqlite::{Connection, params};
 
+use super::read;
 use super::words::{WordTable, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -45,15 +46,15 @@ pub(crate) fn git_line(
     from: i64,
     to: Option<i64>,
 ) -> Result<Vec<SeenGit>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT snapshots.id AS snapshot_id, snapshots.taken_at, git_states.id AS state_id, head, branch, index_blob, doing
+    let sql = "SELECT snapshots.id AS snapshot_id, snapshots.taken_at, git_states.id AS state_id, head, branch, index_blob, doing
                FROM snapshots LEFT JOIN git_states ON git_states.id = snapshots.git_state_id
-              WHERE snapshots.workspace_id = ?1 AND snapshots.id >= ?2 AND (?3 IS NULL OR snapshots.id <= ?3) ORDER BY snapshots.id",
-        )
-        .context(|| "cannot read git states")?;
-    let rows = statement
-        .query_map(params![workspace_id, from, to], |row| {
+              WHERE snapshots.workspace_id = ?1 AND snapshots.id >= ?2 AND (?3 IS NULL OR snapshots.id <= ?3) ORDER BY snapshots.id";
+    read::all_or(
+        connection,
+        "cannot read git states",
+        sql,
+        params![workspace_id, from, to],
+        |row| {
             // Not by its values: all may be NULL in a repository without a commit.
             let is_there = row.get::<_, Option<i64>>("state_id")?.is_some();
             let state = if is_there {
@@ -66,10 +67,8 @@ pub(crate) fn git_line(
                 taken_at: row.get("taken_at")?,
                 state,
             })
-        })
-        .context(|| "cannot read git states")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read git states")
+        },
+    )
 }
 
 /// Returns the steps of a workspace that ended at or after a snapshot, or are open: a step that changed neither files nor HEAD ends
@@ -79,9 +78,7 @@ pub(crate) fn step_spans(
     workspace_id: i64,
     from: i64,
 ) -> Result<Vec<StepSpan>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT steps.id AS step_id, messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id,
+    let sql = "SELECT steps.id AS step_id, messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id,
                     steps.finish_snapshot_id, steps.started_at, steps.finished_at,
                     messages.state = 'discarded' AND EXISTS (
                       SELECT 1 FROM operations
@@ -95,11 +92,13 @@ pub(crate) fn step_spans(
                JOIN sessions ON sessions.id = messages.session_id
               WHERE sessions.workspace_id = ?1 AND steps.start_snapshot_id IS NOT NULL
                 AND (steps.finish_snapshot_id >= ?2 OR steps.state = 'open')
-              ORDER BY steps.seq",
-        )
-        .context(|| "cannot read steps")?;
-    let rows = statement
-        .query_map([workspace_id, from], |row| {
+              ORDER BY steps.seq";
+    read::all_or(
+        connection,
+        "cannot read steps",
+        sql,
+        [workspace_id, from],
+        |row| {
             Ok(StepSpan {
                 step_id: row.get("step_id")?,
                 session_id: row.get("session_id")?,
@@ -111,10 +110,8 @@ pub(crate) fn step_spans(
                 finished_at: row.get("finished_at")?,
                 is_undone: row.get("is_undone")?,
             })
-        })
-        .context(|| "cannot read steps")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read steps")
+        },
+    )
 }
 
 /// Writes the plan for git.
@@ -163,14 +160,14 @@ pub(crate) fn close_git_items(
 
 /// Returns an operation's plan for git, in order, with the results that are known.
 pub(crate) fn git_items(connection: &Connection, operation: &str) -> Result<Vec<GitItem>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT operation_id, position, part, name, expected, target, result, reason FROM operation_git
-              WHERE operation_id = ?1 ORDER BY position",
-        )
-        .context(|| "cannot read an operation")?;
-    let rows = statement
-        .query_map([operation], |row| {
+    let sql = "SELECT operation_id, position, part, name, expected, target, result, reason FROM operation_git
+              WHERE operation_id = ?1 ORDER BY position";
+    read::all_or(
+        connection,
+        "cannot read an operation",
+        sql,
+        [operation],
+        |row| {
             Ok(GitItem {
                 part: word(row, WordTable::OperationGit, "part")?,
                 name: row.get("name")?,
@@ -179,10 +176,8 @@ pub(crate) fn git_items(connection: &Connection, operation: &str) -> Result<Vec<
                 result: word(row, WordTable::OperationGit, "result")?,
                 reason: row.get("reason")?,
             })
-        })
-        .context(|| "cannot read an operation")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read an operation")
+        },
+    )
 }
 
 /// An operation that moved git's state.
@@ -211,7 +206,7 @@ pub(crate) fn git_operations_since(
                   AND EXISTS (SELECT 1 FROM operation_git WHERE operation_id = operations.id AND result = 'done')
                 ORDER BY seq";
     let values = params![workspace_id, snapshot_id];
-    let mut operations = super::read::all(connection, sql, values, |row| {
+    let mut operations = read::all(connection, sql, values, |row| {
         let operation = GitOperation {
             seq: row.get("seq")?,
             is_restore: row.get("is_restore")?,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::{FileResult, MessageState, OperationKind};
 use rusqlite::{Connection, Row, params};
 
+use super::operations::HAS_MOVED;
 use super::read::all;
 use super::words::{WordTable, optional_word, word};
 use crate::error::Result;
@@ -217,7 +218,8 @@ pub(crate) fn operations_on_path(
     path: &WorkspacePath,
 ) -> Result<Vec<FileOperation>> {
     // `min` of two values is NULL if either is, hence the `ifnull` in both.
-    let sql = "SELECT operations.id, operations.seq, operations.kind, operations.session_id, operations.step_id,
+    let sql = format!(
+        "SELECT operations.id, operations.seq, operations.kind, operations.session_id, operations.step_id,
                       iif(operations.alone, operations.part_message_id, NULL) AS alone,
                       min(ifnull(moved.seq, part.seq), ifnull(part.seq, moved.seq)) AS reverted_from,
                       operations.before_snapshot_id, operations.started_at, operation_files.result,
@@ -228,13 +230,13 @@ pub(crate) fn operations_on_path(
                  LEFT JOIN messages AS moved ON moved.id = operations.message_id AND operations.kind <> 'restore'
                  LEFT JOIN messages AS part ON part.id = operations.part_message_id AND NOT operations.alone
                 WHERE operations.workspace_id = ?1 AND operation_files.path = ?2 AND operation_files.path_raw IS ?3
-                  AND operation_files.result = ?4 AND operation_files.action IN ('write', 'delete', 'merge')
-                ORDER BY operations.seq";
-    let done = FileResult::Done.name();
+                  AND {HAS_MOVED}
+                ORDER BY operations.seq"
+    );
     all(
         connection,
-        sql,
-        params![workspace_id, path.to_text(), path.raw(), done],
+        &sql,
+        params![workspace_id, path.to_text(), path.raw()],
         |row| {
             Ok(FileOperation {
                 id: row.get("id")?,

@@ -25,6 +25,7 @@ mod runs;
 mod salvage;
 mod snapshots;
 mod steps;
+mod taken_away;
 mod tools;
 mod totals;
 mod unrecorded;
@@ -55,10 +56,9 @@ pub(crate) use labels::{
 pub(crate) use mend::{lacks_table, mend_objects, wrong_objects};
 pub(crate) use migrate::copies;
 pub(crate) use operations::{
-    ChainOperation, NewOperation, OperationRow, brought_back_and_taken_away, close_operation,
-    has_open_operation, insert_operation, moved_since, moves_since, newest_operation,
-    note_permanent, note_results, open_operations, operation, operation_items, operation_outcome,
-    taken_away_to, was_operation_at_work,
+    ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_open_operation,
+    insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
+    open_operations, operation, operation_items, operation_outcome, was_operation_at_work,
 };
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use retention::{
@@ -69,10 +69,10 @@ pub(crate) use roots::{Named, named, paths_of_blobs, roots, workspaces};
 pub(crate) use rows::{
     COMMAND, MessageRow, NewMessage, SessionRow, SteplessMessage, bind_pending_messages,
     discard_hidden_messages, find_message_by_agent_id, find_session, insert_message, message,
-    message_at_or_after, message_time, messages_from, messages_of_turn, newest_message,
-    newest_reverted_session, next_hidden_message, other_reverted_sessions, root_of, session,
-    session_of_process, set_hidden_from, set_revert_point, stepless_messages, touch_session,
-    upsert_session,
+    message_at_or_after, message_time, messages_from, messages_of_turn, newest_begun_message,
+    newest_message, newest_reverted_session, next_hidden_message, other_reverted_sessions, root_of,
+    session, session_of_process, set_hidden_from, set_revert_point, stepless_messages,
+    touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{remove_unfinished, salvage, unfinished};
@@ -82,11 +82,12 @@ pub(crate) use snapshots::{
     snapshots_since,
 };
 pub(crate) use steps::{
-    Life, OpenStep, StepRow, StepSides, WorkTimes, close_open_steps, close_step, count_steps,
-    find_step_by_agent_id, free_work_since, has_steps_in_background, insert_step,
+    Life, OpenStep, StepEnd, StepRow, StepSides, WorkTimes, close_open_steps, close_step,
+    count_steps, find_step_by_agent_id, free_work_since, has_steps_in_background, insert_step,
     is_another_at_work, move_step_start, newest_step, open_steps, step, step_sides,
     step_with_tools, steps_in_background, work_since,
 };
+pub(crate) use taken_away::{brought_back_and_taken_away, taken_away_to};
 pub(crate) use tools::{
     OuterTool, StepPath, ToolRow, commands_of, files_outside, finish_tool, forced_paths,
     insert_step_path, insert_tool, note_wait, outer_tools, release_background,

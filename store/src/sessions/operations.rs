@@ -6,7 +6,7 @@ use ckpt_schema::report::{FileResult, OperationKind, Outcome};
 use rusqlite::{Connection, Row, params};
 
 use super::feed;
-use super::read::{by_json, item_reason};
+use super::read::{self, by_json, item_reason};
 use super::words::{WordTable, optional_word, parsed, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -95,7 +95,12 @@ pub(crate) struct ChainOperation {
     pub seq: i64,
 }
 
-const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear, goal_snapshot_id, asked_message_id, remarks";
+const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone, base_snapshot_id,
+                       before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear,
+                       goal_snapshot_id, asked_message_id, remarks";
+
+/// The condition that an item's file was written or removed: [`Item::has_moved`] in SQL.
+pub(crate) const HAS_MOVED: &str = "(result = 'done' AND action IN ('write', 'delete', 'merge'))";
 
 impl OperationRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -281,16 +286,15 @@ pub(crate) fn open_operations(
     connection: &Connection,
     workspace_id: i64,
 ) -> Result<Vec<OperationRow>> {
-    let mut statement = connection
-        .prepare_cached(&format!(
+    read::all_or(
+        connection,
+        "cannot read open operations",
+        &format!(
             "SELECT {COLUMNS} FROM operations WHERE state = 'open' AND workspace_id = ?1 ORDER BY seq"
-        ))
-        .context(|| "cannot read open operations")?;
-    let rows = statement
-        .query_map([workspace_id], OperationRow::read)
-        .context(|| "cannot read open operations")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read open operations")
+        ),
+        [workspace_id],
+        OperationRow::read,
+    )
 }
 
 /// Returns whether an operation of a workspace is under way, or was left open by a crash. It reads nothing else, so
@@ -328,17 +332,15 @@ pub(crate) fn operation_outcome(connection: &Connection, id: &str) -> Result<Opt
 
 /// Returns an operation's plan, in order, with the results that are known.
 pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Result<Vec<Item>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT operation_id, position, path, path_raw, action, result, reason, expected_mode, expected_blob, target_mode,
+    let sql = "SELECT operation_id, position, path, path_raw, action, result, reason, expected_mode, expected_blob, target_mode,
                     target_blob, goal_mode, goal_blob, additions, deletions, reason_code, reason_by
-               FROM operation_files WHERE operation_id = ?1 ORDER BY position",
-        )
-        .context(|| "cannot read an operation")?;
-    let rows = statement
-        .query_map([operation], |row| {
-            let additions: Option<i64> = row.get("additions")?;
-            let deletions: Option<i64> = row.get("deletions")?;
+               FROM operation_files WHERE operation_id = ?1 ORDER BY position";
+    read::all_or(
+        connection,
+        "cannot read an operation",
+        sql,
+        [operation],
+        |row| {
             Ok(Item {
                 path: super::path(row)?,
                 expected: super::state(row, "expected_mode", "expected_blob")?,
@@ -347,14 +349,10 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
                 action: word(row, WordTable::OperationFiles, "action")?,
                 result: word(row, WordTable::OperationFiles, "result")?,
                 reason: item_reason(row)?,
-                lines: additions
-                    .zip(deletions)
-                    .map(|(added, deleted)| (added.cast_unsigned(), deleted.cast_unsigned())),
+                lines: read::lines(row, "additions", "deletions")?,
             })
-        })
-        .context(|| "cannot read an operation")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read an operation")
+        },
+    )
 }
 
 /// Returns a session's closed moves of the revert point that name a snapshot as the state before the first of them,
@@ -364,18 +362,20 @@ pub(crate) fn moves_since(
     session: &str,
     base_snapshot_id: i64,
 ) -> Result<Vec<ChainOperation>> {
-    let mut statement = connection
-        .prepare_cached(&format!(
+    let sql = format!(
             "SELECT {COLUMNS}, seq, outcome,
                     EXISTS (SELECT 1 FROM operation_files
                              WHERE operation_id = operations.id AND result = 'failed') AS has_failed,
                     permanent
                FROM operations
               WHERE session_id = ?1 AND base_snapshot_id = ?2 AND kind <> 'restore' AND state = 'done' ORDER BY seq"
-        ))
-        .context(|| "cannot read operations")?;
-    let rows = statement
-        .query_map(params![session, base_snapshot_id], |row| {
+        );
+    read::all_or(
+        connection,
+        "cannot read operations",
+        &sql,
+        params![session, base_snapshot_id],
+        |row| {
             Ok(ChainOperation {
                 row: OperationRow::read(row)?,
                 on_conflict: word(row, WordTable::Operations, "on_conflict")?,
@@ -386,10 +386,8 @@ pub(crate) fn moves_since(
                 is_permanent: row.get("permanent")?,
                 seq: row.get("seq")?,
             })
-        })
-        .context(|| "cannot read operations")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read operations")
+        },
+    )
 }
 
 /// Notes that a message came while operations were in force. A part that changed nothing has no other trace of it.
@@ -454,48 +452,21 @@ pub(crate) fn moved_since(
 ) -> Result<BTreeSet<WorkspacePath>> {
     let (session, base) = without.unzip();
     // `IS NOT`, because `<>` is NULL for an operation without a session, and would leave it out.
-    let sql = "SELECT DISTINCT path, path_raw
-                 FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
-                WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done'
-                  AND (result = 'done' AND action IN ('write', 'delete', 'merge')
-                       OR result = 'conflict' AND (part_message_id IS NOT NULL OR step_id IS NOT NULL))
-                  AND (?3 IS NULL OR session_id IS NOT ?3 OR base_snapshot_id IS NOT ?4
-                       OR part_message_id IS NOT NULL OR step_id IS NOT NULL)";
-    let paths = super::read::all(
+    let sql = format!(
+        "SELECT DISTINCT path, path_raw
+           FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
+          WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done'
+            AND ({HAS_MOVED} OR result = 'conflict' AND (part_message_id IS NOT NULL OR step_id IS NOT NULL))
+            AND (?3 IS NULL OR session_id IS NOT ?3 OR base_snapshot_id IS NOT ?4
+                 OR part_message_id IS NOT NULL OR step_id IS NOT NULL)"
+    );
+    let paths = read::all(
         connection,
-        sql,
+        &sql,
         params![workspace_id, snapshot_id, session, base.flatten()],
         super::path,
     )?;
     Ok(paths.into_iter().collect())
-}
-
-/// Returns the paths that are gone only because an operation took back a revert that had brought them back. That revert was
-/// sure of them: it kept what was unclear.
-pub(crate) fn brought_back_and_taken_away(
-    connection: &Connection,
-    workspace_id: i64,
-) -> Result<BTreeSet<WorkspacePath>> {
-    let sql = "SELECT path, path_raw,
-                      kind = 'revert' AND unclear = 'keep' AND reason IS NULL AND expected_mode IS NULL AS is_back
-                 FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
-                WHERE workspace_id = ?1 AND state = 'done' AND result = 'done' AND action IN ('write', 'delete', 'merge')
-                ORDER BY seq";
-    let moves = super::read::all(connection, sql, [workspace_id], |row| {
-        Ok((super::path(row)?, row.get::<_, bool>("is_back")?))
-    })?;
-    let mut brought = BTreeMap::new();
-    for (path, is_back) in moves {
-        let was_back = brought.get(&path) == Some(&BroughtBack::Now);
-        let state = match (is_back, was_back) {
-            (true, _) => BroughtBack::Now,
-            (false, true) => BroughtBack::Before,
-            (false, false) => BroughtBack::Never,
-        };
-        brought.insert(path, state);
-    }
-    brought.retain(|_, state| *state == BroughtBack::Before);
-    Ok(brought.into_keys().collect())
 }
 
 /// Returns whether an operation of a workspace was at work at a moment.
@@ -513,75 +484,58 @@ pub(crate) fn was_operation_at_work(
         .context(|| "cannot read when an operation was at work")
 }
 
-/// Returns the message, by `seq`, to which a revert took away a folder, if that was the newest operation on it, or the one before
-/// that and the newest brought it back.
-pub(crate) fn taken_away_to(
-    connection: &Connection,
-    workspace_id: i64,
-    path: &WorkspacePath,
-) -> Result<Option<i64>> {
-    let sql = "SELECT path, path_raw, action, messages.seq AS message
-                 FROM operation_files
-                 JOIN operations ON operations.id = operation_id
-                 LEFT JOIN messages ON messages.id = operations.message_id AND kind = 'revert'
-                WHERE path = ?2 AND operations.workspace_id = ?1 AND operations.state = 'done' AND result = 'done'
-                  AND action IN ('write', 'delete', 'merge')
-                ORDER BY operations.seq DESC";
-    let rows = super::read::all(
-        connection,
-        sql,
-        params![workspace_id, path.to_text()],
-        |row| {
-            let action: String = row.get("action")?;
-            Ok((
-                super::path(row)?,
-                action == "delete",
-                row.get::<_, Option<i64>>("message")?,
-            ))
-        },
-    )?;
-    let mut moves = rows.into_iter().filter(|(moved, ..)| moved == path);
-    Ok(match (moves.next(), moves.next()) {
-        (Some((_, true, message)), _) | (Some(_), Some((_, true, message))) => message,
-        _ => None,
-    })
-}
-
-/// Whether the last operation on a path brought it back, or the one before that.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum BroughtBack {
-    Now,
-    Before,
-    Never,
-}
-
 /// Returns what restores wrote to which paths after an operation of a session, oldest first.
 fn restored_since(
     connection: &Connection,
     session: &str,
     seq: i64,
 ) -> Result<BTreeMap<WorkspacePath, Vec<State>>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT path, path_raw, target_mode, target_blob
-               FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
-              WHERE operations.workspace_id = (SELECT workspace_id FROM sessions WHERE id = ?1) AND operations.seq > ?2
-                AND operations.kind = 'restore' AND operations.state = 'done' AND operation_files.result = 'done'
-              ORDER BY operations.seq",
-        )
-        .context(|| "cannot read what was restored")?;
-    let rows = statement
-        .query_map(params![session, seq], |row| {
-            Ok((
-                super::path(row)?,
-                super::state(row, "target_mode", "target_blob")?,
-            ))
-        })
-        .context(|| "cannot read what was restored")?;
+    let sql = "SELECT path, path_raw, target_mode, target_blob
+                 FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
+                WHERE operations.workspace_id = (SELECT workspace_id FROM sessions WHERE id = ?1) AND operations.seq > ?2
+                  AND operations.kind = 'restore' AND operations.state = 'done' AND operation_files.result = 'done'
+                ORDER BY operations.seq";
+    let what = "cannot read what was restored";
+    let states = read::all_or(connection, what, sql, params![session, seq], |row| {
+        let state = super::state(row, "target_mode", "target_blob")?;
+        Ok((super::path(row)?, state))
+    })?;
     let mut restored = BTreeMap::<_, Vec<State>>::new();
-    for row in rows {
-        let (path, state) = row.context(|| "cannot read what was restored")?;
+    for (path, state) in states {
         restored.entry(path).or_default().push(state);
     }
     Ok(restored)
+}
+
+#[cfg(test)]
+mod tests {
+    use ckpt_schema::report::FileAction;
+
+    use super::*;
+    use crate::sessions::words::Word;
+
+    #[test]
+    fn the_condition_in_sql_holds_for_the_items_that_have_moved_and_for_no_other() {
+        let connection = Connection::open_in_memory().expect("a database in memory");
+        let sql = format!("SELECT {HAS_MOVED} FROM (SELECT ?1 AS result, ?2 AS action)");
+        for (result, action) in FileResult::ALL
+            .iter()
+            .flat_map(|result| FileAction::ALL.iter().map(move |action| (*result, *action)))
+        {
+            let item = Item {
+                path: WorkspacePath::new("a").expect("legal"),
+                expected: None,
+                target: None,
+                goal: None,
+                action,
+                result,
+                reason: None,
+                lines: None,
+            };
+            let in_sql: bool = connection
+                .query_row(&sql, [result.name(), action.name()], |row| row.get(0))
+                .expect("a condition");
+            assert_eq!(in_sql, item.has_moved(), "{result:?}, {action:?}");
+        }
+    }
 }

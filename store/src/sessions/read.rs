@@ -1,7 +1,7 @@
 //! Reads rows: all of them at once, columns as domain types, and rows that several reports share.
 
 use ckpt_schema::report::{FileReport, GapReport, PathText};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Row, RowIndex};
 
 pub(crate) use super::words::{
     FeedKind, OperationState, StepState, WordTable, optional_word, unknown_words, word,
@@ -31,15 +31,49 @@ pub(crate) fn all<T>(
     rows().context(|| "cannot read the session store")
 }
 
+/// Like [`all`], for a query that is asked again and again, and with an error that says what could not be read.
+pub(super) fn all_or<T>(
+    connection: &Connection,
+    what: &'static str,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>> {
+    let rows = || {
+        connection
+            .prepare_cached(sql)?
+            .query_map(parameters, read)?
+            .collect::<rusqlite::Result<_>>()
+    };
+    rows().context(|| what)
+}
+
+/// Returns a number that counts something. SQLite knows only signed numbers. A negative one is damage, and counts as
+/// nothing: no decision depends on a count.
+pub(super) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}
+
 /// Reads a column of numbers that are never negative, or `None` for NULL.
-pub(crate) fn optional_count(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
-    Ok(row
-        .get::<_, Option<i64>>(column)?
-        .map(|number| u64::try_from(number).unwrap_or_default()))
+pub(crate) fn optional_count(
+    row: &Row<'_>,
+    column: impl RowIndex,
+) -> rusqlite::Result<Option<u64>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(unsigned))
+}
+
+/// Reads two columns, the lines that were added and removed. `None` if they were not counted.
+pub(super) fn lines(
+    row: &Row<'_>,
+    additions: impl RowIndex,
+    deletions: impl RowIndex,
+) -> rusqlite::Result<Option<(u64, u64)>> {
+    let additions = optional_count(row, additions)?;
+    Ok(additions.zip(optional_count(row, deletions)?))
 }
 
 /// Like [`optional_count`], for a column that is never NULL.
-pub(crate) fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
+pub(crate) fn count(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<u64> {
     Ok(optional_count(row, column)?.unwrap_or_default())
 }
 
@@ -80,6 +114,15 @@ pub(crate) fn gap_report(gap: &Gap) -> GapReport {
         reason: gap.reason.to_string(),
     }
 }
+
+/// Returns the files of an operation, in the order of its plan.
+pub(crate) fn operation_files(connection: &Connection, id: &str) -> Result<Vec<FileReport>> {
+    all(connection, OPERATION_FILES, [id], operation_file)
+}
+
+/// The files of an operation, in the order of its plan.
+pub(crate) const OPERATION_FILES: &str =
+    "SELECT * FROM operation_files WHERE operation_id = ?1 ORDER BY position";
 
 /// Reads a file of an operation.
 pub(crate) fn operation_file(row: &Row<'_>) -> rusqlite::Result<FileReport> {
@@ -143,4 +186,23 @@ pub(crate) fn by_json(reason: Option<&ItemReason>) -> Option<String> {
     let by = &reason?.by;
     let json = || serde_json::to_string(by).ok();
     (!by.is_empty()).then(json).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_known_where_both_numbers_are_and_a_negative_number_counts_as_nothing() {
+        let connection = Connection::open_in_memory().expect("a database in memory");
+        let lines_of = |numbers: &str| {
+            let sql = format!("SELECT {numbers}");
+            connection
+                .query_row(&sql, [], |row| lines(row, "more", "less"))
+                .expect("two numbers")
+        };
+        assert_eq!(lines_of("3 AS more, 2 AS less"), Some((3, 2)));
+        assert_eq!(lines_of("3 AS more, NULL AS less"), None, "not counted");
+        assert_eq!(lines_of("-3 AS more, 2 AS less"), Some((0, 2)), "damage");
+    }
 }

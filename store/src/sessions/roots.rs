@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;
 
+use super::read;
 use crate::error::{Context, Result};
 use crate::model::entry::{ObjectId, Roots};
 
-/// The trees of a workspace's snapshots, newest first.
-const TREES: &str = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree ORDER BY max(id) DESC";
+/// The trees of a workspace's snapshots that were not pruned, newest first.
+pub(super) const TREES: &str = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree ORDER BY max(id) DESC";
 
 /// The blobs that rows name: an entry's bytes, attributes, rules, indexes. What belongs to pruned snapshots is not
 /// needed.
@@ -65,16 +66,13 @@ pub(crate) struct Named {
 
 /// Returns the objects that a workspace's rows name.
 pub(crate) fn named(connection: &Connection, workspace_id: i64) -> Result<Named> {
-    let what = || "cannot read which objects are needed";
-    let mut statement = connection
-        .prepare(
-            "SELECT max(id), tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree",
-        )
-        .context(what)?;
-    let rows = statement
-        .query_map([workspace_id], |row| Ok((row.get(0)?, row.get(1)?)))
-        .context(what)?;
-    let trees = rows.collect::<rusqlite::Result<_>>().context(what)?;
+    let trees = read::all_or(
+        connection,
+        "cannot read which objects are needed",
+        "SELECT max(id), tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree",
+        [workspace_id],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
     let mut blobs = ids(connection, RECORDS, workspace_id)?;
     // The id of an empty directory's entry is that of the empty tree, which is no blob.
     blobs.retain(|blob| *blob != ObjectId::EMPTY_TREE);
@@ -111,12 +109,13 @@ pub(crate) fn paths_of_blobs(
 
 /// Returns the workspaces, the most recently used first.
 pub(crate) fn workspaces(connection: &Connection) -> Result<Vec<i64>> {
-    let what = || "cannot read the workspaces";
-    let mut statement = connection
-        .prepare("SELECT id FROM workspaces ORDER BY used_at DESC, id DESC")
-        .context(what)?;
-    let rows = statement.query_map([], |row| row.get(0)).context(what)?;
-    rows.collect::<rusqlite::Result<_>>().context(what)
+    read::all_or(
+        connection,
+        "cannot read the workspaces",
+        "SELECT id FROM workspaces ORDER BY used_at DESC, id DESC",
+        [],
+        |row| row.get(0),
+    )
 }
 
 /// Returns the objects that the rows of a workspace name, as roots.
@@ -128,11 +127,12 @@ pub(crate) fn roots(connection: &Connection, workspace_id: i64) -> Result<Roots>
 }
 
 fn ids(connection: &Connection, sql: &str, workspace_id: i64) -> Result<Vec<ObjectId>> {
-    let what = || "cannot read which objects are needed";
-    let mut statement = connection.prepare(sql).context(what)?;
-    let rows = statement
-        .query_map([workspace_id], |row| row.get::<_, Option<ObjectId>>(0))
-        .context(what)?;
-    let ids: Vec<Option<ObjectId>> = rows.collect::<rusqlite::Result<_>>().context(what)?;
+    let ids: Vec<Option<ObjectId>> = read::all_or(
+        connection,
+        "cannot read which objects are needed",
+        sql,
+        [workspace_id],
+        |row| row.get::<_, Option<ObjectId>>(0),
+    )?;
     Ok(ids.into_iter().flatten().collect())
 }

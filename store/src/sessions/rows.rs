@@ -4,8 +4,8 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::{MessageState, RevertedSession};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::feed;
 use super::words::{WordTable, word};
+use super::{feed, read};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 
@@ -173,12 +173,12 @@ pub(crate) fn other_reverted_sessions(
           FROM sessions
          WHERE workspace_id = ?1 AND revert_base_id IS NOT NULL AND (?2 IS NULL OR id <> ?2)
          ORDER BY (SELECT max(seq) FROM operations WHERE operations.session_id = sessions.id) DESC, seq DESC";
-    super::read::all(connection, sql, params![workspace_id, without], |row| {
+    read::all(connection, sql, params![workspace_id, without], |row| {
         Ok(RevertedSession {
             session: row.get("id")?,
             agent: row.get("agent")?,
             revert_point: row.get("revert_message_id")?,
-            messages_hidden: super::read::count(row, "hidden")?,
+            messages_hidden: read::count(row, "hidden")?,
         })
     })
 }
@@ -210,7 +210,7 @@ pub(crate) fn stepless_messages(
          WHERE session_id = ?1 AND seq >= ?2 AND (?3 IS NULL OR seq < ?3) AND state <> 'discarded' AND snapshot_id IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.message_id = messages.id)
          ORDER BY seq";
-    super::read::all(connection, sql, params![session, from_seq, to_seq], |row| {
+    read::all(connection, sql, params![session, from_seq, to_seq], |row| {
         Ok(SteplessMessage {
             id: row.get("id")?,
             snapshot_id: row.get("snapshot_id")?,
@@ -369,22 +369,30 @@ pub(crate) fn messages_of_turn(
         .query_row(
             "SELECT count(*) FROM messages WHERE session_id = ?1 AND turn_id = ?2",
             [session, turn_id],
-            |row| row.get::<_, i64>(0),
+            |row| read::count(row, 0),
         )
-        .map(i64::cast_unsigned)
         .context(|| "cannot count a turn's messages")
 }
 
-/// Returns a session's newest message that is not discarded; with `bound`, the newest that has begun.
-pub(crate) fn newest_message(
+/// Returns a session's newest message that is not discarded.
+pub(crate) fn newest_message(connection: &Connection, session: &str) -> Result<Option<MessageRow>> {
+    one_message(
+        connection,
+        "WHERE session_id = ?1 AND state <> 'discarded' ORDER BY seq DESC LIMIT 1",
+        [session],
+    )
+}
+
+/// Returns a session's newest message that is not discarded and has begun: one that was sent while a tool ran waits for
+/// its snapshot.
+pub(crate) fn newest_begun_message(
     connection: &Connection,
     session: &str,
-    bound: bool,
 ) -> Result<Option<MessageRow>> {
     one_message(
         connection,
-        "WHERE session_id = ?1 AND state <> 'discarded' AND (pending = 0 OR ?2 = 0) ORDER BY seq DESC LIMIT 1",
-        params![session, bound],
+        "WHERE session_id = ?1 AND state <> 'discarded' AND pending = 0 ORDER BY seq DESC LIMIT 1",
+        [session],
     )
 }
 
@@ -489,14 +497,11 @@ pub(crate) fn messages_from(
     session: &str,
     seq: i64,
 ) -> Result<Vec<String>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT id FROM messages WHERE session_id = ?1 AND seq >= ?2 AND state <> 'discarded' ORDER BY seq",
-        )
-        .context(|| "cannot read messages")?;
-    let rows = statement
-        .query_map(params![session, seq], |row| row.get(0))
-        .context(|| "cannot read messages")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read messages")
+    read::all_or(
+        connection,
+        "cannot read messages",
+        "SELECT id FROM messages WHERE session_id = ?1 AND seq >= ?2 AND state <> 'discarded' ORDER BY seq",
+        params![session, seq],
+        |row| row.get(0),
+    )
 }

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::read;
 use super::words;
 use crate::error::{Context, Error, Result};
 use crate::model::Milliseconds;
@@ -113,7 +114,7 @@ pub(crate) fn snapshots_since(
     snapshot_id: i64,
     most: u32,
 ) -> Result<Vec<SnapshotRow>> {
-    super::read::all(
+    read::all(
         connection,
         &format!(
             "SELECT {COLUMNS} FROM snapshots WHERE workspace_id = ?1 AND id > ?2 AND pruned_at IS NULL ORDER BY id DESC LIMIT ?3"
@@ -133,7 +134,7 @@ pub(crate) fn snapshots_of_tree(
     workspace_id: i64,
     tree: ObjectId,
 ) -> Result<Vec<i64>> {
-    super::read::all(
+    read::all(
         connection,
         "SELECT id FROM snapshots WHERE +workspace_id = ?1 AND tree = ?2 AND pruned_at IS NULL ORDER BY id DESC LIMIT ?3",
         params![workspace_id, tree, ALIKE],
@@ -156,12 +157,7 @@ pub(crate) fn snapshots_beside(
         let sql =
             format!("SELECT {COLUMNS} FROM snapshots WHERE workspace_id = ?1 AND {which} LIMIT ?3");
         let parameters = params![workspace_id, snapshot_id, most];
-        rows.extend(super::read::all(
-            connection,
-            &sql,
-            parameters,
-            SnapshotRow::read,
-        )?);
+        rows.extend(read::all(connection, &sql, parameters, SnapshotRow::read)?);
     }
     Ok(rows)
 }
@@ -194,6 +190,7 @@ pub(crate) fn put_snapshot(
     Ok(id)
 }
 
+/// Adds a gap to a snapshot.
 pub(super) fn put_gap(connection: &Connection, snapshot_id: i64, gap: &Gap) -> Result<()> {
     let raw = std::str::from_utf8(&gap.path).is_err().then_some(&gap.path);
     connection
@@ -208,16 +205,13 @@ pub(super) fn put_gap(connection: &Connection, snapshot_id: i64, gap: &Gap) -> R
 
 /// Returns the gaps of a snapshot, in the order in which they were found.
 pub(crate) fn gaps_of(connection: &Connection, snapshot_id: i64) -> Result<Vec<Gap>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT id, path, path_raw, reason, size FROM gaps WHERE snapshot_id = ?1 ORDER BY id",
-        )
-        .context(|| "cannot read gaps")?;
-    let rows = statement
-        .query_map([snapshot_id], gap)
-        .context(|| "cannot read gaps")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read gaps")
+    read::all_or(
+        connection,
+        "cannot read gaps",
+        "SELECT id, path, path_raw, reason, size FROM gaps WHERE snapshot_id = ?1 ORDER BY id",
+        [snapshot_id],
+        gap,
+    )
 }
 
 fn gap(row: &rusqlite::Row<'_>) -> rusqlite::Result<Gap> {
@@ -230,7 +224,7 @@ fn gap(row: &rusqlite::Row<'_>) -> rusqlite::Result<Gap> {
     Ok(Gap {
         path,
         reason: words::gap_reason(row)?,
-        size: size.map(i64::cast_unsigned),
+        size: size.map(read::unsigned),
     })
 }
 
@@ -275,10 +269,7 @@ pub(crate) fn gaps_around_steps(
     root_session: &str,
     messages: MessageSpan,
 ) -> Result<Vec<StepGap>> {
-    let what = || "cannot read the gaps of steps";
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT min(gaps.id) AS id, gaps.path, gaps.path_raw, gaps.reason, gaps.size,
+    let sql = "SELECT min(gaps.id) AS id, gaps.path, gaps.path_raw, gaps.reason, gaps.size,
                     max(gaps.snapshot_id = steps.start_snapshot_id) AS at_start,
                     max(gaps.snapshot_id = steps.finish_snapshot_id) AS at_finish
                FROM messages
@@ -287,23 +278,21 @@ pub(crate) fn gaps_around_steps(
               WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND (?3 IS NULL OR messages.seq <= ?3) AND messages.state <> 'discarded'
                 AND gaps.size IS NULL
               GROUP BY steps.id, gaps.path, gaps.path_raw, gaps.reason
-              ORDER BY steps.seq, gaps.path",
-        )
-        .context(what)?;
-    let rows = statement
-        .query_map(
-            params![root_session, messages.first, messages.last],
-            |row| {
-                Ok(StepGap {
-                    gap: gap(row)?,
-                    at_start: row.get::<_, Option<bool>>("at_start")?.unwrap_or(false),
-                    // An open step has no snapshot after it: the comparison is NULL, and stays NULL as the `max`.
-                    at_finish: row.get("at_finish")?,
-                })
-            },
-        )
-        .context(what)?;
-    rows.collect::<rusqlite::Result<_>>().context(what)
+              ORDER BY steps.seq, gaps.path";
+    read::all_or(
+        connection,
+        "cannot read the gaps of steps",
+        sql,
+        params![root_session, messages.first, messages.last],
+        |row| {
+            Ok(StepGap {
+                gap: gap(row)?,
+                at_start: row.get::<_, Option<bool>>("at_start")?.unwrap_or(false),
+                // An open step has no snapshot after it: the comparison is NULL, and stays NULL as the `max`.
+                at_finish: row.get("at_finish")?,
+            })
+        },
+    )
 }
 
 /// Adds a state of the user's repository, or returns the row with the same values.

@@ -2,7 +2,8 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::tools::{StepPath, ToolRow, finish_tools, step_paths, tools};
+use super::read;
+use super::tools::{EndedTools, StepPath, ToolRow, finish_tools, step_paths, tools};
 use super::{feed, rows, totals};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -121,9 +122,7 @@ pub(crate) fn step_sides(
     root_session: &str,
     from_seq: i64,
 ) -> Result<Vec<StepSides>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT steps.id AS step, steps.session_id AS session, messages.id AS message, messages.seq AS seq,
+    let sql = "SELECT steps.id AS step, steps.session_id AS session, messages.id AS message, messages.seq AS seq,
                     start_snapshot_id, finish_snapshot_id, steps.finished_at AS finished_at, began.taken_at AS started_at,
                     began.rules_blob IS NOT ended.rules_blob
                     OR EXISTS (SELECT 1 FROM changes
@@ -134,11 +133,13 @@ pub(crate) fn step_sides(
                JOIN snapshots AS began ON began.id = start_snapshot_id
                LEFT JOIN snapshots AS ended ON ended.id = finish_snapshot_id
               WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
-              ORDER BY steps.seq",
-        )
-        .context(|| "cannot read steps")?;
-    let rows = statement
-        .query_map(params![root_session, from_seq], |row| {
+              ORDER BY steps.seq";
+    read::all_or(
+        connection,
+        "cannot read steps",
+        sql,
+        params![root_session, from_seq],
+        |row| {
             Ok(StepSides {
                 step_id: row.get("step")?,
                 session_id: row.get("session")?,
@@ -150,10 +151,8 @@ pub(crate) fn step_sides(
                 finished_at: row.get("finished_at")?,
                 changed_rules: row.get("changed_rules")?,
             })
-        })
-        .context(|| "cannot read steps")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read steps")
+        },
+    )
 }
 
 /// Returns whether a step of another conversation in a workspace was open during a part of one.
@@ -251,15 +250,11 @@ pub(crate) fn close_open_steps(
     let newest = super::workspace(connection, workspace_id)?.last_snapshot_id;
     let open = open_steps(connection, workspace_id)?;
     for step in open.iter().filter(|step| which(step)) {
-        close_step(
-            connection,
-            &step.row.id,
-            None,
-            newest,
-            true,
+        let end = StepEnd {
             unprotected,
-            now,
-        )?;
+            ..StepEnd::recovered(newest)
+        };
+        close_step(connection, &step.row.id, end, now)?;
     }
     Ok(())
 }
@@ -292,16 +287,18 @@ fn steps_where(
     condition: &str,
     parameter: &dyn rusqlite::ToSql,
 ) -> Result<Vec<OpenStep>> {
-    let mut statement = connection
-        // Whatever the condition, few steps fit it, but a workspace may have thousands of sessions.
-        .prepare_cached(&format!(
+    // Whatever the condition, few steps fit it, but a workspace may have thousands of sessions.
+    let sql = format!(
             "SELECT {COLUMNS}, steps.started_at, sessions.tool_events, sessions.last_event_at, sessions.parent_id, {LIFE}
                FROM steps CROSS JOIN sessions ON sessions.id = steps.session_id
               WHERE {condition} ORDER BY steps.seq"
-        ))
-        .context(|| "cannot read open steps")?;
-    let rows = statement
-        .query_map([parameter], |row| {
+        );
+    let mut steps: Vec<OpenStep> = read::all_or(
+        connection,
+        "cannot read open steps",
+        &sql,
+        [parameter],
+        |row| {
             let step = StepRow::read(row)?;
             let parent: Option<String> = row.get("parent_id")?;
             Ok(OpenStep {
@@ -313,11 +310,8 @@ fn steps_where(
                 life: Life::read(row)?,
                 ..OpenStep::default()
             })
-        })
-        .context(|| "cannot read open steps")?;
-    let mut steps: Vec<OpenStep> = rows
-        .collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read open steps")?;
+        },
+    )?;
     for step in &mut steps {
         if step.root_session_id != step.row.session_id {
             let parent = rows::session(connection, &step.root_session_id)?;
@@ -364,26 +358,53 @@ pub(crate) fn move_step_start(
     Ok(())
 }
 
-/// Closes a step and its tools. If the agent gave it an id only now, that is noted.
+/// How a step ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StepEnd<'a> {
+    /// The agent's id for the step, if it gave one only now.
+    pub agent_id: Option<&'a str>,
+    /// The snapshot at its end; `None` if the workspace could not be captured.
+    pub snapshot_id: Option<i64>,
+    /// Whether no event reported this end.
+    pub recovered: bool,
+    /// Why nobody saw what it changed, if so.
+    pub unprotected: Option<&'a str>,
+}
+
+impl StepEnd<'_> {
+    /// Returns an end that no event reported.
+    pub fn recovered(snapshot_id: Option<i64>) -> Self {
+        Self {
+            snapshot_id,
+            recovered: true,
+            ..Self::default()
+        }
+    }
+}
+
+/// Closes a step and its tools.
 pub(crate) fn close_step(
     connection: &Connection,
     step: &str,
-    agent_id: Option<&str>,
-    finish: Option<i64>,
-    recovered: bool,
-    unprotected: Option<&str>,
+    end: StepEnd<'_>,
     now: Milliseconds,
 ) -> Result<()> {
+    let StepEnd {
+        agent_id,
+        snapshot_id,
+        recovered,
+        unprotected,
+    } = end;
     connection
         .execute(
             "UPDATE steps SET state = 'closed', finish_snapshot_id = ?3, recovered = ?4, finished_at = ?6,
                     agent_id = ifnull(agent_id, ?2), unprotected = ifnull(unprotected, ?5) WHERE id = ?1",
-            params![step, agent_id, finish, recovered, unprotected, now],
+            params![step, agent_id, snapshot_id, recovered, unprotected, now],
         )
         .context(|| "cannot close a step")?;
     totals::outdate(connection, [step])?;
-    feed::step_closed(connection, step, finish)?;
-    finish_tools(connection, step, None, now)
+    feed::step_closed(connection, step, snapshot_id)?;
+    finish_tools(connection, step, EndedTools::All, now)
 }
 
 /// The times of the work since a message.
@@ -450,7 +471,7 @@ fn work_where(
                 WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded' AND ({condition})
                 ORDER BY steps.seq"
     );
-    let steps = super::read::all(connection, &sql, params![root_session, from_seq], |row| {
+    let steps = read::all(connection, &sql, params![root_session, from_seq], |row| {
         Ok((row.get("began")?, row.get("ended")?))
     })?;
     Ok(WorkTimes { sent_at, steps })

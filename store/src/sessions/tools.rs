@@ -1,8 +1,5 @@
 //! Rows of `tools` and `step_paths`: what ran in a step, and the files that it named.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ckpt_schema::ToolKind;
@@ -10,6 +7,7 @@ use ckpt_schema::event::Event;
 use rusqlite::{Connection, params};
 
 use super::WorkspaceRow;
+use super::read;
 use super::steps::Life;
 use super::words::{WordTable, optional_word};
 use crate::error::{Context, Result};
@@ -45,14 +43,14 @@ pub(crate) struct StepPath {
 
 /// Returns the tools of a step, in the order in which they were reported.
 pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT id, kind, paths, started_at, finished_at, ran_for, waited_at, background AND released_at IS NULL AS is_left
-               FROM tools WHERE step_id = ?1 ORDER BY id",
-        )
-        .context(|| "cannot read the tools of a step")?;
-    let rows = statement
-        .query_map([step], |row| {
+    let sql = "SELECT id, kind, paths, started_at, finished_at, ran_for, waited_at, background AND released_at IS NULL AS is_left
+               FROM tools WHERE step_id = ?1 ORDER BY id";
+    read::all_or(
+        connection,
+        "cannot read the tools of a step",
+        sql,
+        [step],
+        |row| {
             let paths: String = row.get("paths")?;
             Ok(ToolRow {
                 kind: optional_word(row, WordTable::Tools, "kind")?,
@@ -63,10 +61,8 @@ pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>>
                 waited_at: row.get("waited_at")?,
                 is_in_background: row.get("is_left")?,
             })
-        })
-        .context(|| "cannot read the tools of a step")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read the tools of a step")
+        },
+    )
 }
 
 /// A tool of an agent in a workspace around another one, or a whole step of one that does not report tools.
@@ -153,11 +149,7 @@ pub(crate) fn outer_tools(
 
 /// Returns the paths that are in an inner workspace, relative to it.
 fn within(inner: &Path, around: &Path, paths: &[WorkspacePath]) -> Vec<WorkspacePath> {
-    let below = |path: &WorkspacePath| {
-        let path = around.join(OsStr::from_bytes(path.as_bytes()));
-        let below = path.strip_prefix(inner).ok()?;
-        WorkspacePath::new(below.as_os_str().as_bytes()).ok()
-    };
+    let below = |path: &WorkspacePath| WorkspacePath::in_workspace(inner, &path.on_disk(around));
     paths.iter().filter_map(below).collect()
 }
 
@@ -210,7 +202,7 @@ pub(crate) fn files_outside(
                 WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
                   AND tools.kind IS NOT 'read'
                 ORDER BY path";
-    super::read::all(connection, sql, params![root_session, from_seq], |row| {
+    read::all(connection, sql, params![root_session, from_seq], |row| {
         row.get("path")
     })
 }
@@ -229,7 +221,7 @@ pub(crate) fn commands_of(
                   AND tools.command IS NOT NULL
                 ORDER BY tools.id";
     let values = params![root_session, from_seq];
-    super::read::all(connection, sql, values, |row| row.get("command"))
+    read::all(connection, sql, values, |row| row.get("command"))
 }
 
 /// Notes that a tool of a step waits for the user's permission: the one with the agent's id, or else the newest that
@@ -281,7 +273,11 @@ pub(crate) fn finish_tool(
             statement.execute(params![step, event.tool_use_id, ran_for, is_left])
         })
         .context(|| "cannot note how long a tool ran")?;
-    finish_tools(connection, step, Some(event.tool_use_id.as_deref()), now)
+    let ended = match event.tool_use_id.as_deref() {
+        Some(agent_id) => EndedTools::Named(agent_id),
+        None => EndedTools::Oldest,
+    };
+    finish_tools(connection, step, ended, now)
 }
 
 fn step_started_at(connection: &Connection, step: &str) -> Result<Milliseconds> {
@@ -307,16 +303,29 @@ pub(crate) fn release_background(
     Ok(())
 }
 
-/// Notes that a step's tool ended: the one with the agent's id, or the oldest that still runs if the agent does not
-/// name its tools. Without a tool, notes it for all of them.
+/// Which tools of a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EndedTools<'a> {
+    /// All that still run, as the step ends.
+    All,
+    /// The one with the agent's id.
+    Named(&'a str),
+    /// The oldest that still runs: the agent does not name its tools.
+    Oldest,
+}
+
+/// Notes that tools of a step ended.
 pub(super) fn finish_tools(
     connection: &Connection,
     step: &str,
-    tool: Option<Option<&str>>,
+    ended: EndedTools<'_>,
     now: Milliseconds,
 ) -> Result<()> {
-    let all = tool.is_none();
-    let agent_id = tool.flatten();
+    let (all, agent_id) = match ended {
+        EndedTools::All => (true, None),
+        EndedTools::Named(agent_id) => (false, Some(agent_id)),
+        EndedTools::Oldest => (false, None),
+    };
     connection
         .prepare_cached(
             "UPDATE tools SET finished_at = ?2 WHERE step_id = ?1 AND finished_at IS NULL AND (
@@ -356,21 +365,20 @@ pub(crate) fn insert_step_path(
 
 /// Returns the files that a step's edit tools named.
 pub(super) fn step_paths(connection: &Connection, step: &str) -> Result<Vec<StepPath>> {
-    let mut statement = connection
-        .prepare_cached("SELECT path, path_raw, captured, mode, blob FROM step_paths WHERE step_id = ?1 ORDER BY path")
-        .context(|| "cannot read the files that tools named")?;
-    let rows = statement
-        .query_map([step], |row| {
+    read::all_or(
+        connection,
+        "cannot read the files that tools named",
+        "SELECT path, path_raw, captured, mode, blob FROM step_paths WHERE step_id = ?1 ORDER BY path",
+        [step],
+        |row| {
             let captured: bool = row.get("captured")?;
             let state = super::state(row, "mode", "blob")?;
             Ok(StepPath {
                 path: super::path(row)?,
                 hidden_before: captured.then_some(state),
             })
-        })
-        .context(|| "cannot read the files that tools named")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read the files that tools named")
+        },
+    )
 }
 
 /// Returns the files of a workspace that snapshots hold even if an ignore rule hides them: edit tools named them.
@@ -378,19 +386,17 @@ pub(crate) fn forced_paths(
     connection: &Connection,
     workspace_id: i64,
 ) -> Result<Vec<WorkspacePath>> {
-    let mut statement = connection
-        .prepare_cached(
-            // In this order: few paths are captured this way, but every workspace has many steps.
-            "SELECT DISTINCT step_paths.path, step_paths.path_raw FROM step_paths
+    // In this order: few paths are captured this way, but every workspace has many steps.
+    let sql = "SELECT DISTINCT step_paths.path, step_paths.path_raw FROM step_paths
                CROSS JOIN steps ON steps.id = step_paths.step_id JOIN sessions ON sessions.id = steps.session_id
-              WHERE step_paths.captured = 1 AND sessions.workspace_id = ?1",
-        )
-        .context(|| "cannot read the files that tools named")?;
-    let rows = statement
-        .query_map([workspace_id], super::path)
-        .context(|| "cannot read the files that tools named")?;
-    let paths: BTreeSet<WorkspacePath> = rows
-        .collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read the files that tools named")?;
-    Ok(paths.into_iter().collect())
+              WHERE step_paths.captured = 1 AND sessions.workspace_id = ?1";
+    let mut paths = read::all_or(
+        connection,
+        "cannot read the files that tools named",
+        sql,
+        [workspace_id],
+        super::path,
+    )?;
+    paths.sort_unstable();
+    Ok(paths)
 }

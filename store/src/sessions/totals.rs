@@ -13,7 +13,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use rusqlite::{Connection, Row, params};
 
-use super::read::all;
+use super::read::{all, unsigned};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 
@@ -106,7 +106,11 @@ impl Totals {
                 "-" => None,
                 at => Some(at.parse().ok()?),
             },
-            has_live_changes: word()? == "1",
+            has_live_changes: match word()? {
+                "0" => false,
+                "1" => true,
+                _ => return None,
+            },
             contents: Contents::from_name(word()?)?,
         };
         word().is_none().then_some(totals)
@@ -405,7 +409,7 @@ impl MessageTotals {
         }
         let number = |column| {
             let number: Option<i64> = row.get(column)?;
-            Ok::<_, rusqlite::Error>(number.map_or(0, i64::unsigned_abs))
+            Ok::<_, rusqlite::Error>(number.map_or(0, unsigned))
         };
         self.totals.additions += number(3)?;
         self.totals.deletions += number(4)?;
@@ -447,4 +451,36 @@ impl MessageTotals {
 fn beginning(blob: Option<&[u8]>) -> u64 {
     let bytes = blob.and_then(|blob| blob.first_chunk::<8>());
     bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_is_read_as_it_was_kept_and_a_text_with_an_unknown_word_is_no_sum() {
+        let totals = Totals {
+            steps: 2,
+            files: 3,
+            unclear: 1,
+            additions: 40,
+            deletions: 5,
+            finished: Some(1_700_000_000_000),
+            has_live_changes: true,
+            contents: Contents::Needed,
+        };
+        let text = totals.to_text();
+        assert_eq!(text, "2 3 1 40 5 1700000000000 1 1");
+        assert_eq!(Totals::from_text(&text), Some(totals));
+        for wrong in [
+            "",
+            "2 3 1 40 5 1700000000000 1",
+            "2 3 1 40 5 1700000000000 1 1 1",
+            "2 3 1 40 5 1700000000000 true 1",
+            "2 3 1 40 5 1700000000000 1 3",
+            "-2 3 1 40 5 - 1 1",
+        ] {
+            assert_eq!(Totals::from_text(wrong), None, "{wrong:?}");
+        }
+    }
 }

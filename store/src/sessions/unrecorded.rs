@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::read;
 use super::snapshots::MessageSpan;
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -96,19 +97,14 @@ pub(crate) fn unprotected_steps(
     root_session: &str,
     messages: MessageSpan,
 ) -> Result<Vec<(String, String)>> {
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT steps.id, steps.unprotected FROM messages JOIN steps ON steps.message_id = messages.id
+    let sql = "SELECT steps.id, steps.unprotected FROM messages JOIN steps ON steps.message_id = messages.id
               WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND (?3 IS NULL OR messages.seq <= ?3) AND messages.state <> 'discarded'
-                AND steps.unprotected IS NOT NULL ORDER BY steps.seq",
-        )
-        .context(|| "cannot read unprotected steps")?;
-    let rows = statement
-        .query_map(
-            params![root_session, messages.first, messages.last],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-        .context(|| "cannot read unprotected steps")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read unprotected steps")
+                AND steps.unprotected IS NOT NULL ORDER BY steps.seq";
+    read::all_or(
+        connection,
+        "cannot read unprotected steps",
+        sql,
+        params![root_session, messages.first, messages.last],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )
 }

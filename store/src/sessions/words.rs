@@ -72,6 +72,7 @@ pub(crate) enum OperationState {
 }
 
 impl OperationState {
+    /// Returns the word in rows and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Open => "open",

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::read;
 use crate::error::{Context, Result};
 use crate::fs::identity::Identity;
 use crate::model::Milliseconds;
@@ -215,26 +216,20 @@ pub(crate) struct ListedWorkspace {
 
 /// Returns all workspaces that have a history, the most recently used first.
 pub(crate) fn listed_workspaces(connection: &Connection) -> Result<Vec<ListedWorkspace>> {
-    let mut statement = connection
-        .prepare_cached(&format!(
+    let sql = format!(
             "SELECT {COLUMNS},
                     (SELECT count(*) FROM sessions WHERE workspace_id = workspaces.id) AS sessions,
                     (SELECT count(*) FROM messages JOIN sessions ON sessions.id = messages.session_id
                       WHERE sessions.workspace_id = workspaces.id) AS messages
                FROM workspaces WHERE last_snapshot_id IS NOT NULL ORDER BY used_at DESC, id DESC"
-        ))
-        .context(|| "cannot list the workspaces")?;
-    let rows = statement
-        .query_map([], |row| {
-            Ok(ListedWorkspace {
-                row: WorkspaceRow::read(row)?,
-                sessions: row.get("sessions")?,
-                messages: row.get("messages")?,
-            })
+        );
+    read::all_or(connection, "cannot list the workspaces", &sql, [], |row| {
+        Ok(ListedWorkspace {
+            row: WorkspaceRow::read(row)?,
+            sessions: row.get("sessions")?,
+            messages: row.get("messages")?,
         })
-        .context(|| "cannot list the workspaces")?;
-    rows.collect::<rusqlite::Result<_>>()
-        .context(|| "cannot list the workspaces")
+    })
 }
 
 /// Makes a snapshot the newest of its workspace: the next one is compared with it.
@@ -278,7 +273,7 @@ pub(crate) fn workspaces_of_turn(
              JOIN changes ON changes.step_id = steps.id AND changes.workspace_id = workspaces.id
             WHERE own.id = ?2 AND changes.happened_at >= ?3
             ORDER BY path";
-    super::read::all(
+    read::all(
         connection,
         sql,
         params![workspace_id, session, since],
@@ -313,10 +308,7 @@ pub(crate) fn workspaces_at_work_below(
     let rows: Vec<WorkspaceRow> = rows
         .collect::<rusqlite::Result<_>>()
         .context(|| "cannot look workspaces up")?;
-    let path = |row: WorkspaceRow| {
-        let inner = row.path.strip_prefix(&outer.path).ok()?;
-        WorkspacePath::new(inner.as_os_str().as_bytes()).ok()
-    };
+    let path = |row: WorkspaceRow| WorkspacePath::in_workspace(&outer.path, &row.path);
     Ok(rows.into_iter().filter_map(path).collect())
 }
 
@@ -340,10 +332,12 @@ fn elsewhere(connection: &Connection, identity: &Identity) -> Result<Option<Work
     Ok(None)
 }
 
+/// Returns a path for the column `path`. Bytes that are not UTF-8 are replaced.
 pub(super) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// Returns a path's bytes for the column `path_raw`, if they are not UTF-8.
 pub(super) fn raw(path: &Path) -> Option<&[u8]> {
     let bytes = path.as_os_str().as_bytes();
     std::str::from_utf8(bytes).is_err().then_some(bytes)

@@ -226,12 +226,9 @@ impl Attributes {
 
     /// Returns whether such a directory is below a path.
     pub(crate) fn has_bare_directory_below(&self, path: &WorkspacePath) -> bool {
-        let first = path
-            .join(b"\x01")
-            .expect("it is a name, and none sorts before it");
         let mut below = self
             .noted
-            .range(first..)
+            .range(path.first_below()..)
             .take_while(|(other, _)| other.is_below(path));
         below.any(|(_, (bearer, _))| bearer.is_always_noted())
     }

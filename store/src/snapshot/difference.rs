@@ -79,9 +79,7 @@ pub(crate) fn directories(
 /// Returns the directories with captured entries, by path.
 fn directories_of(view: &SnapshotView<'_>) -> Result<Vec<WorkspacePath>> {
     let files = view.files_below(None, view.tree)?;
-    let above = files
-        .iter()
-        .flat_map(|(path, _)| std::iter::successors(path.parent(), WorkspacePath::parent));
+    let above = files.iter().flat_map(|(path, _)| path.directories_above());
     Ok(above.collect::<BTreeSet<_>>().into_iter().collect())
 }
 

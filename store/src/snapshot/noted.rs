@@ -15,10 +15,10 @@ use super::forgetting::Forgetting;
 use super::scan::sink::Sink;
 use super::{Request, Snapshot};
 use crate::error::Result;
-use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::gap::Gap;
 use crate::model::noted::{self, NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
+use crate::model::{Milliseconds, millisecond_of};
 use crate::objects::hash::ObjectKind;
 use crate::objects::reader::ObjectReader;
 use crate::objects::tree::TreeMode;
@@ -40,7 +40,7 @@ pub(super) fn add(
     let Some(origin) = request.origin else {
         return Ok(());
     };
-    let taken_at: Milliseconds = request.now / 1_000_000;
+    let taken_at: Milliseconds = millisecond_of(request.now);
     let note = NotedSnapshot {
         tree: snapshot.tree,
         attributes: snapshot.attributes,

@@ -11,7 +11,7 @@ use crate::fs::beneath;
 use crate::fs::disk::Stamp;
 use crate::model::entry::Change;
 use crate::model::path::{WorkspacePath, join};
-use crate::model::{FileTime, Milliseconds};
+use crate::model::{FileTime, Milliseconds, millisecond_of};
 
 /// The times of what a scan read: new files and links, and directories. In nanoseconds, by path; the root's path is
 /// empty.
@@ -134,7 +134,7 @@ impl Times {
             };
             let at = left.min(came);
             if own < at {
-                let above = std::iter::successors(new.path.parent(), WorkspacePath::parent);
+                let above = new.path.directories_above();
                 let above: Vec<WorkspacePath> = above.collect();
                 let is_below = |path: &&[u8]| path.len() >= moved.below.len();
                 let up = above.iter().map(WorkspacePath::as_bytes);
@@ -162,7 +162,7 @@ impl Times {
         change: &Change,
         is_since: impl Fn(Milliseconds) -> bool,
     ) -> Option<Arrival> {
-        let above = std::iter::successors(change.path.parent(), WorkspacePath::parent);
+        let above = change.path.directories_above();
         let above: Vec<WorkspacePath> = above.collect();
         let has_arrived =
             |directory: &WorkspacePath| self.has_arrived(directory.as_bytes(), change);
@@ -206,7 +206,7 @@ impl Times {
     fn at(&self, root: &Path, path: &[u8]) -> Option<Milliseconds> {
         let known = self.known.get(path).copied();
         let nanoseconds = known.or_else(|| look(root, path))?;
-        Some(self.latest(nanoseconds).div_euclid(1_000_000))
+        Some(millisecond_of(self.latest(nanoseconds)))
     }
 
     /// Returns the latest moment that a time can mean. On a file system with whole seconds, that is the end of the
@@ -241,7 +241,7 @@ fn look(root: &Path, path: &[u8]) -> Option<i64> {
 
 /// Asks the file system when the names in a directory last changed, in milliseconds.
 fn names_changed_at(root: &Path, path: &[u8]) -> Option<Milliseconds> {
-    Some(stamp(root, path)?.mtime.div_euclid(1_000_000))
+    Some(millisecond_of(stamp(root, path)?.mtime))
 }
 
 fn stamp(root: &Path, path: &[u8]) -> Option<Stamp> {

@@ -99,7 +99,7 @@ impl<'a> SnapshotView<'a> {
 
     /// Returns whether nothing can be at a path, hidden or not: above it is a file, a link, or a directory that is empty.
     pub(crate) fn rules_out(&self, path: &WorkspacePath) -> Result<bool> {
-        for above in std::iter::successors(path.parent(), WorkspacePath::parent) {
+        for above in path.directories_above() {
             if self.state(&above)?.is_some() {
                 return Ok(true);
             }
@@ -112,7 +112,7 @@ impl<'a> SnapshotView<'a> {
         self.read_ahead(paths);
         let mut found = std::collections::BTreeMap::new();
         for path in paths {
-            for place in std::iter::successors(Some(path.clone()), WorkspacePath::parent) {
+            for place in path.clone().at_and_above() {
                 if found.contains_key(&place) {
                     break;
                 }
@@ -133,7 +133,8 @@ impl<'a> SnapshotView<'a> {
             .attributes
             .empty_directories()
             .filter(|(directory, _)| {
-                std::iter::successors(directory.parent(), WorkspacePath::parent)
+                directory
+                    .directories_above()
                     .any(|parent| paths.binary_search(&parent).is_ok())
             });
         found.extend(

@@ -17,7 +17,8 @@ use super::observe::{Baseline, Looking, Observation};
 use super::root::{Identity, Workspace};
 use super::workspace::{PATIENCE, Place, workspace_of};
 use crate::error::{Error, Result};
-use crate::sessions::{self, ListedWorkspace, OpenStep, WorkspaceRow};
+use crate::model::millisecond_of;
+use crate::sessions::{self, ListedWorkspace, OpenStep, StepEnd, WorkspaceRow};
 use crate::store::Store;
 
 /// The shortest prefix that is accepted for a workspace's id.
@@ -161,7 +162,7 @@ fn exchange(
     let born = workspace
         .identity
         .born
-        .map(|born| file_times(born / 1_000_000));
+        .map(|born| file_times(millisecond_of(born)));
     // If this directory was made while a tool ran, the tool may have made it.
     let may_have_made = |step: &OpenStep| {
         let runs = step.has_running || !step.tool_events;
@@ -208,15 +209,8 @@ fn look(store: &mut Store, place: &Place, open: &[OpenStep]) -> Result<()> {
     store.database.write(|connection| {
         let snapshot = seen.write(connection, place.row.id, None, now)?;
         for step in open {
-            sessions::close_step(
-                connection,
-                &step.row.id,
-                None,
-                Some(snapshot),
-                true,
-                None,
-                now,
-            )?;
+            let end = StepEnd::recovered(Some(snapshot));
+            sessions::close_step(connection, &step.row.id, end, now)?;
         }
         Ok(())
     })

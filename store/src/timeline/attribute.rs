@@ -192,6 +192,7 @@ fn in_this_workspace(verdict: Verdict, own: usize) -> Verdict {
     }
 }
 
+/// Returns a step as the evidence weighs it.
 pub(super) fn step_of(acting: &Acting<'_>) -> evidence::Step {
     let step = acting.step;
     let in_background = step.tools.iter().filter(|tool| tool.is_in_background);

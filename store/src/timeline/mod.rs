@@ -23,7 +23,7 @@ pub(crate) use afterwards::step_afterwards;
 pub(crate) use losses::{has_lost_rows, note, notice};
 pub(crate) use observe::{Baseline, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
 pub(crate) use retrace::retrace;
-pub(crate) use workspace::{CaptureOptions, PATIENCE, Place, normal, parent_of, path_below};
+pub(crate) use workspace::{CaptureOptions, PATIENCE, Place, normal, parent_of};
 
 use crate::error::Result;
 use crate::snapshot::Taken;

@@ -187,7 +187,7 @@ impl Place {
         let settings = surroundings.settings.for_directory(&row.path).clone();
         let scope = match settings.scope {
             Scope::Worktree => None,
-            Scope::Cwd => path_below(&row.path, &cwd),
+            Scope::Cwd => WorkspacePath::in_workspace(&row.path, &cwd),
         };
         let folder = surroundings.directory.join("snapshots").join(&row.key);
         Self {
@@ -359,12 +359,13 @@ impl Place {
     /// Returns the path below the workspace that a tool or a user named, if it is below it.
     pub fn path_of(&self, named: &Path) -> Option<WorkspacePath> {
         let absolute = self.cwd.join(named);
-        path_below(&self.root, &normal(&absolute))
+        WorkspacePath::in_workspace(&self.root, &normal(&absolute))
             // An agent may know the workspace by a name with a link in it, such as `/tmp` on macOS.
-            .or_else(|| path_below(&self.root, &real(&absolute)?))
+            .or_else(|| WorkspacePath::in_workspace(&self.root, &real(&absolute)?))
     }
 }
 
+/// Returns the workspace that holds a directory, by the settings of the store.
 pub(super) fn workspace_of(store: &Store, cwd: &Path) -> Result<Workspace> {
     let surroundings = &store.surroundings;
     Workspace::of(
@@ -414,12 +415,6 @@ fn stays(event: EventKind, row: &WorkspaceRow, cwd: &Path) -> bool {
         || cwd
             .canonicalize()
             .is_ok_and(|cwd| cwd.starts_with(&row.path))
-}
-
-pub(crate) fn path_below(root: &Path, path: &Path) -> Option<WorkspacePath> {
-    use std::os::unix::ffi::OsStrExt;
-    let below = path.strip_prefix(root).ok()?;
-    WorkspacePath::new(below.as_os_str().as_bytes()).ok()
 }
 
 /// Removes `.` and `..` from a path, going by its text alone.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Result;
-use crate::model::entry::State;
+use crate::model::entry::{State, is_unstored};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow};
 use crate::snapshot::{Snapshot, Snapshots};
@@ -85,8 +85,7 @@ impl Comparison<'_> {
             .zip(told)
             .map(|(((state, is_hidden), path), told)| {
                 let may_be_left_out = is_hidden || self.named.contains(path);
-                let is_unknown = told.is_some_and(|entry| !entry.is_stored())
-                    || state.is_none() && may_be_left_out;
+                let is_unknown = is_unstored(*told) || state.is_none() && may_be_left_out;
                 state != *told && !is_unknown
             })
             .collect())

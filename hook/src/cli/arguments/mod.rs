@@ -214,10 +214,13 @@ pub enum Command {
     /// Read one hook payload (JSON) on stdin and record it; agents call this
     Event(EventArguments),
     /// Record that a step begins: for scripts, by flags
+    #[command(mut_arg("prompt", |prompt| prompt.hide(true)))]
     StepStart(FlagArguments),
     /// Record that a step ended: for scripts, by flags
+    #[command(mut_arg("prompt", |prompt| prompt.hide(true)))]
     StepFinish(FlagArguments),
     /// Record that the user sent a message: for scripts, by flags
+    #[command(mut_arg("step", |step| step.hide(true)))]
     Message(FlagArguments),
     /// Copy what the store borrowed from a repository; a hook starts this in the background
     #[command(hide = true)]

@@ -14,13 +14,10 @@ use crate::output::html::{self, Top};
 use crate::output::lines::{self, DiffOptions, MovedLines};
 use crate::output::paint::Paint;
 use crate::output::patch::{self, FileSides};
-use crate::output::{View, columns, diff};
+use crate::output::{View, columns, diff, hunk};
 
 /// No side larger than this, in bytes, is shown line by line.
 const LARGEST_SIDE: usize = 16 << 20;
-
-/// How many lines are shown around a change, as git does.
-const CONTEXT: usize = 3;
 
 /// The most files in which moved lines are searched.
 const MOVES: usize = 200;
@@ -171,7 +168,7 @@ impl ChangesView<'_> {
 
 fn look(arguments: &ChangesArguments) -> DiffOptions {
     DiffOptions {
-        context: arguments.context.unwrap_or(CONTEXT),
+        context: arguments.context.unwrap_or(hunk::CONTEXT),
         ignore_space: arguments.ignore_all_space,
         words: arguments.word_diff,
         columns: arguments.side_by_side,

@@ -11,6 +11,8 @@ use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
+use super::errno;
+
 /// How many bytes of names are read at a time.
 const NAMES: usize = 64 << 10;
 
@@ -58,7 +60,6 @@ pub(crate) fn clone_blocks(file: &File, source: &File) -> Result<(), Errno> {
 pub(crate) fn make_whole(directory: &Path, name: &OsStr, bytes: &[u8]) -> Result<(), Errno> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let mut file = File::from(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?);
-    let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
     file.write_all(bytes).map_err(errno)?;
     full_sync(&file)?;
     // `AT_EMPTY_PATH` would need `CAP_DAC_READ_SEARCH`; this way needs `/proc`, and without it the caller takes

@@ -4,6 +4,13 @@
 //! portable` builds the tests with `--cfg ckpt_portable`, so that all of it is tested. What only macOS has is in
 //! `portable` behind `target_os`, and was only type-checked: `just check-macos`.
 
+use rustix::io::Errno;
+
+/// Returns the number of an error of the standard library. One without a number is as if the disk had failed.
+pub(crate) fn errno(error: std::io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}
+
 #[cfg(all(target_os = "linux", not(ckpt_portable)))]
 mod linux;
 #[cfg(not(all(target_os = "linux", not(ckpt_portable))))]

@@ -144,6 +144,7 @@ impl PackFile {
         })
     }
 
+    /// Opens its index, which must be a regular file of this user.
     pub(super) fn open_index(&self) -> Result<File> {
         open_regular(&self.path.with_extension("idx"))
     }
@@ -297,6 +298,7 @@ impl PackFile {
         entry.resolve(LARGEST, |base| self.find(ObjectId::new(*base)))
     }
 
+    /// Works on its bytes, and keeps the file open for the next time if few enough are.
     pub(super) fn with_data<T>(&self, work: impl FnOnce(Data<'_>) -> Result<T>) -> Result<T> {
         let what = || format!("cannot read the pack `{}`", self.path.display());
         let fresh;

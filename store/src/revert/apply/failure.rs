@@ -22,6 +22,7 @@ pub(super) enum ItemFailure {
 pub(super) type ItemResult<T> = Result<T, ItemFailure>;
 
 impl ItemFailure {
+    /// Returns the failure of an item that is left alone, for a reason.
     pub(super) fn conflict(reason: impl Into<String>) -> Self {
         Self::Conflict(reason.into())
     }

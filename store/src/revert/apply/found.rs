@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Dir, FileType, OFlags, Stat, fstat, readlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
+use crate::fs::system::errno;
 use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
 use crate::objects::hash::{Hasher, ObjectKind, blob_id};
 
@@ -175,9 +176,4 @@ fn is_empty(directory: BorrowedFd<'_>, name: &[u8]) -> SysResult<bool> {
         }
     }
     Ok(true)
-}
-
-/// Returns the number of an I/O error.
-pub(super) fn errno(error: io::Error) -> Errno {
-    Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }

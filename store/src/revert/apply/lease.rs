@@ -11,6 +11,8 @@ use rustix::io::Errno;
 
 use super::found::open_file;
 use super::sys::SysResult;
+#[cfg(target_os = "linux")]
+use crate::fs::system::errno;
 
 /// The kernel's answer on who writes to a file.
 pub(super) enum Lease {
@@ -50,7 +52,7 @@ fn set(file: &OwnedFd) -> SysResult<()> {
     let call = |command, value: libc::c_int| {
         // SAFETY: the descriptor is open as long as `file` is borrowed, and the arguments are numbers.
         match unsafe { libc::fcntl(file.as_raw_fd(), command, value) } {
-            -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+            -1 => Err(errno(std::io::Error::last_os_error())),
             _ => Ok(()),
         }
     };

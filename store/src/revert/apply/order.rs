@@ -59,7 +59,7 @@ pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
     for (index, item) in items
         .iter()
         .enumerate()
-        .filter(|(_, item)| item.result == FileResult::Planned)
+        .filter(|(_, item)| item.is_planned())
     {
         match (
             item.target.map(|entry| entry.mode.kind()),
@@ -194,7 +194,7 @@ impl EmptiedDirectories<'_> {
 
 /// Returns whether a path is one of these paths, or below one.
 fn is_at_or_below(path: &WorkspacePath, among: &HashSet<&WorkspacePath>) -> bool {
-    let mut at_or_above = std::iter::successors(Some(path.clone()), WorkspacePath::parent);
+    let mut at_or_above = path.clone().at_and_above();
     at_or_above.any(|path| among.contains(&path))
 }
 

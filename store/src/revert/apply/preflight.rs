@@ -4,7 +4,6 @@ use bytesize::ByteSize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd;
 
-use ckpt_schema::report::FileResult;
 use rustix::fs::{Access, AtFlags, StatVfs, StatVfsMountFlags, accessat, fstat, fstatvfs};
 use rustix::io::Errno;
 
@@ -40,10 +39,7 @@ pub fn preflight(
     items: &[Item],
     size: &dyn Fn(ObjectId) -> Result<u64>,
 ) -> Result<Vec<Problem>> {
-    let planned: Vec<&Item> = items
-        .iter()
-        .filter(|item| item.result == FileResult::Planned)
-        .collect();
+    let planned: Vec<&Item> = items.iter().filter(|item| item.is_planned()).collect();
     // A plan without work must not fail for what it will not do, such as on a read-only file system.
     if planned.is_empty() {
         return Ok(Vec::new());

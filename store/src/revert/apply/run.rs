@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU32;
 use ckpt_schema::report::ReasonCode;
 use rustix::io::Errno;
 
-use crate::model::entry::Entry;
+use crate::model::entry::{Entry, is_unstored};
 use crate::model::item::{Item, ItemOutcome, ItemReason};
 use crate::model::path::WorkspacePath;
 
@@ -151,10 +151,10 @@ impl<'a> Attempt<'a> {
 
     /// Refuses to touch bytes that nobody stored, whatever the plan says.
     fn refuse(item: &Item) -> ItemResult<()> {
-        if item.expected.is_some_and(|entry| !entry.is_stored()) {
+        if is_unstored(item.expected) {
             return Err(ItemFailure::conflict("what is there is not stored"));
         }
-        if item.target.is_some_and(|entry| !entry.is_stored()) {
+        if is_unstored(item.target) {
             return Err(ItemFailure::Failed(
                 "the new content is not stored".to_owned(),
             ));

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
+use super::asked::{UndoRequest, is_covered};
 use super::bases::{Base, pasts};
 use super::history::PastChange;
 use super::movement::{Movement, RevertScope};
@@ -23,7 +24,7 @@ use crate::sessions::{self, ChainOperation, LiveChange, MessageSpan, StepGap};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place};
-use past::{UndoRequest, live_changes, past_changes, paths_in_question, sightings};
+use past::{live_changes, past_changes, paths_in_question, sightings};
 use states::{
     base_states, current_states, emptied_since, empty_when_moved, hidden_then, read_since,
     with_directories_above,
@@ -205,10 +206,7 @@ impl Ground<'_> {
             current,
         } = *self;
         let mut states = base_states(connection, snapshots, chain, base, places)?;
-        let asked = sightings(
-            live.iter()
-                .filter(|change| scopes.iter().any(|scope| scope.covers(change))),
-        );
+        let asked = sightings(live.iter().filter(|change| is_covered(scopes, change)));
         let own = sightings(live.iter());
         let is_folder = empty_when_moved(chain, current);
         let mut hidden = hidden_then(connection, snapshots, base, &states, paths, is_folder)?;

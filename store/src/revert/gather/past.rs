@@ -1,13 +1,14 @@
 //! What happened to the paths of a movement, according to rows and the look at the workspace.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
+use crate::revert::asked::{Asked, UndoRequest, is_covered};
+use crate::revert::authors::Authors;
 use crate::revert::bases::Sightings;
 use crate::revert::history::{Author, Claim, PastChange, Source};
 use crate::revert::movement::{Movement, RevertScope};
@@ -59,15 +60,14 @@ pub(super) fn live_changes(
     Ok(live)
 }
 
+/// Returns the paths that a movement moves: those with a change to undo, and those that the chain has moved.
 pub(super) fn paths_in_question(
     movement: &Movement,
     chain: &[ChainOperation],
     live: &[LiveChange],
     scopes: &[RevertScope],
 ) -> BTreeSet<WorkspacePath> {
-    let undone = live
-        .iter()
-        .filter(|change| scopes.iter().any(|scope| scope.covers(change)));
+    let undone = live.iter().filter(|change| is_covered(scopes, change));
     let mut paths: BTreeSet<WorkspacePath> = undone
         .map(|change| change.row.change.path.clone())
         .collect();
@@ -94,6 +94,7 @@ pub(super) fn past_changes(
     asked: UndoRequest<'_>,
     paths: &BTreeSet<WorkspacePath>,
 ) -> Result<Vec<PastChange>> {
+    let mut authors = Authors::new(connection, place.row.id);
     let mut changes = Vec::new();
     for change in live
         .iter()
@@ -101,16 +102,11 @@ pub(super) fn past_changes(
     {
         let past = PastChange {
             change: change.row.change.clone(),
-            author: author(change),
+            author: authors.of(change)?,
             claim: claim(connection, change, asked)?,
         };
         changes.push((change.row.id, past));
     }
-    let mut nobodys = Nobodys {
-        connection,
-        workspace_id: place.row.id,
-        known: BTreeMap::new(),
-    };
     let others = match changes.iter().filter_map(|(id, _)| *id).min() {
         Some(oldest) => {
             sessions::changes_of_others(connection, place.row.id, &movement.session.id, oldest)?
@@ -121,10 +117,7 @@ pub(super) fn past_changes(
         .into_iter()
         .filter(|other| paths.contains(&other.row.change.path))
     {
-        let author = match other.row.step_id {
-            Some(_) => author(&other),
-            None => nobodys.author(&other.row)?,
-        };
+        let author = authors.of(&other)?;
         changes.push((other.row.id, kept(other.row.change, author)));
     }
     for row in seen
@@ -132,7 +125,7 @@ pub(super) fn past_changes(
         .iter()
         .filter(|row| row.step_id.is_none() && paths.contains(&row.change.path))
     {
-        let author = nobodys.author(row)?;
+        let author = authors.of_nobody(row)?;
         changes.push((None, kept(row.change.clone(), author)));
     }
     // Newest first: what is only being observed has no row yet, and is newer than all rows.
@@ -149,76 +142,16 @@ fn kept(change: Change, author: Author) -> PastChange {
     }
 }
 
-/// Which of the session's own changes to undo.
-#[derive(Clone, Copy)]
-pub(super) struct UndoRequest<'a> {
-    pub scopes: &'a [RevertScope],
-    /// Where unclear changes are undone as well.
-    pub taken: &'a [RevertScope],
-}
-
 fn claim(connection: &Connection, change: &LiveChange, asked: UndoRequest<'_>) -> Result<Claim> {
-    let UndoRequest { scopes, taken } = asked;
-    if !scopes.iter().any(|scope| scope.covers(change)) {
-        return Ok(Claim::Keep);
-    }
-    let by_name = scopes
-        .iter()
-        .any(|scope| scope.covers(change) && scope.names(&change.row.change.path));
-    Ok(match change.row.attribution {
-        // Whoever names the very file knows what goes with it; a revert of the whole message does not say so.
-        Attribution::Shared if !by_name => {
+    Ok(match asked.of(change) {
+        Asked::No => Claim::Keep,
+        Asked::Shared => {
             let others = sessions::sharers(connection, &change.row)?;
-            Claim::Shared(others.iter().map(source).collect())
+            Claim::Shared(others.iter().map(Source::of).collect())
         }
-        // Naming a directory does not choose among the changes below it: unclear ones need `--unclear take`.
-        Attribution::Unclear if !taken.iter().any(|scope| scope.covers(change)) => {
-            Claim::Unclear(change.row.reason.clone().unwrap_or_default())
-        }
-        Attribution::Agent | Attribution::Shared | Attribution::Outside | Attribution::Unclear => {
-            Claim::Undo
-        }
+        Asked::Unclear => Claim::Unclear(change.row.reason.clone().unwrap_or_default()),
+        Asked::Undo => Claim::Undo,
     })
-}
-
-/// Finds the author of changes that belong to no step. If an unrecorded step was at work at the time, it may have been
-/// that one.
-struct Nobodys<'a> {
-    connection: &'a Connection,
-    workspace_id: i64,
-    /// The answers. Between two snapshots, it is the same for all changes.
-    known: BTreeMap<(Option<i64>, Option<i64>), Author>,
-}
-
-impl Nobodys<'_> {
-    fn author(&mut self, row: &ChangeRow) -> Result<Author> {
-        let between = (row.from_snapshot_id, row.to_snapshot_id);
-        if let Some(author) = self.known.get(&between) {
-            return Ok(author.clone());
-        }
-        let is_unsure =
-            sessions::was_unrecorded(self.connection, self.workspace_id, between.0, between.1)?;
-        let author = if is_unsure {
-            Author::Unrecorded
-        } else {
-            Author::User
-        };
-        self.known.insert(between, author.clone());
-        Ok(author)
-    }
-}
-
-fn author(change: &LiveChange) -> Author {
-    Author::Agent(source(change))
-}
-
-fn source(change: &LiveChange) -> Source {
-    Source {
-        step: change.row.step_id.clone().unwrap_or_default(),
-        session: change.session_id.clone(),
-        message: change.message_id.clone(),
-        agent: change.agent.clone(),
-    }
 }
 
 /// Returns when changes were first seen, by path.

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::PathStates;
 use crate::error::Result;
-use crate::model::entry::{Entry, EntryKind, Mode, State};
+use crate::model::entry::{Entry, EntryKind, Mode, State, is_unstored};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChainOperation};
 use crate::snapshot::{Snapshot, Snapshots};
@@ -61,11 +61,8 @@ pub(crate) fn current_states(
 
 /// Returns whether something is known to exist below a directory.
 fn something_below(states: &PathStates, directory: &WorkspacePath) -> bool {
-    let Ok(first) = directory.join(b"\x01") else {
-        return false;
-    };
     states
-        .range(first..)
+        .range(directory.first_below()..)
         .take_while(|(path, _)| path.is_below(directory))
         .any(|(_, state)| state.is_some())
 }
@@ -78,19 +75,17 @@ fn unreadable() -> Entry {
     }
 }
 
-/// Returns whether there is a path below a directory. No name sorts before the byte 1.
+/// Returns whether there is a path below a directory, if only one at which nothing is.
 fn has_below(states: &PathStates, directory: &WorkspacePath) -> bool {
-    let first = directory.join(b"\x01").ok();
-    first
-        .and_then(|first| states.range(first..).next())
+    states
+        .range(directory.first_below()..)
+        .next()
         .is_some_and(|(path, _)| path.is_below(directory))
 }
 
 /// Returns paths with the directories above them: anything in a path's way is at the path or above it.
 pub(super) fn with_directories_above(paths: &BTreeSet<WorkspacePath>) -> BTreeSet<WorkspacePath> {
-    let above = paths
-        .iter()
-        .flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent));
+    let above = paths.iter().flat_map(|path| path.directories_above());
     above.chain(paths.iter().cloned()).collect()
 }
 
@@ -216,7 +211,7 @@ pub(super) fn read_since(
     }
     for (path, state) in base_states
         .iter_mut()
-        .filter(|(_, state)| state.is_some_and(|entry| !entry.is_stored()))
+        .filter(|(_, state)| is_unstored(**state))
     {
         *state = first_moved
             .get(path)

@@ -21,8 +21,7 @@ pub(crate) enum BranchGoal {
 /// Returns the target of a branch that is, or was before the first revert, at `base`, or `None` if no undone step moved
 /// it.
 pub(crate) fn goal(base: Option<&str>, log: &[(RefMove, GitClaim)]) -> Option<BranchGoal> {
-    let is_asked = |claim: &GitClaim| !matches!(claim, GitClaim::Keep(_));
-    let oldest = log.iter().position(|(_, claim)| is_asked(claim))?;
+    let oldest = log.iter().position(|(_, claim)| claim.is_in_question())?;
     let wanted = log[oldest].0.old.clone();
     let left = |reason: String| Some(BranchGoal::Left(wanted.clone(), reason));
     // Lines after that one are of moves since, such as a revert's own, which are not in question.
@@ -34,16 +33,14 @@ pub(crate) fn goal(base: Option<&str>, log: &[(RefMove, GitClaim)]) -> Option<Br
     };
     let mut at = base;
     for (line, claim) in log.get(oldest..=newest).unwrap_or_default().iter().rev() {
-        match claim {
-            GitClaim::Undo if line.new.as_deref() == at => at = line.old.as_deref(),
-            // A line is missing: it expired, or there never was one. Where the branch was in between is unknown.
-            GitClaim::Undo => return left("its reflog has a gap".to_owned()),
-            GitClaim::Keep(by) => return left(format!("changed since by {by}")),
-            GitClaim::Shared(with) => {
-                return left(format!("changed while {with} was at work, too"));
-            }
-            GitClaim::Unclear(why) => return left(format!("unclear whose: {why}")),
+        if let Some(why) = claim.why_it_stays() {
+            return left(why);
         }
+        // If a line is missing, it expired, or there never was one. Where the branch was in between is unknown.
+        if line.new.as_deref() != at {
+            return left("its reflog has a gap".to_owned());
+        }
+        at = line.old.as_deref();
     }
     match at {
         None => Some(BranchGoal::Made),

@@ -7,19 +7,22 @@ use rusqlite::Connection;
 
 use super::repository::Repository;
 use crate::error::Result;
+use crate::model::path::WorkspacePath;
 use crate::revert::cleaned::{BEFORE, commands_in, unquoted};
 use crate::revert::movement::Movement;
 use crate::sessions;
-use crate::timeline::{normal, path_below};
+use crate::timeline::normal;
 
 /// Returns the full names of the tags and branches that commands since the message of a movement removed and that are not
-/// there, in the order of the commands.
+/// there, in the order of the commands. None for a movement that goes forward.
 pub(super) fn removed(
     connection: &Connection,
     (root, repository): (&Path, &Repository),
     movement: &Movement,
 ) -> Result<Vec<String>> {
-    let since = movement.since.unwrap_or_default();
+    let Some(since) = movement.since else {
+        return Ok(Vec::new());
+    };
     let mut names: Vec<String> = Vec::new();
     for line in sessions::commands_of(connection, &movement.session.id, since)? {
         for (directory, words) in commands_in(&line) {
@@ -41,7 +44,7 @@ fn is_of_this(root: &Path, directory: &str) -> bool {
     let directory = normal(&root.join(directory));
     let mut above = directory.ancestors().take_while(|above| *above != root);
     directory == root
-        || path_below(root, &directory).is_some()
+        || WorkspacePath::in_workspace(root, &directory).is_some()
             && above.all(|above| above.join(".git").symlink_metadata().is_err())
 }
 

@@ -37,6 +37,7 @@ use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::{GitItem, GitStateRow, Heads};
 use crate::model::note::Note;
+use crate::model::request::Unclear;
 use crate::sessions::{self, ChainOperation};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -61,7 +62,7 @@ impl GitSide<'_> {
         movement: &Movement,
         chain: &[ChainOperation],
         base: Option<i64>,
-        takes_unclear: bool,
+        unclear: Unclear,
     ) -> Result<Vec<GitItem>> {
         let (Some(repository), Some(now)) = (Repository::of(&self.place.root), self.now) else {
             return Ok(Vec::new());
@@ -76,7 +77,7 @@ impl GitSide<'_> {
                 "what it was before the message was not captured",
             )]);
         }
-        let past = self.past(&repository, movement, base, takes_unclear)?;
+        let past = self.past(&repository, movement, base, unclear)?;
         let Some(base) = past.line.last().and_then(|seen| seen.state.clone()) else {
             return Ok(vec![never_seen(now)]);
         };
@@ -138,7 +139,7 @@ impl GitSide<'_> {
         let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else {
             return Ok(GitWarnings::default());
         };
-        let past = self.past(&repository, movement, base, false)?;
+        let past = self.past(&repository, movement, base, Unclear::Keep)?;
         let mut told = GitWarnings {
             commits: None,
             notes: past.stays(&repository, self.now, moves_git),

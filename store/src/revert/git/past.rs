@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::git_item::{GitStateRow, plain};
 use crate::model::note::Note;
+use crate::model::request::Unclear;
 use crate::revert::movement::Movement;
 use crate::revert::warnings::first_of;
 use crate::sessions::{self, SeenGit, StepSpan};
@@ -44,7 +45,7 @@ impl GitSide<'_> {
         repository: &Repository,
         movement: &Movement,
         base: Option<i64>,
-        takes_unclear: bool,
+        unclear: Unclear,
     ) -> Result<GitPast> {
         let line = self.line(movement, base)?;
         let (Some(to), Some(first)) = (&movement.to, line.first()) else {
@@ -57,7 +58,7 @@ impl GitSide<'_> {
         let since = UndoneMessages {
             session: &movement.session.id,
             message_seq: to.seq,
-            takes_unclear,
+            unclear,
             now: self.at,
             is_unrecorded: &is_unrecorded,
         };
@@ -83,7 +84,7 @@ impl GitSide<'_> {
         let unlogged = refs
             .unlogged
             .iter()
-            .filter(|(_, moment)| !matches!(claim(*moment), GitClaim::Keep(_)));
+            .filter(|(_, moment)| claim(*moment).is_in_question());
         let unlogged = unlogged.map(|(name, _)| name.clone()).collect();
         let gone = gone_since(repository, &refs, &claim);
         let mut others = others(&refs, &claim);
@@ -111,7 +112,7 @@ impl GitSide<'_> {
         let root = self.place.root.as_path();
         let mut named = commands::removed(self.connection, (root, repository), movement)?;
         named.retain(|name| gone.iter().all(|(gone, _)| plain(name) != gone));
-        let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
+        let is_asked = |moment| claim(moment).is_in_question();
         let notes = [
             removed_refs(
                 (NoteCode::TagsGone, "tag", "tags", "git tag -d"),
@@ -289,7 +290,7 @@ fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
 
 /// Returns notes on tags, the stash and what was pushed, as far as it may be an undone step's work.
 fn others(refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
-    let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
+    let is_asked = |moment| claim(moment).is_in_question();
     let is_line_asked = |line: &&RefMove| is_asked(line.moment);
     let below = |name: &str, folder: &str| name.trim_start_matches(folder).to_owned();
     let tags = refs.tags.iter().filter(|(_, moment)| is_asked(*moment));
@@ -366,7 +367,7 @@ fn names_below(refs: &[String], folder: &str) -> Vec<String> {
 /// Returns a note on each branch that has another name since, as far as it may be an undone step's work.
 fn renamed(repository: &Repository, refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
     let lines = refs.branches.values().flatten();
-    let asked = lines.filter(|line| !matches!(claim(line.moment), GitClaim::Keep(_)));
+    let asked = lines.filter(|line| claim(line.moment).is_in_question());
     let names = asked.filter_map(|line| line.what.strip_prefix(RENAMED)?.split_once(" to "));
     let stays = |(old, new): &(&str, &str)| {
         repository.value_of(old).is_none() && repository.value_of(new).is_some()
@@ -423,7 +424,7 @@ fn gone_since(
     refs: &Refs,
     claim: &dyn Fn(Moment) -> GitClaim,
 ) -> Vec<(String, Option<String>)> {
-    let is_asked = |line: &&RefMove| !matches!(claim(line.moment), GitClaim::Keep(_));
+    let is_asked = |line: &&RefMove| claim(line.moment).is_in_question();
     gone(repository, refs.head.iter().filter(is_asked))
 }
 

@@ -10,14 +10,16 @@
 //! agent moved it, or if an earlier revert moved it. A branch that the agent created stays.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use ckpt_schema::report::{FileResult, GitPart};
 
 use super::branches::{self, BranchGoal, BranchLog};
 use crate::model::Milliseconds;
+use crate::model::attribution::UNCLEAR;
 use crate::model::entry::ObjectId;
-use crate::model::git_item::GitStateRow;
-use crate::model::git_item::{GitItem, Heads, plain};
+use crate::model::git_item::{GitItem, GitStateRow, Heads, plain};
+use crate::revert::history::Author;
 
 /// When a step began, and when it ended if it did.
 pub(crate) type StepTimes = (Milliseconds, Option<Milliseconds>);
@@ -43,6 +45,36 @@ pub(crate) enum GitClaim {
     Shared(String),
     /// It may be the agent's or somebody else's, with what is known.
     Unclear(String),
+}
+
+impl GitClaim {
+    /// Returns the claim on what belongs to no step.
+    pub fn of_nobody(author: Author) -> Self {
+        Self::Keep(author.to_string())
+    }
+
+    /// Returns whether it may be the agent's, so that the user has to know of it.
+    pub fn is_in_question(&self) -> bool {
+        match self {
+            Self::Undo | Self::Shared(_) | Self::Unclear(_) => true,
+            Self::Keep(_) => false,
+        }
+    }
+
+    /// Returns why the change stays, or `None` if it is undone.
+    pub fn why_it_stays(&self) -> Option<String> {
+        match self {
+            Self::Undo => None,
+            Self::Keep(by) => Some(changed_since(by)),
+            Self::Shared(with) => Some(format!("changed while {with} was at work, too")),
+            Self::Unclear(why) => Some(format!("{UNCLEAR}{why}")),
+        }
+    }
+}
+
+/// Returns the reason that somebody moved something after the agent did.
+fn changed_since(by: impl fmt::Display) -> String {
+    format!("changed since by {by}")
 }
 
 /// A branch that the reverts so far moved.
@@ -133,19 +165,22 @@ fn fold<T>(
     is_same: impl Fn(&T, &T) -> bool,
 ) -> Goal<T> {
     let mut state = base;
-    let mut other = "the user or another program";
+    let mut other = GitClaim::of_nobody(Author::User);
     for change in changes {
+        let mut why = None;
         let (old, new) = (part(&change.old), part(&change.new));
         if is_same(&old, &new) {
             continue;
         }
         match &change.claim {
-            GitClaim::Keep(by) => other = by,
-            GitClaim::Shared(with) => return Err(format!("changed while {with} was at work, too")),
-            GitClaim::Unclear(why) => return Err(format!("unclear whose: {why}")),
+            GitClaim::Keep(_) => other = change.claim.clone(),
+            GitClaim::Shared(_) | GitClaim::Unclear(_) => why = change.claim.why_it_stays(),
             GitClaim::Undo if is_same(&state, &new) => state = old,
             GitClaim::Undo if is_same(&state, &old) => {}
-            GitClaim::Undo => return Err(format!("changed since by {other}")),
+            GitClaim::Undo => why = other.why_it_stays(),
+        }
+        if let Some(why) = why {
+            return Err(why);
         }
     }
     Ok(state)
@@ -243,8 +278,7 @@ fn why_not(movement: GitMove<'_>, goal: &Heads, now: &Heads) -> Option<String> {
     if goal.text().is_none() {
         return Some("HEAD could not be read then".to_owned());
     }
-    (!now.is_at(&Heads::of(movement.left)))
-        .then(|| "changed since by the user or another program".to_owned())
+    (!now.is_at(&Heads::of(movement.left))).then(|| changed_since(Author::User))
 }
 
 /// Returns the item of the branch that HEAD goes back to.
@@ -321,10 +355,7 @@ fn other_branch(movement: GitMove<'_>, name: &str) -> Option<GitItem> {
     Some(match reason {
         Some(reason) => item.left(FileResult::Conflict, reason.clone()),
         None if moved.is_none_or(|moved| moved.left == value) => item,
-        None => item.left(
-            FileResult::Conflict,
-            "changed since by the user or another program",
-        ),
+        None => item.left(FileResult::Conflict, changed_since(Author::User)),
     })
 }
 
@@ -346,10 +377,9 @@ fn index_item(movement: GitMove<'_>, goal: Goal<Option<ObjectId>>, stays: bool) 
     Some(match goal {
         Err(reason) => item.left(FileResult::Conflict, reason),
         Ok(_) if stays => item.left(FileResult::Conflict, "it stays with HEAD"),
-        Ok(_) if !same(now, movement.left.index) => item.left(
-            FileResult::Conflict,
-            "changed since by the user or another program",
-        ),
+        Ok(_) if !same(now, movement.left.index) => {
+            item.left(FileResult::Conflict, changed_since(Author::User))
+        }
         Ok(_) => item,
     })
 }

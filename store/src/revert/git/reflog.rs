@@ -3,12 +3,11 @@
 //! The format is that of `gitrevisions` and `refs/files-backend.c`: old id, new id, who, when, a tab, what.
 
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use rustix::fs::OFlags;
 
+use crate::fs::times;
 use crate::git::{Location, SMALL, read_small};
 use crate::model::Milliseconds;
 
@@ -204,16 +203,10 @@ impl FileTimes {
     pub fn of(path: &Path) -> Option<Self> {
         let found = path.symlink_metadata().ok().filter(Metadata::is_file)?;
         Some(Self {
-            written: found.mtime() * 1000 + found.mtime_nsec() / 1_000_000,
-            born: born(&found),
+            written: times::written(&found),
+            born: times::created(&found),
         })
     }
-}
-
-/// Returns when something was created, if the file system knows, in milliseconds since the epoch.
-pub(super) fn born(found: &Metadata) -> Option<Milliseconds> {
-    let since = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
 }
 
 /// Returns when a regular file was written, in milliseconds since the epoch.

@@ -5,11 +5,11 @@
 //! traces explain does not count. Only the last removal is seen, and only if nothing was written there since.
 
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::reflog::{self, Moment};
 use super::repository::Repository;
+use crate::fs::times;
 use crate::model::Milliseconds;
 use crate::timeline::evidence::TICK;
 
@@ -143,14 +143,14 @@ fn is_together(one: Milliseconds, other: Milliseconds) -> bool {
 fn has_child_born_at(folder: &Path, at: Milliseconds) -> bool {
     let children = std::fs::read_dir(folder).into_iter().flatten();
     let found = children.filter_map(|child| child.ok()?.metadata().ok());
-    let mut born = found.filter_map(|found| reflog::born(&found));
+    let mut born = found.filter_map(|found| times::created(&found));
     born.any(|born| (born - at).abs() <= TICK)
 }
 
 /// Returns when the names in a directory last changed. One that was created since held nothing earlier.
 pub(super) fn changed_in_old(folder: &Path, since: Milliseconds) -> Option<Milliseconds> {
     let found = folder.symlink_metadata().ok()?;
-    let is_new = reflog::born(&found).is_some_and(|born| born + TICK >= since);
+    let is_new = times::created(&found).is_some_and(|born| born + TICK >= since);
     if is_new { None } else { names_changed(&found) }
 }
 
@@ -160,7 +160,5 @@ fn changed_at(folder: &Path) -> Option<Milliseconds> {
 }
 
 fn names_changed(found: &Metadata) -> Option<Milliseconds> {
-    found
-        .is_dir()
-        .then(|| found.mtime() * 1000 + found.mtime_nsec() / 1_000_000)
+    found.is_dir().then(|| times::written(found))
 }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{AuthorKind, AuthorReport, Difference, DifferenceReason};
+use ckpt_schema::report::{AuthorReport, Difference, DifferenceReason};
 
+use super::super::history::Author;
 use super::super::plan::FORGOTTEN;
-use super::nobody;
 use super::reason::{KnownPath, LaterChange};
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
@@ -85,7 +85,7 @@ fn said(reason: DifferenceReason, past: Option<&PathHistory>) -> (String, Vec<Au
     match newest {
         Some((_, (Some(why), by))) => (format!("{phrase}: {why}"), vec![by.clone()]),
         Some((_, (None, by))) => (phrase, vec![by.clone()]),
-        None if reason == DifferenceReason::Yours => (phrase, vec![nobody(AuthorKind::User)]),
+        None if reason == DifferenceReason::Yours => (phrase, vec![Author::User.report()]),
         None => (phrase, Vec::new()),
     }
 }

@@ -9,22 +9,22 @@ mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{
-    AuthorKind, AuthorReport, Difference, DifferenceReason, FileResult, NoteCode, Receipt,
-};
+use ckpt_schema::report::{Difference, DifferenceReason, NoteCode, Receipt};
 use rusqlite::Connection;
 
+use super::asked::{Asked, UndoRequest};
+use super::authors::Authors;
 use super::chain::chain;
+use super::history::Author;
 use super::movement::{Movement, Part, RevertScope};
 use super::unclear::Taking;
 use super::warnings::first_of;
 use crate::error::Result;
-use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, State};
 use crate::model::item::Item;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, ChangeSince, LiveChange, OperationRow};
+use crate::sessions::{self, ChangeSince, OperationRow};
 use crate::snapshot::{Gap, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
@@ -310,7 +310,7 @@ impl ReceiptComparison<'_> {
         let planned = self.planned()?;
         let coming = planned.iter().filter(|change| change.new.is_some());
         let filled: BTreeSet<WorkspacePath> = coming
-            .flat_map(|change| std::iter::successors(change.path.parent(), WorkspacePath::parent))
+            .flat_map(|change| change.path.directories_above())
             .collect();
         for change in differing.values_mut() {
             if change.new.is_some_and(|entry| entry.is_empty_directory())
@@ -333,7 +333,7 @@ impl ReceiptComparison<'_> {
 
     /// Returns what the planned items change. What ignore rules will hide then, no snapshot will hold.
     fn planned(&self) -> Result<Vec<Change>> {
-        let items = self.items.values().filter(|item| is_planned(item));
+        let items = self.items.values().filter(|item| item.is_planned());
         let items: Vec<&Item> = items.copied().collect();
         let paths: Vec<WorkspacePath> = items.iter().map(|item| item.path.clone()).collect();
         let then = self.snapshots.states(&self.then, &paths)?;
@@ -408,41 +408,21 @@ impl ReceiptComparison<'_> {
         )?;
         rows.extend(written);
         let mut since: BTreeMap<WorkspacePath, PathHistory> = BTreeMap::new();
-        let mut unrecorded = BTreeMap::new();
+        let mut authors = Authors::new(self.connection, self.place.row.id);
         for row in rows {
             let change = &row.change.row;
             let is_replaced = change.id.is_some_and(|id| replaced.contains(&id));
             if is_replaced || !of_interest.contains(&change.change.path) {
                 continue;
             }
-            let between = (change.from_snapshot_id, change.to_snapshot_id);
-            let is_unrecorded = match unrecorded.get(&between) {
-                Some(known) => *known,
-                None => {
-                    let workspace = self.place.row.id;
-                    let is_it = change.step_id.is_none()
-                        && sessions::was_unrecorded(
-                            self.connection,
-                            workspace,
-                            between.0,
-                            between.1,
-                        )?;
-                    if change.step_id.is_none() {
-                        unrecorded.insert(between, is_it);
-                    }
-                    is_it
-                }
-            };
+            let author = authors.of(&row.change)?;
             let past = since.entry(change.change.path.clone()).or_default();
             past.changes.push(LaterChange {
                 attribution: change.attribution,
                 author: self.author(&row),
-                is_unrecorded,
+                is_unrecorded: author == Author::Unrecorded,
             });
-            past.said.push((
-                change.reason.clone(),
-                author_report(&row.change, is_unrecorded),
-            ));
+            past.said.push((change.reason.clone(), author.report()));
         }
         Ok(since)
     }
@@ -459,22 +439,13 @@ impl ReceiptComparison<'_> {
         if !row.is_of_session {
             return Actor::Other;
         }
-        let scopes = || {
-            let scopes = self.expectation.scopes.iter();
-            scopes.filter(|scope| scope.covers(change))
+        let asked = UndoRequest {
+            scopes: &self.expectation.scopes,
+            taken: &self.expectation.taken,
         };
-        let is_undone = match change.row.attribution {
-            Attribution::Shared => scopes().any(|scope| scope.names(&change.row.change.path)),
-            Attribution::Unclear => {
-                let mut taken = self.expectation.taken.iter();
-                scopes().next().is_some() && taken.any(|scope| scope.covers(change))
-            }
-            Attribution::Agent | Attribution::Outside => scopes().next().is_some(),
-        };
-        if is_undone {
-            Actor::Asked
-        } else {
-            Actor::NotAsked
+        match asked.of(change) {
+            Asked::Undo => Actor::Asked,
+            Asked::Shared | Asked::Unclear | Asked::No => Actor::NotAsked,
         }
     }
 
@@ -512,33 +483,6 @@ impl ReceiptComparison<'_> {
 /// How many snapshots, at most, are checked for rules that hid a path about which nothing else is known.
 const LOOKED_BACK: u32 = 200;
 
-fn author_report(change: &LiveChange, is_unrecorded: bool) -> AuthorReport {
-    let Some(step) = &change.row.step_id else {
-        return nobody(match is_unrecorded {
-            true => AuthorKind::Unrecorded,
-            false => AuthorKind::User,
-        });
-    };
-    let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    AuthorReport {
-        kind: AuthorKind::Agent,
-        session: known(&change.session_id),
-        message: known(&change.message_id),
-        step: Some(step.clone()),
-        agent: known(&change.agent),
-    }
-}
-
-fn nobody(kind: AuthorKind) -> AuthorReport {
-    AuthorReport {
-        kind,
-        session: None,
-        message: None,
-        step: None,
-        agent: None,
-    }
-}
-
 /// Returns the paths that are an empty directory on one side and nothing on the other.
 fn empty_directories<'c>(
     changes: impl Iterator<Item = (&'c Change, State, State)>,
@@ -552,8 +496,4 @@ fn empty_directories<'c>(
 fn is_of_folder(change: &Change) -> bool {
     let is_folder = |state: &State| state.as_ref().is_none_or(Entry::is_empty_directory);
     is_folder(&change.old) && is_folder(&change.new)
-}
-
-pub(super) fn is_planned(item: &Item) -> bool {
-    item.result == FileResult::Planned
 }

@@ -140,6 +140,7 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
+    /// Reads the lines of an ignore file. Patterns ignore case where git's `core.ignoreCase` says so.
     pub fn parse(bytes: &[u8], ignores_case: bool) -> Self {
         let lines = significant_lines(bytes);
         let lines = lines
@@ -162,6 +163,7 @@ impl Patterns {
         }
     }
 
+    /// Returns whether it has no pattern.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }

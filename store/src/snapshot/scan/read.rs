@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
+use crate::fs::system::errno;
 use crate::snapshot::GapReason;
 
 /// Files larger than this many bytes are not held in memory.
@@ -73,7 +74,7 @@ fn once(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<ReadOutcome>, E
     let mut bytes = Vec::with_capacity(usize::try_from(before.size).unwrap_or_default() + 1);
     // No more than it had: a file that grows faster than it is read would never end.
     let read = file.by_ref().take(before.size).read_to_end(&mut bytes);
-    read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    read.map_err(errno)?;
     // By the descriptor, so that a file that was saved under the same name meanwhile does not count as this
     // one.
     let after = Stamp::of(&rustix::fs::fstat(file.as_fd())?);

@@ -428,6 +428,7 @@ impl Walk<'_> {
         self.sink.add_stream(size, file)
     }
 
+    /// Returns the item of a file or link whose bytes are stored.
     pub(super) fn content(&self, name: &[u8], stamp: Stamp, id: ObjectId) -> ListedItem {
         let is_settled = stamp.is_settled(self.now, margin(self.is_remote));
         ListedItem {
@@ -438,6 +439,7 @@ impl Walk<'_> {
         }
     }
 
+    /// Counts a file, and reports the progress now and then: the callback may be slow.
     pub(super) fn count(&self, bytes: u64) {
         let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let files = self.files.fetch_add(1, Ordering::Relaxed) + 1;
@@ -477,6 +479,7 @@ impl std::io::Read for Timed<'_> {
 }
 
 impl ListedItem {
+    /// Returns the item of what cannot be captured, for a reason.
     pub(in crate::snapshot) fn gap(name: &[u8], stamp: Stamp, reason: GapReason) -> Self {
         Self {
             name: name.to_vec(),
@@ -487,6 +490,7 @@ impl ListedItem {
     }
 }
 
+/// Returns the error for a lack of files, memory or the like, which is this process's and not that of a path.
 pub(super) fn ours(error: Errno) -> Error {
     Error::failed("cannot read the workspace").because(std::io::Error::from(error))
 }
@@ -496,6 +500,7 @@ fn bug() -> GapReason {
     GapReason::Unreadable("looking at it went wrong, which is a bug".to_owned())
 }
 
+/// Returns the gap for a file that hashes to the id of other bytes. Storing it would hand out the wrong bytes later.
 pub(super) fn collision() -> GapReason {
     GapReason::Unreadable("another content with the same SHA-1 is stored".to_owned())
 }

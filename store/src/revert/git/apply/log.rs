@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use super::super::reflog::WHO;
 use super::place::{enter, open_folder};
 use crate::fs::beneath;
+use crate::fs::system::errno;
 use crate::model::Milliseconds;
 
 /// A line of a reflog.
@@ -71,8 +72,7 @@ pub(super) fn add(
         .and_then(|folder| enter(&folder, &format!("logs/{below}"), false))
         .and_then(|directory| beneath::open_name(directory.as_fd(), leaf.as_bytes(), flags));
     match opened {
-        Ok(file) => append(&File::from(file), line, signature)
-            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+        Ok(file) => append(&File::from(file), line, signature).map_err(errno),
         Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error),
     }

@@ -20,6 +20,7 @@ use rustix::io::{Errno, retry_on_intr};
 use super::super::indexes::NewFile;
 use super::super::repository::{PACKED_REFS, Repository, locked};
 use crate::fs::beneath;
+use crate::fs::system::errno;
 use crate::fs::system::full_sync;
 use crate::model::git_item::GitItem;
 use crate::revert::apply::sys;
@@ -32,6 +33,7 @@ pub(super) struct GitFailure {
 }
 
 impl GitFailure {
+    /// Returns the failure of a part that a system call could not move.
     pub fn failed(what: &str, error: Errno) -> Self {
         Self {
             result: FileResult::Failed,
@@ -153,8 +155,7 @@ impl GitFile {
 
     fn fill(&self, file: OwnedFd, new: &NewFile) -> Result<(), Errno> {
         let mut file = File::from(file);
-        file.write_all(&new.bytes)
-            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        file.write_all(&new.bytes).map_err(errno)?;
         if let Some(old) = stat(&self.directory, &self.name)? {
             // `core.sharedRepository` shows in the permissions of what is there.
             retry_on_intr(|| fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o777)))?;

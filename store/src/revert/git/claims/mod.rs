@@ -14,6 +14,7 @@ use super::reflog::{Moment, RefMove};
 use crate::model::Milliseconds;
 use crate::model::git_item::GitStateRow;
 use crate::model::path::WorkspacePath;
+use crate::model::request::Unclear;
 use crate::revert::history::Author;
 use crate::revert::short;
 use crate::sessions::{SeenGit, StepSpan};
@@ -32,7 +33,7 @@ pub(crate) struct UndoneMessages<'a> {
     pub session: &'a str,
     pub message_seq: i64,
     /// Whether unclear moves are undone, too.
-    pub takes_unclear: bool,
+    pub unclear: Unclear,
     pub now: Milliseconds,
     /// Returns whether an unrecorded step was at work between two snapshots.
     pub is_unrecorded: &'a dyn Fn(Option<i64>, Option<i64>) -> bool,
@@ -78,7 +79,7 @@ fn changes_between(
         .iter()
         .find(|worker| worker.span.session_id == since.session);
     let span = own.map(|own| (own.span.started_at, own.span.finished_at));
-    let nobody = || GitClaim::Keep(nobody((since.is_unrecorded)(from, to)).to_string());
+    let nobody = || GitClaim::of_nobody(Author::nobody((since.is_unrecorded)(from, to)));
     let moves = between(log, before, after);
     // The signs of an agent's life are weighed as of when the move was seen, however late the revert comes.
     let since = UndoneMessages {
@@ -120,7 +121,7 @@ pub(crate) fn branch_log(
 /// Returns whose a move at a moment is.
 pub(crate) fn claim_at(workers: &[Worker], moment: Moment, since: UndoneMessages<'_>) -> GitClaim {
     let all: Vec<&Worker> = workers.iter().collect();
-    let nobody = || GitClaim::Keep(Author::User.to_string());
+    let nobody = || GitClaim::of_nobody(Author::User);
     candidates(&all, moment)
         .into_iter()
         .map(|exact| claim_exactly_at(workers, exact, since).unwrap_or_else(nobody))
@@ -215,7 +216,7 @@ fn parts(
         span,
     };
     let all = claims.iter().cloned().reduce(joined);
-    let all = all.unwrap_or_else(|| GitClaim::Keep(Author::User.to_string()));
+    let all = all.unwrap_or_else(|| GitClaim::of_nobody(Author::User));
     let is_one = claims.windows(2).all(|pair| pair[0] == pair[1]);
     // Only a log that leads from one state to the other, step by step, can be divided among authors.
     if is_one || old.branch != new.branch || !is_chain(old, new, moves) {
@@ -296,7 +297,7 @@ fn either_known(
     if one.is_none() && other.is_none() {
         return None;
     }
-    let nobody = || GitClaim::Keep(Author::User.to_string());
+    let nobody = || GitClaim::of_nobody(Author::User);
     let (one, other) = (one.unwrap_or_else(nobody), other.unwrap_or_else(nobody));
     Some(either(one, other, since))
 }
@@ -331,7 +332,7 @@ fn of_verdict(
         Verdict::Unclear(steps, _) if !steps.iter().any(is_undone) => {
             GitClaim::Keep(name(steps[0]))
         }
-        Verdict::Unclear(..) if since.takes_unclear => GitClaim::Undo,
+        Verdict::Unclear(..) if since.unclear == Unclear::Take => GitClaim::Undo,
         Verdict::Unclear(_, doubt) => GitClaim::Unclear(doubt.to_string()),
     })
 }
@@ -355,7 +356,7 @@ fn either(one: GitClaim, other: GitClaim, since: UndoneMessages<'_>) -> GitClaim
     match (one, other) {
         (GitClaim::Undo, rest) | (rest, GitClaim::Undo) if leaves_it(&rest) => GitClaim::Undo,
         (GitClaim::Shared(with), _) | (_, GitClaim::Shared(with)) => GitClaim::Shared(with),
-        _ if since.takes_unclear => GitClaim::Undo,
+        _ if since.unclear == Unclear::Take => GitClaim::Undo,
         (GitClaim::Unclear(why), _) | (_, GitClaim::Unclear(why)) => GitClaim::Unclear(why),
         _ => GitClaim::Unclear("in the second in which the agent's tool began or ended".to_owned()),
     }
@@ -385,12 +386,4 @@ fn narrowed(
         }
     }
     moment
-}
-
-fn nobody(is_unrecorded: bool) -> Author {
-    if is_unrecorded {
-        Author::Unrecorded
-    } else {
-        Author::User
-    }
 }

@@ -79,7 +79,7 @@ fn since(is_unrecorded: &dyn Fn(Option<i64>, Option<i64>) -> bool) -> UndoneMess
     UndoneMessages {
         session: "s",
         message_seq: 5,
-        takes_unclear: false,
+        unclear: Unclear::Keep,
         now: 5000 * S,
         is_unrecorded,
     }
@@ -150,14 +150,14 @@ fn what_two_sessions_saw_and_what_came_before_the_point_is_not_undone() {
 }
 
 /// The changes of a step that was cut off at 11 and closed at 4000, with HEAD's reflog.
-fn of_a_cut_step(log: &[RefMove], takes_unclear: bool) -> Vec<(String, String, GitClaim)> {
+fn of_a_cut_step(log: &[RefMove], unclear: Unclear) -> Vec<(String, String, GitClaim)> {
     let last = log.last().and_then(|line| line.new.clone());
     let line = [
         seen(1, "a", 10 * S),
         seen(2, &last.unwrap_or_default(), 4000 * S),
     ];
     let since = UndoneMessages {
-        takes_unclear,
+        unclear,
         ..since(&|_, _| false)
     };
     let workers = [cut(worker("s", 5, 1, Some(2)))];
@@ -176,12 +176,12 @@ fn a_commit_long_after_the_last_sign_of_life_is_unclear_and_the_agents_own_befor
     let log = [moved("a", "b", 12 * S), moved("b", "u", 3500 * S)];
     let of = |old: &str, new: &str, claim| (old.to_owned(), new.to_owned(), claim);
     assert_eq!(
-        of_a_cut_step(&log, false),
+        of_a_cut_step(&log, Unclear::Keep),
         [of("b", "u", unclear), of("a", "b", GitClaim::Undo)],
         "each for itself, newest first"
     );
     assert_eq!(
-        of_a_cut_step(&log, true),
+        of_a_cut_step(&log, Unclear::Take),
         [of("a", "u", GitClaim::Undo)],
         "`--unclear take`"
     );
