@@ -15,6 +15,7 @@ mod documented;
 mod files;
 mod forget;
 mod generated;
+mod giving_way;
 mod history_page;
 mod hunks;
 mod ids;

@@ -180,15 +180,22 @@ impl Snapshots {
         repack::sweep(&self.objects, &is_old)
     }
 
-    /// Returns how many bytes each of these groups needs that no earlier one needs, and how many nothing needs.
-    pub(crate) fn measure(&self, groups: &[Roots]) -> Result<(Vec<u64>, u64)> {
+    /// Returns how many bytes each of these groups needs that no earlier one needs, and how many nothing needs. Fails once
+    /// `goes_on` returns false.
+    pub(crate) fn measure(
+        &self,
+        groups: &[Roots],
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<(Vec<u64>, u64)> {
         let mut sizes = self.entry_sizes()?;
         let reader = self.objects.reader()?;
         let mut reached = Reached::default();
         let mut taken = Vec::with_capacity(groups.len());
         let mut counted = 0;
         for group in groups {
-            reached.walk(&reader, group, &|| true);
+            if !reached.walk(&reader, group, goes_on) {
+                return Err(repack::stopped());
+            }
             let new = &reached.order[counted..];
             taken.push(new.iter().filter_map(|id| sizes.remove(id)).sum());
             counted = reached.order.len();

@@ -102,7 +102,7 @@ fn measured(store: &Store, place: &Place) -> Result<Option<(SnapshotSizes, u64)>
     if !place.has_objects()? {
         return Ok(None);
     }
-    sizes::of_snapshots(store, place).map(Some)
+    sizes::of_snapshots(store, place, &|| true).map(Some)
 }
 
 /// Returns the rows of the report, with the bytes and the number of the snapshots of each.

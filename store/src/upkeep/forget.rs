@@ -16,17 +16,17 @@ use std::time::Duration;
 use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
 
 use super::gc::{self, pack, sizes};
-use super::{check, forgetting, settle};
+use super::without::{ForgetPart, Without, add_damaged};
+use super::{forgetting, settle};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::fs::ownership::{self, DATABASE};
 use crate::fs::{layout, leftover, presence, reserve};
-use crate::model::entry::ObjectId;
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::objects::repack::OnDamage;
 use crate::sessions::forget::{self, Belongings};
 use crate::sessions::{self, OpenStep};
-use crate::snapshot::{Forgetting, PathPattern, Rewritten, RewrittenRules};
+use crate::snapshot::{Forgetting, PathPattern};
 use crate::store::Store;
 use crate::timeline::orphans::refuse_orphans;
 use crate::timeline::{PATIENCE, Place, life};
@@ -44,54 +44,6 @@ pub enum What {
     Workspace,
     /// Every workspace.
     All,
-}
-
-/// A part of a workspace that is forgotten while the workspace stays.
-enum ForgetPart {
-    Paths(PathPattern),
-    Of(Belongings),
-}
-
-impl ForgetPart {
-    fn has_file(&self, path: &[u8], id: ObjectId) -> bool {
-        match self {
-            Self::Paths(pattern) => pattern.is_at_or_above(path),
-            Self::Of(of) => of.written.contains(&(path.to_vec(), id)),
-        }
-    }
-
-    /// Returns whether everything that was ever at a path goes.
-    fn has_path(&self, path: &[u8]) -> bool {
-        match self {
-            Self::Paths(pattern) => pattern.is_at_or_above(path),
-            Self::Of(of) => of.written.iter().any(|(written, _)| written == path),
-        }
-    }
-
-    fn has_entry(&self, path: &[u8], id: ObjectId, is_directory: bool) -> bool {
-        match self {
-            Self::Paths(pattern) => pattern.is_at(path, is_directory),
-            Self::Of(of) => !is_directory && of.written.contains(&(path.to_vec(), id)),
-        }
-    }
-
-    /// Refuses a pattern that was too complicated to decide. Only matching it shows that, so this is called afterwards.
-    fn refuse_undecided(&self) -> Result<()> {
-        match self {
-            Self::Paths(pattern) if pattern.is_undecided() => Err(Error::failed(
-                "the pattern is too complicated to say which paths it matches",
-            )),
-            Self::Paths(_) | Self::Of(_) => Ok(()),
-        }
-    }
-
-    /// Returns the rows that go with it.
-    fn belongings(&self) -> Belongings {
-        match self {
-            Self::Paths(_) => Belongings::default(),
-            Self::Of(belongings) => belongings.clone(),
-        }
-    }
 }
 
 /// Forgets, or says what would be forgotten. Ids are ours.
@@ -367,16 +319,27 @@ fn forget_part(
         // A borrowed pack is the user's and cannot be rewritten: what is to go would stay in it.
         settle::settle_now(store, place)?;
     }
-    let lock = place.lock(PATIENCE)?;
+    // Reading a long history takes a while, and hooks wait for the lock: under it, only what came since is read.
+    let mut without = Without::default();
+    if has_objects {
+        match without.add(store, place, part, !dry_run, OnDamage::Refuse) {
+            // It is healed under the lock.
+            Err(error) if error.is_damage() => without = Without::default(),
+            added => added?,
+        }
+    }
+    let lock = match dry_run {
+        true => None,
+        false => Some(place.lock(PATIENCE)?),
+    };
     if !dry_run {
         check_idle(store, place)?;
     }
     let workspace = place.row.id;
-    let (mut rewritten, mut rules) = (Vec::new(), Vec::new());
     if has_objects {
-        (rewritten, rules) = objects_without(store, place, part, !dry_run)?;
+        add_damaged(store, place, part, !dry_run, &mut without)?;
     }
-    let forgetting = forgetting(store, workspace, part, rewritten, &rules)?;
+    let forgetting = forgetting(store, workspace, part, without)?;
     // Before the first row is changed: half a pattern must not be forgotten.
     part.refuse_undecided()?;
     let paths = forgetting.paths.iter();
@@ -385,15 +348,14 @@ fn forget_part(
         files: paths.map(|path| path_text(path)).collect(),
         ..ForgetWorkspace::default()
     };
-    if dry_run {
-        count(store, workspace, &forgetting, &mut report)?;
-        return Ok(report);
+    match lock {
+        None => count(store, workspace, &forgetting, &mut report)?,
+        Some(_) if forgetting == Forgetting::default() => {}
+        Some(lock) => {
+            (report.snapshots, report.prompts) =
+                take_out(store, place, &lock, &forgetting).map_err(begun)?;
+        }
     }
-    if forgetting == Forgetting::default() {
-        return Ok(report);
-    }
-    (report.snapshots, report.prompts) =
-        take_out(store, place, &lock, &forgetting).map_err(begun)?;
     Ok(report)
 }
 
@@ -422,9 +384,9 @@ fn forgetting(
     store: &Store,
     workspace: i64,
     part: &ForgetPart,
-    trees: Vec<Rewritten>,
-    rules: &[RewrittenRules],
+    without: Without,
 ) -> Result<Forgetting> {
+    let Without { trees, rules, .. } = without;
     let is_file = |path: &[u8], id| part.has_file(path, id);
     let blobs = forget::blobs(store.database.connection(), workspace, &is_file, false)?;
     let gone = trees.iter().flat_map(|one| one.gone.iter());
@@ -454,44 +416,6 @@ fn count(
     report.snapshots = forget::snapshots_with(connection, workspace, trees)?;
     report.prompts = forget::prompts_of(connection, &forgetting.messages)?;
     Ok(())
-}
-
-/// Makes the trees and rules of a workspace without what is to be forgotten, and stores them if asked to. Heals what is
-/// damaged first. What is lost for good does not keep anything from being forgotten: nobody can read what it held.
-fn objects_without(
-    store: &mut Store,
-    place: &Place,
-    part: &ForgetPart,
-    write: bool,
-) -> Result<(Vec<Rewritten>, Vec<RewrittenRules>)> {
-    match try_without(store, place, part, write, OnDamage::Refuse) {
-        Err(error) if error.is_damage() => {
-            if write {
-                check::heal_under_lock(store, place)?;
-            }
-            try_without(store, place, part, write, OnDamage::GiveUp)
-        }
-        done => done,
-    }
-}
-
-fn try_without(
-    store: &Store,
-    place: &Place,
-    part: &ForgetPart,
-    write: bool,
-    on_damage: OnDamage,
-) -> Result<(Vec<Rewritten>, Vec<RewrittenRules>)> {
-    let (connection, workspace) = (store.database.connection(), place.row.id);
-    let snapshots = place.snapshots()?;
-    let trees = forget::trees(connection, workspace)?;
-    let is_entry = |path: &[u8], id, is_directory| part.has_entry(path, id, is_directory);
-    let rewritten = snapshots.without(&trees, &is_entry, write, on_damage)?;
-    // An ignore file that ignores itself is in no tree, but in the rules beside it.
-    let rules = forget::rules(connection, workspace)?;
-    let is_path = |path: &[u8]| part.has_path(path);
-    let rules = snapshots.rules_without(&rules, &is_path, write, on_damage)?;
-    Ok((rewritten, rules))
 }
 
 /// Repacks a workspace without the forgotten objects.

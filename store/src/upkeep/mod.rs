@@ -12,3 +12,4 @@ pub(crate) mod rebuild;
 pub(crate) mod repair;
 pub(crate) mod settle;
 pub(crate) mod totals;
+mod without;

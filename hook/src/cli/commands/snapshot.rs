@@ -1,5 +1,8 @@
 //! `snapshot`: captures the workspace by hand.
 
+use std::time::Duration;
+
+use ckpt_store::ErrorKind;
 use ckpt_store::model::progress::SnapshotProgress;
 
 use super::label;
@@ -9,6 +12,11 @@ use crate::failure::{DONE, Failure};
 use crate::output::progress::ProgressLine;
 use crate::output::status;
 use crate::process::detached;
+
+/// How often the store is tidied up where that gave way to a hook or a revert, and the pause in between: agents think, so
+/// the workspace is soon free for long enough.
+const TRIES: usize = 10;
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Captures the workspace and prints the snapshot's id.
 pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8, Failure> {
@@ -40,6 +48,13 @@ pub fn settle(invocation: &Invocation) -> Result<u8, Failure> {
     // If this fails, the rest tries again, and says why.
     let _ = store.give_back(&directory);
     detached::give_way();
+    for _ in 1..TRIES {
+        match store.settle(&directory) {
+            // Nobody would try again before many more packs are there.
+            Err(error) if error.kind == ErrorKind::Busy => std::thread::sleep(PAUSE),
+            settled => return Ok(settled.map(|()| DONE)?),
+        }
+    }
     store.settle(&directory)?;
     Ok(DONE)
 }

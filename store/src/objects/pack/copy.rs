@@ -103,7 +103,7 @@ impl PackFile {
             let mut moved: HashMap<u64, u64> = HashMap::new();
             for offset in chosen(&source, index.offsets(ids)?) {
                 if !goes_on() {
-                    return Err(Error::failed("there is no time to copy the pack"));
+                    return Err(Error::busy("there is no time to copy the pack"));
                 }
                 source.copy(offset, to, &mut moved, copied)?;
             }

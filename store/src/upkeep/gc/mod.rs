@@ -226,7 +226,7 @@ fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<
     if how.dry_run || size > limits.max_size {
         let may_go = |session: &SessionUse| policy::pin(session, lives(session), now).is_none();
         let may_go: Vec<bool> = uses.iter().map(may_go).collect();
-        let mut sizes = sizes::of_sessions(store, &uses, &may_go)?;
+        let mut sizes = sizes::of_sessions(store, &uses, &may_go, how)?;
         // What cannot be measured is left as it is, and others go in its place.
         let is_measured =
             |session: &SessionUse| !sizes.unmeasured.contains_key(&session.workspace_id);
@@ -320,7 +320,7 @@ fn workspace(
         pack::whole(store, &place, how, presence.is_unswept)?;
         let sizes = place.snapshots()?.pack_sizes()?;
         (report.bytes_after, report.packs_after) = (sizes.bytes, sizes.packs);
-        sizes::note(store, &place)?;
+        sizes::note(store, &place, how)?;
     } else if presence.is_unswept {
         let _lock = place.lock(patience(how))?;
         pack::note_swept(store, &place)?;

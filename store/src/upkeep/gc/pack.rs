@@ -100,14 +100,14 @@ pub(crate) fn join(place: &Place) -> Result<()> {
 }
 
 /// Watches whether somebody holds the workspace's lock.
-struct Politeness<'a> {
+pub(crate) struct Politeness<'a> {
     folder: &'a Path,
     is_polite: bool,
     asked: Cell<Instant>,
 }
 
 impl<'a> Politeness<'a> {
-    fn new(folder: &'a Path, is_polite: bool) -> Self {
+    pub(crate) fn new(folder: &'a Path, is_polite: bool) -> Self {
         Self {
             folder,
             is_polite,
@@ -115,7 +115,8 @@ impl<'a> Politeness<'a> {
         }
     }
 
-    fn is_free(&self) -> bool {
+    /// Returns whether to go on: nobody wants the workspace, or this does not give way.
+    pub(crate) fn is_free(&self) -> bool {
         if !self.is_polite || self.asked.get().elapsed() < OFTEN {
             return true;
         }

@@ -5,7 +5,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::error::{Context, Error, Result};
+use super::GcOptions;
+use super::pack::Politeness;
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::fs::layout::{self, GOING};
 use crate::fs::{leftover, presence};
 use crate::model::entry::Roots;
@@ -91,6 +93,7 @@ pub(crate) fn of_sessions(
     store: &Store,
     uses: &[SessionUse],
     may_go: &[bool],
+    how: GcOptions,
 ) -> Result<SessionSizes> {
     let mut sizes = SessionSizes {
         bytes: vec![0; uses.len()],
@@ -101,7 +104,7 @@ pub(crate) fn of_sessions(
         let row = sessions::workspace(store.database.connection(), id)?;
         let place = Place::of_row(store, row);
         // One damaged workspace must not keep all others from being judged.
-        match of_sessions_in(store, &place, uses, may_go) {
+        match of_sessions_in(store, &place, uses, may_go, how) {
             Ok(measured) => measured
                 .into_iter()
                 .for_each(|(number, taken)| sizes.bytes[number] = taken),
@@ -117,6 +120,7 @@ fn of_sessions_in(
     place: &Place,
     uses: &[SessionUse],
     may_go: &[bool],
+    how: GcOptions,
 ) -> Result<Vec<(usize, u64)>> {
     let connection = store.database.connection();
     let id = place.row.id;
@@ -154,13 +158,19 @@ fn of_sessions_in(
         staying.push(sessions::snapshot(connection, last)?.tree);
     }
     groups[0].trees = staying;
-    let (taken, _) = place.snapshots()?.measure(&groups)?;
+    let way = Politeness::new(&place.folder, how.polite);
+    let snapshots = place.snapshots()?;
+    let (taken, _) = snapshots.measure(&groups, &|| way.is_free())?;
     Ok(going.into_iter().zip(taken.into_iter().skip(1)).collect())
 }
 
 /// Returns the snapshots of a workspace, oldest first, each with the bytes that it was the first to need; and the bytes
-/// that nothing needs.
-pub(crate) fn of_snapshots(store: &Store, place: &Place) -> Result<(Vec<(Measured, u64)>, u64)> {
+/// that nothing needs. Fails once `goes_on` returns false.
+pub(crate) fn of_snapshots(
+    store: &Store,
+    place: &Place,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<(Vec<(Measured, u64)>, u64)> {
     let connection = store.database.connection();
     let measured = sessions::snapshots_to_measure(connection, place.row.id)?;
     let mut groups: Vec<Roots> = measured
@@ -172,15 +182,18 @@ pub(crate) fn of_snapshots(store: &Store, place: &Place) -> Result<(Vec<(Measure
         .collect();
     // What only other rows name is needed, but is no snapshot's.
     groups.push(sessions::roots(connection, place.row.id)?);
-    let (taken, rest) = place.snapshots()?.measure(&groups)?;
+    let snapshots = place.snapshots()?;
+    let (taken, rest) = snapshots.measure(&groups, goes_on)?;
     Ok((measured.into_iter().zip(taken).collect(), rest))
 }
 
-/// Does the same, and notes the sizes for the view `disk_usage`.
-pub(crate) fn note(store: &mut Store, place: &Place) -> Result<(Vec<(Measured, u64)>, u64)> {
-    let (snapshots, rest) = of_snapshots(store, place)?;
-    put(store, &snapshots)?;
-    Ok((snapshots, rest))
+/// Does the same, and notes the sizes for the view `disk_usage`. If that gives way to somebody, the older sizes stay.
+pub(crate) fn note(store: &mut Store, place: &Place, how: GcOptions) -> Result<()> {
+    let way = Politeness::new(&place.folder, how.polite);
+    match of_snapshots(store, place, &|| way.is_free()) {
+        Err(error) if how.polite && error.kind == ErrorKind::Busy => Ok(()),
+        sizes => put(store, &sizes?.0),
+    }
 }
 
 /// Notes the bytes of snapshots for that view.

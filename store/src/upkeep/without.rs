@@ -1,0 +1,124 @@
+//! The part of a workspace that `forget` takes out, and its trees and rules without it. This module does IO.
+
+use std::collections::HashSet;
+
+use super::check;
+use crate::error::{Error, Result};
+use crate::model::entry::ObjectId;
+use crate::objects::repack::OnDamage;
+use crate::sessions::forget::{self, Belongings};
+use crate::snapshot::{PathPattern, Rewritten, RewrittenRules};
+use crate::store::Store;
+use crate::timeline::Place;
+
+/// A part of a workspace that is forgotten while the workspace stays.
+pub(super) enum ForgetPart {
+    Paths(PathPattern),
+    Of(Belongings),
+}
+
+impl ForgetPart {
+    pub(super) fn has_file(&self, path: &[u8], id: ObjectId) -> bool {
+        match self {
+            Self::Paths(pattern) => pattern.is_at_or_above(path),
+            Self::Of(of) => of.written.contains(&(path.to_vec(), id)),
+        }
+    }
+
+    /// Returns whether everything that was ever at a path goes.
+    pub(super) fn has_path(&self, path: &[u8]) -> bool {
+        match self {
+            Self::Paths(pattern) => pattern.is_at_or_above(path),
+            Self::Of(of) => of.written.iter().any(|(written, _)| written == path),
+        }
+    }
+
+    pub(super) fn has_entry(&self, path: &[u8], id: ObjectId, is_directory: bool) -> bool {
+        match self {
+            Self::Paths(pattern) => pattern.is_at(path, is_directory),
+            Self::Of(of) => !is_directory && of.written.contains(&(path.to_vec(), id)),
+        }
+    }
+
+    /// Refuses a pattern that was too complicated to decide. Only matching it shows that, so this is called afterwards.
+    pub(super) fn refuse_undecided(&self) -> Result<()> {
+        match self {
+            Self::Paths(pattern) if pattern.is_undecided() => Err(Error::failed(
+                "the pattern is too complicated to say which paths it matches",
+            )),
+            Self::Paths(_) | Self::Of(_) => Ok(()),
+        }
+    }
+
+    /// Returns the rows that go with it.
+    pub(super) fn belongings(&self) -> Belongings {
+        match self {
+            Self::Paths(_) => Belongings::default(),
+            Self::Of(belongings) => belongings.clone(),
+        }
+    }
+}
+
+/// The trees and rules of a workspace that hold what is to be forgotten, with their replacements.
+#[derive(Default)]
+pub(super) struct Without {
+    pub trees: Vec<Rewritten>,
+    pub rules: Vec<RewrittenRules>,
+    /// The trees and rules that were looked at.
+    known: HashSet<ObjectId>,
+}
+
+impl Without {
+    /// Looks at the trees and rules that rows have come to name since the last call. With `write`, the replacements are
+    /// stored.
+    pub(super) fn add(
+        &mut self,
+        store: &Store,
+        place: &Place,
+        part: &ForgetPart,
+        write: bool,
+        on_damage: OnDamage,
+    ) -> Result<()> {
+        let (connection, workspace) = (store.database.connection(), place.row.id);
+        let new = |ids: Vec<ObjectId>| -> Vec<ObjectId> {
+            let ids = ids.into_iter();
+            ids.filter(|id| !self.known.contains(id)).collect()
+        };
+        let trees = new(forget::trees(connection, workspace)?);
+        // An ignore file that ignores itself is in no tree, but in the rules beside it.
+        let rules = new(forget::rules(connection, workspace)?);
+        if trees.is_empty() && rules.is_empty() {
+            return Ok(());
+        }
+        let snapshots = place.snapshots()?;
+        let is_entry = |path: &[u8], id, is_directory| part.has_entry(path, id, is_directory);
+        let rewritten = snapshots.without(&trees, &is_entry, write, on_damage)?;
+        self.trees.extend(rewritten);
+        let is_path = |path: &[u8]| part.has_path(path);
+        let rewritten = snapshots.rules_without(&rules, &is_path, write, on_damage)?;
+        self.rules.extend(rewritten);
+        self.known.extend(trees.into_iter().chain(rules));
+        Ok(())
+    }
+}
+
+/// Adds what came since, for a caller that holds the lock. Heals what is damaged first. What is lost for good does not
+/// keep anything from being forgotten: nobody can read what it held.
+pub(super) fn add_damaged(
+    store: &mut Store,
+    place: &Place,
+    part: &ForgetPart,
+    write: bool,
+    without: &mut Without,
+) -> Result<()> {
+    match without.add(store, place, part, write, OnDamage::Refuse) {
+        Err(error) if error.is_damage() => {
+            if write {
+                check::heal_under_lock(store, place)?;
+            }
+            *without = Without::default();
+            without.add(store, place, part, write, OnDamage::GiveUp)
+        }
+        added => added,
+    }
+}

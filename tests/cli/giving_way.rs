@@ -1,0 +1,255 @@
+//! Upkeep that stands still in the middle of its work: whoever wants the workspace has it at once, and upkeep in the background ends.
+//!
+//! A pack's file is read while the workspace's lock is free; `strace` stops the process at such a read. So nothing here depends on how
+//! fast anything is: what waited for upkeep would wait for ever.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use testing::binary::{Run, Sandbox};
+use testing::skip::has_strace;
+use testing::strace;
+
+const SECRET: &str = "hunter2-hunter2";
+
+/// A workspace with ten messages, in as many packs and more; the first of them wrote a secret.
+fn with_history() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("a", "0\n");
+    for number in 0..10 {
+        world.play(&format!("m{number}"), "go on", |world| {
+            world.write("a", format!("{number}\n"));
+            if number == 0 {
+                world.write("key", SECRET);
+            }
+        });
+    }
+    world
+}
+
+/// The folder of the world's only workspace in the store.
+fn folder(world: &Sandbox) -> PathBuf {
+    let mut folders = world.store().join("snapshots").read_dir().expect("made");
+    folders.next().expect("one").expect("readable").path()
+}
+
+/// The names of the workspace's packs, indexes and temporary files, the oldest pack first.
+fn packs(world: &Sandbox) -> Vec<PathBuf> {
+    let packs = folder(world).join("repository.git/objects/pack");
+    let files = packs.read_dir().expect("made").flatten();
+    let mut files: Vec<PathBuf> = files.map(|file| file.path()).collect();
+    files.retain(|path| {
+        path.file_name()
+            .is_some_and(|name| name != "multi-pack-index")
+    });
+    files.sort_by_key(|path| path.metadata().and_then(|found| found.modified()).ok());
+    files
+}
+
+/// The options with which `strace` sees the reads of all packs, and nothing else.
+fn traced(world: &Sandbox) -> Vec<String> {
+    let mut packs = packs(world);
+    packs.retain(|path| path.extension().is_some_and(|ending| ending == "pack"));
+    let text = |path: PathBuf| path.to_str().expect("a plain path").to_owned();
+    let paths = packs
+        .into_iter()
+        .flat_map(|path| ["-P".to_owned(), text(path)]);
+    let calls = ["-e", "trace=pread64"].map(str::to_owned);
+    calls.into_iter().chain(paths).collect()
+}
+
+fn reads(trace: &str) -> usize {
+    trace
+        .lines()
+        .filter(|line| line.contains("pread64("))
+        .count()
+}
+
+/// A command that stands still.
+struct Stopped {
+    strace: Child,
+    process: Pid,
+    trace: PathBuf,
+}
+
+impl Stopped {
+    /// Starts a command, and returns once it stands still at its so-manieth read of a pack.
+    fn at_read(number: usize, world: &Sandbox, arguments: &[&str]) -> Self {
+        let trace = world.path("trace");
+        let _ = std::fs::remove_file(&trace);
+        let text = |path: &Path| path.to_str().expect("a plain path").to_owned();
+        let of_packs = traced(world);
+        let out = text(&trace);
+        let stop = format!("inject=pread64:signal=SIGSTOP:when={number}");
+        let mut options = vec!["-e", &stop, "-o", &out];
+        options.extend(of_packs.iter().map(String::as_str));
+        let mut command = strace::command(world, &options, arguments);
+        let streams = command.stdin(Stdio::null()).stderr(Stdio::piped());
+        let strace = streams.stdout(Stdio::piped()).spawn();
+        let mut stopped = Self {
+            strace: strace.expect("it starts"),
+            process: Pid::INIT,
+            trace,
+        };
+        loop {
+            let ended = stopped.strace.try_wait().expect("it is our child");
+            let trace = std::fs::read_to_string(&stopped.trace).unwrap_or_default();
+            if let Some(line) = trace
+                .lines()
+                .find(|line| line.contains("stopped by SIGSTOP"))
+            {
+                let number = line.split(' ').next().and_then(|word| word.parse().ok());
+                stopped.process = Pid::from_raw(number.expect("a number")).expect("a process");
+                return stopped;
+            }
+            assert!(
+                ended.is_none(),
+                "it never read the pack: {ended:?}\n{trace}"
+            );
+            std::thread::yield_now();
+        }
+    }
+
+    /// Lets it go on to its end. Returns that, and the reads of packs that it made from then on.
+    fn goes_on(self) -> (Run, usize) {
+        kill_process(self.process, Signal::CONT).expect("it is there");
+        let output = self.strace.wait_with_output().expect("it ends");
+        let trace = std::fs::read_to_string(&self.trace).expect("the trace");
+        let (_, after) = trace.split_once("stopped by SIGSTOP").expect("it stood");
+        (Run::from(output), reads(after))
+    }
+}
+
+/// A message, a step, a revert and back again, and questions: all that an agent and its user do.
+fn work(world: &Sandbox) {
+    world.play("meanwhile", "go on", |world| {
+        world.write("a", "meanwhile\n");
+        world.write("key", SECRET);
+    });
+    world.run(&["-q", "revert", "meanwhile"], b"").exits(0);
+    assert_eq!(world.read("a"), b"9\n", "the revert had the workspace");
+    world.run(&["-q", "unrevert"], b"").exits(0);
+    assert_eq!(world.read("a"), b"meanwhile\n", "and so had the way back");
+    for command in ["log", "status", "sessions", "du"] {
+        world.run(&[command], b"").exits(0);
+    }
+    world.run(&["diff", "m3"], b"").exits(0);
+}
+
+fn is_whole(world: &Sandbox) {
+    let doctor = world.run(&["doctor", "--all"], b"").exits(0);
+    assert!(!doctor.stdout.contains('✗'), "nothing is missing: {doctor}");
+    let status = world.json(&["status"]);
+    assert_eq!(status["diagnostics"], 0, "no hook failed: {status}");
+}
+
+#[test]
+fn what_stands_still_in_the_middle_of_gc_or_forget_keeps_nobody_from_work() {
+    if !has_strace() {
+        return;
+    }
+    for (read, arguments) in [
+        (20, &["gc"][..]),
+        // Where it reads the trees; later it packs, as `gc` does.
+        (1, &["forget", "--path", "key", "--yes"]),
+        (1, &["forget", "--path", "key", "--dry-run"]),
+    ] {
+        let world = with_history();
+        let upkeep = Stopped::at_read(read, &world, arguments);
+        work(&world);
+        let (run, _) = upkeep.goes_on();
+        assert_eq!(run.code, Some(0), "{arguments:?}: it ends as well: {run}");
+        is_whole(&world);
+        let plan = world.run(&["forget", "--path", "key", "--dry-run"], b"");
+        let is_forgotten = !plan.stdout.contains("  key\n");
+        assert_eq!(
+            is_forgotten,
+            arguments.contains(&"--yes"),
+            "{arguments:?}: also what came meanwhile: {plan}"
+        );
+        world.run(&["-q", "revert", "m5"], b"").exits(0);
+        assert_eq!(world.read("a"), b"4\n", "{arguments:?}: nothing is missing");
+    }
+}
+
+#[test]
+fn gc_in_the_background_stops_at_once_where_somebody_has_the_workspace_and_the_next_does_it_all() {
+    if !has_strace() {
+        return;
+    }
+    let due = || {
+        let world = with_history();
+        std::fs::write(world.store().join("gc"), "0\n").expect("ours");
+        world
+    };
+    let all = reads_of_gc(&due());
+    let world = due();
+    let before = packs(&world);
+    let gc = Stopped::at_read(all * 3 / 4, &world, &["settle"]);
+    let workspace = File::open(folder(&world).join("lock")).expect("it was made");
+    flock(&workspace, FlockOperation::NonBlockingLockExclusive).expect("it was free at once");
+    let (run, rest) = gc.goes_on();
+    assert!(
+        rest <= 4 && all > 8 * 4,
+        "one object is read to its end at most: {rest} reads more of {all}"
+    );
+    assert_eq!(
+        packs(&world),
+        before,
+        "nothing went, nothing was left: {run}"
+    );
+    let note = world.store().join("gc");
+    let noted = std::fs::read_to_string(&note).expect("ours");
+    assert!(
+        noted.ends_with(" unfinished\n"),
+        "the next is due soon: {noted}"
+    );
+    drop(workspace);
+    std::fs::write(&note, "0 unfinished\n").expect("ours");
+    world.run(&["settle"], b"").exits(0);
+    assert_eq!(packs(&world).len(), 2, "one pack with its index");
+    let noted = std::fs::read_to_string(&note).expect("ours");
+    assert!(!noted.contains("unfinished"), "{noted}");
+    is_whole(&world);
+}
+
+/// Runs `gc` in the background, and returns how often it reads one of the packs that are there now.
+fn reads_of_gc(world: &Sandbox) -> usize {
+    let trace = world.path("trace");
+    let mut options = traced(world);
+    options.extend(["-o".to_owned(), trace.to_str().expect("plain").to_owned()]);
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    Run::of(&mut strace::command(world, &options, &["settle"])).exits(0);
+    reads(&std::fs::read_to_string(&trace).expect("the trace"))
+}
+
+#[test]
+fn packs_that_hooks_write_are_joined_by_hooks_although_no_session_ends() {
+    let world = Sandbox::new();
+    world.write("a", "0\n");
+    let send = |event: &str| {
+        let event =
+            json!({"event": event, "session_id": "s", "message_id": "m", "prompt": "go on"});
+        world.event(event).ends_silently();
+    };
+    send("user_message");
+    // Every step writes a pack, and an index. The first hook that finds too many starts what joins them.
+    for step in 0..80 {
+        send("step_start");
+        world.write("a", format!("{step}\n"));
+        send("step_finish");
+    }
+    let patience = Instant::now() + Duration::from_secs(60);
+    while packs(&world).len() > 2 * 70 {
+        assert!(Instant::now() < patience, "nobody joined them");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    world.run(&["-q", "revert", "m"], b"").exits(0);
+    assert_eq!(world.read("a"), b"0\n", "none is missing");
+    is_whole(&world);
+}
