@@ -363,7 +363,8 @@ fn attributed(
     let is_elsewhere = |path: &WorkspacePath| inner.iter().any(|root| path.is_below(root));
     let changes = patch.clone();
     let told = store.surroundings.file_times;
-    let looked_at = place.looked_at.get();
+    // A look that is to come was before the clock was set back.
+    let looked_at = place.looked_at.get().filter(|looked_at| *looked_at <= now);
     let is_since =
         |at: Milliseconds| looked_at.is_none_or(|looked_at| told(at) + TICK >= looked_at);
     let moved = LazyCell::new(|| taken.times.of_moves(&place.root, &changes, is_since));
@@ -380,6 +381,7 @@ fn attributed(
             Some(Dated {
                 at: told(came.map_or(time, |came| came.at)),
                 since: looked_at.filter(|_| came.is_some_and(|came| !came.is_exact)),
+                is_stale: is_old && came.is_none() && !taken.times.may_have_come(change),
             })
         },
         outer: &outer,
@@ -387,6 +389,7 @@ fn attributed(
         is_elsewhere: &is_elsewhere,
         is_replaced: looking.is_replaced,
         from,
+        looked_at,
         now,
     };
     Ok(attribute(patch, &acting, looking.session))
