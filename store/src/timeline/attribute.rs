@@ -81,10 +81,8 @@ pub(crate) fn attribute(
     let preferred = acting
         .iter()
         .rposition(|one| Some(one.step.row.session_id.as_str()) == session);
-    let times: Vec<Option<Dated>> = changes
-        .iter()
-        .map(|change| if steps.is_empty() { None } else { time(change) })
-        .collect();
+    let dated = |change| (!steps.is_empty()).then(|| time(change)).flatten();
+    let times: Vec<Option<Dated>> = changes.iter().map(dated).collect();
     let seen: Vec<Changed<'_>> = changes.iter().zip(&times).map(changed).collect();
     let evidence = Evidence::new(&steps, &seen, now);
     let worker = |step: usize| (&steps[step], acting[step].step.life.caller.as_deref());

@@ -348,18 +348,12 @@ fn attributed(
             sessions::outer_tools(connection, &place.row, from)?,
         ))
     })?;
-    let outer = outer.into_iter().map(|outer| {
+    let signed = |outer| {
         let signs = life::signs_around(&outer, now);
         (outer, signs)
-    });
-    let outer: Vec<OuterAgent> = outer.collect();
-    let acting: Vec<Acting<'_>> = looking
-        .open
-        .iter()
-        .map(|step| (step, false))
-        .chain(background.iter().map(|step| (step, true)))
-        .map(|(step, is_over)| acting(step, is_over, looking, now))
-        .collect();
+    };
+    let outer: Vec<OuterAgent> = outer.into_iter().map(signed).collect();
+    let acting = acting_steps(&background, looking, now);
     let is_elsewhere = |path: &WorkspacePath| inner.iter().any(|root| path.is_below(root));
     let changes = patch.clone();
     let told = store.surroundings.file_times;
@@ -393,6 +387,19 @@ fn attributed(
         now,
     };
     Ok(attribute(patch, &acting, looking.session))
+}
+
+/// Returns what is known about the open steps, and about those that left a command running in the background.
+fn acting_steps<'s>(
+    background: &'s [OpenStep],
+    looking: Looking<'s>,
+    now: Milliseconds,
+) -> Vec<Acting<'s>> {
+    let open = looking.open.iter().map(|step| (step, false));
+    let steps = open.chain(background.iter().map(|step| (step, true)));
+    steps
+        .map(|(step, is_over)| acting(step, is_over, looking, now))
+        .collect()
 }
 
 /// Returns what is known about a step that may have changed something.
