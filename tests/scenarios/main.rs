@@ -7,6 +7,7 @@ mod basic;
 mod blame;
 mod borrowed;
 mod bystanders;
+mod clocks;
 mod counted;
 mod damaged;
 mod damaged_anywhere;

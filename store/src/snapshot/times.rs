@@ -9,7 +9,7 @@ use super::scan::listing::ItemKind;
 use super::scan::walk::ThreadFindings;
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
-use crate::model::entry::Change;
+use crate::model::entry::{Change, State};
 use crate::model::path::{WorkspacePath, join};
 use crate::model::{FileTime, Milliseconds, millisecond_of};
 
@@ -177,6 +177,16 @@ impl Times {
             at,
             is_exact: exact.is_some(),
         })
+    }
+
+    /// Returns whether a changed path may have come or gone with a directory above it, or was not captured before or now:
+    /// then its own time need not be that of the change.
+    pub fn may_have_come(&self, change: &Change) -> bool {
+        let is_uncaptured = |state: State| state.is_some_and(|entry| !entry.is_stored());
+        let mut above = std::iter::successors(change.path.parent(), WorkspacePath::parent);
+        is_uncaptured(change.old)
+            || is_uncaptured(change.new)
+            || above.any(|directory| self.has_arrived(directory.as_bytes(), change))
     }
 
     /// Returns when a directory was moved, given it and those below it, lowest first. The lowest one that changed since

@@ -3,6 +3,7 @@
 
 mod adopt;
 mod afterwards;
+mod another_clock;
 mod around;
 mod attribute;
 #[cfg(test)]

@@ -348,22 +348,17 @@ fn attributed(
             sessions::outer_tools(connection, &place.row, from)?,
         ))
     })?;
-    let outer = outer.into_iter().map(|outer| {
+    let signed = |outer| {
         let signs = life::signs_around(&outer, now);
         (outer, signs)
-    });
-    let outer: Vec<OuterAgent> = outer.collect();
-    let acting: Vec<Acting<'_>> = looking
-        .open
-        .iter()
-        .map(|step| (step, false))
-        .chain(background.iter().map(|step| (step, true)))
-        .map(|(step, is_over)| acting(step, is_over, looking, now))
-        .collect();
+    };
+    let outer: Vec<OuterAgent> = outer.into_iter().map(signed).collect();
+    let acting = acting_steps(&background, looking, now);
     let is_elsewhere = |path: &WorkspacePath| inner.iter().any(|root| path.is_below(root));
     let changes = patch.clone();
     let told = store.surroundings.file_times;
-    let looked_at = place.looked_at.get();
+    // A look that is to come was before the clock was set back.
+    let looked_at = place.looked_at.get().filter(|looked_at| *looked_at <= now);
     let is_since =
         |at: Milliseconds| looked_at.is_none_or(|looked_at| told(at) + TICK >= looked_at);
     let moved = LazyCell::new(|| taken.times.of_moves(&place.root, &changes, is_since));
@@ -380,6 +375,7 @@ fn attributed(
             Some(Dated {
                 at: told(came.map_or(time, |came| came.at)),
                 since: looked_at.filter(|_| came.is_some_and(|came| !came.is_exact)),
+                is_stale: is_old && came.is_none() && !taken.times.may_have_come(change),
             })
         },
         outer: &outer,
@@ -387,9 +383,23 @@ fn attributed(
         is_elsewhere: &is_elsewhere,
         is_replaced: looking.is_replaced,
         from,
+        looked_at,
         now,
     };
     Ok(attribute(patch, &acting, looking.session))
+}
+
+/// Returns what is known about the open steps, and about those that left a command running in the background.
+fn acting_steps<'s>(
+    background: &'s [OpenStep],
+    looking: Looking<'s>,
+    now: Milliseconds,
+) -> Vec<Acting<'s>> {
+    let open = looking.open.iter().map(|step| (step, false));
+    let steps = open.chain(background.iter().map(|step| (step, true)));
+    steps
+        .map(|(step, is_over)| acting(step, is_over, looking, now))
+        .collect()
 }
 
 /// Returns what is known about a step that may have changed something.

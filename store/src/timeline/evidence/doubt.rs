@@ -34,6 +34,8 @@ pub(crate) enum Doubt {
     Hidden,
     /// The time of the change is unknown.
     Timeless,
+    /// The time of the change is unknown, and the agent's tools paused since the last look.
+    Paused,
 }
 
 impl fmt::Display for Doubt {
@@ -89,6 +91,9 @@ impl fmt::Display for Doubt {
             ),
             Self::Timeless => formatter.write_str(
                 "changed before or after the agent's last sign of life: no time shows which",
+            ),
+            Self::Paused => formatter.write_str(
+                "changed while the agent's tools ran or between them: the file's time is by another clock",
             ),
         }
     }

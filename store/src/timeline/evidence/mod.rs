@@ -12,10 +12,12 @@
 mod doubt;
 #[cfg(test)]
 mod pause_tests;
+mod span;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use doubt::Doubt;
+use span::{Early, Late, Span};
 
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
@@ -138,6 +140,8 @@ pub(crate) struct Dated {
     pub at: Milliseconds,
     /// If only the latest possible moment is known, the earliest one.
     pub since: Option<Milliseconds>,
+    /// Whether it is older than the last look, which did not see the change: it is by another clock.
+    pub is_stale: bool,
 }
 
 /// Whose a change is. Steps are given by index.
@@ -189,6 +193,11 @@ impl<'a> Evidence<'a> {
             .collect();
         evidence.times.sort_unstable();
         evidence
+    }
+
+    /// Returns whether the time of a change can be trusted.
+    pub fn is_dated(&self, change: Changed<'_>) -> bool {
+        self.believed(change.at).is_some()
     }
 
     /// Returns a time if it can be trusted. A time in the future comes from another clock. If an event is in the
@@ -294,6 +303,27 @@ impl<'a> Evidence<'a> {
                 |step: &&&Step| matches!(self.finding(step, change), StepPart::Yes { .. });
             !own.iter().any(|step| is_sure(&step))
         })
+    }
+
+    /// Returns whether somebody else may have made a change in a pause of the step's tools since a look, if no time
+    /// shows when it was made. A tool that named the file settles it; so does one that ran since the look and whose end
+    /// was never reported, because nobody knows of a pause then.
+    pub fn may_be_of_a_pause(
+        &self,
+        step: usize,
+        path: &WorkspacePath,
+        looked_at: Option<Milliseconds>,
+    ) -> bool {
+        let Some(since) = looked_at.filter(|_| !self.steps[step].names(path)) else {
+            return false;
+        };
+        let root = &self.steps[step].root;
+        let of_root = self.steps.iter().filter(|other| other.root == *root);
+        let mut tools = of_root.flat_map(|step| &step.tools);
+        let is_unended = |tool: &Tool| {
+            tool.ended_at.is_none() && tool.reaches(path) && tool.announced_at <= since + AFTERWORK
+        };
+        !tools.any(is_unended) && self.paused(step, path, since, self.now)
     }
 
     /// Returns one step per conversation, in the order of the steps.
@@ -412,6 +442,7 @@ impl<'a> Evidence<'a> {
             (Some(end), Some(ran_for), _) => Span {
                 possible_from: tool.announced_at.max(end - ran_for - LATEST),
                 from: Some(tool.announced_at.max(end - ran_for - LATE)),
+                timeless: tool.has_waited(end - ran_for).then_some(Doubt::Waiting),
                 ..begin
             },
             // Permission was given at some time before the end.
@@ -508,6 +539,11 @@ impl Step {
 }
 
 impl Tool {
+    /// Returns whether it was announced long before it ran: then it waited for permission.
+    fn has_waited(&self, ran_from: Milliseconds) -> bool {
+        ran_from - self.announced_at > SILENCE
+    }
+
     fn reaches(&self, path: &WorkspacePath) -> bool {
         match &self.reach {
             Reach::Anything => true,
@@ -546,54 +582,5 @@ fn stronger(one: StepPart, other: StepPart) -> StepPart {
         (StepPart::Running(_), StepPart::Maybe(_) | StepPart::Running(_)) => one,
         (StepPart::Maybe(_), StepPart::Maybe(_)) => one,
         _ => other,
-    }
-}
-
-/// The time in which a tool ran.
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    /// The tool made no change before this moment.
-    possible_from: Milliseconds,
-    /// From this moment on it is known to have run; before, it may have. `None` if it is never known to have run.
-    from: Option<Milliseconds>,
-    early: Early,
-    /// Every change in its reach up to this moment is the tool's. `None` if its time has no end.
-    to: Option<Milliseconds>,
-    /// What to conclude for a later change, which may have followed one by the tool.
-    late: Late,
-    /// What to conclude for a change without a time.
-    timeless: Option<Doubt>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Early {
-    Late,
-    Waiting,
-}
-
-/// What a late change is late after.
-#[derive(Clone, Copy, Debug)]
-enum Late {
-    Interrupted(Milliseconds),
-    Silent(Milliseconds),
-    Ended(Milliseconds),
-}
-
-impl Late {
-    fn new(step: &Step, ended_at: Option<Milliseconds>) -> Self {
-        let signs = &step.signs;
-        match (signs.interrupted_at, ended_at) {
-            (Some(at), None) if at >= step.started_at => Self::Interrupted(at),
-            (_, Some(at)) => Self::Ended(at),
-            (_, None) => Self::Silent(signs.last.max(step.started_at)),
-        }
-    }
-
-    fn at(self, at: Milliseconds) -> Doubt {
-        match self {
-            Self::Interrupted(from) => Doubt::Interrupted { after: at - from },
-            Self::Silent(from) => Doubt::Silent { after: at - from },
-            Self::Ended(from) => Doubt::Ended { after: at - from },
-        }
     }
 }

@@ -39,6 +39,27 @@ fn an_agent_paused_where_none_of_its_tools_is_known_to_have_run() {
 }
 
 #[test]
+fn a_pause_is_known_only_where_every_tool_ended_and_none_named_the_file() {
+    let f = path("f");
+    let of_a_pause = |tools: Vec<Tool>, looked_at: Option<Milliseconds>| {
+        let steps = [step(StepStanding::Finished, tools)];
+        let evidence = Evidence::new(&steps, &[], BEGIN + HOUR);
+        evidence.may_be_of_a_pause(0, &f, looked_at)
+    };
+    let ended = || vec![shell(0, Some(1_000)), shell(60_000, Some(HOUR))];
+    assert!(of_a_pause(ended(), Some(BEGIN)), "between the two");
+    assert!(!of_a_pause(ended(), None), "nobody knows since when");
+    let unended = vec![shell(0, None), shell(60_000, Some(HOUR))];
+    assert!(!of_a_pause(unended, Some(BEGIN)), "one may have run on");
+    let naming = Tool {
+        reach: Reach::Files(vec![path("f")]),
+        ..shell(60_000, Some(HOUR))
+    };
+    let naming = vec![shell(0, Some(1_000)), naming];
+    assert!(!of_a_pause(naming, Some(BEGIN)), "an edit tool named it");
+}
+
+#[test]
 fn an_agent_that_was_interrupted_does_not_go_on_after_its_tool() {
     let cut_at = |interrupted_at: Milliseconds| {
         let mut cut = step(StepStanding::TurnEnded, vec![shell(0, Some(5_000))]);
