@@ -38,6 +38,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         cwd: Path::new("/work"),
         environment: &|_| None,
         first_line: &|_| None,
+        last_lines: &|_| Vec::new(),
         names_in: &|_| Vec::new(),
         agent_process: &|| None,
     };

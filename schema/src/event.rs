@@ -156,6 +156,10 @@ pub struct Event {
     /// The agent's process, by a name that no other process ever has. Never read from a payload.
     #[serde(skip)]
     pub process: Option<String>,
+    /// With a user message: when the model was given it, if the agent's own record tells of it only later. What was done since
+    /// then belongs to it. In milliseconds since 1970; never read from a payload.
+    #[serde(skip)]
+    pub given_at: Option<i64>,
     /// Whether it comes in one call with the event before, so that nothing happened in between. Never read from a
     /// payload.
     #[serde(skip)]
@@ -190,6 +194,7 @@ impl Event {
             tells_of_tools: false,
             transcript_path: None,
             process: None,
+            given_at: None,
             at_once: false,
             is_command: false,
         }

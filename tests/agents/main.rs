@@ -98,9 +98,9 @@ macro_rules! tests {
             story::a_queued_message_that_is_sent_at_once_counts_from_the_end_of_the_running_step;
         );
     };
-    (@unreported $program:ident) => {
+    (@untold $program:ident) => {
         crate::tests!(@rules $program:
-            story::a_message_while_a_tool_runs_that_is_not_reported_goes_back_with_the_one_before;
+            story::a_message_while_a_tool_runs_that_no_hook_is_told_of_counts_from_the_end_of_that_step;
         );
     };
     (@models $program:ident) => {
@@ -125,7 +125,7 @@ tests! {
     codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees, undo;
     gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     qwen_code: QWEN_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
-    copilot_cli: COPILOT_CLI, package, both, stories, unreported, anew, next_day, beside, work_trees, background, undo;
+    copilot_cli: COPILOT_CLI, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo;
     opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background;
     cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;

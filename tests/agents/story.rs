@@ -561,8 +561,8 @@ pub fn a_queued_message_that_is_sent_at_once_counts_from_the_end_of_the_running_
     sitting.expect(&newest, &[], "all of it comes again");
 }
 
-/// See its name: the agent reports nothing of it to its hooks.
-pub fn a_message_while_a_tool_runs_that_is_not_reported_goes_back_with_the_one_before(
+/// See its name: the agent reports nothing of it to its hooks, and sends its tool to the background.
+pub fn a_message_while_a_tool_runs_that_no_hook_is_told_of_counts_from_the_end_of_that_step(
     agent: &'static Agent,
 ) {
     let mut sitting = Sitting::begin(agent);
@@ -570,14 +570,25 @@ pub fn a_message_while_a_tool_runs_that_is_not_reported_goes_back_with_the_one_b
     let before = sitting.world.tree();
     sitting.say_while_a_tool_runs("TURN-TWO please");
     sitting.terminal().wait_for_text("Turn two is finished.");
-    sitting.settle(2);
-    sitting.expect_log(&["TURN-ONE please", LONG]);
+    sitting.settle(3);
+    sitting.expect_log(&["TURN-ONE please", LONG, "TURN-TWO please"]);
     let newest = sitting.world.tree();
-    // The tool goes on in the background.
-    let run = sitting
-        .world
-        .hook(&["revert", "--message", "last", "--force"]);
-    assert!(matches!(run.code, Some(0 | 3)), "it is done: {run:?}");
+    let revert = |message: &str| {
+        // The tool goes on in the background.
+        let arguments = ["revert", "--message", message, "--force"];
+        let run = sitting.world.hook(&arguments);
+        assert!(matches!(run.code, Some(0 | 3)), "it is done: {run:?}");
+    };
+    revert("last");
+    let started = Path::new("started.txt");
+    let mut until_then = before.clone();
+    until_then.extend(
+        newest
+            .get(started)
+            .map(|entry| (started.to_owned(), entry.clone())),
+    );
+    sitting.expect(&until_then, &[], "what the tool did by then is not its");
+    revert("last~1");
     sitting.expect(&before, &[], "both went back, byte for byte");
     sitting.world.hook(&["unrevert"]).exits(0);
     sitting.expect(&newest, &[], "all of it comes again");

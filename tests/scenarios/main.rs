@@ -48,6 +48,7 @@ mod searching;
 mod sessions;
 mod side_by_side;
 mod told;
+mod told_later;
 mod told_once;
 mod touched;
 mod unclear;

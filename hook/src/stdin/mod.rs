@@ -4,7 +4,7 @@
 mod condense;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,6 +19,9 @@ const MOST_READ: u64 = 1 << 30;
 
 /// The most that is read of a file's first line, in bytes.
 const LONGEST_LINE: u64 = 1 << 20;
+
+/// The most that is read of a file's end, in bytes.
+const LONGEST_END: u64 = 1 << 20;
 
 /// How much is read at once, in bytes; a pipe rarely holds more. The buffer is on the stack, because allocating it
 /// would cost a system call.
@@ -70,6 +73,31 @@ pub fn first_line(path: &Path) -> Option<String> {
         .read_until(b'\n', &mut line)
         .ok()?;
     String::from_utf8(line).ok()
+}
+
+/// Returns the whole lines at the end of a file that an agent appends to, up to a limit.
+pub fn last_lines(path: &Path) -> Vec<String> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::options()
+            .read(true)
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+            .open(path)?;
+        let skipped = file.metadata()?.len().saturating_sub(LONGEST_END);
+        file.seek(SeekFrom::Start(skipped))?;
+        let mut end = Vec::new();
+        // Another process may append to it meanwhile.
+        file.take(LONGEST_END).read_to_end(&mut end)?;
+        if skipped > 0 {
+            let cut = end.iter().position(|byte| *byte == b'\n');
+            end.drain(..cut.map_or(end.len(), |cut| cut + 1));
+        }
+        let written = end.iter().rposition(|byte| *byte == b'\n');
+        end.truncate(written.unwrap_or(0));
+        Ok(end)
+    };
+    let end = read().unwrap_or_default();
+    let lines = String::from_utf8_lossy(&end);
+    lines.lines().map(str::to_owned).collect()
 }
 
 /// Returns whether a person may be typing.

@@ -72,6 +72,7 @@ pub(super) fn look(event: &Event, view: &EventContext, decision: &Decision) -> L
         Action::Close
         | Action::Note
         | Action::SteeredMessage
+        | Action::EarlierMessage
         | Action::WaitTool
         | Action::EndTool => LookScope::Nowhere,
     };

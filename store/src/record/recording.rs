@@ -103,6 +103,7 @@ impl<'a> Recording<'a> {
         match action {
             Action::Message => self.begin_message(seen),
             Action::SteeredMessage => self.steer_message(),
+            Action::EarlierMessage => self.begin_message_earlier(),
             Action::OpenStep => self.open_step(seen),
             Action::MoveStart => self.move_start(seen),
             Action::AddTool => self.add_tool(),
@@ -131,6 +132,31 @@ impl<'a> Recording<'a> {
             pending: true,
             ..self.new_message()?
         })
+    }
+
+    /// A message that the agent tells of only now. It begins with the step that was open when the model was given it, and
+    /// that step and those after it are its. One that is older than all that is known of the newest message was recorded
+    /// before, or came before the hook.
+    fn begin_message_earlier(&mut self) -> Result<()> {
+        let newest = sessions::newest_message(self.connection, &self.root.id, true)?;
+        let (Some(newest), Some(given_at)) = (newest, self.event.given_at) else {
+            return Ok(());
+        };
+        let open = sessions::step_at(self.connection, &self.session.id, &newest.id, given_at)?;
+        let Some((step, started_at)) = open else {
+            return Ok(());
+        };
+        let message = NewMessage {
+            snapshot_id: step.start_snapshot_id,
+            unprotected: step
+                .unprotected
+                .filter(|_| step.start_snapshot_id.is_none()),
+            ..self.new_message()?
+        };
+        sessions::insert_message(self.connection, &message, started_at)?;
+        sessions::hand_over_steps(self.connection, &newest.id, &step.id, &message.id)?;
+        self.written.message = Some(message.id);
+        Ok(())
     }
 
     fn add_message(&mut self, message: NewMessage) -> Result<()> {

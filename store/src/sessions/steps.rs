@@ -220,6 +220,48 @@ pub(crate) fn newest_step(connection: &Connection, session: &str) -> Result<Opti
         .context(|| "cannot look a step up")
 }
 
+/// Returns the step of a session and of a message that had begun last at a moment, and when it did.
+pub(crate) fn step_at(
+    connection: &Connection,
+    session: &str,
+    message: &str,
+    at: Milliseconds,
+) -> Result<Option<(StepRow, Milliseconds)>> {
+    connection
+        .query_row(
+            &format!(
+                "SELECT {COLUMNS}, started_at FROM steps
+                  WHERE session_id = ?1 AND message_id = ?2 AND started_at <= ?3 ORDER BY seq DESC LIMIT 1"
+            ),
+            params![session, message, at],
+            |row| Ok((StepRow::read(row)?, row.get("started_at")?)),
+        )
+        .optional()
+        .context(|| "cannot look a step up")
+}
+
+/// Gives the steps of one message to another from a step on. What a sub-agent does that began before that step stays with the
+/// message in which it was started.
+pub(crate) fn hand_over_steps(
+    connection: &Connection,
+    from: &str,
+    step: &str,
+    to: &str,
+) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE steps SET message_id = ?3
+              WHERE message_id = ?1 AND seq >= (SELECT seq FROM steps WHERE id = ?2)
+                AND (session_id = (SELECT session_id FROM steps WHERE id = ?2)
+                     OR NOT EXISTS (SELECT 1 FROM steps AS earlier
+                                     WHERE earlier.session_id = steps.session_id AND earlier.message_id = ?1
+                                       AND earlier.seq < (SELECT seq FROM steps WHERE id = ?2)))",
+            [from, step, to],
+        )
+        .context(|| "cannot give steps to another message")?;
+    totals::forget_totals(connection, &[from.to_owned()])
+}
+
 /// Returns the open steps of a workspace, in the order in which they started.
 pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<Vec<OpenStep>> {
     let is_open = "steps.state = 'open' AND sessions.workspace_id = ?1";

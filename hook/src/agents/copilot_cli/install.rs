@@ -8,6 +8,8 @@ use std::path::Path;
 use ckpt_store::error::Result;
 use serde_json::{Value, json};
 
+use super::payload::NAMES_STEERED;
+#[cfg(not(target_os = "linux"))]
 use super::payload::NAMES_SUB_AGENTS;
 use crate::agents::settings::advice::{self, Advice};
 use crate::agents::settings::content::SettingsFile;
@@ -27,15 +29,18 @@ pub const TARGET: AgentTarget = AgentTarget {
         package: "@github/copilot",
         lowest: AgentVersion(1, 0, 34),
         lower_were_tried: false,
-        // Elsewhere nobody knows which process calls the hook, and so whose sub-agent it is.
-        lacks: if cfg!(target_os = "linux") {
-            &[]
-        } else {
-            &[(
+        lacks: &[
+            (
+                NAMES_STEERED,
+                "does not tell of a message that is sent while it works: that goes back with the one before",
+            ),
+            // Elsewhere nobody knows which process calls the hook, and so whose sub-agent it is.
+            #[cfg(not(target_os = "linux"))]
+            (
                 NAMES_SUB_AGENTS,
                 "may list a sub-agent's task as a message in a session of its own",
-            )]
-        },
+            ),
+        ],
     },
     home: |place| place.directory("COPILOT_HOME", ".copilot"),
     package: |place| {
@@ -51,9 +56,7 @@ pub const TARGET: AgentTarget = AgentTarget {
     follow: None,
     dialect: None,
     check: Some(check),
-    notes: &[
-        "Copilot CLI does not report a message that is sent while it works; you cannot revert to such a message",
-    ],
+    notes: &[],
     project_notes: &[],
 };
 

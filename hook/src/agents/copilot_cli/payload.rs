@@ -6,16 +6,26 @@
 //! Inside a sub-agent `sessionId` is the sub-agent's own. Up to 1.0.92 a session starts after its first message was
 //! sent, and nothing but its end says that a sub-agent is one: it has no folder in Copilot CLI's `session-state`, where a
 //! session of the user's has one before its first message, and the process that runs both notes there which it uses.
+//!
+//! A message that is sent while it works is reported to no hook. It is in Copilot CLI's own record of the session by the
+//! time the next tool has ended, with the moment at which the model was given it.
 
 use std::path::PathBuf;
 
 use ckpt_schema::event::{Event, EventKind};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
+use crate::agents::own_command::is_own_command;
+use crate::agents::payload::json::Object;
 use crate::agents::payload::{Agent, Payload, PayloadError, shape};
 use crate::agents::settings::version::AgentVersion;
 
 /// The first version that says of a sub-agent's events that they are one's.
 pub const NAMES_SUB_AGENTS: AgentVersion = AgentVersion(1, 0, 102);
+
+/// The first version that is known to say in its record which messages were sent while it worked.
+pub const NAMES_STEERED: AgentVersion = AgentVersion(1, 0, 70);
 
 /// Copilot CLI.
 pub struct CopilotCli;
@@ -58,14 +68,68 @@ impl Agent for CopilotCli {
         if kind == EventKind::SessionStart && has_message {
             return Ok(Vec::new());
         }
-        Ok(match kind {
-            EventKind::UserMessage | EventKind::ToolFinish => {
-                let next = next_step(&event);
-                vec![event, next]
-            }
-            _ => vec![event],
-        })
+        let mut events = match kind {
+            EventKind::ToolFinish | EventKind::TurnEnd => steered(payload, &event),
+            _ => Vec::new(),
+        };
+        let next = matches!(kind, EventKind::UserMessage | EventKind::ToolFinish);
+        let next = next.then(|| next_step(&event));
+        events.push(event);
+        events.extend(next);
+        Ok(events)
     }
+}
+
+/// Returns the messages that were sent while the agent worked on its newest message, oldest first. Most of them were recorded
+/// before; each has an id. Versions before [`NAMES_STEERED`] do not tell them from others.
+fn steered(payload: &Payload<'_>, event: &Event) -> Vec<Event> {
+    let is_name = |character: char| character.is_ascii_alphanumeric() || character == '-';
+    if event.parent_session_id.is_some() || !event.session_id.chars().all(is_name) {
+        return Vec::new();
+    }
+    let Some(folder) = session_state(payload) else {
+        return Vec::new();
+    };
+    let record = folder.join(&event.session_id).join("events.jsonl");
+    let mut messages = Vec::new();
+    for line in (payload.context().last_lines)(&record) {
+        if !line.contains("\"user.message\"") {
+            continue;
+        }
+        let (entry, is_whole) = Object::read(&line);
+        let data = entry.object("data").filter(|_| is_whole);
+        let Some(data) = data.filter(|_| entry.text("type").as_deref() == Some("user.message"))
+        else {
+            continue;
+        };
+        if data.text("delivery").as_deref() == Some("steering") {
+            messages.extend(steered_message(payload, event, &entry, &data));
+        } else {
+            // Those before it belong to an earlier turn.
+            messages.clear();
+        }
+    }
+    messages
+}
+
+fn steered_message(
+    payload: &Payload<'_>,
+    event: &Event,
+    entry: &Object<'_>,
+    data: &Object<'_>,
+) -> Option<Event> {
+    let prompt = payload.cut(data.text("content")?);
+    // One of our commands is no message, and the tool of this payload ended all the same.
+    if shape::is_of_machine(&prompt) || is_own_command(&prompt) {
+        return None;
+    }
+    let given_at = OffsetDateTime::parse(&entry.text("timestamp")?, &Rfc3339).ok()?;
+    Some(Event {
+        message_id: Some(entry.text("id")?),
+        prompt: Some(prompt),
+        given_at: i64::try_from(given_at.unix_timestamp_nanos() / 1_000_000).ok(),
+        ..next_step_of(EventKind::UserMessage, event)
+    })
 }
 
 /// Returns the session that a sub-agent belongs to and the sub-agent, if the event is one's.
@@ -87,9 +151,7 @@ fn parent_of_unnamed(payload: &Payload<'_>, session: &str) -> Option<String> {
     if AgentVersion::parse(&version)? >= NAMES_SUB_AGENTS {
         return None;
     }
-    let home = variable("COPILOT_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".copilot")));
-    let folder = home?.join("session-state");
+    let folder = session_state(payload)?;
     let sessions = (context.names_in)(&folder);
     if sessions.iter().any(|known| known == session) {
         return None;
@@ -101,6 +163,13 @@ fn parent_of_unnamed(payload: &Payload<'_>, session: &str) -> Option<String> {
     used.next().is_none().then_some(parent)
 }
 
+/// Returns the folder in which Copilot CLI keeps a folder for each session.
+fn session_state(payload: &Payload<'_>) -> Option<PathBuf> {
+    let variable = |name: &str| (payload.context().environment)(name).map(PathBuf::from);
+    let home = variable("COPILOT_HOME").or_else(|| Some(variable("HOME")?.join(".copilot")));
+    Some(home?.join("session-state"))
+}
+
 fn is_about_sub_agent(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["subagentstart", "subagentstop"].contains(&name.as_str())
@@ -109,13 +178,23 @@ fn is_about_sub_agent(name: &str) -> bool {
 /// Returns the start of the step that follows an event; it ends the step before.
 fn next_step(event: &Event) -> Event {
     Event {
-        event: EventKind::StepStart,
+        at_once: true,
+        ..next_step_of(EventKind::StepStart, event)
+    }
+}
+
+/// Returns an event of the same session that is about no tool.
+fn next_step_of(kind: EventKind, event: &Event) -> Event {
+    Event {
+        event: kind,
         prompt: None,
         tool_name: None,
         tool_command: None,
         tool_use_id: None,
+        tool_kind: None,
+        duration_ms: None,
+        background: None,
         paths: Vec::new(),
-        at_once: true,
         ..event.clone()
     }
 }

@@ -108,7 +108,11 @@ fn is_project_file(file: &Path, directory: &Path, place: &SettingsPlace<'_>) -> 
     let files = TARGETS
         .iter()
         .filter_map(|target| (target.files)(SettingsScope::Project, &place).ok());
-    files.flatten().any(|settings| settings.path == file)
+    // Claude Code's entries may have been moved into the file beside it since.
+    let is_beside = |path: &Path| path.with_file_name("settings.json") == file;
+    files
+        .flatten()
+        .any(|settings| settings.path == file || is_beside(&settings.path))
 }
 
 /// Returns every agent whose payloads are understood, and whether its settings call the hook.

@@ -50,6 +50,8 @@ pub struct PayloadContext<'a> {
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
     /// The first line of a file that the payload names. It says whose session it is if the payload does not.
     pub first_line: &'a dyn Fn(&Path) -> Option<String>,
+    /// The whole lines at the end of a file of the agent's; none if it is not there.
+    pub last_lines: &'a dyn Fn(&Path) -> Vec<String>,
     /// The names in a folder of the agent's; none if it is not there.
     pub names_in: &'a dyn Fn(&Path) -> Vec<String>,
     /// The id of the agent's process, if the system tells.

@@ -227,12 +227,17 @@ fn batch_id(payload: &Payload<'_>) -> Option<String> {
 /// Returns whether no user wrote the prompt: the end of a background task is reported as a prompt.
 pub fn is_machine_made(payload: &Payload<'_>) -> bool {
     let prompt = payload.prompt(&["prompt"]).unwrap_or_default();
-    let prompt = prompt.trim_start();
-    prompt.starts_with("<task-notification>")
-        || prompt.starts_with("<system_notification>")
+    is_of_machine(&prompt)
         || payload
             .text(&["source"])
             .is_some_and(|source| source == "system")
+}
+
+/// Returns whether a prompt is a note that an agent writes to itself.
+pub fn is_of_machine(prompt: &str) -> bool {
+    let notes = ["<task-notification>", "<system_notification>"];
+    let prompt = prompt.trim_start();
+    notes.iter().any(|note| prompt.starts_with(note))
 }
 
 /// Returns whether a session start only reports that the context was compacted in the middle of the work.

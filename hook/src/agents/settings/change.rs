@@ -48,11 +48,18 @@ pub fn change(
         .map(|edit| edit.report(target.agent, dry_run))
         .collect();
     let changed = edits.iter().position(|edit| edit.before != edit.after);
-    if let (Some(changed), Some(hook)) = (changed, edits.first().filter(|edit| edit.holds_hook())) {
+    if let Some(hook) = edits.first().filter(|edit| edit.holds_hook()) {
         let text = hook.after.as_deref().unwrap_or_default();
-        changes[changed]
-            .notes
-            .extend(notes(target, scope, place, &hook.file.path, text));
+        // What may keep it from working is said however often it is installed.
+        let advice = || advice(target, scope, place, &hook.file.path, text);
+        match changed {
+            Some(changed) => {
+                let notes = target.notes_for(scope).into_iter().chain(advice());
+                changes[changed].notes.extend(notes);
+            }
+            None if work == EditKind::Insert => changes[0].notes.extend(advice()),
+            None => {}
+        }
     }
     Ok(changes)
 }
@@ -94,22 +101,21 @@ fn carry_out(
     Ok(())
 }
 
-/// Notes about the whole installation.
-fn notes(
+/// Returns why the whole installation may not work as it should.
+fn advice(
     target: &AgentTarget,
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
     file: &Path,
     text: &str,
 ) -> Vec<String> {
-    let mut notes = target.notes_for(scope);
-    let package = (target.package)(place);
-    notes.extend(package.map(|file| {
+    let package = (target.package)(place).map(|file| {
         format!(
             "it is installed as a package, too, says `{}`: use one of the two",
             file.display()
         )
-    }));
+    });
+    let mut notes: Vec<String> = package.into_iter().collect();
     let advice = target.advice(scope, place, file, text);
     notes.extend(
         target

@@ -191,6 +191,7 @@ fn copilot_that_runs_claude_codes_hooks_is_known_for_copilot() {
         cwd: Path::new("/w"),
         environment: &environment,
         first_line: &|_| None,
+        last_lines: &|_| Vec::new(),
         names_in: &|_| Vec::new(),
         agent_process: &|| None,
     };

@@ -22,6 +22,7 @@ fn parse_alone(agent: &str, event: Option<&str>, payload: &[u8]) -> Parsed {
             cwd: Path::new("/hook"),
             environment: &environment,
             first_line: &|_| None,
+            last_lines: &|_| Vec::new(),
             names_in: &|_| Vec::new(),
             agent_process: &|| None,
         },

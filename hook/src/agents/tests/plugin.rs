@@ -18,6 +18,7 @@ fn parse_shared(event: &str, payload: &Value, variables: &[(&str, &str)]) -> Par
         cwd: Path::new("/hook"),
         environment: &environment,
         first_line: &|_| None,
+        last_lines: &|_| Vec::new(),
         names_in: &|_| Vec::new(),
         agent_process: &|| None,
     };

@@ -147,6 +147,7 @@ fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
         cwd,
         environment: &surroundings::variable,
         first_line: &stdin::first_line,
+        last_lines: &stdin::last_lines,
         names_in: &surroundings::names_in,
         agent_process: &agent_process,
     };

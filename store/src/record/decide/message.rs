@@ -15,6 +15,12 @@ pub(super) fn begin(event: &Event, view: &EventContext) -> Decision {
     if is_of_sub_agent(event, view) || is_doubled_message(event, view) {
         return Decision::default();
     }
+    if is_told_late(event, view) {
+        return Decision {
+            action: Action::EarlierMessage,
+            ..Decision::default()
+        };
+    }
     if is_steered(event, view) {
         return Decision {
             action: Action::SteeredMessage,
@@ -62,6 +68,14 @@ fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
         && view.message.as_ref().is_some_and(|message| {
             message.turn_id == event.turn_id && message.prompt == event.prompt
         })
+}
+
+/// Returns whether the model was given a message before the agent tells of it: with the step that is open, or one before.
+/// What went back in between is not to come again with it, so then it begins now.
+fn is_told_late(event: &Event, view: &EventContext) -> bool {
+    let root = view.root.as_ref();
+    let is_reverted = root.is_some_and(|root| root.revert_base_id.is_some());
+    event.given_at.is_some() && view.own_step().is_some() && !is_reverted
 }
 
 /// Returns whether a message was sent while a tool of the same turn runs. The model has not seen it yet, so what the

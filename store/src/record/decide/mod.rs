@@ -37,6 +37,8 @@ pub(crate) enum Action {
     Message,
     /// A message was sent while a tool runs; it begins at the next boundary.
     SteeredMessage,
+    /// A message began when the model was given it, and takes over what was done since.
+    EarlierMessage,
     /// A step begins now.
     OpenStep,
     /// The open step's first tool is about to run: the step begins only now.
@@ -98,6 +100,7 @@ impl Decision {
             Action::Message | Action::OpenStep | Action::MoveStart | Action::Close => true,
             Action::Note
             | Action::SteeredMessage
+            | Action::EarlierMessage
             | Action::AddTool
             | Action::WaitTool
             | Action::EndTool => false,

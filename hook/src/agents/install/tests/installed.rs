@@ -417,6 +417,10 @@ fn entries_that_were_moved_into_the_local_settings_of_a_project_are_kept_there_a
         (Installation::Installed, local.clone())
     );
 
+    let known = world.with_place(|place| projects(place));
+    let moved = world.path("project");
+    assert!(known.contains(&moved), "`uninstall --purge` looks there");
+
     project(install);
     assert!(!shared.exists(), "a second one would call the hook twice");
     fs::copy(&local, &shared).expect("writable");
@@ -429,4 +433,32 @@ fn entries_that_were_moved_into_the_local_settings_of_a_project_are_kept_there_a
     fs::copy(&shared, &local).expect("writable");
     project(uninstall);
     assert!(!shared.exists() && !local.exists(), "both are taken out");
+}
+
+#[test]
+fn what_may_keep_the_hook_from_working_is_said_by_an_install_that_changes_nothing() {
+    let world = World::new();
+    world.has_claude_code();
+    let installed = || {
+        let changes = world
+            .with_place(|place| install("claude-code", SettingsScope::Project, place, false))
+            .expect("the settings are as they should be");
+        let notes = changes.into_iter().flat_map(|change| change.notes);
+        notes.collect::<Vec<String>>()
+    };
+    assert!(
+        !installed().is_empty(),
+        "at first, what is to be done is said"
+    );
+    assert_eq!(
+        installed(),
+        [""; 0],
+        "nothing changed, and nothing is wrong"
+    );
+    let off = r#"{"disableAllHooks": true}"#;
+    let local = world.path("project/.claude/settings.local.json");
+    fs::write(local, off).expect("writable");
+    let says = installed();
+    let is_said = says.iter().any(|note| note.contains("disableAllHooks"));
+    assert!(is_said, "hooks are off: {says:?}");
 }

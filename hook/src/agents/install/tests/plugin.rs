@@ -134,6 +134,7 @@ fn recorded(world: &World) -> Vec<Event> {
         cwd: Path::new("/hook"),
         environment: &no_environment,
         first_line: &|_| None,
+        last_lines: &|_| Vec::new(),
         names_in: &|_| Vec::new(),
         agent_process: &|| None,
     };

@@ -99,6 +99,7 @@ fn a_sub_agent_that_is_not_called_one_is_known_by_the_folders_of_sessions() {
             cwd: Path::new("/w"),
             environment: &environment,
             first_line: &|_| None,
+            last_lines: &|_| Vec::new(),
             names_in: &names,
             agent_process: &|| Some(7),
         };
@@ -152,4 +153,89 @@ fn a_sub_agent_that_is_not_called_one_is_known_by_the_folders_of_sessions() {
         "user_message task -, step_start task -",
         "a version that says what is a sub-agent's is believed"
     );
+}
+
+/// What 1.0.102 writes, in short.
+#[test]
+fn a_message_that_no_hook_is_told_of_is_found_in_the_record_of_the_session() {
+    const FIRST: &str = r#"{"type":"user.message","data":{"content":"TURN-ONE","delivery":"idle"},"id":"i1","timestamp":"2026-11-25T10:59:42.648Z"}"#;
+    const STEERED: &str = r#"{"type":"user.message","data":{"content":"TURN-TWO","delivery":"steering"},"id":"i2","timestamp":"2026-11-25T10:59:45.776Z"}"#;
+    let meaning = |event: &str, session: &str, record: &'static [&'static str]| {
+        let environment = |name: &str| (name == "COPILOT_HOME").then(|| OsString::from("/c"));
+        let lines = |file: &Path| -> Vec<String> {
+            let is_it = file == Path::new("/c/session-state/s-1/events.jsonl");
+            let record = if is_it { record } else { &[] };
+            record.iter().copied().map(str::to_owned).collect()
+        };
+        let context = PayloadContext {
+            cwd: Path::new("/w"),
+            environment: &environment,
+            first_line: &|_| None,
+            last_lines: &lines,
+            names_in: &|_| Vec::new(),
+            agent_process: &|| None,
+        };
+        let payload = serde_json::json!({"sessionId": session, "toolName": "bash", "prompt": "x"});
+        let payload = payload.to_string();
+        let parsed = parse("copilot-cli", Some(event), payload.as_bytes(), &context);
+        assert_eq!(parsed.problems, [""; 0], "{event}");
+        let about = |event: &Event| {
+            let of_message = event.given_at.map(|given| {
+                let words = event.prompt.as_deref().unwrap_or_default();
+                let id = event.message_id.as_deref().unwrap_or_default();
+                format!(" {id} {words} {given} {:?}", event.tool_name)
+            });
+            event.event.name().to_owned() + &of_message.unwrap_or_default()
+        };
+        let told: Vec<String> = parsed.events.iter().map(about).collect();
+        told.join(", ")
+    };
+    let told = "user_message i2 TURN-TWO 1795604385776 None";
+    for (event, record, means) in [
+        (
+            "postToolUse",
+            &[FIRST][..],
+            "tool_finish, step_start".to_owned(),
+        ),
+        (
+            "postToolUse",
+            &[FIRST, "{\"type\"", STEERED],
+            format!("{told}, tool_finish, step_start"),
+        ),
+        (
+            "postToolUseFailure",
+            &[STEERED],
+            format!("{told}, tool_finish, step_start"),
+        ),
+        ("agentStop", &[STEERED], format!("{told}, turn_end")),
+        // It belongs to a turn that has ended.
+        (
+            "postToolUse",
+            &[STEERED, FIRST],
+            "tool_finish, step_start".to_owned(),
+        ),
+        (
+            "userPromptSubmitted",
+            &[STEERED],
+            "user_message, step_start".to_owned(),
+        ),
+    ] {
+        assert_eq!(
+            meaning(event, "s-1", record),
+            means,
+            "{event} after {record:?}"
+        );
+    }
+    for not_a_users in [
+        r#"{"type":"user.message","data":{"content":"/ckpt-revert","delivery":"steering"},"id":"i","timestamp":"2026-11-25T10:59:45.776Z"}"#,
+        r#"{"type":"user.message","data":{"content":"<system_notification>done","delivery":"steering"},"id":"i","timestamp":"2026-11-25T10:59:45.776Z"}"#,
+        r#"{"type":"user.message","data":{"content":"when?","delivery":"steering"},"id":"i","timestamp":"soon"}"#,
+        r#"{"type":"tool","data":{"content":"\"user.message\"","delivery":"steering"},"id":"i","timestamp":"2026-11-25T10:59:45.776Z"}"#,
+    ] {
+        let record: &'static [&'static str] = Box::leak(Box::new([not_a_users]));
+        let means = meaning("postToolUse", "s-1", record);
+        assert_eq!(means, "tool_finish, step_start", "{not_a_users}");
+    }
+    let elsewhere = meaning("postToolUse", "../session-state/s-1", &[STEERED]);
+    assert_eq!(elsewhere, "tool_finish, step_start", "no id is a path");
 }

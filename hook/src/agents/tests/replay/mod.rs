@@ -33,6 +33,7 @@ fn check(agent: &str, folder: &str, expected: Expect) {
             cwd: Path::new("/workspace"),
             environment: &|_| None,
             first_line: &|_| None,
+            last_lines: &|_| Vec::new(),
             names_in: &|_| Vec::new(),
             agent_process: &|| None,
         };
