@@ -159,9 +159,13 @@ fn delta_shows_a_patch_as_it_shows_those_of_git() {
     if !has_program("delta") {
         return;
     }
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a world's PATH has only the system's folders, and it may be elsewhere"
+    )]
     let folders = std::env::var_os("PATH").expect("it was found there");
-    let delta = std::env::split_paths(&folders).map(|folder| folder.join("delta"));
-    let delta = delta.into_iter().find(|file| file.is_file());
+    let mut files = std::env::split_paths(&folders).map(|folder| folder.join("delta"));
+    let delta = files.find(|file| file.is_file());
     let delta = delta.expect("it was found there");
     let world = two_messages();
     let pager = format!("{} --paging=never --width=70", delta.display());
