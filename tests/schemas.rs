@@ -15,9 +15,9 @@ use ckpt_schema::protocol::{
 use ckpt_schema::report::{
     AdoptReport, AgentsReport, BlameReport, CatReport, ConfigChange, ConfigReport, DiffReport,
     DoctorReport, DuReport, ErrorReport, EventReport, ForgetReport, GcReport, InstallReport,
-    LabelsReport, LogReport, Notification, OperationReport, OperationsReport, RecoverReport,
-    SessionsReport, ShowReport, SnapshotReport, SnapshotsReport, StatusReport, TimelineReport,
-    VERSION, WorkspacesReport,
+    LabelsReport, LogReport, Notification, OperationReport, OperationsReport, PageReport,
+    RecoverReport, SessionsReport, ShowReport, SnapshotReport, SnapshotsReport, StatusReport,
+    TimelineReport, VERSION, WorkspacesReport,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -53,6 +53,7 @@ fn generate() -> Value {
         ("report-install", reports.subschema_for::<InstallReport>()),
         ("report-label", reports.subschema_for::<LabelsReport>()),
         ("report-log", reports.subschema_for::<LogReport>()),
+        ("report-page", reports.subschema_for::<PageReport>()),
         (
             "report-operation",
             reports.subschema_for::<OperationReport>(),

@@ -62,6 +62,7 @@ impl Failure {
         match self {
             Self::Store(error) => match error.kind {
                 ErrorKind::Failed | ErrorKind::Stale | ErrorKind::Late => FAILED,
+                ErrorKind::Usage => USAGE,
                 ErrorKind::Unavailable | ErrorKind::Unknown | ErrorKind::Ambiguous => UNAVAILABLE,
                 ErrorKind::Busy => BUSY,
                 ErrorKind::Unfinished => PARTIAL,
@@ -75,6 +76,7 @@ impl Failure {
         match self {
             Self::Store(error) => match error.kind {
                 ErrorKind::Failed => FailureKind::Failed,
+                ErrorKind::Usage => FailureKind::Usage,
                 ErrorKind::Unavailable => FailureKind::Unavailable,
                 ErrorKind::Unknown => FailureKind::Unknown,
                 ErrorKind::Ambiguous => FailureKind::Ambiguous,

@@ -10,6 +10,8 @@ use ckpt_schema::report::CandidateReport;
 pub enum ErrorKind {
     /// It failed, and nothing was changed (exit code 1).
     Failed,
+    /// What was asked for makes no sense here, whatever is recorded (exit code 2).
+    Usage,
     /// What was asked for no longer exists, or cannot be put back (exit code 4).
     Unavailable,
     /// An id means nothing here (exit code 4).
@@ -56,6 +58,14 @@ impl Error {
             is_damage: false,
             is_unrecorded: false,
             source: None,
+        }
+    }
+
+    /// Returns an error about something that nobody can ask for here, whatever is recorded.
+    pub(crate) fn usage(what: impl Into<String>) -> Self {
+        Self {
+            kind: ErrorKind::Usage,
+            ..Self::failed(what)
         }
     }
 

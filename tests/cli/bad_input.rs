@@ -3,7 +3,6 @@
 use testing::binary::Sandbox;
 
 const UNKNOWN: i32 = 4;
-const FAILED: i32 = 1;
 const USAGE: i32 = 2;
 
 /// Every command that takes an id, with `ID` in its place.
@@ -129,13 +128,18 @@ fn a_path_outside_is_named_with_the_workspace() {
     let world = world();
     for command in WITH_PATH {
         for path in ["/etc/passwd", "../beside", "a/../../beside"] {
-            let error = fails(&world, command, "PATH", path, FAILED);
+            let error = fails(&world, command, "PATH", path, USAGE);
             let workspace = format!("the workspace `{}`", world.workspace().display());
             assert!(
                 error.contains(&workspace) && error.contains("--workspace DIR"),
                 "{command:?}: {error}"
             );
         }
+        let error = fails(&world, command, "PATH", ".git/config", USAGE);
+        assert!(
+            error.contains("what is in `.git` is never captured"),
+            "another workspace has it no more than this one: {command:?}: {error}"
+        );
     }
 }
 

@@ -493,3 +493,18 @@ fn it_ends_when_nobody_looks_at_it() {
     let status = page.server.wait().expect("it ends");
     assert!(status.success(), "that is no failure: {status}");
 }
+
+#[test]
+fn a_program_reads_its_address_as_a_document() {
+    let world = played();
+    for option in ["--json", "--json-lines"] {
+        let run = world
+            .run(&["page", "--no-open", "--idle", "1s", option], b"")
+            .exits(0);
+        let document: Value = serde_json::from_str(&run.stdout).expect("a document, and no more");
+        check(&world, "report-page", &document);
+        let address = document["address"].as_str().expect("a text");
+        let own = format!("http://127.0.0.1:{}/#", document["port"]);
+        assert!(address.starts_with(&own), "{run}");
+    }
+}

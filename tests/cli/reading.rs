@@ -156,17 +156,21 @@ fn a_patch_goes_to_the_pager_of_git_and_a_list_does_not() {
 
 #[test]
 fn delta_shows_a_patch_as_it_shows_those_of_git() {
-    if !has_program("/usr/bin/delta") {
+    if !has_program("delta") {
         return;
     }
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a world's PATH has only the system's folders, and it may be elsewhere"
+    )]
+    let folders = std::env::var_os("PATH").expect("it was found there");
+    let mut files = std::env::split_paths(&folders).map(|folder| folder.join("delta"));
+    let delta = files.find(|file| file.is_file());
+    let delta = delta.expect("it was found there");
     let world = two_messages();
-    world.run_git(&[
-        "config",
-        "--global",
-        "core.pager",
-        "delta --paging=never --width=70",
-    ]);
-    for command in ["show m1 -p", "diff m1 m2"] {
+    let pager = format!("{} --paging=never --width=70", delta.display());
+    world.run_git(&["config", "--global", "core.pager", &pager]);
+    for command in ["show m1 -p", "diff m1 m2", "log -p"] {
         let line = format!("stty rows 3; ckpt-hook {command} | cat; ckpt-hook {command}");
         let Some(mut screen) = Screen::open(&world, 80, &line) else {
             return;

@@ -376,6 +376,8 @@ fn what_is_no_request_is_answered_and_ends_nothing() {
         ("restore", json!({"only": ["changed"]})),
         ("patch", json!({"id": "m1", "from": "m1"})),
         ("patch", json!({"id": "m1", "paths": ["changed"]})),
+        ("plan", json!({"message": "m1", "only": ["../outside"]})),
+        ("blame", json!({"path": "/etc/passwd"})),
     ] {
         let error = client.refused(method, params.clone());
         assert_eq!(error["code"], -32602, "{method} {params}: {error}");

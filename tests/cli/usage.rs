@@ -65,9 +65,40 @@ fn options_of_which_one_would_be_ignored_are_refused_together() {
 }
 
 #[test]
+fn a_command_without_a_document_refuses_to_print_one() {
+    let world = Sandbox::new();
+    world.run(&["run", "--", "touch", "made"], b"").exits(0);
+    for command in [
+        &["demo"][..],
+        &["completions", "bash"],
+        &["candidates", "ids"],
+        &["man"],
+        &["ui"],
+        &["diff", "--tool"],
+        &["watch"],
+        &["watch", "--install"],
+        &["watch", "--uninstall"],
+    ] {
+        for words in [
+            [&["--json"], command].concat(),
+            [command, &["--json"]].concat(),
+        ] {
+            let run = by_a_script(&world, &words).exits(2);
+            let document: serde_json::Value =
+                serde_json::from_str(&run.stdout).expect("a document");
+            assert_eq!(document["error"]["kind"], "usage", "{words:?}: {run}");
+        }
+    }
+}
+
+#[test]
 fn a_time_before_nothing_is_refused_in_the_words_of_times() {
     let world = Sandbox::new();
-    for (option, time) in [("--since", "-3"), ("--until", "-1 day ago")] {
+    for (option, time) in [
+        ("--since", "-3"),
+        ("--until", "-1 day ago"),
+        ("--since", "-2h"),
+    ] {
         let run = by_a_script(&world, &["log", option, time]).exits(2);
         let said = format!("error: `{option} {time}` is not a time in the past");
         assert!(run.stderr.starts_with(&said), "{run}");

@@ -119,7 +119,7 @@ test("what cannot be shown here is told of with a command that shows it", async 
   assert.equal(program, "ckpt-hook");
   assert.match(world.run(...words), /^\+the end$/m, "it prints the change of that message");
   const blamed = tab.locator("details.file").filter({ has: tab.locator(".blame") }).locator("summary .path");
-  assert.deepEqual(await blamed.allInnerTexts(), ["large.txt", "text.txt"], "a link has no lines");
+  assert.deepEqual(await blamed.allInnerTexts(), ["large.txt", "text.txt", "\ufffd.t"], "a link has no lines");
 });
 
 test("a revert is planned, carried out, and undone from the toast", async (t) => {
@@ -266,6 +266,45 @@ test("a file says who wrote each line", async (t) => {
   await accessible(tab);
   await dialog.getByRole("button", { name: "Charge VAT" }).first().click();
   await tab.getByRole("heading", { name: "Charge VAT" }).waitFor();
+});
+
+test("a file whose name is no text says who wrote it as well", async (t) => {
+  const world = bakery();
+  const name = Buffer.concat([Buffer.from(`${world.workspace}/caf`), Buffer.from([0xe9])]);
+  world.play("m5", "Write a menu", () => fs.writeFileSync(name, "espresso\n"));
+  const { tab } = await page(t, world);
+  await tab.locator("details.file .blame").first().click();
+  const dialog = tab.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Write a menu" }).waitFor();
+  await dialog.getByText("espresso").waitFor();
+});
+
+test("the button is of the row that was chosen, also while that is being read", async (t) => {
+  const { tab } = await page(t, bakery());
+  await tab.getByRole("heading", { name: "Round the tip" }).waitFor();
+  let go = null;
+  const isHeld = new Promise((done) => { go = done; });
+  await tab.route("**/rpc", async (route) => {
+    if (route.request().postDataJSON().method === "show") await isHeld;
+    await route.continue();
+  });
+  await message(tab, "Translate the recipes").click();
+  assert.equal(await tab.locator("#revert").isDisabled(), true, "it would plan for the row before");
+  go();
+  await tab.getByRole("heading", { name: "Translate the recipes" }).waitFor();
+  await tab.locator("#revert").click();
+  await tab.getByRole("dialog").getByText("Go back to before “Translate the recipes").waitFor();
+});
+
+test("an operation that a search found names its prompt", async (t) => {
+  const world = bakery();
+  world.write("order.py", "my own\n");
+  world.run("revert", "m4", "--on-conflict", "overwrite");
+  const { tab } = await page(t, world);
+  await tab.locator("#where").selectOption("text");
+  await tab.locator("#query").fill("my own");
+  await tab.getByText(/match/).waitFor();
+  await tab.locator(".row.operation").getByText("to before: Round the tip").waitFor();
 });
 
 test("everything can be done with keys", async (t) => {

@@ -669,6 +669,25 @@ How an operation ended.
 """
 
 
+class PageReport(TypedDict):
+    """
+    `page`: where it can be seen. The server goes on after this document.
+    """
+
+    address: str
+    """
+    The address. It contains the key: who has it can read the history, and revert.
+    """
+    port: int
+    """
+    The port on 127.0.0.1.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+
+
 class PathText(TypedDict):
     """
     A path for people, with its bytes in hex if they are not UTF-8.

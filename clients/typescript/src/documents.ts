@@ -281,6 +281,7 @@ export interface Documents {
   "report-log"?: LogReport;
   "report-operation"?: OperationReport;
   "report-operations"?: OperationsReport;
+  "report-page"?: PageReport;
   "report-recover"?: RecoverReport;
   "report-sessions"?: SessionsReport;
   "report-show"?: ShowReport;
@@ -2461,6 +2462,23 @@ export interface OperationsReport {
    * `ckpt-hook doctor --repair` builds a new one from them.
    */
   unknown_workspaces: number;
+  /**
+   * The version of the document's format.
+   */
+  version: 1;
+}
+/**
+ * `page`: where it can be seen. The server goes on after this document.
+ */
+export interface PageReport {
+  /**
+   * The address. It contains the key: who has it can read the history, and revert.
+   */
+  address: string;
+  /**
+   * The port on 127.0.0.1.
+   */
+  port: number;
   /**
    * The version of the document's format.
    */

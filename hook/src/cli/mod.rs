@@ -23,6 +23,7 @@ pub mod commands {
     pub mod log;
     pub mod manual;
     pub mod mcp;
+    pub mod no_document;
     pub mod operation;
     pub mod outcome;
     pub mod page;
@@ -50,8 +51,8 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command, Common};
 use commands::{
     blame, candidates, cat, demo, diff, doctor, empty, exact, generate, history, inside, install,
-    label, log, manual, mcp, operation, page, recover, run as run_command, schema, serve, snapshot,
-    status, ui, undo, upkeep, watch, workspace,
+    label, log, manual, mcp, no_document, operation, page, recover, run as run_command, schema,
+    serve, snapshot, status, ui, undo, upkeep, watch, workspace,
 };
 use invocation::Invocation;
 
@@ -106,7 +107,8 @@ fn run_to_code(words: &[OsString]) -> u8 {
         config,
         output,
     };
-    let done = exact::check(&invocation, &arguments.command)
+    let done = no_document::check(&invocation, &arguments.command)
+        .and_then(|()| exact::check(&invocation, &arguments.command))
         .and_then(|()| dispatch(&invocation, &arguments.command));
     match done {
         Ok(code) => code,

@@ -17,7 +17,8 @@ pub fn moment(text: &str, times: &TimeContext) -> Option<Milliseconds> {
     if text.eq_ignore_ascii_case("now") {
         return Some(times.now);
     }
-    if has_wrong_clock(text) || is_number(text) {
+    // `-2h` may mean two hours ago, or that a word before it is missing; the parser takes it for the former.
+    if text.starts_with('-') || has_wrong_clock(text) || is_number(text) {
         return None;
     }
     let is_ahead = |interval: &Interval| match interval {
@@ -101,6 +102,9 @@ mod tests {
             ("24:00", None),
             ("2026-03-09 09:75", None),
             ("5", None),
+            ("-2h", None),
+            ("-2 days", None),
+            ("-1 day ago", None),
             ("", None),
         ];
         for (text, expected) in cases {

@@ -44,7 +44,7 @@ pub use reason::{AuthorKind, AuthorReport, ReasonCode};
 pub use recording::{EventReport, Looked, SnapshotReport};
 pub use setup::{
     AgentReport, AgentSettings, AgentsReport, ConfigChange, ConfigReport, DoctorReport, Finding,
-    InstallReport, SettingReport, SettingSource, SettingsChange, SkippedAgent,
+    InstallReport, PageReport, SettingReport, SettingSource, SettingsChange, SkippedAgent,
 };
 pub use status::{DiagnosticReport, StatusReport, UnclearReport};
 pub use upkeep::{

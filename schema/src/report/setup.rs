@@ -1,4 +1,4 @@
-//! The reports of `doctor`, `config`, `install` and `uninstall`.
+//! The reports of `doctor`, `config`, `install`, `uninstall` and `page`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -198,4 +198,15 @@ pub struct AgentSettings {
     pub state: String,
     /// Why it may not work although it is installed.
     pub notes: Vec<String>,
+}
+
+/// `page`: where it can be seen. The server goes on after this document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PageReport {
+    /// The version of the document's format.
+    pub version: u32,
+    /// The address. It contains the key: who has it can read the history, and revert.
+    pub address: String,
+    /// The port on 127.0.0.1.
+    pub port: u16,
 }

@@ -138,7 +138,7 @@ impl<'a> Recording<'a> {
     /// that step and those after it are its. One that is older than all that is known of the newest message was recorded
     /// before, or came before the hook.
     fn begin_message_earlier(&mut self) -> Result<()> {
-        let newest = sessions::newest_message(self.connection, &self.root.id, true)?;
+        let newest = sessions::newest_begun_message(self.connection, &self.root.id)?;
         let (Some(newest), Some(given_at)) = (newest, self.event.given_at) else {
             return Ok(());
         };

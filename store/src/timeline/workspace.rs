@@ -347,12 +347,16 @@ impl Place {
                 true => normal(named),
                 false => named.to_owned(),
             };
-            Error::failed(format!(
+            let hint = match normal(&self.cwd.join(named)).starts_with(&self.root) {
+                true => "what is in `.git` is never captured",
+                false => "`--workspace DIR` asks about another workspace",
+            };
+            Error::usage(format!(
                 "`{}` is not captured in the workspace `{}`",
                 shown(&path),
                 shown(&self.root)
             ))
-            .hint("`--workspace DIR` asks about another workspace")
+            .hint(hint)
         })
     }
 

@@ -44,8 +44,9 @@ pub struct PageArguments {
 
 const PAGE_EXAMPLES: &str = "\
 Examples:
-  ckpt-hook page              opens the page in the browser
-  ckpt-hook page --no-open    prints its address: open it yourself
+  ckpt-hook page                           opens the page in the browser
+  ckpt-hook page --no-open                 prints its address: open it yourself
+  ckpt-hook page --no-open --json-lines    a line with the address, for a program
 
 The server listens on 127.0.0.1 only. The address contains a secret: anyone who has it can read the \
 history of this workspace and revert it. Ctrl-C ends the server.";

@@ -82,7 +82,7 @@ pub(super) fn one_path(place: &Place, named: &Path) -> Result<WorkspacePath> {
         .paths_asked_for(&[named.to_owned()])?
         .pop()
         .ok_or_else(|| {
-            Error::failed(format!(
+            Error::usage(format!(
                 "`{}` is the workspace, not a file",
                 named.display()
             ))

@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use ckpt_schema::report::{PageReport, VERSION};
 use ckpt_store::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -22,6 +23,7 @@ use self::http::{HttpRequest, HttpResponse};
 use crate::cli::arguments::PageArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
+use crate::output::View;
 
 /// How many connections are served at the same time: a page has some ten while it loads.
 const MOST_CONNECTIONS: usize = 64;
@@ -39,12 +41,18 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
     listener.set_nonblocking(true).map_err(cannot)?;
     let port = listener.local_addr().map_err(cannot)?.port();
     let door = Door::new(port);
-    invocation.output.text(&format!("{}\n", door.address()))?;
+    let report = PageReport {
+        version: VERSION,
+        address: door.address(),
+        port,
+    };
+    let show = |_: &View| format!("{}\n", report.address);
+    invocation.output.report(&report, show)?;
     if !arguments.no_open {
         open_browser(&door.address_for_once());
     }
     let is_forgotten = serve(invocation, &listener, &door, arguments.idle);
-    if is_forgotten && !invocation.output.is_quiet() {
+    if is_forgotten && !invocation.output.is_quiet() && !invocation.output.is_json() {
         let idle = humantime::format_duration(arguments.idle);
         invocation
             .output

@@ -207,7 +207,13 @@ impl RequestError {
                 let message = "the request was cancelled".to_owned();
                 (-32800, own(FAILED, FailureKind::Cancelled, message))
             }
-            Self::Failure(problem) => (-32000, failure::document(problem).error),
+            Self::Failure(problem) => {
+                let code = match problem.kind() {
+                    FailureKind::Usage => -32602,
+                    _ => -32000,
+                };
+                (code, failure::document(problem).error)
+            }
         };
         let error = json!({"code": code, "message": data.message, "data": data});
         json!({"jsonrpc": "2.0", "id": id, "error": error})

@@ -20,14 +20,14 @@ export async function open(file, go) {
   document.body.append(dialog);
   dialog.addEventListener("close", () => dialog.remove());
   const close = h("button", { type: "button", on: { click: () => dialog.close() } }, "Close");
-  const head = h("header", {}, h("h2", { id: "blame-title" }, path(file)), close);
+  const head = h("header", {}, h("h2", { id: "blame-title" }, path(file.path)), close);
   dialog.append(head, h("p.note", {}, "…"));
   dialog.showModal();
   try {
-    const report = await call("blame", { path: file, contents: true });
+    const report = await call("blame", { path: nameOf(file), contents: true });
     const bytes = bytesOf(report.contents);
     if (bytes.includes(0)) throw new Error("This file is not text.");
-    const lines = await tokens(new TextDecoder().decode(bytes).replaceAll("\r\n", "\n"), file);
+    const lines = await tokens(new TextDecoder().decode(bytes).replaceAll("\r\n", "\n"), file.path);
     const body = h("tbody");
     for (const [index, hunk] of report.hunks.entries()) {
       for (let at = 0; at < hunk.lines; at += 1) {
@@ -42,6 +42,11 @@ export async function open(file, go) {
   } catch (error) {
     dialog.replaceChildren(head, h("p.note", { role: "alert" }, shown(error.message)));
   }
+}
+
+/** Returns the name of a file as the server takes it: one whose bytes are no text is asked for by these. */
+function nameOf({ path: text, path_hex: hex }) {
+  return hex === null ? text : { path: text, path_hex: hex };
 }
 
 function author(hunk, dialog, go) {

@@ -77,6 +77,9 @@ export async function open(entry, handlers) {
   current += 1;
   const mine = current;
   const place = byId("detail");
+  // Until the entry is read, the one before it is shown: its button must not be taken for that of the row that was just chosen.
+  const button = byId("revert");
+  if (button && last.key !== keyOf(entry)) button.disabled = true;
   let found;
   try {
     found = await look(entry);
@@ -151,8 +154,7 @@ export function mark(kind) {
 function section(file, index, command, handlers) {
   const body = h("div.change", {}, h("p.note", {}, "…"));
   const isLink = file.new_mode === "120000" || file.old_mode === "120000";
-  // A name that is not text cannot be asked about.
-  const hasLines = file.kind !== "deleted" && !file.binary && file.new_mode !== "120000" && file.path_hex === null;
+  const hasLines = file.kind !== "deleted" && !file.binary && file.new_mode !== "120000";
   const tags = [
     file.renamed_from ? `was ${shown(file.renamed_from.path)}` : null,
     file.attribution && file.attribution !== "agent" ? file.attribution : null,
@@ -171,7 +173,7 @@ function section(file, index, command, handlers) {
   const element = h("details.file", { id: `file-${index}`, open: true },
     h("summary", {}, mark(file.kind), path(file.path), tags.filter(Boolean).map((tag) => h("span.tag", {}, tag)),
       lines(edited(file).additions, edited(file).deletions)),
-    h("div.tools", {}, !hasLines ? null : h("button.quiet.blame", { type: "button", on: { click: () => handlers.blame(file.path) } }, "Who wrote what")),
+    h("div.tools", {}, !hasLines ? null : h("button.quiet.blame", { type: "button", on: { click: () => handlers.blame(file) } }, "Who wrote what")),
     body);
   let isDrawn = false;
   const watch = new IntersectionObserver(([entry]) => {

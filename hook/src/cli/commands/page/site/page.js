@@ -84,6 +84,8 @@ function connected(isThere) {
 }
 
 let waiting = null;
+/** What happened since the page last followed. */
+let heard = [];
 
 /** Something happened: what is shown follows, a few times a second at most. */
 function happened(told) {
@@ -92,14 +94,18 @@ function happened(told) {
     const at = timeline.entries.findIndex((entry) => entry.id === told.message.id);
     if (at >= 0) timeline.entries[at] = { ...told.message, type: "message" };
   }
+  heard.push(told);
   waiting ??= setTimeout(async () => {
     waiting = null;
-    const limit = told.type === "reset" || searched.query !== "" ? null : RECENT;
+    const all = heard;
+    heard = [];
+    const limit = all.some(({ type }) => type === "reset") || searched.query !== "" ? null : RECENT;
     for (const id of [...timeline.opened.keys()]) timeline.opened.set(id, await steps({ id }).catch(() => []));
     await read(limit, true).catch(() => {});
     await state();
     const selected = timeline.selected();
-    if (selected !== null && (told.message?.id === selected.id || told.step?.message === selected.id || told.step?.id === selected.id)) choose(selected);
+    const isOf = ({ message, step }) => [message?.id, step?.message, step?.id].includes(selected.id);
+    if (selected !== null && all.some(isOf)) choose(selected);
   }, 250);
 }
 

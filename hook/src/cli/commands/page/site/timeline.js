@@ -43,7 +43,8 @@ export class Timeline {
   set(entries, { isLive = false } = {}) {
     const before = new Set(this.entries.map(keyOf));
     this.entries = entries;
-    this.prompts = new Map(entries.filter((entry) => entry.type === "message").map((entry) => [entry.id, entry.prompt]));
+    // Of a search, the operations are listed without the messages that they name.
+    for (const entry of entries) if (entry.type === "message") this.prompts.set(entry.id, entry.prompt);
     if (isLive) {
       for (const entry of entries.slice(0, 50)) if (!before.has(keyOf(entry))) this.fresh.add(keyOf(entry));
     }
