@@ -417,7 +417,7 @@ fn entries_that_were_moved_into_the_local_settings_of_a_project_are_kept_there_a
         (Installation::Installed, local.clone())
     );
 
-    let known = world.with_place(|place| projects(place));
+    let known = world.with_place(projects);
     let moved = world.path("project");
     assert!(known.contains(&moved), "`uninstall --purge` looks there");
 
