@@ -370,4 +370,90 @@ mod tests {
             "a command that it does not know could be taken for a hook's"
         );
     }
+
+    /// Returns the commands of ours that the sentences of a text name, between single backticks.
+    fn named_in(text: &str) -> Vec<String> {
+        let mut is_in_block = false;
+        let sentences: Vec<&str> = text
+            .lines()
+            .filter(|line| {
+                is_in_block ^= line.trim_start().starts_with("```");
+                !is_in_block
+            })
+            .collect();
+        let sentences = sentences.join(" ");
+        let spans = sentences.split('`').skip(1).step_by(2);
+        let words = spans.map(|span| span.split_whitespace().collect::<Vec<_>>().join(" "));
+        words
+            .filter(|span| span.starts_with("ckpt-hook "))
+            .collect()
+    }
+
+    /// Returns README.md and the like, and every page at or below `docs`, as text.
+    fn documents() -> Vec<(PathBuf, String)> {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut folders = vec![root.join("docs")];
+        let mut files = [
+            "README.md",
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "SECURITY.md",
+        ]
+        .map(|name| root.join(name))
+        .to_vec();
+        while let Some(folder) = folders.pop() {
+            for entry in folder.read_dir().expect("a readable folder") {
+                let path = entry.expect("a readable folder").path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "md") {
+                    files.push(path);
+                }
+            }
+        }
+        let read = |path: PathBuf| {
+            let text = std::fs::read_to_string(&path).expect("a readable page");
+            (path, text)
+        };
+        files.into_iter().map(read).collect()
+    }
+
+    #[test]
+    fn every_command_that_a_sentence_names_is_one_that_there_is() {
+        use clap::error::ErrorKind;
+        // What stands for a word of a certain kind.
+        let stand_ins = [
+            ("<command>", "log"),
+            ("<operation>", "1234"),
+            ("[PATH…]", "PATH"),
+            ("SHELL", "bash"),
+            ("help COMMAND", "help log"),
+            (" &", ""),
+        ];
+        let mut named = 0;
+        for (page, text) in documents() {
+            for command in named_in(&text) {
+                let line = stand_ins
+                    .iter()
+                    .fold(command.clone(), |line, (from, to)| line.replace(from, to));
+                let parsed = Arguments::try_parse_from(line.split(' '));
+                // A sentence need not name what every call has to give.
+                let error = parsed.err().map(|error| error.kind());
+                let is_known = match error {
+                    None
+                    | Some(
+                        ErrorKind::MissingRequiredArgument
+                        | ErrorKind::MissingSubcommand
+                        | ErrorKind::DisplayHelp
+                        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+                        | ErrorKind::DisplayVersion,
+                    ) => true,
+                    Some(_) => false,
+                };
+                assert!(is_known, "{}: `{command}`: {error:?}", page.display());
+                named += 1;
+            }
+        }
+        assert!(named > 50, "sentences name commands: {named}");
+    }
 }
