@@ -249,7 +249,7 @@ fn a_session_is_not_one_state() {
 fn a_path_outside_of_the_workspace_is_refused() {
     for path in ["../other", "/etc/passwd", ".git/config"] {
         let (kind, text) = refusal(Some("s1"), None, Some(path));
-        assert_eq!(kind, ErrorKind::Failed, "{path}");
+        assert_eq!(kind, ErrorKind::Usage, "{path}");
         assert!(
             text.starts_with(&format!("`{path}` is not captured")),
             "{text}"

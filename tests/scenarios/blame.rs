@@ -163,8 +163,8 @@ fn what_has_no_lines_or_is_not_there_is_refused() {
         ("binary", ErrorKind::Failed),
         ("link", ErrorKind::Failed),
         ("folder", ErrorKind::Failed),
-        (".", ErrorKind::Failed),
-        ("../outside", ErrorKind::Failed),
+        (".", ErrorKind::Usage),
+        ("../outside", ErrorKind::Usage),
         ("gone", ErrorKind::Unavailable),
         ("never", ErrorKind::Unavailable),
     ] {
