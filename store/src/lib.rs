@@ -427,10 +427,13 @@ impl Store {
         self.database.data_version()
     }
 
-    /// Builds a new session store from what can be read of a damaged one, which is set aside. Returns what was done,
-    /// which is empty if there was nothing to do.
+    /// Moves aside what stands in the place of a file, and builds a new session store from what can be read of a damaged
+    /// one, which is set aside. Returns what was done, which is empty if there was nothing to do.
     pub fn repair(&mut self) -> Vec<report::Finding> {
-        upkeep::repair::repair(self)
+        // First, because a directory in the place of a lock keeps the rest from being done.
+        let mut findings = upkeep::owned::repair(&self.surroundings.directory);
+        findings.extend(upkeep::repair::repair(self));
+        findings
     }
 
     /// Returns the damaged session store that was set aside, if nothing was recorded since. `repair` reads it.

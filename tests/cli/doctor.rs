@@ -396,3 +396,34 @@ fn a_repair_makes_missing_tables_views_and_indexes_anew_and_removes_foreign_trig
         );
     }
 }
+
+#[test]
+fn a_repair_moves_a_directory_aside_that_keeps_everybody_from_work() {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    world.play("m", "prompt", |world| world.write("a", "2\n"));
+    let mut folders = std::fs::read_dir(world.store().join("snapshots")).expect("there are some");
+    let folder = folders.next().expect("one workspace").expect("readable");
+    let folder = folder.path().join("lock");
+    for lock in [world.store().join("gc"), folder] {
+        let _ = std::fs::remove_file(&lock);
+        std::fs::create_dir(&lock).expect("writable");
+        std::fs::write(lock.join("kept"), "mine").expect("writable");
+    }
+    world.run(&["revert", "m"], b"").exits(1);
+    let said = world.run(&["doctor", "--repair"], b"").exits(0);
+    for number in [1, 2] {
+        let kept = world.store().join(format!("aside-{number}/kept"));
+        assert!(said.stdout.contains(&format!("aside-{number}`")), "{said}");
+        assert_eq!(std::fs::read(kept).expect("nothing is lost"), b"mine");
+    }
+    world.run(&["revert", "m"], b"").exits(0);
+    assert_eq!(world.read("a"), b"1\n");
+    let again = world.run(&["doctor", "--repair"], b"").exits(0);
+    assert!(!again.stdout.contains("aside"), "all is well: {again}");
+    world.run(&["uninstall", "--purge", "--yes"], b"").exits(0);
+    assert!(
+        !world.store().exists(),
+        "what was moved goes with the store"
+    );
+}

@@ -14,6 +14,7 @@
 //!   watch.sock             where a watcher is asked what may have changed
 //!   watch.lock             held while there is one
 //!   watch.marks/           on macOS, what a watcher writes to hear that it heard all
+//!   aside-N/               what stood in the place of a file, until a repair moved it
 //!   snapshots/<key>/       a workspace
 //!     going                it is being removed
 //!     forgetting           what is being forgotten of it

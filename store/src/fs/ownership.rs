@@ -34,6 +34,12 @@ const OURS: [&str; 10] = [
     "watch.sock",
 ];
 
+/// The entries of a store's directory that are directories.
+const DIRECTORIES: [&str; 2] = ["snapshots", "watch.marks"];
+
+/// The beginning of the name of a directory that stood in the place of a file, and was moved aside.
+const ASIDE: &str = "aside-";
+
 /// Write permission for anybody but the owner.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
@@ -313,6 +319,17 @@ pub(crate) fn troubles(directory: &Path) -> Vec<(Trouble, PathBuf)> {
     found
 }
 
+/// Moves what is at a path in a store to a new name in the store's directory, and returns its path there.
+pub(crate) fn move_aside(store: &Path, path: &Path) -> Result<PathBuf> {
+    let free = (1..u32::MAX).map(|number| store.join(format!("{ASIDE}{number}")));
+    let is_free = |place: &PathBuf| place.symlink_metadata().is_err();
+    let what = || format!("cannot move `{}` aside", path.display());
+    let place = free.into_iter().find(is_free);
+    let place = place.ok_or_else(|| Error::failed(what()))?;
+    fs::rename(path, &place).context(what)?;
+    Ok(place)
+}
+
 /// Returns whether a path in a store is that of a file in every store.
 fn is_a_file(path: &Path) -> bool {
     let names: Option<Vec<&str>> = path.iter().map(OsStr::to_str).collect();
@@ -320,7 +337,10 @@ fn is_a_file(path: &Path) -> bool {
         return false;
     };
     match names[..] {
-        [name] => name != "snapshots" && may_be_ours(OsStr::new(name)),
+        [name] => {
+            let is_directory = DIRECTORIES.contains(&name) || name.starts_with(ASIDE);
+            !is_directory && may_be_ours(OsStr::new(name))
+        }
         ["snapshots", _, name] => {
             name.starts_with("cache")
                 || ["forgetting", "going", "lock", "settling", "watched"].contains(&name)
@@ -356,6 +376,6 @@ fn trouble(path: &Path, metadata: &Metadata) -> Option<Trouble> {
 fn may_be_ours(name: &OsStr) -> bool {
     let begins = |start: &str| name.as_bytes().starts_with(start.as_bytes());
     // A killed `install` leaves such a temporary file.
-    let begin = [DATABASE, spill::PREFIX, ".ckpt-hook-"];
+    let begin = [DATABASE, spill::PREFIX, ASIDE, ".ckpt-hook-"];
     OURS.iter().any(|ours| name == *ours) || begin.into_iter().any(begins)
 }

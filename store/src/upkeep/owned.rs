@@ -1,4 +1,5 @@
-//! `doctor`: checks that all of the store is the user's own, and that the user can write to it.
+//! `doctor`: checks that all of the store is the user's own, and that the user can write to it; with `--repair`, moves aside what
+//! stands in the place of a file.
 
 use std::path::Path;
 
@@ -28,6 +29,30 @@ pub(crate) fn check(directory: &Path) -> Vec<Finding> {
         .collect()
 }
 
+/// Moves the directories aside that stand in the place of a file, as one in the place of a lock keeps everybody from work.
+/// Nothing of them is removed. Returns what was done.
+pub(crate) fn repair(directory: &Path) -> Vec<Finding> {
+    let troubles = ownership::troubles(directory).into_iter();
+    let misplaced = troubles.filter(|(trouble, _)| *trouble == Trouble::Directory);
+    misplaced
+        .map(|(_, path)| match ownership::move_aside(directory, &path) {
+            Ok(place) => Finding {
+                repaired: true,
+                ..Finding::new(
+                    "warning",
+                    SUBJECT,
+                    format!(
+                        "moved the directory `{}`, which stood in the place of a file, to `{}`",
+                        path.display(),
+                        place.display()
+                    ),
+                )
+            },
+            Err(error) => Finding::new("error", SUBJECT, error.with_causes()),
+        })
+        .collect()
+}
+
 fn finding(trouble: Trouble, names: &str) -> Finding {
     let (level, what, hint) = match trouble {
         Trouble::OfAnother => (
@@ -43,7 +68,7 @@ fn finding(trouble: Trouble, names: &str) -> Finding {
         Trouble::Directory => (
             "error",
             "the store holds a directory in the place of a file",
-            "somebody else may have prepared it: look at it, and move it out of the store",
+            "somebody else may have prepared it: look at it; `ckpt-hook doctor --repair` moves it aside",
         ),
         Trouble::Closed => (
             "error",
