@@ -28,7 +28,7 @@ pub(crate) use ask::WatcherClient;
 #[cfg(all(target_os = "linux", not(ckpt_portable)))]
 use inotify::WatchTree;
 #[cfg(not(all(target_os = "linux", not(ckpt_portable))))]
-use portable::WatchTree;
+use portable::EventTree as WatchTree;
 pub(crate) use protocol::{Answer, ChangedPlaces, Question, WatchToken};
 pub use serve::{WatchLimits, serve};
 

@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_millis(40);
 const FOLDER: &str = "watch.marks";
 
 /// The watch of a directory with everything below it.
-pub(super) struct WatchTree {
+pub(super) struct EventTree {
     root: WatchedRoot,
     /// The directory's path without links, as events have it.
     real: PathBuf,
@@ -43,7 +43,7 @@ pub(super) struct WatchTree {
     _watcher: RecommendedWatcher,
 }
 
-impl WatchTree {
+impl EventTree {
     /// Watches a directory and everything below it, up to `most` directories. `store` is where the files are written
     /// that are waited for.
     pub fn watch(root: WatchedRoot, most: usize, store: &Path) -> Result<Self, WatchEnd> {
