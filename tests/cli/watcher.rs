@@ -2,14 +2,17 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use testing::binary::{Sandbox, finish};
+use testing::executable;
 
 /// A watcher at work, and the world that it watches.
 struct Watched {
@@ -20,6 +23,10 @@ struct Watched {
 impl Watched {
     /// Starts a session in a workspace, and a watcher, and waits until the workspace is watched.
     fn new() -> Self {
+        Self::started_by(start)
+    }
+
+    fn started_by(start: impl FnOnce(&Sandbox) -> Child) -> Self {
         let world = Sandbox::new();
         for number in 0..30 {
             world.write(&format!("d{number}/file"), "before\n");
@@ -110,7 +117,10 @@ impl Drop for Watched {
 }
 
 fn start(world: &Sandbox) -> Child {
-    let mut command = world.command(&["watch"]);
+    silent(&mut world.command(&["watch"]))
+}
+
+fn silent(command: &mut Command) -> Child {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -155,6 +165,32 @@ fn a_watcher_that_is_stopped_behind_or_killed_hides_no_change() {
     assert_eq!(watched.step(edit("new\n")), 1, "with another one");
     let doctor = watched.world.json(&["doctor"]).to_string();
     assert!(!doctor.contains("did not report"), "it missed nothing");
+}
+
+#[test]
+fn a_watcher_asks_watchman_where_its_program_says_that_it_listens() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let socket = scratch.path().join("sock");
+    let listener = UnixListener::bind(&socket).expect("a socket");
+    // Any other call would start Watchman.
+    let says = json!({"version": "1", "sockname": socket});
+    let script = format!("#!/bin/sh\n[ \"$*\" = '--no-spawn get-sockname' ] && echo '{says}'\n");
+    executable::write(&scratch.path().join("watchman"), &script);
+    let asked = thread::spawn(move || {
+        let (stream, _) = listener.accept().expect("it calls");
+        let mut line = String::new();
+        let read = BufReader::new(&stream).read_line(&mut line);
+        read.expect("it asks");
+        line
+    });
+    let watched = Watched::started_by(|world| {
+        let path = format!("{}:/usr/bin:/bin", scratch.path().display());
+        silent(world.command(&["watch"]).env("PATH", path))
+    });
+    let line = asked.join().expect("it was asked");
+    assert_eq!(line, "[\"watch-list\"]\n", "and gave no answer");
+    let edit = |world: &Sandbox| world.write("d7/file", "watched\n");
+    assert_eq!(watched.step(edit), 1, "without it");
 }
 
 #[test]

@@ -18,10 +18,10 @@ use testing::namespace::{in_namespace, in_user_namespace};
 use testing::skip::skip;
 use testing::snapshot::CapturedWorkspace;
 
-use crate::random::{act, cases, play};
+use crate::random::{Act, act, cases, play};
 
 /// A watcher at work, until it is dropped.
-struct Watcher {
+pub struct Watcher {
     end: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
 }
@@ -36,6 +36,11 @@ impl Watcher {
     }
 
     fn limited(world: &CapturedWorkspace, limits: WatchLimits) -> Self {
+        Self::start(world, limits, None)
+    }
+
+    /// Starts one. `watchman` is the socket of Watchman.
+    pub fn start(world: &CapturedWorkspace, limits: WatchLimits, watchman: Option<&Path>) -> Self {
         fs::set_permissions(&world.store, fs::Permissions::from_mode(0o700)).unwrap();
         // What makes a directory a store; the harness keeps files of its own beside it.
         let database = world.store.join("sessions.db");
@@ -46,7 +51,10 @@ impl Watcher {
             .unwrap();
         let (end, theirs) = UnixStream::pair().unwrap();
         let store = world.store.clone();
-        let work = move || ckpt_store::watch(&store, limits, Some(theirs.as_fd())).unwrap();
+        let watchman = watchman.map(Path::to_owned);
+        let work = move || {
+            ckpt_store::watch(&store, limits, watchman.as_deref(), Some(theirs.as_fd())).unwrap();
+        };
         let thread = Some(thread::spawn(work));
         let socket = world.store.join("watch.sock");
         while UnixStream::connect(&socket).is_err() {
@@ -69,12 +77,12 @@ impl Drop for Watcher {
 }
 
 /// Returns what is noted of the watch.
-fn token(world: &CapturedWorkspace) -> Vec<u8> {
+pub fn token(world: &CapturedWorkspace) -> Vec<u8> {
     fs::read(token_file(world)).unwrap_or_default()
 }
 
 /// Looks until there is another watch than the one that was noted before.
-fn wait_until_watched(world: &CapturedWorkspace, before: &[u8]) {
+pub fn wait_until_watched(world: &CapturedWorkspace, before: &[u8]) {
     let end = Instant::now() + Duration::from_secs(60);
     while token(world) == before {
         look(world, true);
@@ -82,11 +90,11 @@ fn wait_until_watched(world: &CapturedWorkspace, before: &[u8]) {
     }
 }
 
-fn token_file(world: &CapturedWorkspace) -> PathBuf {
+pub fn token_file(world: &CapturedWorkspace) -> PathBuf {
     world.store.join("snapshots/key/watched")
 }
 
-fn look(world: &CapturedWorkspace, takes_hints: bool) -> Taken {
+pub fn look(world: &CapturedWorkspace, takes_hints: bool) -> Taken {
     let request = Request {
         takes_hints,
         ..world.request()
@@ -95,7 +103,7 @@ fn look(world: &CapturedWorkspace, takes_hints: bool) -> Taken {
 }
 
 /// A workspace with some directories, all old enough to be trusted.
-fn old_workspace() -> CapturedWorkspace {
+pub fn old_workspace() -> CapturedWorkspace {
     let world = CapturedWorkspace::git();
     for path in ["a/b/c/one", "a/two", "d/three", "four"] {
         world.write(path, path);
@@ -109,6 +117,11 @@ fn old_workspace() -> CapturedWorkspace {
 fn what_a_watcher_tells_of_is_seen_whatever_it_is() {
     let world = old_workspace();
     let _watcher = Watcher::of(&world);
+    see_everything(&world);
+}
+
+/// Changes a watched workspace in all ways, and expects that each is seen and was told.
+pub fn see_everything(world: &CapturedWorkspace) {
     let at = |path: &str| world.root.join(path);
     let acts: [(&str, &dyn Fn()); 9] = [
         ("an edit in place", &|| {
@@ -134,9 +147,9 @@ fn what_a_watcher_tells_of_is_seen_whatever_it_is() {
     ];
     for (what, act) in acts {
         act();
-        let hinted = look(&world, true);
+        let hinted = look(world, true);
         assert_eq!(hinted.snapshot.tree.to_string(), world.git_tree(), "{what}");
-        let all = look(&world, false);
+        let all = look(world, false);
         assert_eq!(all.snapshot, hinted.snapshot, "{what}");
         assert!(!all.missed, "{what}: it was told");
     }
@@ -200,7 +213,7 @@ fn a_workspace_with_more_directories_than_the_limit_has_no_hints() {
 fn a_watcher_ends_when_nobody_asks_and_a_second_one_is_refused() {
     let world = old_workspace();
     let watcher = Watcher::of(&world);
-    let second = ckpt_store::watch(&world.store, WatchLimits::default(), None);
+    let second = ckpt_store::watch(&world.store, WatchLimits::default(), None, None);
     assert!(second.unwrap_err().to_string().contains("another watcher"));
     drop(watcher);
     assert!(!world.store.join("watch.sock").exists(), "nothing is left");
@@ -208,7 +221,7 @@ fn a_watcher_ends_when_nobody_asks_and_a_second_one_is_refused() {
         idle: Duration::from_millis(1),
         ..WatchLimits::default()
     };
-    ckpt_store::watch(&world.store, limits, None).unwrap();
+    ckpt_store::watch(&world.store, limits, None, None).unwrap();
 }
 
 #[test]
@@ -488,27 +501,47 @@ proptest! {
     fn a_look_where_a_watcher_tells_sees_what_a_look_at_everything_does(
         rounds in proptest::collection::vec((proptest::collection::vec(act(), 1..8), 0..8_u8), 1..10)
     ) {
-        let world = CapturedWorkspace::git();
-        world.grow_old();
-        look(&world, false);
-        let mut watcher = Some(Watcher::of(&world));
-        for (acts, fate) in rounds {
-            // Now and then it is killed, or started again, before or after what happens.
-            if fate == 0 {
-                drop(watcher.take());
-            }
-            for act in &acts {
-                let _ = play(&world, act);
-            }
-            if fate == 1 {
-                drop(watcher.take());
-                watcher = Some(Watcher::limited(&world, WatchLimits::default()));
-            }
-            let hinted = look(&world, true);
-            prop_assert_eq!(hinted.snapshot.tree.to_string(), world.git_tree(), "after {:?}", acts);
-            if fate == 2 {
-                prop_assert!(!look(&world, false).missed, "after {:?}", acts);
-            }
+        look_beside(&rounds, None, &|_| {})?;
+    }
+}
+
+/// Plays rounds of acts beside a watcher that comes and goes, and compares what is seen with what git sees. `prepare`
+/// is called with the workspace before.
+pub fn look_beside(
+    rounds: &[(Vec<Act>, u8)],
+    watchman: Option<&Path>,
+    prepare: &dyn Fn(&Path),
+) -> Result<(), TestCaseError> {
+    let world = CapturedWorkspace::git();
+    prepare(&world.root);
+    world.grow_old();
+    look(&world, false);
+    let begin = || Watcher::start(&world, WatchLimits::default(), watchman);
+    let before = token(&world);
+    let mut watcher = Some(begin());
+    wait_until_watched(&world, &before);
+    for (acts, fate) in rounds {
+        // Now and then it is killed, or started again, before or after what happens.
+        if *fate == 0 {
+            drop(watcher.take());
+        }
+        for act in acts {
+            let _ = play(&world, act);
+        }
+        if *fate == 1 {
+            drop(watcher.take());
+            watcher = Some(begin());
+        }
+        let hinted = look(&world, true);
+        prop_assert_eq!(
+            hinted.snapshot.tree.to_string(),
+            world.git_tree(),
+            "after {:?}",
+            acts
+        );
+        if *fate == 2 {
+            prop_assert!(!look(&world, false).missed, "after {:?}", acts);
         }
     }
+    Ok(())
 }

@@ -4,9 +4,11 @@ pub mod detached;
 #[cfg(debug_assertions)]
 pub mod fault;
 pub mod posix;
+mod printed;
 mod room;
 pub mod signals;
 mod watchdog;
 
+pub use printed::printed;
 pub use room::with_room;
 pub use watchdog::Watchdog;

@@ -13,7 +13,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
 use super::protocol::{Answer, WatchToken};
-use super::watched::{WatchEnd, WatchedRoot};
+use super::watched::{Watch, WatchEnd, WatchedRoot};
 use crate::model::path::join;
 
 /// The events of a directory and its entries that are of interest.
@@ -53,36 +53,6 @@ impl WatchTree {
         match tree.numbers.contains_key(&b""[..]) {
             true => Ok(tree),
             false => Err(WatchEnd),
-        }
-    }
-
-    /// Returns the descriptor that becomes readable when there are events.
-    pub fn queue(&self) -> BorrowedFd<'_> {
-        self.queue.as_fd()
-    }
-
-    /// Returns what it watches.
-    pub fn root(&self) -> &WatchedRoot {
-        &self.root
-    }
-
-    /// Returns what may have changed since a token. It takes in all pending events first.
-    pub fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
-        self.take_in()?;
-        self.root.check()?;
-        Ok(self.root.answer(token))
-    }
-
-    /// Takes in all events in the kernel's queue.
-    pub fn take_in(&mut self) -> Result<(), WatchEnd> {
-        loop {
-            let told = self.told()?;
-            if told.is_empty() {
-                return Ok(());
-            }
-            for event in told {
-                self.consider(&event)?;
-            }
         }
     }
 
@@ -209,6 +179,34 @@ impl WatchTree {
         self.paths.remove(&number);
         if self.numbers.get(path) == Some(&number) {
             self.numbers.remove(path);
+        }
+    }
+}
+
+impl Watch for WatchTree {
+    fn queue(&self) -> BorrowedFd<'_> {
+        self.queue.as_fd()
+    }
+
+    fn root(&self) -> &WatchedRoot {
+        &self.root
+    }
+
+    fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
+        self.take_in()?;
+        self.root.check()?;
+        Ok(self.root.answer(token))
+    }
+
+    fn take_in(&mut self) -> Result<(), WatchEnd> {
+        loop {
+            let told = self.told()?;
+            if told.is_empty() {
+                return Ok(());
+            }
+            for event in told {
+                self.consider(&event)?;
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use notify::event::{CreateKind, ModifyKind, RemoveKind};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::protocol::{Answer, WatchToken};
-use super::watched::{WatchEnd, WatchedRoot};
+use super::watched::{Watch, WatchEnd, WatchedRoot, is_below_git};
 use crate::fs::layout::make_private;
 use crate::model::path::parent;
 
@@ -82,45 +82,9 @@ impl EventTree {
             bell,
             _watcher: watcher,
         };
-        let read = tree.read(b"")?;
+        let read = tree.root.read_all(b"")?;
         // Not the system's limit: a workspace with so many is looked at without hints everywhere.
         (read <= most).then_some(tree).ok_or(WatchEnd)
-    }
-
-    /// Returns the descriptor that becomes readable when there are events.
-    pub fn queue(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
-    }
-
-    /// Returns what it watches.
-    pub fn root(&self) -> &WatchedRoot {
-        &self.root
-    }
-
-    /// Returns what may have changed since a token. It waits for all pending events first.
-    pub fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
-        // What happened together may be told in any order, so the first event of ours says only that the others of its
-        // time are being told.
-        let is_told = self.wait_for_own()? && self.wait_for_own()?;
-        self.root.check()?;
-        if is_told {
-            return Ok(self.root.answer(token));
-        }
-        // What is told too late will be in the next answer.
-        Ok(Answer {
-            token: Some(self.root.token()),
-            places: None,
-        })
-    }
-
-    /// Takes in the events that were told by now.
-    pub fn take_in(&mut self) -> Result<(), WatchEnd> {
-        // First, or a ring in between would be lost.
-        while matches!((&self.bell).read(&mut [0; 1 << 10]), Ok(length) if length > 0) {}
-        while let Ok(event) = self.events.try_recv() {
-            self.consider(event)?;
-        }
-        Ok(())
     }
 
     /// Makes an event and waits for it. Returns whether it came in time.
@@ -190,31 +154,47 @@ impl EventTree {
             _ => return Ok(()),
         }
         if is_directory {
-            self.read(path)?;
+            self.root.read_all(path)?;
         }
         Ok(())
     }
+}
 
-    /// Reads a directory with everything below it, and returns how many directories there are.
-    fn read(&mut self, path: &[u8]) -> Result<usize, WatchEnd> {
-        let (mut open, mut read) = (vec![path.to_vec()], 0);
-        while let Some(path) = open.pop() {
-            open.extend(self.root.read(&path)?);
-            read += 1;
+impl Watch for EventTree {
+    fn queue(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+
+    fn root(&self) -> &WatchedRoot {
+        &self.root
+    }
+
+    fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
+        // What happened together may be told in any order, so the first event of ours says only that the others of its
+        // time are being told.
+        let is_told = self.wait_for_own()? && self.wait_for_own()?;
+        self.root.check()?;
+        if is_told {
+            return Ok(self.root.answer(token));
         }
-        Ok(read)
+        // What is told too late will be in the next answer.
+        Ok(Answer {
+            token: Some(self.root.token()),
+            places: None,
+        })
+    }
+
+    fn take_in(&mut self) -> Result<(), WatchEnd> {
+        // First, or a ring in between would be lost.
+        while matches!((&self.bell).read(&mut [0; 1 << 10]), Ok(length) if length > 0) {}
+        while let Ok(event) = self.events.try_recv() {
+            self.consider(event)?;
+        }
+        Ok(())
     }
 }
 
 fn is_on_one_file_system(one: &Path, other: &Path) -> bool {
     let [one, other] = [one, other].map(|path| path.symlink_metadata().map(|of| of.dev()).ok());
     one.is_some() && one == other
-}
-
-/// Returns whether a path is in a repository's own folder, and not that folder itself.
-fn is_below_git(path: &Path) -> bool {
-    let above = path.parent().into_iter().flat_map(Path::components);
-    above
-        .into_iter()
-        .any(|component| component == Component::Normal(".git".as_ref()))
 }

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use uuid::Uuid;
 
@@ -25,6 +26,21 @@ const OVERLAY: i64 = 0x794c_7630;
 /// A watch ends, because something would not be reported.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WatchEnd;
+
+/// The watch of a directory with everything below it, whoever tells of its changes.
+pub(super) trait Watch {
+    /// Returns the descriptor that becomes readable when there are events.
+    fn queue(&self) -> BorrowedFd<'_>;
+
+    /// Returns what it watches.
+    fn root(&self) -> &WatchedRoot;
+
+    /// Returns what may have changed since a token. It takes in all pending events first.
+    fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd>;
+
+    /// Takes in the events that were told by now.
+    fn take_in(&mut self) -> Result<(), WatchEnd>;
+}
 
 /// A directory that is watched with everything below it.
 pub(super) struct WatchedRoot {
@@ -126,6 +142,16 @@ impl WatchedRoot {
         Ok(below)
     }
 
+    /// Reads a directory with everything below it, and returns how many directories there are.
+    pub fn read_all(&mut self, path: &[u8]) -> Result<usize, WatchEnd> {
+        let (mut open, mut read) = (vec![path.to_vec()], 0);
+        while let Some(path) = open.pop() {
+            open.extend(self.read(&path)?);
+            read += 1;
+        }
+        Ok(read)
+    }
+
     /// Notes that a file came into a directory. A write through another name of it is reported only to the directory
     /// of that one.
     pub fn note_file(&mut self, directory: &[u8], path: &[u8]) -> Result<(), WatchEnd> {
@@ -156,6 +182,14 @@ impl WatchedRoot {
             path => self.path.join(OsStr::from_bytes(path)),
         }
     }
+}
+
+/// Returns whether a path is in a repository's own folder, and not that folder itself.
+pub(super) fn is_below_git(path: &Path) -> bool {
+    let above = path.parent().into_iter().flat_map(Path::components);
+    above
+        .into_iter()
+        .any(|component| component == Component::Normal(".git".as_ref()))
 }
 
 /// Returns whether the system does not report all changes on a file system: others write there, too, or to a lower

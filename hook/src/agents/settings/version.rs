@@ -4,17 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::advice::Advice;
 use super::file;
+use crate::process::printed;
 
 /// A version: three numbers, without what may follow them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,15 +32,6 @@ pub struct AgentVersions {
     /// What older versions do not report, each with the first version that does.
     pub lacks: &'static [(AgentVersion, &'static str)],
 }
-
-/// How long a program may take to print its version.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How often it is looked whether the program has ended.
-const GLANCE: Duration = Duration::from_millis(50);
-
-/// How many bytes of its output are read.
-const MOST_READ: usize = 4096;
 
 impl fmt::Display for AgentVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -162,45 +151,10 @@ fn in_name(program: &Path) -> Option<AgentVersion> {
 
 /// Returns the version that a program prints; one that does not end in time is killed.
 fn asked(program: &Path) -> Option<AgentVersion> {
-    let mut child = Command::new(program)
-        .arg("--version")
-        // A question must not make Claude Code update itself.
-        .env("DISABLE_AUTOUPDATER", "1")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let text = printed(&mut child);
-    // Both fail only if it has already exited.
-    let _ = child.kill();
-    let _ = child.wait();
-    AgentVersion::said_in(&text)
-}
-
-/// Returns what a program prints until it ends, or until [`PATIENCE`] is over. A process that it leaves behind may hold
-/// its output open and is not waited for.
-fn printed(child: &mut Child) -> String {
-    let (sender, chunks) = channel();
-    let mut stdout = child.stdout.take().expect("it was asked for");
-    std::thread::spawn(move || {
-        let mut buffer = [0; 512];
-        while let Ok(length @ 1..) = stdout.read(&mut buffer) {
-            if sender.send(buffer[..length].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-    let (end, mut bytes) = (Instant::now() + PATIENCE, Vec::new());
-    while bytes.len() < MOST_READ {
-        let has_ended = matches!(child.try_wait(), Ok(Some(_)));
-        match chunks.recv_timeout(GLANCE) {
-            Ok(chunk) => bytes.extend(chunk),
-            Err(RecvTimeoutError::Timeout) if !has_ended && Instant::now() < end => {}
-            Err(_) => break,
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    let mut command = Command::new(program);
+    // A question must not make Claude Code update itself.
+    command.arg("--version").env("DISABLE_AUTOUPDATER", "1");
+    AgentVersion::said_in(&printed(&mut command)?)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod launchd;
 mod service;
 mod systemd;
+mod watchman;
 
 use std::io::{self, Write};
 
@@ -26,7 +27,13 @@ fn watch(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Fail
         service::uninstall(invocation)?;
     } else {
         let limits = ckpt_store::WatchLimits::default();
-        ckpt_store::watch(&invocation.store_directory()?, limits, None)?;
+        let watchman = watchman::socket();
+        ckpt_store::watch(
+            &invocation.store_directory()?,
+            limits,
+            watchman.as_deref(),
+            None,
+        )?;
     }
     Ok(DONE)
 }
