@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::SOCKET;
 use super::WatchTree;
 use super::peer::peer_user;
 use super::protocol::{Answer, Question};
 use super::watched::WatchedRoot;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
+use crate::fs::names::WATCH_SOCKET;
 use crate::fs::ownership::{prepare, user};
 
 /// How long to wait for a question, and for its sender to take the answer.
@@ -61,7 +61,7 @@ pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> 
             store.display()
         ))
     })?;
-    let socket = store.join(SOCKET);
+    let socket = store.join(WATCH_SOCKET);
     let what = || format!("cannot listen at `{}`", socket.display());
     // A killed watcher left it: nobody else has the lock.
     match std::fs::remove_file(&socket) {

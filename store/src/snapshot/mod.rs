@@ -31,6 +31,7 @@ use std::time::Instant;
 
 use crate::error::Result;
 use crate::fs::disk::Stamp;
+use crate::fs::names;
 use crate::git::Location;
 use crate::model::FileTime;
 use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, Roots, State};
@@ -166,7 +167,7 @@ pub struct Snapshots {
 impl Snapshots {
     /// Opens the folder of one workspace below the store's `snapshots`, and creates it if it is missing.
     pub fn open(directory: &Path) -> Result<Self> {
-        let objects = Objects::open(directory.join("repository.git"))?;
+        let objects = Objects::open(directory.join(names::REPOSITORY))?;
         Ok(Self {
             directory: directory.to_owned(),
             objects,

@@ -19,8 +19,8 @@ use super::gc::{self, pack, sizes};
 use super::without::{ForgetPart, Without, add_damaged};
 use super::{forgetting, settle};
 use crate::error::{Context, Error, ErrorKind, Result};
-use crate::fs::ownership::{self, DATABASE};
-use crate::fs::{layout, leftover, presence, reserve};
+use crate::fs::names::{self, CACHE, DATABASE};
+use crate::fs::{layout, leftover, ownership, presence, reserve};
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::objects::repack::OnDamage;
@@ -445,7 +445,7 @@ fn forget_caches(folder: &Path) -> Result<()> {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
         let is_file = entry.file_type().context(what)?.is_file();
-        if is_file && (name.starts_with(b"cache") || name.starts_with(TEMPORARY)) {
+        if is_file && (name.starts_with(CACHE.as_bytes()) || name.starts_with(TEMPORARY)) {
             presence::remove_file(&entry.path())?;
         }
     }
@@ -456,7 +456,7 @@ const TEMPORARY: &[u8] = leftover::TEMPORARY_PACK.as_bytes();
 
 /// Removes the folders of all workspaces, including those of former session stores.
 fn remove_all_folders(directory: &Path) -> Result<()> {
-    let snapshots = directory.join("snapshots");
+    let snapshots = names::snapshots(directory);
     let what = || format!("cannot find what is in `{}`", snapshots.display());
     for entry in presence::entries(&snapshots)? {
         if entry.file_type().context(what)?.is_dir() {

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::{forgetting, rebuild};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
-use crate::fs::ownership::DATABASE;
+use crate::fs::names::{DAMAGED, DATABASE};
 use crate::sessions::{self, Database};
 use crate::store::Store;
 use crate::timeline::PATIENCE;
@@ -177,7 +177,7 @@ fn newest_damaged(store: &Store) -> Result<Option<PathBuf>> {
 /// Returns the number of a damaged session store by its name; the highest was set aside last.
 fn damaged_number(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
-    let number = name.strip_prefix(DATABASE)?.strip_prefix(".damaged-")?;
+    let number = name.strip_prefix(DATABASE)?.strip_prefix(DAMAGED)?;
     number.parse().ok()
 }
 

@@ -412,7 +412,7 @@ impl InstallPaths {
             home,
             project,
             binary,
-            memory: invocation.store_directory()?.join("installed.json"),
+            memory: invocation.store_directory()?.join(ckpt_store::INSTALLED),
         })
     }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use ckpt_schema::report::Finding;
 
 use crate::error::{Context, Result};
-use crate::fs::presence;
+use crate::fs::{names, presence};
 use crate::model::number::count;
 use crate::store::Store;
 
@@ -125,7 +125,7 @@ fn named(files: &[PathBuf]) -> Option<String> {
 /// Checks that the folders of workspaces have their repositories. A killed first event leaves a folder without one. If
 /// rows name snapshots of it, the check of the objects reports the loss; otherwise nothing else would.
 fn repositories(store: &Store) -> Result<Vec<Finding>> {
-    let folder = store.surroundings.directory.join("snapshots");
+    let folder = names::snapshots(&store.surroundings.directory);
     let mut lacking = Vec::new();
     let mut sound = 0;
     let entries = presence::entries(&folder)?;
@@ -136,9 +136,9 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
             .file_name()
             .to_str()
             .is_some_and(|key| known.contains(key));
-        if presence::is_directory(&path.join("repository.git/objects"))? {
+        if presence::is_directory(&names::objects(&path))? {
             sound += 1;
-        } else if !is_known && presence::metadata(&path.join("cache"))?.is_some() {
+        } else if !is_known && presence::metadata(&path.join(names::CACHE))?.is_some() {
             lacking.push(path);
         }
     }
