@@ -18,6 +18,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::disk::Stamp;
 use super::system;
+use crate::model::entry::file_type;
 
 /// Longer paths are opened in pieces: the kernel accepts 4096 bytes with the final NUL.
 const LONGEST_PATH: usize = 4000;
@@ -233,7 +234,7 @@ fn open_in_way(
 fn has_link(directory: BorrowedFd<'_>, path: &[u8]) -> bool {
     let ends = (0..=path.len()).filter(|end| path.get(*end).is_none_or(|byte| *byte == b'/'));
     ends.into_iter().any(|end| {
-        stat(directory, &path[..end]).map_or(true, |stamp| stamp.file_type() == 0o120_000)
+        stat(directory, &path[..end]).map_or(true, |stamp| stamp.file_type() == file_type::LINK)
     })
 }
 
@@ -269,7 +270,7 @@ fn open_by_component(
         let parent = opened.as_ref().map_or(directory, AsFd::as_fd);
         let next = retry_on_intr(|| rustix::fs::openat(parent, component, flags, Mode::empty()))?;
         let stat = rustix::fs::fstat(&next)?;
-        if Stamp::of(&stat).file_type() == 0o040_000 && stat.st_dev != device {
+        if Stamp::of(&stat).file_type() == file_type::DIRECTORY && stat.st_dev != device {
             // `NO_XDEV` does the same for `openat2`: what is mounted below is not the workspace's.
             return Err(Errno::XDEV);
         }

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use super::{beneath, system};
 use crate::error::{Context, Result as Outcome};
 use crate::model::FileTime;
+use crate::model::entry::file_type;
 
 /// What is compared to find out whether a file changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +57,7 @@ impl Stamp {
 
     /// Returns the file type's bits of the mode.
     pub fn file_type(&self) -> u32 {
-        self.mode & 0o170_000
+        self.mode & file_type::MASK
     }
 }
 

@@ -12,7 +12,7 @@ use super::scan::sink::Sink;
 use crate::error::{Context, Error, Result};
 use crate::fs::beneath;
 use crate::fs::disk::{self, Stamp};
-use crate::model::entry::{Entry, Mode, ObjectId, State};
+use crate::model::entry::{Entry, Mode, ObjectId, State, file_type};
 use crate::model::path::WorkspacePath;
 use crate::objects::Objects;
 use crate::objects::hash::ObjectKind;
@@ -76,11 +76,11 @@ fn capture_into(sink: &Sink<'_>, root: &OwnedFd, path: &WorkspacePath) -> Result
     let mode = Mode::from_stat(stamp.mode)
         .ok_or_else(|| Error::failed(format!("{}: it is special", what())))?;
     let captured = match stamp.file_type() {
-        0o040_000 => Ok(Some(emptiness(
+        file_type::DIRECTORY => Ok(Some(emptiness(
             &beneath::open_directory(root.as_fd(), path.as_bytes()),
             mode,
         ))),
-        0o120_000 => link(&directory, path.name(), sink),
+        file_type::LINK => link(&directory, path.name(), sink),
         _ => file(&directory, path.name(), sink, mode),
     };
     captured.context(what)
@@ -201,9 +201,9 @@ pub(crate) fn read_now(root: &Path, path: &WorkspacePath, limit: u64) -> Result<
         Err(error) => return Err(std::io::Error::from(error)).context(what),
     };
     match stamp.file_type() {
-        0o100_000 => {}
-        0o120_000 => return Ok(Now::NoFile("a symbolic link")),
-        0o040_000 => return Ok(Now::NoFile("a directory")),
+        file_type::REGULAR => {}
+        file_type::LINK => return Ok(Now::NoFile("a symbolic link")),
+        file_type::DIRECTORY => return Ok(Now::NoFile("a directory")),
         _ => return Ok(Now::NoFile("a special file")),
     }
     let file = beneath::open_file(directory.as_fd(), path.name())

@@ -9,7 +9,7 @@ use super::scan::listing::ItemKind;
 use super::scan::walk::ThreadFindings;
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
-use crate::model::entry::{Change, State};
+use crate::model::entry::{Change, State, file_type};
 use crate::model::path::{WorkspacePath, join};
 use crate::model::{FileTime, Milliseconds, millisecond_of};
 
@@ -72,7 +72,7 @@ impl Times {
                 let links = listing.items.iter().filter(|item| {
                     !item.is_settled
                         && matches!(item.kind, ItemKind::Content(_))
-                        && item.stamp.file_type() == 0o120_000
+                        && item.stamp.file_type() == file_type::LINK
                 });
                 links.for_each(|item| note(join(directory, &item.name), &item.stamp));
             }

@@ -14,6 +14,7 @@ use crate::git::index::{self, Meaning, Staged};
 use crate::git::objects::UserObjects;
 use crate::git::tracked::LARGEST;
 use crate::git::{Location, SMALL, config, read_small, state};
+use crate::model::entry::file_type;
 use crate::model::git_item::{GitItem, plain};
 use crate::model::hex::Hex;
 
@@ -32,7 +33,7 @@ impl Repository {
     /// Returns the repository of a workspace.
     pub fn of(root: &Path) -> Option<Self> {
         let location = Location::of(root)?;
-        let id_length = if location.is_sha256() { 32 } else { 20 };
+        let id_length = location.id_length();
         Some(Self {
             location,
             id_length,
@@ -222,7 +223,6 @@ impl Repository {
 
     /// Returns why the index cannot go back: what was staged then, and is not now, may be gone.
     fn why_not_index(&self, now: &Meaning, then: &Meaning) -> Option<String> {
-        const SUBMODULE: u32 = 0o160_000;
         if then.link.is_some() {
             return Some("the shared index that it adds to is gone".to_owned());
         }
@@ -235,7 +235,7 @@ impl Repository {
         let is_gone = |entry: &&Staged| {
             !known.contains(entry)
                 // A submodule's commit is in another repository.
-                && entry.mode != SUBMODULE
+                && entry.mode != file_type::SUBMODULE
                 && !objects.contains(&Hex(&entry.id).to_string())
         };
         let gone = then.entries.iter().find(is_gone)?;

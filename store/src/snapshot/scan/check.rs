@@ -18,6 +18,7 @@ use crate::fs::disk::Stamp;
 use crate::fs::system;
 use crate::fs::threads;
 use crate::model::FileTime;
+use crate::model::entry::file_type;
 use crate::objects::hash;
 use crate::snapshot::GapReason;
 use crate::snapshot::cache::{Cache, CachedItem, Directory};
@@ -215,7 +216,7 @@ impl CacheCheck<'_> {
     /// cache says so. An unsettled ignore file may not be the one that decided, so the walk looks at that, too.
     fn is_young(&self, item: &CachedItem<'_>) -> bool {
         item.name != b".gitignore"
-            && item.stamp.file_type() == 0o100_000
+            && item.stamp.file_type() == file_type::REGULAR
             && item.stamp.size <= read::STREAMED
             && !item
                 .stamp

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::fs::beneath;
 use crate::fs::disk::{self, Stamp};
 use crate::git;
-use crate::model::entry::ObjectId;
+use crate::model::entry::{ObjectId, file_type};
 use crate::model::path::join;
 use crate::model::path::{check_component, is_plain_dot_git, is_version_control};
 use crate::objects::hash::{self, ObjectKind};
@@ -207,7 +207,7 @@ impl Open<'_> {
                     .map(|reason| ListedItem::gap(name, Stamp::default(), reason)));
             }
         };
-        let is_directory = stamp.file_type() == 0o040_000;
+        let is_directory = stamp.file_type() == file_type::DIRECTORY;
         if is_of_repository(name, is_directory) {
             return Ok(self.repository_below(name));
         }
@@ -224,7 +224,7 @@ impl Open<'_> {
             && !(self.walk.is_forced)(&path, false);
         if is_kept {
             match stamp.file_type() {
-                0o100_000 | 0o120_000 => looked.kept += 1,
+                file_type::REGULAR | file_type::LINK => looked.kept += 1,
                 // Nobody lists pipes and sockets.
                 _ => return Ok(None),
             }
@@ -264,19 +264,19 @@ impl Open<'_> {
             )))
         };
         match stamp.file_type() {
-            0o040_000 => Ok(Some(self.subdirectory(name, path))),
-            0o100_000 => Ok(Some(self.file(name, path, stamp, unread))),
-            0o120_000 => self.link(name, stamp),
-            0o010_000 => special(SpecialFile::Pipe),
-            0o140_000 => special(SpecialFile::Socket),
-            0o060_000 => special(SpecialFile::BlockDevice),
+            file_type::DIRECTORY => Ok(Some(self.subdirectory(name, path))),
+            file_type::REGULAR => Ok(Some(self.file(name, path, stamp, unread))),
+            file_type::LINK => self.link(name, stamp),
+            file_type::PIPE => special(SpecialFile::Pipe),
+            file_type::SOCKET => special(SpecialFile::Socket),
+            file_type::BLOCK_DEVICE => special(SpecialFile::BlockDevice),
             _ => special(SpecialFile::CharacterDevice),
         }
     }
 
     fn subdirectory(&self, name: &[u8], path: &[u8]) -> ListedItem {
         let stamp = Stamp {
-            mode: 0o040_000,
+            mode: file_type::DIRECTORY,
             ..Stamp::default()
         };
         if path.iter().filter(|byte| **byte == b'/').count() >= DEEPEST {

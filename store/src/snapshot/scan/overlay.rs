@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::listing::{ItemKind, ListedItem, Listing, ListingState};
-use crate::model::entry::ObjectId;
+use crate::model::entry::{ObjectId, file_type};
 use crate::model::path::{join, split};
 use crate::snapshot::attributes::{Bearer, FilePermissions};
 use crate::snapshot::cache::{Cache, Directory, Records};
@@ -373,7 +373,7 @@ impl<'a> OverlayDirectory<'a> {
     pub fn add_gaps(&self, gaps: &mut Vec<Gap>) {
         let path = self.path();
         let mut add = |name: &[u8], reason: &GapReason, mode: u32, size: u64| {
-            let size = (mode & 0o170_000 == 0o100_000).then_some(size);
+            let size = (mode & file_type::MASK == file_type::REGULAR).then_some(size);
             gaps.push(Gap {
                 path: join(path, name),
                 reason: reason.clone(),

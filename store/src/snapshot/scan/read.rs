@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
 use crate::fs::system::errno;
+use crate::model::entry::file_type;
 use crate::snapshot::GapReason;
 
 /// Files larger than this many bytes are not held in memory.
@@ -64,7 +65,7 @@ pub(crate) fn file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<ReadOutcome
 fn once(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<ReadOutcome>, Errno> {
     let file = beneath::open_file(directory, name)?;
     let before = Stamp::of(&rustix::fs::fstat(&file)?);
-    if before.file_type() != 0o100_000 {
+    if before.file_type() != file_type::REGULAR {
         return Ok(Some(ReadOutcome::Other));
     }
     if before.size > STREAMED {

@@ -23,7 +23,7 @@ use crate::fs::beneath::{self, Anchor};
 use crate::fs::disk::{self, Stamp};
 use crate::fs::system;
 use crate::model::FileTime;
-use crate::model::entry::ObjectId;
+use crate::model::entry::{ObjectId, file_type};
 use crate::model::path::{join, parent};
 use crate::model::progress::SnapshotProgress;
 use crate::objects::hash::{self, ObjectKind};
@@ -382,7 +382,7 @@ impl Walk<'_> {
                 }
             };
             let before = Stamp::of(&rustix::fs::fstat(&file).map_err(ours)?);
-            if before.file_type() != 0o100_000 {
+            if before.file_type() != file_type::REGULAR {
                 break;
             }
             let mut file = Timed {

@@ -16,7 +16,7 @@ use crate::fs::threads;
 use crate::git;
 use crate::git::tracked::Tracked;
 use crate::model::FileTime;
-use crate::model::entry::ObjectId;
+use crate::model::entry::{ObjectId, file_type};
 use crate::model::gap::{IgnoredRemoval, Uncaptured};
 use crate::model::path::{join, parent};
 use crate::snapshot::cache::Cache;
@@ -363,7 +363,8 @@ fn note_rules(
             .find(|item| item.name == b".gitignore");
         let captured = item.as_ref().and_then(|item| match item.kind {
             ItemKind::Content(id) | ItemKind::Watched(id) => {
-                (item.stamp.file_type() == 0o100_000 && item.stamp.size <= git::SMALL).then_some(id)
+                (item.stamp.file_type() == file_type::REGULAR && item.stamp.size <= git::SMALL)
+                    .then_some(id)
             }
             ItemKind::Directory | ItemKind::Gap(_) | ItemKind::Ignored => None,
         });
