@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use ckpt_store::error::{Error, Result};
+use ckpt_store::lines::split_byte_order_mark;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use super::keys::SettingKey;
-use super::{NO_WORKSPACES, directory};
+use super::{NO_WORKSPACES, directory, not_understood};
 
 /// What is changed: a setting, everywhere or in one workspace.
 #[derive(Clone, Copy)]
@@ -95,14 +96,10 @@ pub fn get(text: &str, target: SettingTarget<'_>) -> Result<Option<String>> {
     }))
 }
 
-/// What some editors write in front of a text in UTF-8.
-const BYTE_ORDER_MARK: char = '\u{feff}';
-
 /// Returns a text with the byte order mark and the line ends of the text that it was made from: `toml_edit` writes neither.
 /// Lines that are new end as the first one does.
 fn as_before(before: &str, after: &str) -> String {
-    let lines = before.strip_prefix(BYTE_ORDER_MARK).unwrap_or(before);
-    let mark = &before[..before.len() - lines.len()];
+    let (mark, lines) = split_byte_order_mark(before);
     let old: Vec<&str> = lines.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
     let is_same = |(old, new): &(&&str, &&str)| parts(old) == parts(new);
@@ -137,12 +134,8 @@ fn parts(line: &str) -> (&str, bool) {
 
 fn parse(text: &str) -> Result<DocumentMut> {
     text.parse::<DocumentMut>().map_err(|error| {
-        // Only the message: the rest of the error quotes the file.
-        Error::failed(format!(
-            "cannot understand the settings: {}",
-            error.message()
-        ))
-        .hint("correct the file by hand, and try again")
+        Error::failed(not_understood(error.message()))
+            .hint("correct the file by hand, and try again")
     })
 }
 

@@ -8,13 +8,14 @@ use gix_glob::Pattern;
 use gix_glob::pattern::Mode;
 
 use crate::git::glob::{Glob, Steps};
+use crate::lines::without_byte_order_mark;
 use crate::model::path::is_below;
 
 /// Returns the significant lines of an ignore file: no comments, no blank lines, no byte order mark.
 pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
     // Like git (`add_patterns_from_buffer` in its `dir.c`), which passes over a byte order mark and takes CR LF
     // for the end of a line.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = without_byte_order_mark(bytes);
     let lines = bytes
         .split(|byte| *byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
