@@ -8,7 +8,9 @@ use rustix::fs::OFlags;
 use super::{Location, SMALL, read_small};
 
 /// The largest `packed-refs` that is read, in bytes.
-const PACKED_REFS: u64 = 64 << 20;
+const LARGEST_PACKED_REFS: u64 = 64 << 20;
+/// The file of the refs that have none of their own.
+pub(crate) const PACKED_REFS: &str = "packed-refs";
 /// How many symbolic refs are followed. Git has the same limit.
 const LINKS: usize = 5;
 
@@ -91,8 +93,8 @@ pub(crate) fn packed(location: &Location, name: &str) -> Option<String> {
 /// Returns all of `packed-refs`.
 pub(crate) fn packed_refs(location: &Location) -> Option<Vec<u8>> {
     read_small(
-        &location.common.join("packed-refs"),
-        PACKED_REFS,
+        &location.common.join(PACKED_REFS),
+        LARGEST_PACKED_REFS,
         OFlags::NOFOLLOW,
     )
 }
