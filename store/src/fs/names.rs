@@ -54,6 +54,10 @@ pub(crate) const ASIDE: &str = "aside-";
 /// The directory of the workspaces' folders.
 pub(crate) const SNAPSHOTS: &str = "snapshots";
 
+/// The beginning of the names of the temporary files that this program makes elsewhere than in its store: in a workspace,
+/// and beside agents' settings.
+pub const TEMPORARY: &str = ".ckpt-hook-";
+
 /// The lock of the store, and that of a workspace's folder.
 pub(crate) const LOCK: &str = "lock";
 /// Says that a workspace's folder is being removed, so that nobody uses it again.

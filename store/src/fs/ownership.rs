@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::make_private;
-use crate::fs::names::{self, ASIDE, CACHE, DATABASE};
+use crate::fs::names::{self, ASIDE, CACHE, DATABASE, TEMPORARY};
 use crate::fs::spill;
 
 /// The other files of a store's directory. If the database is missing, these alone do not make the directory somebody
@@ -376,6 +376,6 @@ fn trouble(path: &Path, metadata: &Metadata) -> Option<Trouble> {
 fn may_be_ours(name: &OsStr) -> bool {
     let begins = |start: &str| name.as_bytes().starts_with(start.as_bytes());
     // A killed `install` leaves such a temporary file.
-    let begin = [DATABASE, spill::PREFIX, ASIDE, ".ckpt-hook-"];
+    let begin = [DATABASE, spill::PREFIX, ASIDE, TEMPORARY];
     OURS.iter().any(|ours| name == *ours) || begin.into_iter().any(begins)
 }

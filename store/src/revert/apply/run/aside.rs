@@ -39,15 +39,9 @@ impl Attempt<'_> {
         let item = self.item(index);
         let descent = self.root.descend(item.path.parent().as_ref());
         let own = super::own_name(self.work.operation, item.path.name());
-        let failed = |error| {
-            let failure = ItemFailure::of("its directory cannot be entered", error).into_failure();
-            failure.kept_in(&own)
-        };
+        let failed = |error| ItemFailure::not_entered(error).kept_in(&own);
         let Descent::Directory(directory, _) = descent.map_err(failed)? else {
-            return Err(
-                ItemFailure::conflict("its directory was moved or replaced meanwhile")
-                    .kept_in(&own),
-            );
+            return Err(ItemFailure::elsewhere().kept_in(&own));
         };
         let place = self.place_of(&directory, item);
         self.writer
