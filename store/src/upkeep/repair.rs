@@ -127,9 +127,8 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
 /// Returns the database file to save rows from, if there is one.
 fn source(store: &Store) -> Result<Option<PathBuf>> {
     let connection = store.database.connection();
-    let answer: rusqlite::Result<String> =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
-    if answer.is_ok_and(|answer| answer == "ok") && !sessions::lacks_table(connection)? {
+    let complaint = sessions::complaint(connection);
+    if complaint.is_ok_and(|complaint| complaint.is_none()) && !sessions::lacks_table(connection)? {
         return set_aside(store);
     }
     Ok(Some(store.surroundings.directory.join(DATABASE)))

@@ -67,15 +67,10 @@ pub(crate) fn row_counts(store: &Store) -> Result<BTreeMap<String, u64>> {
 }
 
 fn database(store: &Store) -> Result<Finding> {
-    let answer: String = store
-        .database
-        .connection()
-        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-        .context(|| "cannot check the session store")?;
-    Ok(if answer == "ok" {
-        Finding::new("ok", "database", "the session store is sound")
-    } else {
-        Finding {
+    let complaint = crate::sessions::complaint(store.database.connection())?;
+    Ok(match complaint {
+        None => Finding::new("ok", "database", "the session store is sound"),
+        Some(complaint) => Finding {
             hint: Some(
                 "`ckpt-hook doctor --repair` sets it aside and keeps every row that can be read"
                     .to_owned(),
@@ -83,9 +78,9 @@ fn database(store: &Store) -> Result<Finding> {
             ..Finding::new(
                 "error",
                 "database",
-                format!("the session store is damaged: {answer}"),
+                format!("the session store is damaged: {complaint}"),
             )
-        }
+        },
     })
 }
 
