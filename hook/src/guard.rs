@@ -164,7 +164,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
 }
 
 fn panicked() -> Failure {
-    let place = PANIC.get().map_or("an unknown place", String::as_str);
+    let place = PANIC.get().map_or(failure::UNKNOWN_PLACE, String::as_str);
     Failure::Store(ckpt_store::Error::failed(format!(
         "the hook panicked at {place}"
     )))
@@ -190,9 +190,7 @@ fn guarded(
 
 /// A panic's message may quote what the hook was reading, so only its place is noted.
 fn note_panic(panic: &std::panic::PanicHookInfo<'_>) {
-    let place = panic
-        .location()
-        .map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    let place = failure::place_of_panic(panic.location());
     if let Some(log) = LOG.get() {
         log.line(Level::Error, &format!("a hook panicked at {place}"));
     }

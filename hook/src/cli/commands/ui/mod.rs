@@ -64,7 +64,7 @@ pub fn run(invocation: &Invocation, arguments: &UiArguments) -> Result<u8, Failu
     browser.model.are_operations = arguments.operations;
     browser.load_list()?;
     if browser.model.entries.is_empty() && !arguments.operations {
-        return empty::say(invocation, "No messages were recorded here.");
+        return empty::say(invocation, empty::NO_MESSAGES);
     }
     let mut screen = Screen::take().map_err(lost)?;
     browser.stay(&mut screen)?;
