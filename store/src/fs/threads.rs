@@ -3,8 +3,8 @@
 //! Threads of a short-lived process tend to start on one processor and stay there for 10 to 20 ms, which is longer than
 //! a whole snapshot. So each is moved to another processor as it starts, and then released.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::system::Processors;
 
@@ -50,6 +50,17 @@ pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> 
         }
         gathered
     })
+}
+
+/// Locks what threads share. A thread that panicked while it held the lock has poisoned it, and what it shared is used all
+/// the same: its panic is reported where it is caught, and another one here would only hide it.
+pub(crate) fn lock<T: ?Sized>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns what threads shared, once they are done. See [`lock`].
+pub(crate) fn unlocked<T>(shared: Mutex<T>) -> T {
+    shared.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many items a thread takes at a time.

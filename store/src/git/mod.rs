@@ -105,8 +105,7 @@ pub(crate) fn try_read_small(
         try_read_small_file(file.into(), limit)
     };
     match beneath::twice(read) {
-        // There is nothing, a link that is not followed or is dangling, or a socket.
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO) => Ok(None),
+        Err(error) if beneath::is_no_file(error) => Ok(None),
         read => read,
     }
 }

@@ -95,6 +95,11 @@ impl WorkspacePath {
         Some(Self(self.0[..slash].to_vec()))
     }
 
+    /// Returns the bytes of the path of the directory that holds it: none if that is the workspace itself.
+    pub fn directory(&self) -> &[u8] {
+        split(&self.0).0
+    }
+
     /// Returns the directories above it, the nearest first, without the workspace itself.
     pub fn directories_above(&self) -> impl Iterator<Item = Self> + use<> {
         std::iter::successors(self.parent(), Self::parent)
@@ -256,6 +261,22 @@ pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {
         || path.len() > directory.len()
             && path.starts_with(directory)
             && path[directory.len()] == b'/'
+}
+
+/// The name of an ignore file.
+pub(crate) const IGNORE_FILE: &[u8] = b".gitignore";
+
+/// Returns how many names a path has. The root's is empty.
+pub(crate) fn depth(path: &[u8]) -> usize {
+    match path {
+        [] => 0,
+        path => 1 + path.iter().filter(|byte| **byte == b'/').count(),
+    }
+}
+
+/// Returns the directories above a path, the nearest first and the root last.
+pub(crate) fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::successors(parent(path), |path| parent(path))
 }
 
 /// Returns the path of the directory that holds a path, or `None` for the root.

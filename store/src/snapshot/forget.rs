@@ -9,7 +9,7 @@ use super::Snapshots;
 use super::rules::{Rules, UNKNOWN_LINES};
 use crate::error::Result;
 use crate::model::entry::ObjectId;
-use crate::model::path::join;
+use crate::model::path::{IGNORE_FILE, join};
 use crate::objects::hash::{ObjectKind, blob_id, hash};
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 use crate::objects::reader::ObjectReader;
@@ -111,7 +111,7 @@ impl Snapshots {
             let mut decoded = Rules::decode(&text)?;
             let mut files = Vec::new();
             for (directory, lines) in &mut decoded.untracked {
-                let file = join(directory, b".gitignore");
+                let file = join(directory, IGNORE_FILE);
                 if lines[..] != *UNKNOWN_LINES && is_forgotten(&file) {
                     *lines = UNKNOWN_LINES.to_vec();
                     files.push(file);

@@ -10,7 +10,7 @@ use super::scan::walk::ThreadFindings;
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
 use crate::model::entry::{Change, State, file_type};
-use crate::model::path::{WorkspacePath, join};
+use crate::model::path::{WorkspacePath, above, join};
 use crate::model::{FileTime, Milliseconds, millisecond_of};
 
 /// The times of what a scan read: new files and links, and directories. In nanoseconds, by path; the root's path is
@@ -100,14 +100,7 @@ impl Times {
         if change.new.is_some() {
             return self.at(root, change.path.as_bytes());
         }
-        let mut above = change.path.parent();
-        loop {
-            let bytes = above.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
-            if let Some(time) = self.at(root, bytes) {
-                return Some(time);
-            }
-            above = above.as_ref()?.parent();
-        }
+        above(change.path.as_bytes()).find_map(|directory| self.at(root, directory))
     }
 
     /// Returns when paths came and went with a directory that was moved, by path: no later than its own time, and that

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use gix_glob::Pattern;
 use gix_glob::pattern::Mode;
 
+use crate::fs::threads;
 use crate::git::glob::{Glob, Steps};
 use crate::lines::without_byte_order_mark;
 use crate::model::path::is_below;
@@ -66,10 +67,7 @@ impl MatchCost {
     }
 
     fn note(&self, pattern: &Pattern) {
-        let mut undecided = self
-            .undecided
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut undecided = threads::lock(&self.undecided);
         if undecided.len() < NAMED {
             undecided.insert(pattern.to_string().into_bytes());
         }
@@ -77,10 +75,7 @@ impl MatchCost {
 
     /// Returns some of the patterns that were not decided.
     pub fn undecided(&self) -> Vec<Vec<u8>> {
-        let undecided = self
-            .undecided
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let undecided = threads::lock(&self.undecided);
         undecided.iter().cloned().collect()
     }
 }

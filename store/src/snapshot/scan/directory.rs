@@ -1,7 +1,6 @@
 //! Lists one directory: its names, what is in view, and what is still as remembered. This module does IO.
 
 use std::os::fd::BorrowedFd;
-use std::sync::PoisonError;
 
 use rustix::io::Errno;
 
@@ -12,9 +11,10 @@ use super::walk::{RememberedNames, Task, UnreadFile, Walk, collision, ours};
 use crate::error::Result;
 use crate::fs::beneath;
 use crate::fs::disk::{self, Stamp};
+use crate::fs::threads;
 use crate::git;
 use crate::model::entry::{ObjectId, file_type};
-use crate::model::path::join;
+use crate::model::path::{IGNORE_FILE, depth, join};
 use crate::model::path::{check_component, is_plain_dot_git, is_version_control};
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::rules::{self, DirectoryView, Neighbours};
@@ -88,11 +88,7 @@ impl Open<'_> {
                 Err(error) if read::is_ours(error) => return Err(ours(error)),
                 Err(error) => {
                     let reason = read::gap_of(error).unwrap_or(GapReason::Changing);
-                    return Ok(Listing::unread(
-                        Stamp::default(),
-                        self.view,
-                        ListingState::Gap(reason),
-                    ));
+                    return Ok(Listing::unseen(self.view, reason));
                 }
             },
         };
@@ -203,8 +199,7 @@ impl Open<'_> {
             Ok(stamp) => stamp,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {
-                return Ok(read::gap_of(error)
-                    .map(|reason| ListedItem::gap(name, Stamp::default(), reason)));
+                return Ok(read::gap_of(error).map(|reason| ListedItem::unseen(name, reason)));
             }
         };
         let is_directory = stamp.file_type() == file_type::DIRECTORY;
@@ -234,12 +229,9 @@ impl Open<'_> {
             }
         }
         if check_component(name).is_err() {
-            return Ok(Some(ListedItem::gap(
+            return Ok(Some(ListedItem::never(
                 name,
-                Stamp {
-                    mode: stamp.file_type(),
-                    ..Stamp::default()
-                },
+                &stamp,
                 GapReason::ReservedName,
             )));
         }
@@ -254,12 +246,9 @@ impl Open<'_> {
         unread: &mut Vec<UnreadFile>,
     ) -> Result<Option<ListedItem>> {
         let special = |what| {
-            Ok(Some(ListedItem::gap(
+            Ok(Some(ListedItem::never(
                 name,
-                Stamp {
-                    mode: stamp.file_type(),
-                    ..Stamp::default()
-                },
+                &stamp,
                 GapReason::Special(what),
             )))
         };
@@ -279,7 +268,7 @@ impl Open<'_> {
             mode: file_type::DIRECTORY,
             ..Stamp::default()
         };
-        if path.iter().filter(|byte| **byte == b'/').count() >= DEEPEST {
+        if depth(path) > DEEPEST {
             return ListedItem::gap(name, stamp, GapReason::TooDeep);
         }
         ListedItem {
@@ -335,15 +324,10 @@ impl Open<'_> {
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             // It is no link any more.
             Err(Errno::INVAL) => {
-                return Ok(Some(ListedItem::gap(
-                    name,
-                    Stamp::default(),
-                    GapReason::Changing,
-                )));
+                return Ok(Some(ListedItem::unseen(name, GapReason::Changing)));
             }
             Err(error) => {
-                return Ok(read::gap_of(error)
-                    .map(|reason| ListedItem::gap(name, Stamp::default(), reason)));
+                return Ok(read::gap_of(error).map(|reason| ListedItem::unseen(name, reason)));
             }
         };
         self.walk.count(0);
@@ -386,25 +370,17 @@ impl Open<'_> {
 
     /// Returns the item of an ignore file that ignores itself. It decides about its neighbours all the same.
     fn watched(&self, name: &[u8]) -> Option<ListedItem> {
-        if name != b".gitignore" {
+        if name != IGNORE_FILE {
             return None;
         }
         let stamp = beneath::stat(self.directory, name).ok()?;
         let (bytes, id) = match rules_of(self.directory) {
             Ok(rules) => rules?,
             Err(error) => {
-                return Some(ListedItem::gap(
-                    name,
-                    Stamp::default(),
-                    read::gap_of(error)?,
-                ));
+                return Some(ListedItem::unseen(name, read::gap_of(error)?));
             }
         };
-        let mut watched = self
-            .walk
-            .watched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut watched = threads::lock(&self.walk.watched);
         watched.insert(self.path.to_vec(), rules::significant_lines(&bytes));
         Some(ListedItem {
             kind: ItemKind::Watched(id),
@@ -424,7 +400,7 @@ pub(crate) fn rules_of(
     directory: BorrowedFd<'_>,
 ) -> std::result::Result<Option<(Vec<u8>, ObjectId)>, Errno> {
     let read = || {
-        let file = beneath::open_file(directory, b".gitignore")?;
+        let file = beneath::open_file(directory, IGNORE_FILE)?;
         git::try_read_small_file(file.into(), git::SMALL)
     };
     match beneath::twice(read) {
@@ -432,8 +408,7 @@ pub(crate) fn rules_of(
             let id = hash::blob_id(&bytes);
             (bytes, id)
         })),
-        // There is nothing, a link, or a socket.
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO) => Ok(None),
+        Err(error) if beneath::is_no_file(error) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -34,7 +34,7 @@ pub(crate) enum ReadOutcome {
 /// Returns the gap for an error at a path that existed a moment ago; `None` if it vanished.
 pub(crate) fn gap_of(error: Errno) -> Option<GapReason> {
     match error {
-        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => None,
+        error if beneath::is_absence(error) => None,
         Errno::XDEV => Some(GapReason::Mount),
         error => Some(GapReason::Unreadable(
             std::io::Error::from(error).to_string(),

@@ -1,11 +1,11 @@
 //! Checks again the files that were moved aside while nobody could say whether a program writes to them, and only then
 //! removes them. This module does IO.
 
-use std::sync::PoisonError;
 use std::thread::sleep;
 use std::time::Duration;
 
 use super::{Attempt, Descent, ItemChange, ItemFailure, ItemResult, Results};
+use crate::fs::threads;
 use crate::revert::apply::writer::AsideLook;
 
 /// How much later to check. A program that writes now and then, such as to a log, mostly does so in this time, and
@@ -16,7 +16,7 @@ impl Attempt<'_> {
     /// Notes what was done to an item, and returns whether it was changed.
     pub(super) fn note(&self, index: usize, change: ItemChange) -> bool {
         if change == ItemChange::Aside {
-            let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut aside = threads::lock(&self.aside);
             aside.push(index);
         }
         change != ItemChange::Nothing
@@ -25,7 +25,7 @@ impl Attempt<'_> {
     /// Checks again, after a while, everything that is aside. What was written to since is put back or kept; the rest
     /// goes.
     pub(super) fn look_again(&self) -> Results {
-        let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut aside = threads::lock(&self.aside);
         let aside = std::mem::take(&mut *aside);
         if aside.is_empty() {
             return Results::new();
