@@ -104,11 +104,8 @@ fn hunk(input: &InternedInput<&str>, group: &[Lines], context: u32) -> Hunk {
     let (from, to) = (first.before.start - ahead, last.before.end + behind);
     let mut lines = Vec::new();
     let mut add = |sign: char, tokens: &[Token]| {
-        lines.extend(
-            tokens
-                .iter()
-                .map(|token| format!("{sign}{}", input.interner[*token])),
-        );
+        let tokens = tokens.iter().map(|token| input.interner[*token]);
+        lines.extend(tokens.map(|line| format!("{sign}{line}")));
     };
     let range = |start: u32, end: u32| start as usize..end as usize;
     let mut at = from;

@@ -84,25 +84,31 @@ pub(crate) fn map_on<'i, T: Sync, R: Send>(
     work: impl Fn(&'i T) -> R + Sync,
 ) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let take_batches = |_| {
-        let mut done = Vec::new();
-        loop {
-            let start = next.fetch_add(batch, Ordering::Relaxed);
-            let Some(taken) = items
-                .get(start..items.len().min(start + batch))
-                .filter(|taken| !taken.is_empty())
-            else {
-                return done;
-            };
-            done.push((start, taken.iter().map(&work).collect::<Vec<R>>()));
-        }
-    };
-    let mut done = run(threads, take_batches)
-        .into_iter()
-        .flatten()
-        .collect::<Vec<(usize, Vec<R>)>>();
+    let done = run(threads, |_| work_on_batches(&next, batch, items, &work));
+    let mut done: Vec<WorkedBatch<R>> = done.into_iter().flatten().collect();
     done.sort_unstable_by_key(|(start, _)| *start);
     done.into_iter().flat_map(|(_, batch)| batch).collect()
+}
+
+/// Where a batch of items began, and the results for them.
+type WorkedBatch<R> = (usize, Vec<R>);
+
+/// Takes a batch after the other, until none is left. `next` is where the next one begins.
+fn work_on_batches<'i, T, R>(
+    next: &AtomicUsize,
+    batch: usize,
+    items: &'i [T],
+    work: impl Fn(&'i T) -> R,
+) -> Vec<WorkedBatch<R>> {
+    let mut done = Vec::new();
+    loop {
+        let start = next.fetch_add(batch, Ordering::Relaxed);
+        let end = items.len().min(start + batch);
+        let Some(taken) = items.get(start..end).filter(|taken| !taken.is_empty()) else {
+            return done;
+        };
+        done.push((start, taken.iter().map(&work).collect()));
+    }
 }
 
 #[cfg(test)]

@@ -246,11 +246,8 @@ impl Open<'_> {
         unread: &mut Vec<UnreadFile>,
     ) -> Result<Option<ListedItem>> {
         let special = |what| {
-            Ok(Some(ListedItem::never(
-                name,
-                &stamp,
-                GapReason::Special(what),
-            )))
+            let reason = GapReason::Special(what);
+            Ok(Some(ListedItem::never(name, &stamp, reason)))
         };
         match stamp.file_type() {
             file_type::DIRECTORY => Ok(Some(self.subdirectory(name, path))),
