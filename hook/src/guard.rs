@@ -20,6 +20,7 @@ use crate::log_file::{Level, LogFile};
 use crate::output;
 #[cfg(debug_assertions)]
 use crate::process::fault;
+use crate::process::posix::OpenStreams;
 use crate::process::{Watchdog, detached, posix};
 use crate::stdin;
 use crate::surroundings::{self, Environment};
@@ -74,7 +75,7 @@ pub fn may_be_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
 
 /// Lets an agent continue whose call is invalid: exit code 2 would erase its user's message.
 pub fn let_go(arguments: &[OsString]) -> ExitCode {
-    posix::behave(DONE, false, false);
+    posix::behave(DONE, OpenStreams::default());
     stdin::listen();
     let surroundings = Environment::read();
     let store = surroundings.store_directory(Glance::at(arguments).store.as_deref());
@@ -131,11 +132,11 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     // The text for an agent goes to a copy of standard output; the stream itself is closed, so that nothing else can
     // write to it.
     let voice = posix::keep_stdout();
-    posix::behave(
-        if glance.strict { FAILED } else { DONE },
-        glance.strict,
-        glance.json || glance.help,
-    );
+    let open = OpenStreams {
+        stdout: glance.json || glance.help,
+        stderr: glance.strict,
+    };
+    posix::behave(if glance.strict { FAILED } else { DONE }, open);
     std::panic::set_hook(Box::new(note_panic));
     let watchdog = Watchdog::start(DEADLINE, glance.strict);
     let done = catch_unwind(AssertUnwindSafe(|| guarded(arguments, &glance, &watchdog)));

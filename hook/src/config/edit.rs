@@ -44,7 +44,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
         .to_string()
         .parse()
         .map_err(|error| Error::failed("cannot write the value").because(error))?;
-    let section = section(&mut document, target, true)?;
+    let section = section(&mut document, target, IfMissing::Make)?;
     let Some(section) = section else {
         return Err(Error::failed("the settings have no place for it"));
     };
@@ -72,7 +72,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
 /// As [`set`].
 pub fn unset(text: &str, target: SettingTarget<'_>) -> Result<String> {
     let mut document = parse(text)?;
-    if let Some(section) = section(&mut document, target, false)? {
+    if let Some(section) = section(&mut document, target, IfMissing::Leave)? {
         section.remove(target.key.name);
     }
     Ok(as_before(text, &document.to_string()))
@@ -85,7 +85,7 @@ pub fn unset(text: &str, target: SettingTarget<'_>) -> Result<String> {
 /// As [`set`].
 pub fn get(text: &str, target: SettingTarget<'_>) -> Result<Option<String>> {
     let mut document = parse(text)?;
-    let Some(section) = section(&mut document, target, false)? else {
+    let Some(section) = section(&mut document, target, IfMissing::Leave)? else {
         return Ok(None);
     };
     let value = section.get(target.key.name).and_then(Item::as_value);
@@ -139,11 +139,18 @@ fn parse(text: &str) -> Result<DocumentMut> {
     })
 }
 
+/// What to do where a file has no section for a target.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IfMissing {
+    Make,
+    Leave,
+}
+
 /// Returns the table that holds a target's settings; a workspace's is found however its directory is written.
 fn section<'d>(
     document: &'d mut DocumentMut,
     target: SettingTarget<'_>,
-    make: bool,
+    if_missing: IfMissing,
 ) -> Result<Option<&'d mut dyn TableLike>> {
     let Some(workspace) = target.workspace else {
         return Ok(Some(document.as_table_mut()));
@@ -155,7 +162,7 @@ fn section<'d>(
         ))
     })?;
     if !document.contains_key("workspaces") {
-        if !make {
+        if if_missing == IfMissing::Leave {
             return Ok(None);
         }
         let mut all = Table::new();
@@ -174,7 +181,7 @@ fn section<'d>(
         .find(|name| directory(name, target.home).as_deref() == Some(workspace));
     let name = match same {
         Some(name) => name,
-        None if make => {
+        None if if_missing == IfMissing::Make => {
             all.insert(path, Item::Table(Table::new()));
             path.to_owned()
         }

@@ -10,7 +10,7 @@ use crate::error::contained;
 use crate::fs::disk::Stamp;
 use crate::model::entry::file_type;
 use crate::model::hex::Hex;
-use crate::model::path::split;
+use crate::model::path::{PathKind, split};
 
 /// The largest index that is read, in bytes. It has some five million files.
 pub(crate) const LARGEST: u64 = 512 << 20;
@@ -74,8 +74,8 @@ impl Tracked {
     }
 
     /// Returns whether a file, or something below a directory, is tracked.
-    pub fn holds(&self, path: &[u8], is_directory: bool) -> bool {
-        if !is_directory {
+    pub fn holds(&self, path: &[u8], kind: PathKind) -> bool {
+        if kind == PathKind::File {
             return self.entry(path).is_some();
         }
         let start = [path, b"/"].concat();

@@ -85,7 +85,7 @@ impl Prefixes {
         let Some(reader) = self.reader.as_ref().filter(|_| ids.len() <= ONE_BY_ONE) else {
             return;
         };
-        let mut reader = threads::lock(&reader);
+        let mut reader = threads::lock(reader);
         for id in ids {
             if let (Some(own), Ok(Some(found))) = (key(id.as_bytes()), looked_up(connection, id)) {
                 reader.known.insert(own, found);
@@ -99,7 +99,7 @@ impl Prefixes {
         let own = key(id.as_bytes())?;
         let neighbours = match (self.all.get(), &self.reader) {
             (None, Some(reader)) => {
-                let mut reader = threads::lock(&reader);
+                let mut reader = threads::lock(reader);
                 if let Some(found) = reader.known.get(&own) {
                     found.clone()
                 } else {

@@ -42,7 +42,7 @@ use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
 pub use capture::Now;
 pub(crate) use check::{Broken, Checked};
-pub(crate) use forget::{ForgottenPath, Rewritten, RewrittenRules};
+pub(crate) use forget::{ForgottenPath, Replacements, Rewritten, RewrittenRules};
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
 pub(crate) use rules::PathPattern;

@@ -10,7 +10,7 @@ use gix_glob::pattern::Mode;
 use crate::fs::threads;
 use crate::git::glob::{Glob, Steps};
 use crate::lines::without_byte_order_mark;
-use crate::model::path::is_below;
+use crate::model::path::{PathKind, is_below};
 
 /// Returns the significant lines of an ignore file: no comments, no blank lines, no byte order mark.
 pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
@@ -93,7 +93,7 @@ impl CompiledPattern {
         &self,
         path: &[u8],
         name: Option<usize>,
-        is_directory: bool,
+        kind: PathKind,
         (work, left): (&MatchCost, &mut u64),
     ) -> bool {
         let Pattern {
@@ -101,7 +101,7 @@ impl CompiledPattern {
             mode,
             first_wildcard_pos,
         } = &self.pattern;
-        if mode.contains(Mode::MUST_BE_DIR) && !is_directory {
+        if mode.contains(Mode::MUST_BE_DIR) && kind == PathKind::File {
             return false;
         }
         let is_of_name = mode.contains(Mode::NO_SUB_DIR) && !mode.contains(Mode::ABSOLUTE);
@@ -178,7 +178,7 @@ impl Patterns {
         &self,
         path: &[u8],
         name: Option<usize>,
-        is_directory: bool,
+        kind: PathKind,
         work: &MatchCost,
     ) -> Option<bool> {
         let folded = self.ignores_case.then(|| path.to_ascii_lowercase());
@@ -186,7 +186,7 @@ impl Patterns {
         let mut lines = self.lines.iter().rev();
         let mut left = FOR_A_PATH;
         lines
-            .find(|line| line.matches(path, name, is_directory, (work, &mut left)))
+            .find(|line| line.matches(path, name, kind, (work, &mut left)))
             .map(|line| !line.pattern.is_negative())
     }
 }
@@ -223,17 +223,19 @@ impl PathPattern {
     }
 
     /// Returns whether a path itself matches.
-    pub fn is_at(&self, path: &[u8], is_directory: bool) -> bool {
+    pub fn is_at(&self, path: &[u8], kind: PathKind) -> bool {
         let name = path.iter().rposition(|byte| *byte == b'/').map(|at| at + 1);
-        let matched = self.patterns.matched(path, name, is_directory, &self.work);
-        let is_literally = path == self.literal && (is_directory || !self.is_of_directories);
+        let matched = self.patterns.matched(path, name, kind, &self.work);
+        let is_literally =
+            path == self.literal && (kind == PathKind::Directory || !self.is_of_directories);
         matched == Some(true) || is_literally
     }
 
     /// Returns whether a file, or a directory above it, matches.
     pub fn is_at_or_above(&self, file: &[u8]) -> bool {
         let mut ends = (0..file.len()).filter(|end| file[*end] == b'/');
-        self.is_at(file, false) || ends.any(|end| self.is_at(&file[..end], true))
+        self.is_at(file, PathKind::File)
+            || ends.any(|end| self.is_at(&file[..end], PathKind::Directory))
     }
 
     /// Returns whether it was too complicated to decide for some path.
@@ -272,7 +274,7 @@ mod tests {
             ..MatchCost::default()
         };
         assert_eq!(
-            patterns.matched(path.as_bytes(), Some(120), false, &work),
+            patterns.matched(path.as_bytes(), Some(120), PathKind::File, &work),
             None
         );
         assert_eq!(
@@ -283,7 +285,12 @@ mod tests {
         assert_eq!(work.undecided().len(), NAMED, "it is told");
         let mut left = FOR_A_PATH;
         for line in &patterns.lines {
-            line.matches(path.as_bytes(), Some(120), false, (&work, &mut left));
+            line.matches(
+                path.as_bytes(),
+                Some(120),
+                PathKind::File,
+                (&work, &mut left),
+            );
         }
         assert_eq!(left, 0, "and nothing more was done than this");
     }
@@ -298,7 +305,7 @@ mod tests {
             spent: AtomicU64::new(ALTOGETHER),
             ..MatchCost::default()
         };
-        let matched = |path: &[u8]| patterns.matched(path, None, false, &work);
+        let matched = |path: &[u8]| patterns.matched(path, None, PathKind::File, &work);
         assert_eq!(
             matched(b"src/deep/down/x7/a.o"),
             Some(true),

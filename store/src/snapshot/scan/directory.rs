@@ -14,7 +14,7 @@ use crate::fs::disk::{self, Stamp};
 use crate::fs::threads;
 use crate::git;
 use crate::model::entry::{ObjectId, file_type};
-use crate::model::path::{IGNORE_FILE, depth, join};
+use crate::model::path::{IGNORE_FILE, PathKind, depth, join};
 use crate::model::path::{check_component, is_plain_dot_git, is_version_control};
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::rules::{self, DirectoryView, Neighbours};
@@ -71,7 +71,7 @@ impl Open<'_> {
         let known = self.old.filter(|old| {
             trust == RememberedNames::Known && !self.walk.is_remote && old.has_names_of(&stamp)
         });
-        let mut names: Vec<(Vec<u8>, Option<bool>)> = match known {
+        let mut names: Vec<disk::Name> = match known {
             Some(old) => old
                 .items
                 .iter()
@@ -96,13 +96,13 @@ impl Open<'_> {
         names.retain(|(name, _)| !self.path.is_empty() || !is_plain_dot_git(name));
         let mut items = Vec::with_capacity(names.len());
         let mut looked = DirectoryFindings::default();
-        for (name, is_directory) in &names {
+        for (name, kind) in &names {
             // With the same names, an ignored file is still the one that was seen then, and keeps the time of that
             // look.
             let known = self.ignored_before(name).filter(|_| known.is_some());
             items.extend(match known {
                 Some(ignored) => Some(ignored.clone()),
-                None => self.item(name, *is_directory, &mut looked)?,
+                None => self.item(name, *kind, &mut looked)?,
             });
         }
         self.share(looked.unread, queue);
@@ -121,7 +121,7 @@ impl Open<'_> {
 
     /// Notes the time of names that are missing, which is the directory's. The stamp was read before the names, so a
     /// name may have been removed in between.
-    fn note_missing(&self, names: &[(Vec<u8>, Option<bool>)]) {
+    fn note_missing(&self, names: &[disk::Name]) {
         let is_missing = |item: &&ListedItem| {
             names
                 .binary_search_by(|(name, _)| name.cmp(&item.name))
@@ -156,7 +156,7 @@ impl Open<'_> {
         let tasks: Vec<_> = directories
             .filter_map(|item| {
                 let path = join(self.path, &item.name);
-                let view = self.decide(&path, true)?;
+                let view = self.decide(&path, PathKind::Directory)?;
                 let is_stale = trust == RememberedNames::AgainBelow;
                 let is_known = !is_stale && (self.walk.remembered_view)(&path) == Some(view);
                 let names = if is_stale {
@@ -170,12 +170,12 @@ impl Open<'_> {
         queue.push(tasks);
     }
 
-    fn decide(&self, path: &[u8], is_directory: bool) -> Option<DirectoryView> {
+    fn decide(&self, path: &[u8], kind: PathKind) -> Option<DirectoryView> {
         self.walk.matcher.decide_among(
             &self.neighbours,
             self.view,
             path,
-            is_directory,
+            kind,
             &self.walk.is_forced,
         )
     }
@@ -184,14 +184,14 @@ impl Open<'_> {
     fn item(
         &self,
         name: &[u8],
-        listed: Option<bool>,
+        listed: Option<PathKind>,
         looked: &mut DirectoryFindings,
     ) -> Result<Option<ListedItem>> {
-        if listed.is_some_and(|is_directory| is_of_repository(name, is_directory)) {
+        if listed.is_some_and(|kind| is_of_repository(name, kind)) {
             return Ok(self.repository_below(name));
         }
         let path = join(self.path, name);
-        let mut view = listed.and_then(|is_directory| self.decide(&path, is_directory));
+        let mut view = listed.and_then(|kind| self.decide(&path, kind));
         if listed.is_some() && view.is_none() {
             return Ok(self.out_of_view(name, looked));
         }
@@ -202,21 +202,21 @@ impl Open<'_> {
                 return Ok(read::gap_of(error).map(|reason| ListedItem::unseen(name, reason)));
             }
         };
-        let is_directory = stamp.file_type() == file_type::DIRECTORY;
-        if is_of_repository(name, is_directory) {
+        let kind = PathKind::of(stamp.file_type() == file_type::DIRECTORY);
+        if is_of_repository(name, kind) {
             return Ok(self.repository_below(name));
         }
         // Some file systems name no kind, and the entry may have become another one since. A rule may be for
         // directories only.
-        if listed != Some(is_directory) {
-            view = self.decide(&path, is_directory);
+        if listed != Some(kind) {
+            view = self.decide(&path, kind);
         }
         if view.is_none() {
             return Ok(self.out_of_view(name, looked));
         }
-        let is_kept = !is_directory
+        let is_kept = kind == PathKind::File
             && view == Some(DirectoryView::Ignored)
-            && !(self.walk.is_forced)(&path, false);
+            && !(self.walk.is_forced)(&path, kind);
         if is_kept {
             match stamp.file_type() {
                 file_type::REGULAR | file_type::LINK => looked.kept += 1,
@@ -387,8 +387,8 @@ impl Open<'_> {
 }
 
 /// Returns whether a name is that of any version control system's metadata.
-fn is_of_repository(name: &[u8], is_directory: bool) -> bool {
-    is_plain_dot_git(name) || is_version_control(name, is_directory)
+fn is_of_repository(name: &[u8], kind: PathKind) -> bool {
+    is_plain_dot_git(name) || is_version_control(name, kind)
 }
 
 /// Reads the ignore file of an open directory, and returns it with its hash, or `None` if there is none that git would

@@ -25,7 +25,7 @@ use crate::fs::system;
 use crate::fs::threads;
 use crate::model::FileTime;
 use crate::model::entry::{ObjectId, file_type};
-use crate::model::path::{join, parent};
+use crate::model::path::{PathKind, join, parent};
 use crate::model::progress::SnapshotProgress;
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::GapReason;
@@ -58,7 +58,7 @@ pub(crate) struct Walk<'a> {
     /// Decides what is in view.
     pub matcher: &'a Matcher<'a>,
     /// Returns whether a path, or something below a directory, is captured even if ignored.
-    pub is_forced: &'a (dyn Fn(&[u8], bool) -> bool + Sync),
+    pub is_forced: &'a (dyn Fn(&[u8], PathKind) -> bool + Sync),
     /// Returns whether a file is captured whatever its size.
     pub is_any_size: &'a (dyn Fn(&[u8]) -> bool + Sync),
     /// The size in bytes over which other files are gaps.

@@ -15,7 +15,7 @@ use crate::git::config::GitConfig;
 use crate::git::excludes::{self, Excludes};
 use crate::git::tracked::Tracked;
 use crate::model::entry::ObjectId;
-use crate::model::path::WorkspacePath;
+use crate::model::path::{PathKind, WorkspacePath};
 use crate::objects::Objects;
 use crate::snapshot::Request;
 use crate::snapshot::cache::Cache;
@@ -158,7 +158,7 @@ pub(crate) fn read_rules(
 }
 
 fn note_used(directory: &[u8], id: Option<ObjectId>, used: &Used) {
-    let mut used = threads::lock(&used);
+    let mut used = threads::lock(used);
     // Two threads may have read it, and it may have changed in between. Then none of the two counts.
     let counted = if used.get(directory).is_some_and(|other| *other != id) {
         Some(NONE_OF_THEM)
@@ -230,5 +230,5 @@ pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> error::Resul
     }
     // This comes last, because an index is as large as the work tree, and few files are ignored.
     let tracked = location.as_ref().map(Tracked::read).unwrap_or_default();
-    Ok(!tracked.holds(path.as_bytes(), false))
+    Ok(!tracked.holds(path.as_bytes(), PathKind::File))
 }

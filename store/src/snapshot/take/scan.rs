@@ -18,7 +18,7 @@ use crate::git::tracked::Tracked;
 use crate::model::FileTime;
 use crate::model::entry::{ObjectId, file_type};
 use crate::model::gap::{IgnoredRemoval, Uncaptured};
-use crate::model::path::{IGNORE_FILE, join};
+use crate::model::path::{IGNORE_FILE, PathKind, join};
 use crate::snapshot::cache::Cache;
 use crate::snapshot::rules;
 use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
@@ -97,8 +97,10 @@ impl SnapshotBuilder<'_> {
             root: self.root_again()?,
             store: self.store,
             matcher: &matcher,
-            is_forced: &|path, is_directory| forced.note(path, is_directory),
-            is_any_size: &|path| any_size.contains(path) || index.tracked().holds(path, false),
+            is_forced: &|path, kind| forced.note(path, kind),
+            is_any_size: &|path| {
+                any_size.contains(path) || index.tracked().holds(path, PathKind::File)
+            },
             max_file_size: self.request.max_file_size,
             remembered: &|path| cache.and_then(|cache| cache.listing(path)),
             remembered_view: &|path| {
@@ -238,29 +240,28 @@ impl<'a> Forced<'a> {
     }
 
     /// Returns whether a path, or one below a directory, is forced. A forced file is noted.
-    fn note(&self, path: &[u8], is_directory: bool) -> bool {
-        let is_forced = self.is_named(path, is_directory) || self.is_tracked(path, is_directory);
-        if is_forced && !is_directory {
+    fn note(&self, path: &[u8], kind: PathKind) -> bool {
+        let is_forced = self.is_named(path, kind) || self.is_tracked(path, kind);
+        if is_forced && kind == PathKind::File {
             let mut met = threads::lock(&self.met);
             met.insert(path.to_vec());
         }
         is_forced
     }
 
-    fn is_named(&self, path: &[u8], is_directory: bool) -> bool {
-        if is_directory {
-            rules::has_below(&self.named, path)
-        } else {
-            self.named.contains(path)
+    fn is_named(&self, path: &[u8], kind: PathKind) -> bool {
+        match kind {
+            PathKind::Directory => rules::has_below(&self.named, path),
+            PathKind::File => self.named.contains(path),
         }
     }
 
-    fn is_tracked(&self, path: &[u8], is_directory: bool) -> bool {
+    fn is_tracked(&self, path: &[u8], kind: PathKind) -> bool {
         match &self.old {
-            Some(old) if is_directory => rules::has_below(old, path),
+            Some(old) if kind == PathKind::Directory => rules::has_below(old, path),
             // It may have been named only for the last snapshot.
-            Some(old) => old.contains(path) && self.index.tracked().holds(path, false),
-            None => self.index.tracked().holds(path, is_directory),
+            Some(old) => old.contains(path) && self.index.tracked().holds(path, PathKind::File),
+            None => self.index.tracked().holds(path, kind),
         }
     }
 
@@ -287,7 +288,9 @@ impl<'a> Forced<'a> {
         candidates.retain(|path| matcher.is_ignored(path));
         // Few paths are ignored, so the index, which is as large as the work tree, is rarely read.
         let index = self.index;
-        candidates.retain(|path| self.named.contains(path) || index.tracked().holds(path, false));
+        candidates.retain(|path| {
+            self.named.contains(path) || index.tracked().holds(path, PathKind::File)
+        });
         candidates
     }
 }
@@ -349,7 +352,7 @@ fn note_rules(
     touched: &[Vec<u8>],
     used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>,
 ) {
-    let used = threads::lock(&used);
+    let used = threads::lock(used);
     for path in touched {
         let Some(listing) = overlay.fresh_mut(path) else {
             continue;

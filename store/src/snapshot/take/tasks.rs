@@ -7,7 +7,7 @@ use super::SnapshotBuilder;
 use super::hint::Hint;
 use super::index::UserIndex;
 use crate::git::tracked::Tracked;
-use crate::model::path::{WorkspacePath, above, join};
+use crate::model::path::{PathKind, WorkspacePath, above, join};
 use crate::snapshot::cache::Cache;
 use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::scan::check::{self, CacheCheck, Depth, Differences};
@@ -77,7 +77,7 @@ impl SnapshotBuilder<'_> {
         let mut paths: Vec<Vec<u8>> = named.symmetric_difference(&old).cloned().collect();
         if index.is_new {
             let tracked = index.tracked();
-            let is_gone = |path: &&Vec<u8>| !tracked.holds(path, false);
+            let is_gone = |path: &&Vec<u8>| !tracked.holds(path, PathKind::File);
             paths.extend(cache.header.forced.iter().filter(is_gone).cloned());
             // Git does not ignore what it tracks, so `git add -f` brings a path into view that no rule mentions.
             paths.extend(uncaptured(cache, tracked));
