@@ -239,6 +239,28 @@ fn every_view_has_the_columns_that_users_build_on() {
     }
 }
 
+#[test]
+fn the_page_on_the_session_store_names_every_column_of_every_view() {
+    let page = include_str!("../docs/database.md");
+    let connection = store();
+    for (view, _) in VIEWS {
+        let begin = format!("\n### `{view}`: ");
+        let (_, section) = page
+            .split_once(&begin)
+            .unwrap_or_else(|| panic!("`{view}` has a section"));
+        let section = section
+            .split("\n##")
+            .next()
+            .expect("a split has a first part");
+        for column in columns(&connection, view) {
+            assert!(
+                section.contains(&format!("`{column}`")),
+                "`{view}.{column}` has no place on the page"
+            );
+        }
+    }
+}
+
 /// Returns whether a line of a plan says that a table is read as a whole. A subquery is, once it has been answered.
 fn is_scan_of_a_table(line: &str) -> bool {
     line.starts_with("SCAN") && !line.starts_with("SCAN (subquery") && line != "SCAN workspaces"

@@ -1,6 +1,7 @@
 //! Why a command did not succeed, and its exit code; `ckpt-hook --help` lists them.
 
 use std::io;
+use std::panic::Location;
 
 use ckpt_schema::report::{CandidateReport, FailureKind};
 use ckpt_store::{Error, ErrorKind};
@@ -18,6 +19,17 @@ pub const PARTIAL: u8 = 3;
 pub const UNAVAILABLE: u8 = 4;
 /// An agent is working.
 pub const BUSY: u8 = 5;
+
+/// Why nothing is listed that a session has only through its messages.
+pub const NOT_A_SESSION: &str = "a session is shown by its messages";
+
+/// Returns where a panic was, for its report: the message may quote a file.
+pub fn place_of_panic(place: Option<&Location<'_>>) -> String {
+    place.map_or_else(|| UNKNOWN_PLACE.to_owned(), ToString::to_string)
+}
+
+/// Where a panic was that says nothing about that.
+pub const UNKNOWN_PLACE: &str = "an unknown place";
 
 /// A command that did not succeed.
 #[derive(Debug)]

@@ -20,6 +20,7 @@ use crate::log_file::{Level, LogFile};
 use crate::output;
 #[cfg(debug_assertions)]
 use crate::process::fault;
+use crate::process::posix::OpenStreams;
 use crate::process::{Watchdog, detached, posix};
 use crate::stdin;
 use crate::surroundings::{self, Environment};
@@ -74,7 +75,7 @@ pub fn may_be_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
 
 /// Lets an agent continue whose call is invalid: exit code 2 would erase its user's message.
 pub fn let_go(arguments: &[OsString]) -> ExitCode {
-    posix::behave(DONE, false, false);
+    posix::behave(DONE, OpenStreams::default());
     stdin::listen();
     let surroundings = Environment::read();
     let store = surroundings.store_directory(Glance::at(arguments).store.as_deref());
@@ -131,11 +132,11 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     // The text for an agent goes to a copy of standard output; the stream itself is closed, so that nothing else can
     // write to it.
     let voice = posix::keep_stdout();
-    posix::behave(
-        if glance.strict { FAILED } else { DONE },
-        glance.strict,
-        glance.json || glance.help,
-    );
+    let open = OpenStreams {
+        stdout: glance.json || glance.help,
+        stderr: glance.strict,
+    };
+    posix::behave(if glance.strict { FAILED } else { DONE }, open);
     std::panic::set_hook(Box::new(note_panic));
     let watchdog = Watchdog::start(DEADLINE, glance.strict);
     let done = catch_unwind(AssertUnwindSafe(|| guarded(arguments, &glance, &watchdog)));
@@ -164,7 +165,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
 }
 
 fn panicked() -> Failure {
-    let place = PANIC.get().map_or("an unknown place", String::as_str);
+    let place = PANIC.get().map_or(failure::UNKNOWN_PLACE, String::as_str);
     Failure::Store(ckpt_store::Error::failed(format!(
         "the hook panicked at {place}"
     )))
@@ -190,9 +191,7 @@ fn guarded(
 
 /// A panic's message may quote what the hook was reading, so only its place is noted.
 fn note_panic(panic: &std::panic::PanicHookInfo<'_>) {
-    let place = panic
-        .location()
-        .map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    let place = failure::place_of_panic(panic.location());
     if let Some(log) = LOG.get() {
         log.line(Level::Error, &format!("a hook panicked at {place}"));
     }

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use ckpt_store::error::{Error, Result};
+use ckpt_store::error::{Context, Error, Result};
 use ckpt_store::{FileTime, Milliseconds, Settings};
 
 /// The environment of the process.
@@ -131,6 +131,11 @@ pub fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.collect()
+}
+
+/// Returns the path of this program.
+pub fn program() -> Result<PathBuf> {
+    std::env::current_exe().context(|| "cannot find the path of this program")
 }
 
 /// Returns an environment variable if it is set and not empty.

@@ -16,6 +16,22 @@ const MAX_COMPARED: usize = 20_000;
 /// How far git looks for a NUL byte: `FIRST_FEW_BYTES` in its `xdiff-interface.c`.
 const BINARY_PROBE: usize = 8_000;
 
+/// What some editors write in front of a text in UTF-8. Git passes over it.
+pub const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Returns the byte order mark of a text, or nothing, and what follows it.
+pub fn split_byte_order_mark(text: &str) -> (&str, &str) {
+    let rest = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    text.split_at(text.len() - rest.len())
+}
+
+/// Returns bytes without the byte order mark that they may begin with.
+pub fn without_byte_order_mark(bytes: &[u8]) -> &[u8] {
+    let mut encoded = [0; BYTE_ORDER_MARK.len_utf8()];
+    let mark = BYTE_ORDER_MARK.encode_utf8(&mut encoded).as_bytes();
+    bytes.strip_prefix(mark).unwrap_or(bytes)
+}
+
 /// Returns whether bytes are binary by git's rule: a NUL byte in the first 8,000.
 pub fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(BINARY_PROBE)].contains(&0)
@@ -88,11 +104,8 @@ fn hunk(input: &InternedInput<&str>, group: &[Lines], context: u32) -> Hunk {
     let (from, to) = (first.before.start - ahead, last.before.end + behind);
     let mut lines = Vec::new();
     let mut add = |sign: char, tokens: &[Token]| {
-        lines.extend(
-            tokens
-                .iter()
-                .map(|token| format!("{sign}{}", input.interner[*token])),
-        );
+        let tokens = tokens.iter().map(|token| input.interner[*token]);
+        lines.extend(tokens.map(|line| format!("{sign}{line}")));
     };
     let range = |start: u32, end: u32| start as usize..end as usize;
     let mut at = from;
@@ -324,6 +337,14 @@ mod tests {
             count(b"\xff\xfe\n", b"\xff\n").is_some(),
             "bytes that are not UTF-8 have lines"
         );
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_text() {
+        assert_eq!(split_byte_order_mark("\u{feff}a"), ("\u{feff}", "a"));
+        assert_eq!(split_byte_order_mark("a\u{feff}"), ("", "a\u{feff}"));
+        assert_eq!(without_byte_order_mark(b"\xef\xbb\xbfa"), b"a");
+        assert_eq!(without_byte_order_mark(b"\xef\xbb"), b"\xef\xbb", "half");
     }
 
     #[test]

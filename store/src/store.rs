@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::fs::{layout, ownership, presence};
+use crate::fs::{layout, names, ownership, presence};
 use crate::model::progress::{OperationProgress, ProgressCallback};
 use crate::model::{FileTime, Milliseconds};
 use crate::sessions::{self, Database};
@@ -134,7 +134,7 @@ impl Store {
 
     /// Returns whether there are snapshots of a workspace that has no row.
     fn holds_unknown_snapshots(&self) -> Result<bool> {
-        let snapshots = self.surroundings.directory.join("snapshots");
+        let snapshots = names::snapshots(&self.surroundings.directory);
         let mut folders = Vec::new();
         for entry in presence::entries(&snapshots)? {
             let folder = entry.path();

@@ -10,7 +10,8 @@ use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ckpt_store::revert::apply::{Abilities, Found, PREFIX, state_at};
+use ckpt_store::TEMPORARY;
+use ckpt_store::revert::apply::{Abilities, Found, state_at};
 use tempfile::TempDir;
 use testing::skip::has_strace;
 use testing::strace::Call;
@@ -394,7 +395,7 @@ fn assert_honest(world: &PlannedWorkspace, what: &str) {
             item.path
         );
     }
-    let names_it = |name: &String| results.contains(&name[name.find(PREFIX).unwrap_or(0)..]);
+    let names_it = |name: &String| results.contains(&name[name.find(TEMPORARY).unwrap_or(0)..]);
     let silent: Vec<String> = world
         .temporaries()
         .into_iter()

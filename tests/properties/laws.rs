@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationReport};
-use ckpt_store::revert::apply::PREFIX;
+use ckpt_store::TEMPORARY;
 use sha1::{Digest, Sha1};
 
 use testing::scenario::{InodeStamp, World};
@@ -35,7 +35,7 @@ impl Sight {
 
 fn is_left(path: &Path) -> bool {
     path.file_name()
-        .is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()))
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes()))
 }
 
 /// Nothing is left beside a file once a command is done.

@@ -9,11 +9,12 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{FileAction, FileResult};
+use ckpt_store::TEMPORARY;
 use ckpt_store::error::{Context, Error, Result};
 use ckpt_store::model::entry::{Entry, Mode, ObjectId, State};
 use ckpt_store::model::item::{Item, ItemOutcome};
 use ckpt_store::model::path::WorkspacePath;
-use ckpt_store::revert::apply::{Abilities, PREFIX, Root, Work, apply};
+use ckpt_store::revert::apply::{Abilities, Root, Work, apply};
 use tempfile::TempDir;
 
 /// Something that stands at a path.
@@ -204,7 +205,7 @@ impl PlannedWorkspace {
     pub fn temporaries(&self) -> Vec<String> {
         self.listing()
             .into_keys()
-            .filter(|name| name.contains(PREFIX))
+            .filter(|name| name.contains(TEMPORARY))
             .collect()
     }
 }

@@ -57,7 +57,7 @@ use commands::{
 use invocation::Invocation;
 
 use crate::config;
-use crate::failure::{DONE, FAILED, Failure, PARTIAL, is_help};
+use crate::failure::{DONE, FAILED, Failure, PARTIAL, is_help, place_of_panic};
 use crate::output::{self, Output};
 use crate::process::posix;
 use crate::surroundings::Environment;
@@ -83,7 +83,7 @@ fn after_a_panic() -> u8 {
 
 /// A panic's message may quote a file, and its exit code is not ours.
 fn apologise(place: Option<&Location<'_>>) {
-    let place = place.map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    let place = place_of_panic(place);
     let hint = "please report it, with the output of `ckpt-hook --version`";
     output::write_error(&format!(
         "error: this is a bug in ckpt-hook, at {place}\nhint: {hint}\n"

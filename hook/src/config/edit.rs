@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use ckpt_store::error::{Error, Result};
+use ckpt_store::lines::split_byte_order_mark;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use super::keys::SettingKey;
-use super::{NO_WORKSPACES, directory};
+use super::{NO_WORKSPACES, directory, not_understood};
 
 /// What is changed: a setting, everywhere or in one workspace.
 #[derive(Clone, Copy)]
@@ -43,7 +44,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
         .to_string()
         .parse()
         .map_err(|error| Error::failed("cannot write the value").because(error))?;
-    let section = section(&mut document, target, true)?;
+    let section = section(&mut document, target, IfMissing::Make)?;
     let Some(section) = section else {
         return Err(Error::failed("the settings have no place for it"));
     };
@@ -71,7 +72,7 @@ pub fn set(text: &str, target: SettingTarget<'_>, value: &toml::Value) -> Result
 /// As [`set`].
 pub fn unset(text: &str, target: SettingTarget<'_>) -> Result<String> {
     let mut document = parse(text)?;
-    if let Some(section) = section(&mut document, target, false)? {
+    if let Some(section) = section(&mut document, target, IfMissing::Leave)? {
         section.remove(target.key.name);
     }
     Ok(as_before(text, &document.to_string()))
@@ -84,7 +85,7 @@ pub fn unset(text: &str, target: SettingTarget<'_>) -> Result<String> {
 /// As [`set`].
 pub fn get(text: &str, target: SettingTarget<'_>) -> Result<Option<String>> {
     let mut document = parse(text)?;
-    let Some(section) = section(&mut document, target, false)? else {
+    let Some(section) = section(&mut document, target, IfMissing::Leave)? else {
         return Ok(None);
     };
     let value = section.get(target.key.name).and_then(Item::as_value);
@@ -95,14 +96,10 @@ pub fn get(text: &str, target: SettingTarget<'_>) -> Result<Option<String>> {
     }))
 }
 
-/// What some editors write in front of a text in UTF-8.
-const BYTE_ORDER_MARK: char = '\u{feff}';
-
 /// Returns a text with the byte order mark and the line ends of the text that it was made from: `toml_edit` writes neither.
 /// Lines that are new end as the first one does.
 fn as_before(before: &str, after: &str) -> String {
-    let lines = before.strip_prefix(BYTE_ORDER_MARK).unwrap_or(before);
-    let mark = &before[..before.len() - lines.len()];
+    let (mark, lines) = split_byte_order_mark(before);
     let old: Vec<&str> = lines.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
     let is_same = |(old, new): &(&&str, &&str)| parts(old) == parts(new);
@@ -137,20 +134,23 @@ fn parts(line: &str) -> (&str, bool) {
 
 fn parse(text: &str) -> Result<DocumentMut> {
     text.parse::<DocumentMut>().map_err(|error| {
-        // Only the message: the rest of the error quotes the file.
-        Error::failed(format!(
-            "cannot understand the settings: {}",
-            error.message()
-        ))
-        .hint("correct the file by hand, and try again")
+        Error::failed(not_understood(error.message()))
+            .hint("correct the file by hand, and try again")
     })
+}
+
+/// What to do where a file has no section for a target.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IfMissing {
+    Make,
+    Leave,
 }
 
 /// Returns the table that holds a target's settings; a workspace's is found however its directory is written.
 fn section<'d>(
     document: &'d mut DocumentMut,
     target: SettingTarget<'_>,
-    make: bool,
+    if_missing: IfMissing,
 ) -> Result<Option<&'d mut dyn TableLike>> {
     let Some(workspace) = target.workspace else {
         return Ok(Some(document.as_table_mut()));
@@ -162,7 +162,7 @@ fn section<'d>(
         ))
     })?;
     if !document.contains_key("workspaces") {
-        if !make {
+        if if_missing == IfMissing::Leave {
             return Ok(None);
         }
         let mut all = Table::new();
@@ -181,7 +181,7 @@ fn section<'d>(
         .find(|name| directory(name, target.home).as_deref() == Some(workspace));
     let name = match same {
         Some(name) => name,
-        None if make => {
+        None if if_missing == IfMissing::Make => {
             all.insert(path, Item::Table(Table::new()));
             path.to_owned()
         }

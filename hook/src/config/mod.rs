@@ -81,17 +81,18 @@ fn read_text(file: &Path) -> io::Result<String> {
     Ok(text)
 }
 
+/// Says that a settings file is no TOML. The parser's message is enough: the rest of its error quotes the file.
+fn not_understood(message: &str) -> String {
+    format!("cannot understand the settings: {message}")
+}
+
 /// Parses a settings file.
 pub fn parse(text: &str, home: Option<&Path>) -> Config {
     let mut config = Config::default();
     let mut table = match text.parse::<Table>() {
         Ok(table) => table,
         Err(error) => {
-            // Only the message: the rest of the error quotes the file.
-            config.problems.push(format!(
-                "cannot understand the settings: {}",
-                error.message()
-            ));
+            config.problems.push(not_understood(error.message()));
             return config;
         }
     };

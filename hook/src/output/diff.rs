@@ -106,10 +106,13 @@ pub fn shown(files: &[ChangeReport]) -> impl Iterator<Item = &ChangeReport> {
     files.iter().filter(|change| change.renamed_to.is_none())
 }
 
+/// What a comparison says that finds nothing.
+pub const NOTHING: &str = "Nothing differs.\n";
+
 /// Returns one line per file with its additions and deletions, and the sum.
 pub fn stat(files: &[ChangeReport], view: &View) -> String {
     if files.is_empty() {
-        return "Nothing differs.\n".to_owned();
+        return NOTHING.to_owned();
     }
     let (lines, is_folded) = listed(files, view);
     let total = total(files, view);

@@ -169,13 +169,11 @@ fn lines_of(op: &DiffOp, difference: &LineDifference<'_>, style: &Style<'_>, byt
         }
         return;
     }
-    let marked = |position: usize| -> [Vec<Range<usize>>; 2] {
-        match (old.get(position), new.get(position)) {
-            (Some(old_line), Some(new_line)) if style.paint.is_on() && old.len() == new.len() => {
-                changed_words(old_line, new_line)
-            }
-            _ => [Vec::new(), Vec::new()],
-        }
+    // Lines are compared word by word only where as many came as went, so that each has its counterpart.
+    let are_paired = style.paint.is_on() && old.len() == new.len();
+    let marked = |position: usize| match are_paired {
+        true => changed_words(old[position], new[position]),
+        false => [Vec::new(), Vec::new()],
     };
     for (position, line) in old.iter().enumerate() {
         one(ChangeTag::Delete, line, &marked(position)[0], style, bytes);

@@ -37,9 +37,18 @@ const STACK: usize = 64 << 10;
 /// The exit code of a crash.
 static CODE: AtomicI32 = AtomicI32::new(0);
 
-/// Makes the process exit with `code` on any crash, leave no core file, allocate with few system calls, and keep its
-/// streams closed unless they are asked for.
-pub fn behave(code: u8, stderr: bool, stdout: bool) {
+/// Which standard streams a hook may write to. An agent may take any text for an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenStreams {
+    /// For what was asked for.
+    pub stdout: bool,
+    /// For failures.
+    pub stderr: bool,
+}
+
+/// Makes the process exit with `code` on any crash, leave no core file, allocate with few system calls, and keep the other
+/// streams closed.
+pub fn behave(code: u8, open: OpenStreams) {
     CODE.store(i32::from(code), Ordering::Relaxed);
     keep_memory();
     // A core file would hold prompts and file contents.
@@ -55,7 +64,7 @@ pub fn behave(code: u8, stderr: bool, stdout: bool) {
     ignore(libc::SIGXFSZ);
     use_own_stack();
     FATAL.into_iter().for_each(handle);
-    close(stderr, stdout);
+    close_others(open);
 }
 
 /// Gets memory from the kernel in large pieces, and returns none: a hook lives for some milliseconds, and each piece
@@ -242,13 +251,13 @@ fn use_own_stack() {
 }
 
 /// Output of the C library or the allocator would only confuse an agent.
-fn close(stderr: bool, stdout: bool) {
+fn close_others(open: OpenStreams) {
     if let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") {
         // If this fails, the streams stay as they are, and we do not write to them.
-        if !stderr {
+        if !open.stderr {
             let _ = rustix::stdio::dup2_stderr(&nowhere);
         }
-        if !stdout {
+        if !open.stdout {
             let _ = rustix::stdio::dup2_stdout(&nowhere);
         }
     }

@@ -62,12 +62,7 @@ pub fn read_payload(mut stdin: impl Read) -> io::Result<RawPayload> {
 
 /// Returns the first line of a file that a payload names, up to a limit.
 pub fn first_line(path: &Path) -> Option<String> {
-    let file = File::options()
-        .read(true)
-        // The payload may name a FIFO, and opening one waits for a writer.
-        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
-        .open(path)
-        .ok()?;
+    let file = open_named(path).ok()?;
     let mut line = Vec::new();
     BufReader::new(file.take(LONGEST_LINE))
         .read_until(b'\n', &mut line)
@@ -77,27 +72,33 @@ pub fn first_line(path: &Path) -> Option<String> {
 
 /// Returns the whole lines at the end of a file that an agent appends to, up to a limit.
 pub fn last_lines(path: &Path) -> Vec<String> {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut file = File::options()
-            .read(true)
-            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
-            .open(path)?;
-        let skipped = file.metadata()?.len().saturating_sub(LONGEST_END);
-        file.seek(SeekFrom::Start(skipped))?;
-        let mut end = Vec::new();
-        // Another process may append to it meanwhile.
-        file.take(LONGEST_END).read_to_end(&mut end)?;
-        if skipped > 0 {
-            let cut = end.iter().position(|byte| *byte == b'\n');
-            end.drain(..cut.map_or(end.len(), |cut| cut + 1));
-        }
-        let written = end.iter().rposition(|byte| *byte == b'\n');
-        end.truncate(written.unwrap_or(0));
-        Ok(end)
-    };
-    let end = read().unwrap_or_default();
+    let end = whole_lines_at_the_end(path).unwrap_or_default();
     let lines = String::from_utf8_lossy(&end);
     lines.lines().map(str::to_owned).collect()
+}
+
+fn whole_lines_at_the_end(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = open_named(path)?;
+    let skipped = file.metadata()?.len().saturating_sub(LONGEST_END);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut end = Vec::new();
+    // Another process may append to it meanwhile.
+    file.take(LONGEST_END).read_to_end(&mut end)?;
+    if skipped > 0 {
+        let cut = end.iter().position(|byte| *byte == b'\n');
+        end.drain(..cut.map_or(end.len(), |cut| cut + 1));
+    }
+    let written = end.iter().rposition(|byte| *byte == b'\n');
+    end.truncate(written.unwrap_or(0));
+    Ok(end)
+}
+
+/// Opens a file that a payload names. It may be a FIFO, and opening one would wait for a writer.
+fn open_named(path: &Path) -> io::Result<File> {
+    File::options()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)
 }
 
 /// Returns whether a person may be typing.

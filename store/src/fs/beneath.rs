@@ -18,6 +18,8 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::disk::Stamp;
 use super::system;
+use crate::error::{Context, Result as Outcome};
+use crate::model::entry::file_type;
 
 /// Longer paths are opened in pieces: the kernel accepts 4096 bytes with the final NUL.
 const LONGEST_PATH: usize = 4000;
@@ -32,6 +34,13 @@ const COMMON: OFlags = OFlags::RDONLY
 /// Opens a root: of a workspace, or of a repository. Its last component is not followed.
 pub(crate) fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
     twice(|| rustix::fs::open(path, COMMON | OFlags::DIRECTORY, Mode::empty()))
+}
+
+/// Opens the root of a workspace, and names it if that fails.
+pub(crate) fn open_workspace(root: &Path) -> Outcome<OwnedFd> {
+    open_root(root)
+        .map_err(std::io::Error::from)
+        .context(|| format!("cannot open the directory `{}`", root.display()))
 }
 
 /// Opens a directory by its path below the root. The root's own path is empty.
@@ -165,6 +174,17 @@ pub(crate) const SAYS_WHAT_IS_THERE: [Errno; 4] = [
     Errno::INVAL,
 ];
 
+/// Returns whether an error says that nothing is at a path. A link on the way counts as that: what is behind it is not the
+/// workspace's.
+pub(crate) fn is_absence(error: Errno) -> bool {
+    matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
+}
+
+/// Returns whether an error of opening a file says that there is none to read: nothing, a link, or a socket.
+pub(crate) fn is_no_file(error: Errno) -> bool {
+    is_absence(error) || error == Errno::NXIO
+}
+
 /// Tries a failed call again, unless the error says what is there: a chance failure should not make a gap.
 pub(crate) fn twice<T>(act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
     match act() {
@@ -233,7 +253,7 @@ fn open_in_way(
 fn has_link(directory: BorrowedFd<'_>, path: &[u8]) -> bool {
     let ends = (0..=path.len()).filter(|end| path.get(*end).is_none_or(|byte| *byte == b'/'));
     ends.into_iter().any(|end| {
-        stat(directory, &path[..end]).map_or(true, |stamp| stamp.file_type() == 0o120_000)
+        stat(directory, &path[..end]).map_or(true, |stamp| stamp.file_type() == file_type::LINK)
     })
 }
 
@@ -269,7 +289,7 @@ fn open_by_component(
         let parent = opened.as_ref().map_or(directory, AsFd::as_fd);
         let next = retry_on_intr(|| rustix::fs::openat(parent, component, flags, Mode::empty()))?;
         let stat = rustix::fs::fstat(&next)?;
-        if Stamp::of(&stat).file_type() == 0o040_000 && stat.st_dev != device {
+        if Stamp::of(&stat).file_type() == file_type::DIRECTORY && stat.st_dev != device {
             // `NO_XDEV` does the same for `openat2`: what is mounted below is not the workspace's.
             return Err(Errno::XDEV);
         }

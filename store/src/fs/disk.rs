@@ -9,6 +9,8 @@ use rustix::io::Errno;
 use super::{beneath, system};
 use crate::error::{Context, Result as Outcome};
 use crate::model::FileTime;
+use crate::model::entry::file_type;
+use crate::model::path::PathKind;
 
 /// What is compared to find out whether a file changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +58,7 @@ impl Stamp {
 
     /// Returns the file type's bits of the mode.
     pub fn file_type(&self) -> u32 {
-        self.mode & 0o170_000
+        self.mode & file_type::MASK
     }
 }
 
@@ -104,10 +106,10 @@ pub(crate) fn free(directory: &Path) -> Outcome<u64> {
     Ok(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
-/// A name, and whether it is a directory, if the file system says so.
-pub(crate) type Name = (Vec<u8>, Option<bool>);
+/// A name, and its kind, if the file system says so.
+pub(crate) type Name = (Vec<u8>, Option<PathKind>);
 
-/// Returns the names in an open directory, and whether each is a directory, if the file system says so. After a
+/// Returns the names in an open directory, each with its kind, if the file system says so. After a
 /// failure, it starts again: if only some names were read, the others would look deleted.
 pub(crate) fn names(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
     names_from_here(directory).or_else(|error| {
@@ -122,16 +124,16 @@ pub(crate) fn names(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
 fn names_from_here(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
     let mut names = Vec::new();
     system::list(directory, |name, kind| {
-        let is_directory = match kind {
+        let kind = match kind {
             FileType::Unknown => None,
-            kind => Some(kind == FileType::Directory),
+            kind => Some(PathKind::of(kind == FileType::Directory)),
         };
         if name != b"." && name != b".." {
-            names.push((name.to_vec(), is_directory));
+            names.push((name.to_vec(), kind));
         }
     })?;
     // No two looks get the names in the same order, and listings are searched and compared.
-    names.sort_unstable();
+    names.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     Ok(names)
 }
 

@@ -1,29 +1,4 @@
-//! Where things are in the store's directory, who may read it, and the locks. This module does IO.
-//!
-//! ```text
-//! <store>/                 0700, ours
-//!   log                    the log file, 0600, capped
-//!   sessions.db            the session store
-//!   sessions.db.version-N  what it was before its tables changed last
-//!   sessions.db.damaged-N  what stood in its place and was no database any more
-//!   sessions.db.replaced-N what was begun in its place, until a repair could read the damaged one
-//!   lock                   held while that is set aside
-//!   gc                     held by `gc` and `forget`; when `gc` ran last
-//!   reserve                room for a note when the disk is full
-//!   reserve.…              the same, in names, where nothing can be written
-//!   watch.sock             where a watcher is asked what may have changed
-//!   watch.lock             held while there is one
-//!   watch.marks/           on macOS, what a watcher writes to hear that it heard all
-//!   aside-N/               what stood in the place of a file, until a repair moved it
-//!   snapshots/<key>/       a workspace
-//!     going                it is being removed
-//!     forgetting           what is being forgotten of it
-//!     lock                 one snapshot or operation at a time; holds which rows were written last
-//!     settling             held while what is borrowed of the user's repository is made the store's own
-//!     repository.git/      its objects
-//!     cache…               its stat cache
-//!     watched              what a watcher had told when the stat cache was written
-//! ```
+//! Private directories and files, what a workspace's folder says of itself, and the locks. This module does IO.
 
 use std::cell::Cell;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -35,15 +10,12 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::{check_inner_directory, check_owner};
-use crate::fs::{presence, times};
+use crate::fs::{names, presence, times};
 use crate::model::Milliseconds;
-
-/// The name of the file that says that a workspace's folder is being removed, so that nobody uses it again.
-pub(crate) const GOING: &str = "going";
 
 /// Returns whether a workspace's folder has a repository and is not being removed.
 pub(crate) fn holds_objects(folder: &Path) -> Result<bool> {
-    Ok(!is_going(folder)? && presence::is_directory(&folder.join("repository.git/objects"))?)
+    Ok(!is_going(folder)? && presence::is_directory(&names::objects(folder))?)
 }
 
 /// Returns whether a workspace's folder is being removed.
@@ -53,7 +25,7 @@ pub(crate) fn is_going(folder: &Path) -> Result<bool> {
 
 /// Returns when somebody began to remove a workspace's folder, in milliseconds since the epoch.
 pub(crate) fn going_since(folder: &Path) -> Result<Option<Milliseconds>> {
-    let metadata = presence::metadata(&folder.join(GOING))?;
+    let metadata = presence::metadata(&folder.join(names::GOING))?;
     Ok(metadata.as_ref().map(times::written))
 }
 
@@ -144,30 +116,18 @@ impl Lock {
 /// Takes the lock of one workspace's folder: one snapshot or operation at a time.
 pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> {
     prepare_folder(folder)?;
-    lock(
-        &folder.join("lock"),
-        FlockOperation::NonBlockingLockExclusive,
-        patience,
-    )
+    lock(&folder.join(names::LOCK), patience)
 }
 
 /// Takes the lock for settling, which makes borrowed packs the store's own.
 pub(crate) fn lock_settling(folder: &Path, patience: Duration) -> Result<Lock> {
     prepare_folder(folder)?;
-    lock(
-        &folder.join("settling"),
-        FlockOperation::NonBlockingLockExclusive,
-        patience,
-    )
+    lock(&folder.join(names::SETTLING), patience)
 }
 
 /// Takes the lock of upkeep: one `gc` or `forget` at a time.
 pub(crate) fn lock_upkeep(directory: &Path, patience: Duration) -> Result<Lock> {
-    lock(
-        &directory.join("gc"),
-        FlockOperation::NonBlockingLockExclusive,
-        patience,
-    )
+    lock(&directory.join(names::UPKEEP), patience)
 }
 
 /// How long a watcher that has ended may seem to hold its lock: a program that its process was just starting has the
@@ -176,11 +136,7 @@ const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// Takes the lock of the watcher: there is one per store.
 pub(crate) fn lock_watcher(directory: &Path) -> Result<Lock> {
-    lock(
-        &directory.join("watch.lock"),
-        FlockOperation::NonBlockingLockExclusive,
-        A_MOMENT,
-    )
+    lock(&directory.join(names::WATCH_LOCK), A_MOMENT)
 }
 
 /// Creates a workspace's folder if it is missing. Fails if something of another user's, or a link, is there.
@@ -206,24 +162,20 @@ pub(crate) fn is_locked(folder: &Path) -> bool {
         // Shared, so that two who only ask do not take each other for a holder.
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
     };
-    File::open(folder.join("lock")).is_ok_and(locked)
+    File::open(folder.join(names::LOCK)).is_ok_and(locked)
 }
 
 /// Takes the lock under which a damaged session store is set aside.
 pub(crate) fn lock_store(directory: &Path, patience: Duration) -> Result<Lock> {
-    lock(
-        &directory.join("lock"),
-        FlockOperation::NonBlockingLockExclusive,
-        patience,
-    )
+    lock(&directory.join(names::LOCK), patience)
 }
 
-fn lock(path: &Path, operation: FlockOperation, patience: Duration) -> Result<Lock> {
+fn lock(path: &Path, patience: Duration) -> Result<Lock> {
     let file = open_private(path)?;
     let end = Instant::now() + patience;
     let mut pause = Duration::from_micros(200);
     loop {
-        match flock(&file, operation) {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {
                 return Ok(Lock {
                     file,

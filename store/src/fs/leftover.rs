@@ -10,6 +10,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD};
 
 use super::disk::{self, Stamp};
+use crate::model::entry::file_type;
 
 /// The prefix of temporary files among the packs, by which git's own clean-up recognises them, too.
 pub(crate) const TEMPORARY_PACK: &str = "tmp_pack_";
@@ -26,7 +27,8 @@ pub(crate) fn sweep<'n>(directory: &Path, names: impl IntoIterator<Item = &'n [u
             continue;
         };
         let stamp = Stamp::of(&stat);
-        if stamp.file_type() != 0o040_000 && stamp.mtime.saturating_add(ABANDONED) < now {
+        if stamp.file_type() != file_type::DIRECTORY && stamp.mtime.saturating_add(ABANDONED) < now
+        {
             let _ = std::fs::remove_file(path);
         }
     }

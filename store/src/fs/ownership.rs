@@ -14,31 +14,35 @@ use std::sync::OnceLock;
 
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::make_private;
+use crate::fs::names::{self, ASIDE, CACHE, DATABASE, TEMPORARY};
 use crate::fs::spill;
-
-/// The session store's name in the store's directory. A directory that has one is a store, and so is one that has snapshots.
-pub(crate) const DATABASE: &str = "sessions.db";
 
 /// The other files of a store's directory. If the database is missing, these alone do not make the directory somebody
 /// else's.
 const OURS: [&str; 10] = [
-    "gc",
-    "installed.json",
-    "lock",
+    names::UPKEEP,
+    names::INSTALLED,
+    names::LOCK,
     "log",
     "log.old",
-    "reserve",
-    "snapshots",
-    "watch.lock",
-    "watch.marks",
-    "watch.sock",
+    names::RESERVE,
+    names::SNAPSHOTS,
+    names::WATCH_LOCK,
+    names::WATCH_MARKS,
+    names::WATCH_SOCKET,
+];
+
+/// The files of a workspace's folder, beside those of the stat cache.
+const OF_A_WORKSPACE: [&str; 5] = [
+    names::FORGETTING,
+    names::GOING,
+    names::LOCK,
+    names::SETTLING,
+    names::WATCHED,
 ];
 
 /// The entries of a store's directory that are directories.
-const DIRECTORIES: [&str; 2] = ["snapshots", "watch.marks"];
-
-/// The beginning of the name of a directory that stood in the place of a file, and was moved aside.
-const ASIDE: &str = "aside-";
+const DIRECTORIES: [&str; 2] = [names::SNAPSHOTS, names::WATCH_MARKS];
 
 /// Write permission for anybody but the owner.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -96,18 +100,24 @@ pub(crate) fn find(directory: &Path) -> Result<Option<PathBuf>> {
 
 /// Returns whether there are snapshots: a store without its database is still a store.
 fn holds_snapshots(directory: &Path) -> Result<bool> {
-    let snapshots = directory.join("snapshots");
-    match snapshots.symlink_metadata() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-        metadata => {
-            let metadata = metadata.context(|| format!("cannot read `{}`", snapshots.display()))?;
-            check_inner_directory(&snapshots, &metadata)?;
-        }
+    if !has_folder_of_snapshots(directory)? {
+        return Ok(false);
     }
+    let snapshots = names::snapshots(directory);
     let mut entries = snapshots
         .read_dir()
         .context(|| format!("cannot list `{}`", snapshots.display()))?;
     Ok(entries.next().is_some())
+}
+
+/// Returns whether there is a folder for snapshots. Fails if what is there is not the user's own, or a link.
+fn has_folder_of_snapshots(directory: &Path) -> Result<bool> {
+    let snapshots = names::snapshots(directory);
+    match snapshots.symlink_metadata() {
+        Ok(metadata) => check_inner_directory(&snapshots, &metadata).map(|()| true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).context(|| format!("cannot read `{}`", snapshots.display())),
+    }
 }
 
 /// Fails unless a directory inside the store is the user's own, and no link.
@@ -199,14 +209,7 @@ fn holds_a_store(directory: &Path) -> Result<bool> {
         for ending in ["-wal", "-shm", "-journal"] {
             check_file(&directory.join(format!("{DATABASE}{ending}")))?;
         }
-        let snapshots = directory.join("snapshots");
-        match snapshots.symlink_metadata() {
-            Ok(metadata) => check_inner_directory(&snapshots, &metadata)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => {
-                return Err(error).context(|| format!("cannot read `{}`", snapshots.display()));
-            }
-        }
+        has_folder_of_snapshots(directory)?;
     }
     Ok(is_there)
 }
@@ -341,17 +344,14 @@ fn is_a_file(path: &Path) -> bool {
             let is_directory = DIRECTORIES.contains(&name) || name.starts_with(ASIDE);
             !is_directory && may_be_ours(OsStr::new(name))
         }
-        ["snapshots", _, name] => {
-            name.starts_with("cache")
-                || ["forgetting", "going", "lock", "settling", "watched"].contains(&name)
-        }
-        ["snapshots", _, "repository.git", name] => {
+        [names::SNAPSHOTS, _, name] => name.starts_with(CACHE) || OF_A_WORKSPACE.contains(&name),
+        [names::SNAPSHOTS, _, names::REPOSITORY, name] => {
             ["HEAD", "config", "packed-refs", "snapshots"].contains(&name)
         }
         [
-            "snapshots",
+            names::SNAPSHOTS,
             _,
-            "repository.git",
+            names::REPOSITORY,
             "objects",
             "info" | "pack",
             _,
@@ -363,7 +363,7 @@ fn is_a_file(path: &Path) -> bool {
 fn trouble(path: &Path, metadata: &Metadata) -> Option<Trouble> {
     /// What the store's directories permit their owner.
     const ALL: u32 = 0o700;
-    let is_socket = metadata.file_type().is_socket() && path.ends_with("watch.sock");
+    let is_socket = metadata.file_type().is_socket() && path.ends_with(names::WATCH_SOCKET);
     if metadata.uid() != user() {
         Some(Trouble::OfAnother)
     } else if metadata.is_dir() {
@@ -376,6 +376,6 @@ fn trouble(path: &Path, metadata: &Metadata) -> Option<Trouble> {
 fn may_be_ours(name: &OsStr) -> bool {
     let begins = |start: &str| name.as_bytes().starts_with(start.as_bytes());
     // A killed `install` leaves such a temporary file.
-    let begin = [DATABASE, spill::PREFIX, ASIDE, ".ckpt-hook-"];
+    let begin = [DATABASE, spill::PREFIX, ASIDE, TEMPORARY];
     OURS.iter().any(|ours| name == *ours) || begin.into_iter().any(begins)
 }

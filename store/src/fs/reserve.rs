@@ -10,16 +10,16 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
+use super::names::RESERVE;
 use super::{layout, presence, spill};
 use crate::error::{Context, Result};
 
-const FILE: &str = "reserve";
 /// How much room is kept, in bytes.
 const SIZE: usize = 16 << 10;
 
 /// Returns the note, or `None` if there is no reserve. If there is no note, only one byte is read.
 pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
-    let path = directory.join(FILE);
+    let path = directory.join(RESERVE);
     let mut first = [0; 1];
     let opened = File::options()
         .read(true)
@@ -45,7 +45,7 @@ pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
 
 /// Changes the note, one process at a time. If the file was never created, there may be no room for it.
 pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> Result<()> {
-    let path = directory.join(FILE);
+    let path = directory.join(RESERVE);
     let mut file = layout::open_private(&path)?;
     let what = || format!("cannot write to `{}`", path.display());
     // A lock of the kernel's needs no room, unlike a lock file.
@@ -83,7 +83,7 @@ fn spilled(directory: &Path) -> Result<Option<String>> {
 
 /// Creates the file, which was found missing.
 pub(crate) fn make(directory: &Path) -> Result<()> {
-    let path = directory.join(FILE);
+    let path = directory.join(RESERVE);
     let mut file = layout::open_private(&path)?;
     file.write_all(&[0; SIZE])
         .context(|| format!("cannot write to `{}`", path.display()))
@@ -91,7 +91,7 @@ pub(crate) fn make(directory: &Path) -> Result<()> {
 
 /// Removes the note, wherever it is.
 pub(crate) fn remove(directory: &Path) -> Result<()> {
-    presence::remove_file(&directory.join(FILE))?;
+    presence::remove_file(&directory.join(RESERVE))?;
     spill::clear(directory)
 }
 

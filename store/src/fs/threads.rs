@@ -3,8 +3,8 @@
 //! Threads of a short-lived process tend to start on one processor and stay there for 10 to 20 ms, which is longer than
 //! a whole snapshot. So each is moved to another processor as it starts, and then released.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::system::Processors;
 
@@ -52,6 +52,17 @@ pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> 
     })
 }
 
+/// Locks what threads share. A thread that panicked while it held the lock has poisoned it, and what it shared is used all
+/// the same: its panic is reported where it is caught, and another one here would only hide it.
+pub(crate) fn lock<T: ?Sized>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns what threads shared, once they are done. See [`lock`].
+pub(crate) fn unlocked<T>(shared: Mutex<T>) -> T {
+    shared.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// How many items a thread takes at a time.
 const BATCH: usize = 16;
 
@@ -73,25 +84,31 @@ pub(crate) fn map_on<'i, T: Sync, R: Send>(
     work: impl Fn(&'i T) -> R + Sync,
 ) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let take_batches = |_| {
-        let mut done = Vec::new();
-        loop {
-            let start = next.fetch_add(batch, Ordering::Relaxed);
-            let Some(taken) = items
-                .get(start..items.len().min(start + batch))
-                .filter(|taken| !taken.is_empty())
-            else {
-                return done;
-            };
-            done.push((start, taken.iter().map(&work).collect::<Vec<R>>()));
-        }
-    };
-    let mut done = run(threads, take_batches)
-        .into_iter()
-        .flatten()
-        .collect::<Vec<(usize, Vec<R>)>>();
+    let done = run(threads, |_| work_on_batches(&next, batch, items, &work));
+    let mut done: Vec<WorkedBatch<R>> = done.into_iter().flatten().collect();
     done.sort_unstable_by_key(|(start, _)| *start);
     done.into_iter().flat_map(|(_, batch)| batch).collect()
+}
+
+/// Where a batch of items began, and the results for them.
+type WorkedBatch<R> = (usize, Vec<R>);
+
+/// Takes a batch after the other, until none is left. `next` is where the next one begins.
+fn work_on_batches<'i, T, R>(
+    next: &AtomicUsize,
+    batch: usize,
+    items: &'i [T],
+    work: impl Fn(&'i T) -> R,
+) -> Vec<WorkedBatch<R>> {
+    let mut done = Vec::new();
+    loop {
+        let start = next.fetch_add(batch, Ordering::Relaxed);
+        let end = items.len().min(start + batch);
+        let Some(taken) = items.get(start..end).filter(|taken| !taken.is_empty()) else {
+            return done;
+        };
+        done.push((start, taken.iter().map(&work).collect()));
+    }
 }
 
 #[cfg(test)]

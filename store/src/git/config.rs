@@ -12,6 +12,8 @@ use rustix::fs::OFlags;
 
 use super::glob::{Glob, Steps};
 use super::{Location, SMALL, read_small, state, try_read_small};
+use crate::lines::without_byte_order_mark;
+use crate::model::git_item::plain;
 
 /// How deep files may include each other; git's own limit.
 const DEEPEST: usize = 10;
@@ -201,9 +203,8 @@ impl Reading<'_> {
         let Some((_, Some(branch))) = self.location.map(state::head) else {
             return false;
         };
-        let branch = branch.strip_prefix("refs/heads/").unwrap_or(&branch);
         let pattern = with_all_below(pattern.to_vec());
-        matches(&pattern, branch.as_bytes())
+        matches(&pattern, plain(&branch).as_bytes())
     }
 
     /// Returns whether a remote has such a URL. As in git, remotes from conditional includes do not count.
@@ -282,7 +283,7 @@ pub(crate) fn value(configuration: &[u8], section: &str, key: &str) -> Option<Ve
 /// Passes on every entry, in order.
 fn entries(bytes: &[u8], mut take: impl FnMut(ConfigLine<'_>)) {
     // Git skips the mark that some Windows editors write, too.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = without_byte_order_mark(bytes);
     let mut text = ConfigText { bytes, position: 0 };
     let mut heading: Option<(Vec<u8>, Option<Vec<u8>>)> = None;
     let (mut key, mut value) = (Vec::new(), Vec::new());

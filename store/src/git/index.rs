@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gix_bitmap::ewah;
 
-use crate::model::entry::ObjectId;
+use crate::model::entry::{ObjectId, file_type};
 
 /// What git saw of a file when it wrote its id into the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,8 +147,8 @@ pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
 /// Returns whether git gives an entry this mode: that of a file, a link, a submodule, or a directory of a sparse index.
 fn is_mode(mode: u32) -> bool {
     matches!(
-        mode & 0o170_000,
-        0o100_000 | 0o120_000 | 0o160_000 | 0o040_000
+        mode & file_type::MASK,
+        file_type::REGULAR | file_type::LINK | file_type::SUBMODULE | file_type::DIRECTORY
     )
 }
 
@@ -226,7 +226,7 @@ impl<'a> IndexCursor<'a> {
         let stage = (flags >> 12) & 3;
         let silent =
             stage != 0 || flags & ASSUME_VALID != 0 || extended & SKIP_WORKTREE_OR_INTENT != 0;
-        let is_content = matches!(mode & 0o170_000, 0o100_000 | 0o120_000);
+        let is_content = matches!(mode & file_type::MASK, file_type::REGULAR | file_type::LINK);
         let blob = id
             .try_into()
             .ok()

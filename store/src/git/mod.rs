@@ -21,6 +21,7 @@ use rustix::io::Errno;
 
 use crate::fs::beneath;
 use crate::fs::system::errno;
+use crate::objects::hash::{SHA1, SHA256};
 
 /// The largest ignore or configuration file that is read, in bytes.
 pub(crate) const SMALL: u64 = 1 << 20;
@@ -53,6 +54,11 @@ impl Location {
             common: common.unwrap_or_else(|| directory.clone()),
             directory,
         })
+    }
+
+    /// Returns how many bytes its ids have.
+    pub fn id_length(&self) -> usize {
+        if self.is_sha256() { SHA256 } else { SHA1 }
     }
 
     /// Returns whether its objects have SHA-256 ids, unlike ours.
@@ -99,8 +105,7 @@ pub(crate) fn try_read_small(
         try_read_small_file(file.into(), limit)
     };
     match beneath::twice(read) {
-        // There is nothing, a link that is not followed or is dangling, or a socket.
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO) => Ok(None),
+        Err(error) if beneath::is_no_file(error) => Ok(None),
         read => read,
     }
 }

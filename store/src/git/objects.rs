@@ -78,7 +78,7 @@ impl UserObjects {
         };
         self.folders
             .iter()
-            .any(|folder| loose(folder, id).is_file())
+            .any(|folder| loose_path(folder, id).is_file())
             || match self.packs() {
                 GitPacks::Sha1(packs) => find(packs, &bytes).is_some(),
                 GitPacks::Sha256(packs) => find(packs, &bytes).is_some(),
@@ -89,7 +89,7 @@ impl UserObjects {
     pub fn commit(&self, id: &str) -> Option<Commit> {
         let bytes = self.bytes_of(id)?;
         let mut folders = self.folders.iter();
-        let text = match folders.find_map(|folder| read_loose(&loose(folder, id))) {
+        let text = match folders.find_map(|folder| loose_commit(folder, id)) {
             Some(text) => text,
             None => match self.packs() {
                 GitPacks::Sha1(packs) => find(packs, &bytes)?.commit()?,
@@ -126,24 +126,30 @@ fn alternates(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn loose(folder: &Path, id: &str) -> PathBuf {
+fn loose_path(folder: &Path, id: &str) -> PathBuf {
     folder.join(&id[..2]).join(&id[2..])
 }
 
-/// Returns the bytes of a loose commit.
-fn read_loose(path: &Path) -> Option<Vec<u8>> {
-    let file = read_small(path, LARGEST, OFlags::NOFOLLOW)?;
+/// Returns a loose object of a folder, at most `limit` bytes of it. Nobody has hashed it yet.
+pub(crate) fn loose(folder: &Path, id: &str, limit: u64) -> Option<(ObjectKind, Vec<u8>)> {
+    let file = read_small(&loose_path(folder, id), limit, OFlags::NOFOLLOW)?;
     let mut text = Vec::new();
     ZlibDecoder::new(&file[..])
         // A small file may unpack to any size.
-        .take(LARGEST)
+        .take(limit)
         .read_to_end(&mut text)
         .ok()?;
     let end = text.iter().position(|byte| *byte == 0)?;
-    let size = text[..end].strip_prefix(b"commit ")?;
-    let size: usize = std::str::from_utf8(size).ok()?.parse().ok()?;
+    let (kind, size) = std::str::from_utf8(&text[..end]).ok()?.split_once(' ')?;
+    let (kind, size) = (ObjectKind::named(kind)?, size.parse::<usize>().ok()?);
     let body = text.split_off(end + 1);
-    (body.len() == size).then_some(body)
+    (body.len() == size).then_some((kind, body))
+}
+
+/// Returns the bytes of a loose commit.
+fn loose_commit(folder: &Path, id: &str) -> Option<Vec<u8>> {
+    let (kind, text) = loose(folder, id, LARGEST)?;
+    (kind == ObjectKind::Commit).then_some(text)
 }
 
 fn packs<const N: usize>(folders: &[PathBuf]) -> Vec<Pack<N>> {

@@ -8,7 +8,9 @@ use rustix::fs::OFlags;
 use super::{Location, SMALL, read_small};
 
 /// The largest `packed-refs` that is read, in bytes.
-const PACKED_REFS: u64 = 64 << 20;
+const LARGEST_PACKED_REFS: u64 = 64 << 20;
+/// The file of the refs that have none of their own.
+pub(crate) const PACKED_REFS: &str = "packed-refs";
 /// How many symbolic refs are followed. Git has the same limit.
 const LINKS: usize = 5;
 
@@ -91,28 +93,26 @@ pub(crate) fn packed(location: &Location, name: &str) -> Option<String> {
 /// Returns all of `packed-refs`.
 pub(crate) fn packed_refs(location: &Location) -> Option<Vec<u8>> {
     read_small(
-        &location.common.join("packed-refs"),
-        PACKED_REFS,
+        &location.common.join(PACKED_REFS),
+        LARGEST_PACKED_REFS,
         OFlags::NOFOLLOW,
     )
 }
 
 /// Returns a `packed-refs` without a ref, and without the line on its peeled tag, if it is one.
 pub(crate) fn packed_without(refs: &[u8], name: &str) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(refs.len());
     let mut is_left_out = false;
-    let is_kept = |line: &&[u8]| {
-        is_left_out = if line.starts_with(b"^") {
-            is_left_out
-        } else {
-            is_of(line.trim_ascii_end(), name)
-        };
-        !is_left_out
-    };
-    refs.split_inclusive(|byte| *byte == b'\n')
-        .filter(is_kept)
-        .flatten()
-        .copied()
-        .collect()
+    for line in refs.split_inclusive(|byte| *byte == b'\n') {
+        // The line on a peeled tag comes after that of the tag, and goes with it.
+        if !line.starts_with(b"^") {
+            is_left_out = is_of(line.trim_ascii_end(), name);
+        }
+        if !is_left_out {
+            kept.extend_from_slice(line);
+        }
+    }
+    kept
 }
 
 /// Returns whether a line of `packed-refs` is that of a ref.

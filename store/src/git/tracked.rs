@@ -8,8 +8,9 @@ use super::index::{self, GitIndex, IndexEntry};
 use super::{Location, read_small};
 use crate::error::contained;
 use crate::fs::disk::Stamp;
+use crate::model::entry::file_type;
 use crate::model::hex::Hex;
-use crate::model::path::split;
+use crate::model::path::{PathKind, split};
 
 /// The largest index that is read, in bytes. It has some five million files.
 pub(crate) const LARGEST: u64 = 512 << 20;
@@ -22,7 +23,7 @@ fn path(location: &Location) -> PathBuf {
 /// Returns the stamp of the index, if there is one.
 pub(crate) fn stamp(location: &Location) -> Option<Stamp> {
     let stat = rustix::fs::lstat(path(location)).ok()?;
-    Some(Stamp::of(&stat)).filter(|stamp| stamp.file_type() == 0o100_000)
+    Some(Stamp::of(&stat)).filter(|stamp| stamp.file_type() == file_type::REGULAR)
 }
 
 /// The index of the user's repository: its bytes, and its entries.
@@ -37,7 +38,7 @@ impl Tracked {
     /// Reads the index.
     pub fn read(location: &Location) -> Self {
         let bytes = read_small(&path(location), LARGEST, OFlags::NOFOLLOW);
-        let id_length = if location.is_sha256() { 32 } else { 20 };
+        let id_length = location.id_length();
         let mut index = bytes
             .as_ref()
             .and_then(|bytes| contained(|| index::parse(bytes, id_length))?)
@@ -73,8 +74,8 @@ impl Tracked {
     }
 
     /// Returns whether a file, or something below a directory, is tracked.
-    pub fn holds(&self, path: &[u8], is_directory: bool) -> bool {
-        if !is_directory {
+    pub fn holds(&self, path: &[u8], kind: PathKind) -> bool {
+        if kind == PathKind::File {
             return self.entry(path).is_some();
         }
         let start = [path, b"/"].concat();

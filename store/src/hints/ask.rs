@@ -7,9 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::SOCKET;
 use super::peer::{connected, peer_user};
 use super::protocol::{Answer, Question};
+use crate::fs::names::WATCH_SOCKET;
 use crate::fs::ownership::user;
 
 /// How long to wait for an answer. Without one, everything is looked at.
@@ -24,7 +24,7 @@ pub(crate) struct WatcherClient(UnixStream);
 impl WatcherClient {
     /// Returns the watcher of a store, or `None` if none is running. This takes one system call.
     pub fn find(store: &Path) -> Option<Self> {
-        let socket = store.join(SOCKET);
+        let socket = store.join(WATCH_SOCKET);
         let metadata = socket.symlink_metadata().ok()?;
         // A watcher of another user could call every directory unchanged.
         if !metadata.file_type().is_socket() || metadata.uid() != user() {

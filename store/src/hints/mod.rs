@@ -34,6 +34,3 @@ use inotify::WatchTree;
 use portable::EventTree as WatchTree;
 pub(crate) use protocol::{Answer, ChangedPlaces, Question, WatchToken};
 pub use serve::{WatchLimits, serve};
-
-/// The watcher's socket, in the store's directory.
-pub(crate) const SOCKET: &str = "watch.sock";

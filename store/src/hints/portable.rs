@@ -21,13 +21,11 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use super::protocol::{Answer, WatchToken};
 use super::watched::{Watch, WatchEnd, WatchedRoot, is_below_git};
 use crate::fs::layout::make_private;
+use crate::fs::names::WATCH_MARKS;
 use crate::model::path::parent;
 
 /// How long to wait for an event of our own. A hook waits for [`PATIENCE`](super::ask) for the answer to its question.
 const PATIENCE: Duration = Duration::from_millis(40);
-
-/// The folder of the store with the files that are waited for.
-const FOLDER: &str = "watch.marks";
 
 /// The watch of a directory with everything below it.
 pub(super) struct EventTree {
@@ -47,7 +45,7 @@ impl EventTree {
     /// Watches a directory and everything below it, up to `most` directories. `store` is where the files are written
     /// that are waited for.
     pub fn watch(root: WatchedRoot, most: usize, store: &Path) -> Result<Self, WatchEnd> {
-        let folder = store.join(FOLDER);
+        let folder = store.join(WATCH_MARKS);
         make_private(&folder).map_err(|_| WatchEnd)?;
         let [real, folder] = [&root.at(b""), &folder].map(|path| path.canonicalize());
         let (real, folder) = (real.map_err(|_| WatchEnd)?, folder.map_err(|_| WatchEnd)?);

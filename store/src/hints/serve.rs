@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::SOCKET;
 use super::WatchTree;
 use super::peer::peer_user;
 use super::protocol::{Answer, Question};
@@ -20,6 +19,7 @@ use super::watched::{Watch, WatchEnd, WatchedRoot};
 use super::watchman::WatchmanTree;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
+use crate::fs::names::WATCH_SOCKET;
 use crate::fs::ownership::{prepare, user};
 
 /// How long to wait for a question, and for its sender to take the answer.
@@ -69,7 +69,7 @@ pub fn serve(
             store.display()
         ))
     })?;
-    let socket = store.join(SOCKET);
+    let socket = store.join(WATCH_SOCKET);
     let what = || format!("cannot listen at `{}`", socket.display());
     // A killed watcher left it: nobody else has the lock.
     match std::fs::remove_file(&socket) {

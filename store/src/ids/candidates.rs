@@ -269,32 +269,27 @@ impl SearchScope {
         let Some(label) = sessions::label(connection, workspace_id, text)? else {
             return Ok(None);
         };
-        let found = |kind, seq, id, session_id, discarded| Candidate {
-            fit: Fit::Label,
-            name: label.text.clone(),
-            kind,
-            seq,
-            id,
-            session_id,
-            workspace_id: Some(workspace_id),
-            discarded,
-        };
         let candidate = match &label.on {
-            Labelled::Message(id) => sessions::message(connection, id)?.map(|message| {
-                let is_discarded = message.state == MessageState::Discarded;
-                let session = Some(message.session_id);
-                found(
-                    IdKind::Message,
-                    message.seq,
-                    message.id,
-                    session,
-                    is_discarded,
-                )
+            Labelled::Message(id) => sessions::message(connection, id)?.map(|message| Candidate {
+                fit: Fit::Label,
+                name: label.text.clone(),
+                kind: IdKind::Message,
+                seq: message.seq,
+                id: message.id,
+                session_id: Some(message.session_id),
+                workspace_id: Some(workspace_id),
+                discarded: message.state == MessageState::Discarded,
             }),
-            Labelled::Snapshot(id) => {
-                let tree = sessions::snapshot_row(connection, *id)?.tree.to_string();
-                Some(found(IdKind::Snapshot, *id, tree, None, false))
-            }
+            Labelled::Snapshot(id) => Some(Candidate {
+                fit: Fit::Label,
+                name: label.text.clone(),
+                kind: IdKind::Snapshot,
+                seq: *id,
+                id: sessions::snapshot_row(connection, *id)?.tree.to_string(),
+                session_id: None,
+                workspace_id: Some(workspace_id),
+                discarded: false,
+            }),
         };
         let is_in_scope = |candidate: &Candidate| {
             self.session_id.is_none() || candidate.session_id == self.session_id

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Context, Result};
+use crate::fs::threads;
 
 /// The shortest prefix that is accepted for an id.
 pub const LEAST: usize = 4;
@@ -84,7 +85,7 @@ impl Prefixes {
         let Some(reader) = self.reader.as_ref().filter(|_| ids.len() <= ONE_BY_ONE) else {
             return;
         };
-        let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = threads::lock(reader);
         for id in ids {
             if let (Some(own), Ok(Some(found))) = (key(id.as_bytes()), looked_up(connection, id)) {
                 reader.known.insert(own, found);
@@ -98,7 +99,7 @@ impl Prefixes {
         let own = key(id.as_bytes())?;
         let neighbours = match (self.all.get(), &self.reader) {
             (None, Some(reader)) => {
-                let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut reader = threads::lock(reader);
                 if let Some(found) = reader.known.get(&own) {
                     found.clone()
                 } else {

@@ -51,6 +51,26 @@ impl fmt::Debug for ObjectId {
     }
 }
 
+/// The types of files in the upper bits of an `st_mode` (inode(7)). Git's modes have the same, and one more.
+pub(crate) mod file_type {
+    /// The bits that are the type.
+    pub(crate) const MASK: u32 = 0o170_000;
+    /// A regular file.
+    pub(crate) const REGULAR: u32 = 0o100_000;
+    /// A directory.
+    pub(crate) const DIRECTORY: u32 = 0o040_000;
+    /// A symbolic link.
+    pub(crate) const LINK: u32 = 0o120_000;
+    /// A pipe with a name.
+    pub(crate) const PIPE: u32 = 0o010_000;
+    /// A socket.
+    pub(crate) const SOCKET: u32 = 0o140_000;
+    /// A block device.
+    pub(crate) const BLOCK_DEVICE: u32 = 0o060_000;
+    /// A submodule: only git has it.
+    pub(crate) const SUBMODULE: u32 = 0o160_000;
+}
+
 /// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntryKind {
@@ -69,23 +89,23 @@ pub struct Mode(u32);
 impl Mode {
     /// Returns the mode of a regular file with these permission bits.
     pub const fn file(permissions: u32) -> Self {
-        Self(0o100_000 | permissions & 0o777)
+        Self(file_type::REGULAR | permissions & 0o777)
     }
 
     /// Returns the mode of an empty directory with these permission bits.
     pub const fn directory(permissions: u32) -> Self {
-        Self(0o040_000 | permissions & 0o777)
+        Self(file_type::DIRECTORY | permissions & 0o777)
     }
 
     /// The mode of every symbolic link.
-    pub const SYMLINK: Self = Self(0o120_000);
+    pub const SYMLINK: Self = Self(file_type::LINK);
 
     /// Returns the mode for an `st_mode`, or `None` for what is not captured (pipes, sockets, devices).
     pub const fn from_stat(st_mode: u32) -> Option<Self> {
-        match st_mode & 0o170_000 {
-            0o100_000 => Some(Self::file(st_mode)),
-            0o040_000 => Some(Self::directory(st_mode)),
-            0o120_000 => Some(Self::SYMLINK),
+        match st_mode & file_type::MASK {
+            file_type::REGULAR => Some(Self::file(st_mode)),
+            file_type::DIRECTORY => Some(Self::directory(st_mode)),
+            file_type::LINK => Some(Self::SYMLINK),
             _ => None,
         }
     }
@@ -97,9 +117,9 @@ impl Mode {
 
     /// Returns the kind.
     pub const fn kind(self) -> EntryKind {
-        match self.0 & 0o170_000 {
-            0o120_000 => EntryKind::Symlink,
-            0o040_000 => EntryKind::Directory,
+        match self.0 & file_type::MASK {
+            file_type::LINK => EntryKind::Symlink,
+            file_type::DIRECTORY => EntryKind::Directory,
             _ => EntryKind::File,
         }
     }

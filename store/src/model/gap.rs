@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::FileTime;
 use super::path::{WorkspacePath, is_below, is_plain_dot_git, is_version_control, join};
+use crate::model::path::PathKind;
 
 /// Why a snapshot could not hold a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,7 +53,7 @@ impl Uncaptured {
             Some(slash) => (&path[..slash], &path[slash + 1..]),
             None => (&path[..0], path),
         };
-        if !is_plain_dot_git(name) && !is_version_control(name, true) {
+        if !is_plain_dot_git(name) && !is_version_control(name, PathKind::Directory) {
             return WorkspacePath::new(path).ok().map(Self::Ignored);
         }
         let folder = WorkspacePath::new(folder).ok()?;

@@ -114,7 +114,12 @@ impl Heads {
     }
 }
 
+/// Where the refs of branches are.
+pub(crate) const BRANCHES: &str = "refs/heads/";
+/// Where the refs of tags are.
+pub(crate) const TAGS: &str = "refs/tags/";
+
 /// Returns a branch's name for people.
 pub(crate) fn plain(branch: &str) -> &str {
-    branch.strip_prefix("refs/heads/").unwrap_or(branch)
+    branch.strip_prefix(BRANCHES).unwrap_or(branch)
 }

@@ -95,6 +95,11 @@ impl WorkspacePath {
         Some(Self(self.0[..slash].to_vec()))
     }
 
+    /// Returns the bytes of the path of the directory that holds it: none if that is the workspace itself.
+    pub fn directory(&self) -> &[u8] {
+        split(&self.0).0
+    }
+
     /// Returns the directories above it, the nearest first, without the workspace itself.
     pub fn directories_above(&self) -> impl Iterator<Item = Self> + use<> {
         std::iter::successors(self.parent(), Self::parent)
@@ -148,7 +153,7 @@ impl WorkspacePath {
         let mut names = self.components().peekable();
         let mut found = false;
         while let Some(name) = names.next() {
-            found |= is_version_control(name, names.peek().is_some());
+            found |= is_version_control(name, PathKind::of(names.peek().is_some()));
         }
         found
     }
@@ -187,9 +192,9 @@ pub fn is_plain_dot_git(name: &[u8]) -> bool {
 
 /// Returns whether a name is that of another version control system's metadata. Like `.git`, it belongs to the
 /// repository, and is skipped silently.
-pub fn is_version_control(name: &[u8], is_directory: bool) -> bool {
+pub fn is_version_control(name: &[u8], kind: PathKind) -> bool {
     match name.first() {
-        Some(b'.' | b'_' | b'C') if is_directory => matches!(
+        Some(b'.' | b'_' | b'C') if kind == PathKind::Directory => matches!(
             name,
             b".hg" | b".jj" | b".svn" | b".bzr" | b"_darcs" | b".pijul" | b"CVS"
         ),
@@ -256,6 +261,42 @@ pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {
         || path.len() > directory.len()
             && path.starts_with(directory)
             && path[directory.len()] == b'/'
+}
+
+/// What a path is taken for where rules are asked about it: some are for directories only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathKind {
+    /// A file, a link, or anything else that holds no entries.
+    File,
+    /// A directory.
+    Directory,
+}
+
+impl PathKind {
+    /// Returns the kind of a directory or of anything else.
+    pub fn of(is_directory: bool) -> Self {
+        if is_directory {
+            Self::Directory
+        } else {
+            Self::File
+        }
+    }
+}
+
+/// The name of an ignore file.
+pub(crate) const IGNORE_FILE: &[u8] = b".gitignore";
+
+/// Returns how many names a path has. The root's is empty.
+pub(crate) fn depth(path: &[u8]) -> usize {
+    match path {
+        [] => 0,
+        path => 1 + path.iter().filter(|byte| **byte == b'/').count(),
+    }
+}
+
+/// Returns the directories above a path, the nearest first and the root last.
+pub(crate) fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::successors(parent(path), |path| parent(path))
 }
 
 /// Returns the path of the directory that holds a path, or `None` for the root.

@@ -16,7 +16,7 @@ use crate::fs::layout::sync;
 use crate::fs::presence;
 
 /// The prefix of a borrowed pack's name. The names of our own begin with `pack-`.
-const PREFIX: &[u8] = b"borrowed-";
+const PREFIX: &str = "borrowed-";
 
 /// A borrowed pack: its file name, and the stamp of the file when it was looked at.
 pub(crate) type Borrowed = (Vec<u8>, Stamp);
@@ -27,12 +27,12 @@ const UNREAD: &[u8] = b"borrowed-unread-";
 
 /// Returns whether a file name is that of a borrowed pack.
 pub(crate) fn is_borrowed(name: &[u8]) -> bool {
-    name.starts_with(PREFIX)
+    name.starts_with(PREFIX.as_bytes())
 }
 
 /// Returns the name under which a pack is borrowed.
 pub(crate) fn name(theirs: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from("borrowed-");
+    let mut name = std::ffi::OsString::from(PREFIX);
     name.push(theirs);
     PathBuf::from(name)
 }
@@ -128,7 +128,7 @@ fn set_aside(pack: &Path) {
     for path in [pack.with_extension("idx"), pack.to_owned()] {
         let name = path.file_name().unwrap_or_default().as_bytes();
         let mut new = UNREAD.to_vec();
-        new.extend_from_slice(name.strip_prefix(PREFIX).unwrap_or(name));
+        new.extend_from_slice(name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name));
         let _ = fs::rename(
             &path,
             path.with_file_name(std::ffi::OsStr::from_bytes(&new)),

@@ -30,6 +30,12 @@ pub(crate) enum ObjectKind {
 }
 
 impl ObjectKind {
+    /// Returns the type that git calls so. Tags are none of ours.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let all = [Self::Blob, Self::Tree, Self::Commit];
+        all.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Returns git's word for it.
     pub(crate) const fn name(self) -> &'static str {
         match self {

@@ -53,25 +53,25 @@ pub(crate) fn list(objects: &Objects) -> Result<Vec<OldPack>> {
     let packs = reader.packs();
     let directory = objects.packs();
     let own = packs.all_own();
-    own.filter_map(|pack| {
+    own.filter_map(|pack| OldPack::find(&directory, pack).transpose())
+        .collect()
+}
+
+impl OldPack {
+    /// Returns what a pack takes. `None` if it is gone: a process joined it with others, and wrote the new pack first.
+    fn find(directory: &Path, pack: &Arc<PackFile>) -> Result<Option<Self>> {
         let path = directory.join(pack.name());
         let metadata = match fs::metadata(&path) {
-            // It was joined with others by a process that wrote the new pack first.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            metadata => metadata.context(|| format!("cannot find `{}`", path.display())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            metadata => metadata.context(|| format!("cannot find `{}`", path.display()))?,
         };
-        Some(metadata.map(|metadata| (pack, path, metadata)))
-    })
-    .map(|found| {
-        let (pack, path, metadata) = found?;
         let index = fs::metadata(path.with_extension("idx")).map_or(0, |metadata| metadata.len());
-        Ok(OldPack {
+        Ok(Some(Self {
             pack: Arc::clone(pack),
             bytes: metadata.len() + index,
             written: std::os::unix::fs::MetadataExt::mtime(&metadata),
-        })
-    })
-    .collect()
+        }))
+    }
 }
 
 /// A needed object, and the number of its path, if it has one.
@@ -176,6 +176,27 @@ struct DeltaBase {
     depth: u32,
 }
 
+/// Returns the smallest delta from one of these bases, the newest tried first, if one is worth it.
+fn smallest_delta<'b>(
+    bases: &'b [DeltaBase],
+    kind: ObjectKind,
+    bytes: &[u8],
+) -> Option<(Vec<u8>, &'b DeltaBase)> {
+    // A delta that saves less than half is not worth a longer chain for every reader.
+    let mut limit = bytes.len() / 2;
+    let mut smallest = None;
+    for base in bases.iter().rev() {
+        if base.kind == kind
+            && base.depth < DEEPEST
+            && let Some(delta) = delta(&base.bytes, bytes, limit)
+        {
+            limit = delta.len();
+            smallest = Some((delta, base));
+        }
+    }
+    smallest
+}
+
 impl RepackWriter<'_> {
     /// Writes objects that are most likely similar.
     fn write(&mut self, ids: &[ObjectId], window: usize) -> Result<()> {
@@ -192,20 +213,7 @@ impl RepackWriter<'_> {
                 found => found?,
             };
             let offset = self.to.position()?;
-            let best = bases
-                .iter()
-                .rev()
-                .filter(|base| base.kind == kind && base.depth < DEEPEST)
-                .fold(None, |best: Option<(Vec<u8>, &DeltaBase)>, base| {
-                    let limit = best
-                        .as_ref()
-                        // A delta that saves less than half is not worth a longer chain for every reader.
-                        .map_or(bytes.len() / 2, |(delta, _)| delta.len());
-                    delta(&base.bytes, &bytes, limit)
-                        .map(|delta| (delta, base))
-                        .or(best)
-                });
-            let (packed, depth) = match best {
+            let (packed, depth) = match smallest_delta(&bases, kind, &bytes) {
                 Some((delta, base)) => (
                     pack_delta(*id, &delta, offset - base.offset),
                     base.depth + 1,

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use crate::error::{Context, Error, Result};
-use crate::model::entry::ObjectId;
+use crate::model::entry::{EntryKind, Mode, ObjectId};
 use crate::model::path::check_component;
 
 /// The kind of a tree's entry.
@@ -71,6 +71,18 @@ pub(crate) fn compare_names(
     left[..common]
         .cmp(&right[..common])
         .then_with(|| tail(left, left_mode).cmp(&tail(right, right_mode)))
+}
+
+impl TreeMode {
+    /// Returns what git writes for a mode, or `None` for a directory without captured entries, of which git knows nothing.
+    pub(crate) fn of(mode: Mode) -> Option<Self> {
+        match mode.kind() {
+            EntryKind::Directory => None,
+            EntryKind::Symlink => Some(Self::Symlink),
+            EntryKind::File if mode.is_executable() => Some(Self::Executable),
+            EntryKind::File => Some(Self::File),
+        }
+    }
 }
 
 /// Returns the bytes of the tree with these entries, and sorts them as git does.

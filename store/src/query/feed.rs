@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{files, history, status};
 use crate::error::{Context, Result};
+use crate::fs::names;
 use crate::sessions;
 use crate::sessions::read::{FeedKind, StepState, WordTable, all, count, gaps, word};
 use crate::store::Store;
@@ -169,7 +170,7 @@ fn step(store: &Store, id: &str) -> Result<Option<StepSummary>> {
     let Some((key, mut step)): Option<(String, _)> = read else {
         return Ok(None);
     };
-    let folder = store.surroundings.directory.join("snapshots").join(key);
+    let folder = names::workspace(&store.surroundings.directory, &key);
     // One file alone can be no renamed one.
     if step.files > 1
         && let Some(snapshots) = files::snapshots(&folder)

@@ -91,24 +91,12 @@ impl Messages<'_> {
 /// Lists messages, newest first. The list is empty if nothing was recorded yet.
 pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogReport> {
     let connection = store.database.connection();
-    let listed = |messages: Vec<MessageReport>| {
-        let Loss {
-            set_aside,
-            unknown_workspaces,
-        } = loss(store, messages.is_empty())?;
-        Ok(LogReport {
-            version: VERSION,
-            messages,
-            set_aside,
-            unknown_workspaces,
-        })
-    };
     let place = match (filter.everywhere, &filter.session) {
         (true, _) => None,
         (false, Some(_)) => Some(Place::known(store, cwd)?),
         (false, None) => match Place::find(store, cwd)? {
             Some(place) => Some(place),
-            None => return listed(Vec::new()),
+            None => return log_of(store, Vec::new()),
         },
     };
     let workspace_id = place.as_ref().map(|place| place.row.id);
@@ -130,7 +118,21 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
     };
     let ids = choose::by_content(connection, place.as_ref(), chosen, filter)?;
     chosen.ids = ids.as_deref();
-    listed(messages(store, chosen)?)
+    log_of(store, messages(store, chosen)?)
+}
+
+/// Returns the report on a list of messages; an empty one says what may be the reason.
+fn log_of(store: &Store, messages: Vec<MessageReport>) -> Result<LogReport> {
+    let Loss {
+        set_aside,
+        unknown_workspaces,
+    } = loss(store, messages.is_empty())?;
+    Ok(LogReport {
+        version: VERSION,
+        messages,
+        set_aside,
+        unknown_workspaces,
+    })
 }
 
 /// Why a list may be empty although something was recorded.

@@ -29,20 +29,18 @@ pub(super) fn find(snapshots: &Snapshots, files: &mut [ChangeReport]) {
     let mut come = places(files, ChangeKind::Added);
     let mut pairs = same_bytes(files, &mut gone, &mut come);
     if !gone.is_empty() && gone.len().saturating_mul(come.len()) <= MAX_PAIRS {
-        let pieces = |place: &usize, old: bool| {
-            let file = &files[*place];
-            let blob = if old { &file.old_blob } else { &file.new_blob };
+        let pieces_of = |place: &usize, blob: &Option<String>| {
             let blob = ObjectId::from_hex(blob.as_deref()?)?;
             let bytes = snapshots.comparable(blob, MAX_SIZE)?;
             Some((*place, pieces(&bytes)))
         };
-        let old: Vec<_> = gone
-            .iter()
-            .filter_map(|place| pieces(place, true))
+        let old = gone.iter().map(|place| (place, &files[*place].old_blob));
+        let old: Vec<_> = old
+            .filter_map(|(place, blob)| pieces_of(place, blob))
             .collect();
-        let new: Vec<_> = come
-            .iter()
-            .filter_map(|place| pieces(place, false))
+        let new = come.iter().map(|place| (place, &files[*place].new_blob));
+        let new: Vec<_> = new
+            .filter_map(|(place, blob)| pieces_of(place, blob))
             .collect();
         pairs.extend(alike(files, &old, &new));
     }

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use super::files;
 use super::history::ReadMessage;
 use crate::error::Result;
+use crate::fs::names;
 use crate::sessions::{self, Contents, Totals, Unsummed};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -80,7 +81,7 @@ struct ContentsOfWorkspaces {
 impl ContentsOfWorkspaces {
     fn of(store: &Store) -> Self {
         Self {
-            folder: store.surroundings.directory.join("snapshots"),
+            folder: names::snapshots(&store.surroundings.directory),
             opened: HashMap::new(),
         }
     }

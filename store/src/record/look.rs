@@ -13,7 +13,7 @@ use ckpt_schema::{EventKind, ToolKind};
 
 use super::decide::{Action, Decision};
 use super::view::EventContext;
-use crate::model::path::WorkspacePath;
+use crate::model::path::{IGNORE_FILE, WorkspacePath};
 use crate::sessions::{OpenStep, ToolRow};
 use crate::timeline::evidence::{SILENCE, StepStanding};
 
@@ -42,7 +42,7 @@ impl LookScope {
     fn at(paths: impl IntoIterator<Item = WorkspacePath>) -> Self {
         let paths: BTreeSet<_> = paths.into_iter().collect();
         // An ignore file decides what is in view elsewhere, so a change to one needs a full look.
-        let decides = |path: &WorkspacePath| path.name() == b".gitignore";
+        let decides = |path: &WorkspacePath| path.name() == IGNORE_FILE;
         if paths.iter().any(decides) {
             Self::Everywhere
         } else if paths.is_empty() {

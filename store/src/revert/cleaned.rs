@@ -9,7 +9,7 @@ use ckpt_schema::report::NoteCode;
 
 use super::ignored::{apart, path_of};
 use super::movement::Movement;
-use super::warnings::first_quoted;
+use super::warnings::{first_quoted, naming};
 use crate::error::Result;
 use crate::model::gap::{IgnoredRemoval, Uncaptured};
 use crate::model::note::Note;
@@ -118,9 +118,7 @@ fn of_paths(paths: Vec<WorkspacePath>) -> Option<Note> {
             "{count} ignored paths are gone and do not come back, because they were never captured"
         ),
     };
-    let named = first_quoted(&about, NAMED_PATHS);
-    let text = format!("{what}: {named}");
-    Some(Note::about(NoteCode::IgnoredRemoved, text, about))
+    Some(naming(NoteCode::IgnoredRemoved, &what, about, NAMED_PATHS))
 }
 
 fn of_repositories(folders: &[WorkspacePath]) -> Option<Note> {

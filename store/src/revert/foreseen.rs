@@ -11,7 +11,7 @@ use super::receipt;
 use crate::error::Result;
 use crate::git::SMALL;
 use crate::model::entry::{EntryKind, State};
-use crate::model::path::WorkspacePath;
+use crate::model::path::{IGNORE_FILE, WorkspacePath};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place};
@@ -68,7 +68,7 @@ fn planned_ignore_files(
     plan: &Plan,
 ) -> Result<BTreeMap<WorkspacePath, Vec<u8>>> {
     let planned = plan.items.iter().filter(|item| {
-        item.is_planned() && item.path.name() == b".gitignore" && item.target != item.expected
+        item.is_planned() && item.path.name() == IGNORE_FILE && item.target != item.expected
     });
     planned
         .map(|item| Ok((item.path.clone(), rules(snapshots, plan, item.target)?)))

@@ -14,7 +14,7 @@ use super::plan::Plan;
 use super::surroundings::is_submodule;
 use super::touched;
 use super::version_control;
-use super::warnings::first_quoted;
+use super::warnings::{first_quoted, naming};
 use crate::error::Result;
 use crate::fs::times;
 use crate::model::gap::Uncaptured;
@@ -166,12 +166,7 @@ fn of_ignore_files(files: Vec<WorkspacePath>) -> Option<Note> {
             "{count} ignore files that ignore themselves differ from then, and stay as they are"
         ),
     };
-    let named = first_quoted(&about, NAMED);
-    Some(Note::about(
-        NoteCode::IgnoredMade,
-        format!("{what}: {named}"),
-        about,
-    ))
+    Some(naming(NoteCode::IgnoredMade, &what, about, NAMED))
 }
 
 /// Returns ignored paths, and the directories of repositories, sorted.
@@ -211,12 +206,7 @@ fn of_ignored(about: Vec<String>) -> Option<Note> {
         1 => "an ignored path that came since stays".to_owned(),
         count => format!("{count} ignored paths that came since stay"),
     };
-    let named = first_quoted(&about, NAMED);
-    Some(Note::about(
-        NoteCode::IgnoredMade,
-        format!("{what}: {named}"),
-        about,
-    ))
+    Some(naming(NoteCode::IgnoredMade, &what, about, NAMED))
 }
 
 fn texts(paths: &[WorkspacePath]) -> Vec<String> {

@@ -119,7 +119,7 @@ fn repository(root: &Path, then: Option<&GitStateRow>, now: Option<&GitStateRow>
 /// Returns whether the repository still has a commit. It may have been removed and made again.
 fn has_commit(root: &Path, commit: &str) -> bool {
     Location::of(root).is_none_or(|location| {
-        let id_length = if location.is_sha256() { 32 } else { 20 };
+        let id_length = location.id_length();
         UserObjects::open(&location, id_length).contains(commit)
     })
 }

@@ -78,14 +78,15 @@ impl PlanToken {
             // `Stale`, as whoever calls makes a new plan then, and that is what is needed here.
             return Err(Error::stale("the plan was made by another version"));
         }
-        let read = || {
-            Some(Self {
-                workspace: path(&token["workspace"])?,
-                asked: asked(&token["asked"])?,
-                fingerprint: ObjectId::from_hex(token["plan"].as_str()?)?,
-            })
-        };
-        read().ok_or_else(wrong)
+        Self::of(&token).ok_or_else(wrong)
+    }
+
+    fn of(token: &Value) -> Option<Self> {
+        Some(Self {
+            workspace: path(&token["workspace"])?,
+            asked: asked(&token["asked"])?,
+            fingerprint: ObjectId::from_hex(token["plan"].as_str()?)?,
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::NoteCode;
 
 use super::movement::WholeRevert;
-use super::warnings::first_quoted;
+use super::warnings::naming;
 use crate::error::Result;
 use crate::fs::times;
 use crate::model::Milliseconds;
@@ -89,8 +89,7 @@ fn of_many(about: Vec<String>) -> Option<Note> {
 }
 
 fn note(what: &str, about: Vec<String>) -> Note {
-    let named = first_quoted(&about, NAMED);
-    Note::about(NoteCode::IgnoredChanged, format!("{what}: {named}"), about)
+    naming(NoteCode::IgnoredChanged, what, about, NAMED)
 }
 
 /// Whether something changed at a path or below it.

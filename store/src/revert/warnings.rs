@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::report::short;
 use crate::error::{Error, Result};
 use crate::model::gap::Gap;
-use crate::model::git_item::GitStateRow;
+use crate::model::git_item::{GitStateRow, plain};
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
@@ -298,6 +298,12 @@ pub(super) fn first_quoted(names: &[String], most: usize) -> String {
     first_of(names.iter().map(|name| format!("`{name}`")), most)
 }
 
+/// Returns a note that says `what`, and names the first `most` of the things that it is about.
+pub(super) fn naming(code: NoteCode, what: &str, about: Vec<String>, most: usize) -> Note {
+    let named = first_quoted(&about, most);
+    Note::about(code, format!("{what}: {named}"), about)
+}
+
 /// Names the parts of git's state that stay: without `--git` the agent's commits and moved branches, and in any case
 /// what no revert undoes.
 pub(super) fn head_moved(
@@ -348,7 +354,7 @@ fn head_differs(side: &GitSide<'_>, movement: &Movement) -> Result<Option<Note>>
 fn head_text(state: &GitStateRow) -> String {
     let head = state.head.as_deref().map_or("no commit", short);
     match &state.branch {
-        Some(branch) => format!("{head} on `{}`", branch.trim_start_matches("refs/heads/")),
+        Some(branch) => format!("{head} on `{}`", plain(branch)),
         None => format!("{head}, detached"),
     }
 }

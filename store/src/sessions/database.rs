@@ -10,10 +10,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior, params};
 
 use super::feed;
-use super::migrate::{DAMAGED, check_writer, migrate};
+use super::migrate::{check_writer, migrate};
 use super::new_file::{emptied, make_store};
 use crate::error::{Context, Error, Result};
-use crate::fs::ownership::DATABASE;
+use crate::fs::names::{DAMAGED, DATABASE};
 use crate::fs::{layout, presence};
 use crate::model::Milliseconds;
 use crate::settings::Durability;

@@ -46,6 +46,14 @@ pub(crate) fn wrong_objects(connection: &Connection) -> Result<Vec<String>> {
     Ok(wrong.into_iter().cloned().collect())
 }
 
+/// Returns the first thing that SQLite finds wrong with the file, or `None` if it is sound.
+pub(crate) fn complaint(connection: &Connection) -> Result<Option<String>> {
+    let answer: String = connection
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .context(|| "cannot check the session store")?;
+    Ok(Some(answer).filter(|answer| answer != "ok"))
+}
+
 /// Returns whether a table is missing.
 pub(crate) fn lacks_table(connection: &Connection) -> Result<bool> {
     let both = ours_and_found(connection)?;

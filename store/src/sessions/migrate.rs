@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use super::database::{configure, empty_log, with_suffix};
 use super::new_file::make_file;
 use crate::error::{Context, Error, Result};
-use crate::fs::ownership::DATABASE;
+use crate::fs::names::{COPY, DAMAGED, DATABASE, REPLACED};
 use crate::fs::{layout, presence};
 use crate::settings::Durability;
 
@@ -200,15 +200,6 @@ fn remove_other_copies(path: &Path, kept: &Path) {
         }
     }
 }
-
-/// Comes between the database's name and the version in the name of a copy that a migration kept.
-const COPY: &str = ".version-";
-
-/// Comes between the database's name and a number in the name of a damaged database that was set aside.
-pub(super) const DAMAGED: &str = ".damaged-";
-
-/// The same for one that was begun in the place of a damaged one, and made way for what could be read of that.
-pub(super) const REPLACED: &str = ".replaced-";
 
 /// Returns every former session store in a store's directory: copies that migrations kept, including unfinished ones,
 /// and those that were set aside. Like the session store, they hold prompts and file names.

@@ -12,10 +12,10 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use super::database::{configure, set_aside, with_suffix};
-use super::migrate::{DAMAGED, REPLACED, beside, migrate};
+use super::migrate::{beside, migrate};
 use super::new_file::make_file;
 use crate::error::{Context, Error, Result};
-use crate::fs::ownership::DATABASE;
+use crate::fs::names::{DAMAGED, DATABASE, REPLACED};
 use crate::fs::{layout, presence};
 use crate::settings::Durability;
 

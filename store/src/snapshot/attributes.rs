@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Context, Error, Result};
-use crate::model::entry::Mode;
+use crate::model::entry::{Mode, file_type};
 use crate::model::path::WorkspacePath;
 
 /// What has permission bits.
@@ -39,7 +39,7 @@ impl Bearer {
 
     /// Returns the kind of a file with this `st_mode`, or `None` if it is not a regular one.
     pub(crate) fn of_stat(st_mode: u32) -> Option<Self> {
-        (st_mode & 0o170_000 == 0o100_000).then(|| Self::file(st_mode))
+        (st_mode & file_type::MASK == file_type::REGULAR).then(|| Self::file(st_mode))
     }
 
     const fn letter(self) -> u8 {

@@ -12,7 +12,7 @@ use super::scan::sink::Sink;
 use crate::error::{Context, Error, Result};
 use crate::fs::beneath;
 use crate::fs::disk::{self, Stamp};
-use crate::model::entry::{Entry, Mode, ObjectId, State};
+use crate::model::entry::{Entry, Mode, ObjectId, State, file_type};
 use crate::model::path::WorkspacePath;
 use crate::objects::Objects;
 use crate::objects::hash::ObjectKind;
@@ -27,9 +27,7 @@ pub(crate) fn capture_all(
     if paths.is_empty() {
         return Ok(Vec::new());
     }
-    let root = beneath::open_root(root)
-        .map_err(std::io::Error::from)
-        .context(|| format!("cannot open the directory `{}`", root.display()))?;
+    let root = beneath::open_workspace(root)?;
     let sink = Sink::new(objects)?;
     let states = paths
         .iter()
@@ -47,14 +45,10 @@ pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> R
 
 /// Returns the stamps of paths, in order; `None` for a path that is absent or cannot be looked at.
 pub(crate) fn stamps(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<Option<Stamp>>> {
-    let root = beneath::open_root(root)
-        .map_err(std::io::Error::from)
-        .context(|| format!("cannot open the directory `{}`", root.display()))?;
+    let root = beneath::open_workspace(root)?;
     let mut anchor = beneath::Anchor::default();
     let mut stamp = |path: &WorkspacePath| {
-        let parent = path.parent();
-        let parent = parent.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
-        let directory = anchor.open_directory(root.as_fd(), parent).ok()?;
+        let directory = anchor.open_directory(root.as_fd(), path.directory()).ok()?;
         beneath::stat(directory.as_fd(), path.name()).ok()
     };
     Ok(paths.iter().map(&mut stamp).collect())
@@ -62,25 +56,23 @@ pub(crate) fn stamps(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<Option<
 
 fn capture_into(sink: &Sink<'_>, root: &OwnedFd, path: &WorkspacePath) -> Result<State> {
     let what = || format!("cannot capture `{}`", path.to_text());
-    let parent = path.parent();
-    let parent = parent.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
-    let found = beneath::open_directory(root.as_fd(), parent).and_then(|directory| {
+    let found = beneath::open_directory(root.as_fd(), path.directory()).and_then(|directory| {
         let stamp = beneath::stat(directory.as_fd(), path.name())?;
         Ok((directory, stamp))
     });
     let (directory, stamp) = match found {
         Ok(found) => found,
-        Err(error) if is_absence(error) => return Ok(None),
+        Err(error) if beneath::is_absence(error) => return Ok(None),
         Err(error) => return Err(std::io::Error::from(error)).context(what),
     };
     let mode = Mode::from_stat(stamp.mode)
         .ok_or_else(|| Error::failed(format!("{}: it is special", what())))?;
     let captured = match stamp.file_type() {
-        0o040_000 => Ok(Some(emptiness(
+        file_type::DIRECTORY => Ok(Some(emptiness(
             &beneath::open_directory(root.as_fd(), path.as_bytes()),
             mode,
         ))),
-        0o120_000 => link(&directory, path.name(), sink),
+        file_type::LINK => link(&directory, path.name(), sink),
         _ => file(&directory, path.name(), sink, mode),
     };
     captured.context(what)
@@ -89,31 +81,33 @@ fn capture_into(sink: &Sink<'_>, root: &OwnedFd, path: &WorkspacePath) -> Result
 /// Returns for each path, in order, whether it may exist. A path that cannot be looked at may. The directory of
 /// neighbouring paths is opened once.
 pub(crate) fn may_be_there(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
-    let what = || format!("cannot open the directory `{}`", root.display());
-    let root = beneath::open_root(root)
-        .map_err(std::io::Error::from)
-        .context(what)?;
-    let mut opened: Option<(Option<WorkspacePath>, std::result::Result<OwnedFd, Errno>)> = None;
-    let mut may_be = |path: &WorkspacePath| {
-        let parent = path.parent();
-        let (_, directory) = match opened.take().filter(|(last, _)| *last == parent) {
-            Some(last) => opened.insert(last),
+    let root = beneath::open_workspace(root)?;
+    let mut last = LastDirectory { root, opened: None };
+    Ok(paths.iter().map(|path| last.may_hold(path)).collect())
+}
+
+/// The directory that was opened last, by its path, or why it could not be opened. Paths come sorted, so that neighbours
+/// share it.
+struct LastDirectory {
+    root: OwnedFd,
+    opened: Option<(Vec<u8>, std::result::Result<OwnedFd, Errno>)>,
+}
+
+impl LastDirectory {
+    /// Returns whether a path may exist.
+    fn may_hold(&mut self, path: &WorkspacePath) -> bool {
+        let above = path.directory();
+        let (_, directory) = match self.opened.take().filter(|(last, _)| last == above) {
+            Some(last) => self.opened.insert(last),
             None => {
-                let name = parent.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
-                let directory = beneath::open_directory(root.as_fd(), name);
-                opened.insert((parent, directory))
+                let directory = beneath::open_directory(self.root.as_fd(), above);
+                self.opened.insert((above.to_vec(), directory))
             }
         };
         let found = directory.as_ref().map_err(|error| *error);
         let found = found.and_then(|directory| beneath::stat(directory.as_fd(), path.name()));
-        !found.is_err_and(is_absence)
-    };
-    Ok(paths.iter().map(&mut may_be).collect())
-}
-
-fn is_absence(error: Errno) -> bool {
-    // `LOOP` is a link on the way: what is behind it is not the workspace's.
-    matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
+        !found.is_err_and(beneath::is_absence)
+    }
 }
 
 fn emptiness(directory: &std::result::Result<OwnedFd, Errno>, mode: Mode) -> Entry {
@@ -188,22 +182,20 @@ pub enum Now {
 /// Reads a path, at most `limit` bytes of it.
 pub(crate) fn read_now(root: &Path, path: &WorkspacePath, limit: u64) -> Result<Now> {
     let what = || format!("cannot read `{}`", path.to_text());
-    let parent = path.parent();
-    let parent = parent.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
     let found = beneath::open_root(root).and_then(|root| {
-        let directory = beneath::open_directory(root.as_fd(), parent)?;
+        let directory = beneath::open_directory(root.as_fd(), path.directory())?;
         let stamp = beneath::stat(directory.as_fd(), path.name())?;
         Ok((directory, stamp))
     });
     let (directory, stamp) = match found {
         Ok(found) => found,
-        Err(error) if is_absence(error) => return Ok(Now::Nothing),
+        Err(error) if beneath::is_absence(error) => return Ok(Now::Nothing),
         Err(error) => return Err(std::io::Error::from(error)).context(what),
     };
     match stamp.file_type() {
-        0o100_000 => {}
-        0o120_000 => return Ok(Now::NoFile("a symbolic link")),
-        0o040_000 => return Ok(Now::NoFile("a directory")),
+        file_type::REGULAR => {}
+        file_type::LINK => return Ok(Now::NoFile("a symbolic link")),
+        file_type::DIRECTORY => return Ok(Now::NoFile("a directory")),
         _ => return Ok(Now::NoFile("a special file")),
     }
     let file = beneath::open_file(directory.as_fd(), path.name())

@@ -8,13 +8,11 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use flate2::read::ZlibDecoder;
-use rustix::fs::OFlags;
-
 use super::settle::{Reached, from_workspace};
 use crate::error::Result;
 use crate::fs::{beneath, threads};
-use crate::git::{Location, read_small};
+use crate::git::Location;
+use crate::git::objects::loose;
 use crate::model::entry::{ObjectId, Roots};
 use crate::objects::Objects;
 use crate::objects::hash::{ObjectKind, hash};
@@ -166,20 +164,8 @@ fn from_repository(location: &Location, id: ObjectId) -> Option<(ObjectKind, Vec
 }
 
 fn loose_object(folder: &Path, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {
-    let name = id.to_string();
-    let path = folder.join(&name[..2]).join(&name[2..]);
-    let bytes = read_small(&path, LARGEST, OFlags::NOFOLLOW)?;
-    let mut text = Vec::new();
-    // A small file can inflate to any size.
-    let mut decoder = std::io::Read::take(ZlibDecoder::new(&bytes[..]), LARGEST);
-    std::io::Read::read_to_end(&mut decoder, &mut text).ok()?;
-    let end = text.iter().position(|byte| *byte == 0)?;
-    let kinds = [ObjectKind::Blob, ObjectKind::Tree];
-    let kind = kinds
-        .into_iter()
-        .find(|kind| text.starts_with(kind.name().as_bytes()))?;
-    let body = text.split_off(end + 1);
-    (hash(kind, &body) == id).then_some((kind, body))
+    let (kind, bytes) = loose(folder, &id.to_string(), LARGEST)?;
+    (hash(kind, &bytes) == id).then_some((kind, bytes))
 }
 
 fn packed_object(folder: &Path, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {

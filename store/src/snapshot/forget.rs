@@ -9,12 +9,21 @@ use super::Snapshots;
 use super::rules::{Rules, UNKNOWN_LINES};
 use crate::error::Result;
 use crate::model::entry::ObjectId;
-use crate::model::path::join;
+use crate::model::path::{IGNORE_FILE, PathKind, join};
 use crate::objects::hash::{ObjectKind, blob_id, hash};
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 use crate::objects::reader::ObjectReader;
 use crate::objects::repack::{self, OnDamage};
 use crate::objects::tree::{TreeMode, encode};
+
+/// What becomes of the objects that take the place of those that hold something forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Replacements {
+    /// They are stored and synced.
+    Stored,
+    /// Only their ids are computed, for a dry run.
+    Hashed,
+}
 
 /// A path that is forgotten in a tree. For a directory, the paths below it are not listed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -33,17 +42,16 @@ pub(crate) struct Rewritten {
     pub gone: Rc<Vec<ForgottenPath>>,
 }
 
-/// Returns whether an object at a path is forgotten. The last argument says whether it is a directory.
-pub(crate) type IsPathForgotten<'a> = dyn Fn(&[u8], ObjectId, bool) -> bool + 'a;
+/// Returns whether an object at a path is forgotten.
+pub(crate) type IsPathForgotten<'a> = dyn Fn(&[u8], ObjectId, PathKind) -> bool + 'a;
 
 impl Snapshots {
-    /// Returns the trees that hold something forgotten, with their replacements. With `write`, the new trees are stored
-    /// and synced. With [`OnDamage::GiveUp`], a lost tree counts as empty.
+    /// Returns the trees that hold something forgotten, with their replacements. With [`OnDamage::GiveUp`], a lost tree counts as empty.
     pub(crate) fn without(
         &self,
         trees: &[ObjectId],
         is_forgotten: &IsPathForgotten<'_>,
-        write: bool,
+        replacements: Replacements,
         on_damage: OnDamage,
     ) -> Result<Vec<Rewritten>> {
         if on_damage == OnDamage::GiveUp {
@@ -56,10 +64,9 @@ impl Snapshots {
             is_forgotten,
             on_damage,
             done: HashMap::new(),
-            to: if write {
-                Some(PackWriter::begin(self.objects.repository())?)
-            } else {
-                None
+            to: match replacements {
+                Replacements::Stored => Some(PackWriter::begin(self.objects.repository())?),
+                Replacements::Hashed => None,
             },
         };
         let mut rewritten = Vec::new();
@@ -91,13 +98,13 @@ pub(crate) struct RewrittenRules {
 
 impl Snapshots {
     /// Returns the rules that contain the lines of a forgotten ignore file that is not in the tree, with their
-    /// replacements. With `write`, the new ones are stored and synced. With [`OnDamage::GiveUp`], lost rules count as
+    /// replacements. With [`OnDamage::GiveUp`], lost rules count as
     /// empty.
     pub(crate) fn rules_without(
         &self,
         rules: &[ObjectId],
         is_forgotten: &dyn Fn(&[u8]) -> bool,
-        write: bool,
+        replacements: Replacements,
         on_damage: OnDamage,
     ) -> Result<Vec<RewrittenRules>> {
         let reader = self.objects.reader()?;
@@ -111,7 +118,7 @@ impl Snapshots {
             let mut decoded = Rules::decode(&text)?;
             let mut files = Vec::new();
             for (directory, lines) in &mut decoded.untracked {
-                let file = join(directory, b".gitignore");
+                let file = join(directory, IGNORE_FILE);
                 if lines[..] != *UNKNOWN_LINES && is_forgotten(&file) {
                     *lines = UNKNOWN_LINES.to_vec();
                     files.push(file);
@@ -123,7 +130,7 @@ impl Snapshots {
                 texts.push(text);
             }
         }
-        if write {
+        if replacements == Replacements::Stored {
             let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
             self.objects.write_blobs(&texts)?;
         }
@@ -157,7 +164,7 @@ impl Rewriting<'_> {
         for mut entry in entries {
             let below = join(path, &entry.name);
             let is_directory = entry.mode == TreeMode::Tree;
-            if (self.is_forgotten)(&below, entry.id, is_directory) {
+            if (self.is_forgotten)(&below, entry.id, PathKind::of(is_directory)) {
                 gone.push(ForgottenPath {
                     path: below,
                     is_directory,

@@ -22,14 +22,12 @@ use std::rc::Rc;
 use super::{ForgottenPath, Snapshots};
 use crate::error::{Context, Result};
 use crate::fs::layout::{open_private, sync};
+use crate::fs::names::FORGETTING;
 use crate::fs::presence;
 use crate::model::entry::ObjectId;
 use crate::model::gap::{Gap, GapReason};
 use crate::model::noted::{NotedSnapshot, escaped, plain};
 use crate::snapshot::Rewritten;
-
-/// The name of the note.
-const NAME: &str = "forgetting";
 
 /// What is being forgotten in a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,7 +50,7 @@ impl Forgetting {
     /// Reads the note of a workspace's folder; without one nothing is being forgotten. A line that was not written to its end says
     /// nothing.
     pub(crate) fn read(folder: &Path) -> Result<Self> {
-        let path = folder.join(NAME);
+        let path = folder.join(FORGETTING);
         if presence::metadata(&path)?.is_none() {
             return Ok(Self::default());
         }
@@ -63,7 +61,7 @@ impl Forgetting {
 
     /// Notes, synced, what is about to be forgotten, after what was noted before. The caller holds the workspace's lock.
     pub(crate) fn note(&self, folder: &Path) -> Result<()> {
-        let path = folder.join(NAME);
+        let path = folder.join(FORGETTING);
         let what = || format!("cannot write `{}`", path.display());
         let mut file = open_private(&path)?;
         let mut before = String::new();
@@ -201,13 +199,13 @@ impl Rewritten {
 impl Snapshots {
     /// Returns whether something is being forgotten, as far as is noted.
     pub(crate) fn is_forgetting(&self) -> Result<bool> {
-        Ok(presence::metadata(&self.directory.join(NAME))?.is_some())
+        Ok(presence::metadata(&self.directory.join(FORGETTING))?.is_some())
     }
 }
 
 /// Removes the note of a workspace's folder: nothing of what it names is stored any more. The caller holds the workspace's lock.
 pub(crate) fn end_forgetting(folder: &Path) -> Result<()> {
-    presence::remove_file(&folder.join(NAME))
+    presence::remove_file(&folder.join(FORGETTING))
 }
 
 #[cfg(test)]
@@ -242,14 +240,14 @@ mod tests {
         let noted = forgetting();
         noted.note(directory.path()).expect("writable");
         assert_eq!(Forgetting::read(directory.path()).expect("ours"), noted);
-        let text = std::fs::read_to_string(directory.path().join(NAME)).expect("ours");
+        let text = std::fs::read_to_string(directory.path().join(FORGETTING)).expect("ours");
         assert_eq!(text.matches("gap ").count(), 2, "a list is there once");
     }
 
     #[test]
     fn a_line_that_a_killed_process_began_says_nothing_and_the_next_note_takes_its_place() {
         let directory = tempfile::tempdir().expect("a scratch directory");
-        let path = directory.path().join(NAME);
+        let path = directory.path().join(FORGETTING);
         std::fs::write(&path, "message m1\npath /ho").expect("writable");
         let noted = Forgetting::read(directory.path()).expect("ours");
         assert_eq!(

@@ -31,6 +31,7 @@ use std::time::Instant;
 
 use crate::error::Result;
 use crate::fs::disk::Stamp;
+use crate::fs::names;
 use crate::git::Location;
 use crate::model::FileTime;
 use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, Roots, State};
@@ -41,7 +42,7 @@ use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
 pub use capture::Now;
 pub(crate) use check::{Broken, Checked};
-pub(crate) use forget::{ForgottenPath, Rewritten, RewrittenRules};
+pub(crate) use forget::{ForgottenPath, Replacements, Rewritten, RewrittenRules};
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
 pub(crate) use rules::PathPattern;
@@ -166,7 +167,7 @@ pub struct Snapshots {
 impl Snapshots {
     /// Opens the folder of one workspace below the store's `snapshots`, and creates it if it is missing.
     pub fn open(directory: &Path) -> Result<Self> {
-        let objects = Objects::open(directory.join("repository.git"))?;
+        let objects = Objects::open(directory.join(names::REPOSITORY))?;
         Ok(Self {
             directory: directory.to_owned(),
             objects,

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use super::Snapshots;
 use super::view::check_bounds;
 use crate::error::Result;
-use crate::model::entry::{EntryKind, ObjectId, State};
-use crate::model::path::{join, split};
+use crate::model::entry::{ObjectId, State};
+use crate::model::path::{depth, join, split};
 use crate::objects::hash::{ObjectKind, hash};
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 use crate::objects::tree::{TreeEntry, TreeMode, encode};
@@ -20,15 +20,7 @@ pub(crate) struct TreeFiles(BTreeMap<Vec<u8>, (TreeMode, ObjectId)>);
 impl TreeFiles {
     /// Puts a path in a state. What no tree holds is not in it: an empty directory, or a file of which the bytes are not stored.
     pub(crate) fn set(&mut self, path: &[u8], state: State) {
-        let file = state.and_then(|entry| {
-            let mode = match entry.mode.kind() {
-                EntryKind::Directory => return None,
-                EntryKind::Symlink => TreeMode::Symlink,
-                EntryKind::File if entry.mode.is_executable() => TreeMode::Executable,
-                EntryKind::File => TreeMode::File,
-            };
-            Some((mode, entry.blob?))
-        });
+        let file = state.and_then(|entry| Some((TreeMode::of(entry.mode)?, entry.blob?)));
         match file {
             Some(file) => _ = self.0.insert(path.to_owned(), file),
             None => _ = self.0.remove(path),
@@ -64,14 +56,6 @@ fn put(open: &mut OpenTrees, path: &[u8], mode: TreeMode, id: ObjectId) {
     let name = name.to_owned();
     let entries = open.entry((depth(outer), outer.to_owned())).or_default();
     entries.push(TreeEntry { name, mode, id });
-}
-
-/// Returns how many directories a directory's path names.
-fn depth(path: &[u8]) -> usize {
-    match path {
-        [] => 0,
-        path => 1 + path.iter().filter(|byte| **byte == b'/').count(),
-    }
 }
 
 impl Snapshots {

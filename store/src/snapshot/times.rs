@@ -9,8 +9,8 @@ use super::scan::listing::ItemKind;
 use super::scan::walk::ThreadFindings;
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
-use crate::model::entry::{Change, State};
-use crate::model::path::{WorkspacePath, join};
+use crate::model::entry::{Change, State, file_type};
+use crate::model::path::{WorkspacePath, above, join};
 use crate::model::{FileTime, Milliseconds, millisecond_of};
 
 /// The times of what a scan read: new files and links, and directories. In nanoseconds, by path; the root's path is
@@ -72,7 +72,7 @@ impl Times {
                 let links = listing.items.iter().filter(|item| {
                     !item.is_settled
                         && matches!(item.kind, ItemKind::Content(_))
-                        && item.stamp.file_type() == 0o120_000
+                        && item.stamp.file_type() == file_type::LINK
                 });
                 links.for_each(|item| note(join(directory, &item.name), &item.stamp));
             }
@@ -100,14 +100,7 @@ impl Times {
         if change.new.is_some() {
             return self.at(root, change.path.as_bytes());
         }
-        let mut above = change.path.parent();
-        loop {
-            let bytes = above.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
-            if let Some(time) = self.at(root, bytes) {
-                return Some(time);
-            }
-            above = above.as_ref()?.parent();
-        }
+        above(change.path.as_bytes()).find_map(|directory| self.at(root, directory))
     }
 
     /// Returns when paths came and went with a directory that was moved, by path: no later than its own time, and that

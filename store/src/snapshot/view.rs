@@ -1,14 +1,14 @@
 //! A snapshot as paths and entries: its tree and its attributes together. Trees are validated as they are read.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::Snapshot;
 use super::attributes::{Attributes, Bearer};
 use crate::error::{Context, Error, Result};
 use crate::fs::threads;
 use crate::model::entry::{Entry, Mode, ObjectId, State};
-use crate::model::path::WorkspacePath;
+use crate::model::path::{IGNORE_FILE, WorkspacePath};
 use crate::objects::reader::ObjectReader;
 use crate::objects::tree::{TreeEntry, TreeMode, lookup};
 
@@ -146,8 +146,8 @@ impl<'a> SnapshotView<'a> {
     /// Returns the bytes of a directory's ignore file, if a snapshot would use it. The root's path is empty.
     pub(crate) fn ignore_file(&self, directory: &[u8]) -> Option<Vec<u8>> {
         let path = match WorkspacePath::new(directory) {
-            Ok(directory) => directory.join(b".gitignore").ok()?,
-            Err(_) => WorkspacePath::new(b".gitignore").ok()?,
+            Ok(directory) => directory.join(IGNORE_FILE).ok()?,
+            Err(_) => WorkspacePath::new(IGNORE_FILE).ok()?,
         };
         let entry = self.tree_entry(&path).ok()??;
         let is_file = matches!(entry.mode, TreeMode::File | TreeMode::Executable);
@@ -177,7 +177,7 @@ impl<'a> SnapshotView<'a> {
     }
 
     fn cached_tree(&self, id: ObjectId) -> Result<Arc<Vec<TreeEntry>>> {
-        let trees = || self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        let trees = || threads::lock(&self.trees);
         if let Some(tree) = trees().get(&id) {
             return Ok(Arc::clone(tree));
         }

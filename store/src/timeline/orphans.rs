@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::workspace::workspace_of;
 use crate::error::{Error, Result};
-use crate::fs::{layout, presence};
+use crate::fs::{layout, names, presence};
 use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -19,7 +19,7 @@ pub(crate) struct Orphan {
 
 /// Returns the folders that no row knows, except those that are being removed.
 pub(crate) fn orphans(store: &Store) -> Result<Vec<Orphan>> {
-    let directory = store.surroundings.directory.join("snapshots");
+    let directory = names::snapshots(&store.surroundings.directory);
     let mut orphans = Vec::new();
     for entry in presence::entries(&directory)? {
         let folder = entry.path();

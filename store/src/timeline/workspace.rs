@@ -12,7 +12,7 @@ use super::orphans::refuse_orphans;
 use super::root::{Identity, Workspace, check_apart};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::{self, Lock};
-use crate::fs::presence;
+use crate::fs::{names, presence};
 use crate::model::Milliseconds;
 use crate::model::noted::WorkspaceOrigin;
 use crate::model::number::count;
@@ -180,7 +180,7 @@ impl Place {
 
     /// Returns whether anything of it was ever stored. Fails if that cannot be found out.
     pub fn has_objects(&self) -> Result<bool> {
-        presence::is_directory(&self.folder.join("repository.git"))
+        presence::is_directory(&self.folder.join(names::REPOSITORY))
     }
 
     fn new(surroundings: &Surroundings, row: WorkspaceRow, cwd: PathBuf) -> Self {
@@ -189,7 +189,7 @@ impl Place {
             Scope::Worktree => None,
             Scope::Cwd => WorkspacePath::in_workspace(&row.path, &cwd),
         };
-        let folder = surroundings.directory.join("snapshots").join(&row.key);
+        let folder = names::workspace(&surroundings.directory, &row.key);
         Self {
             root: row.path.clone(),
             folder,

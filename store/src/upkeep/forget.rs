@@ -19,14 +19,14 @@ use super::gc::{self, pack, sizes};
 use super::without::{ForgetPart, Without, add_damaged};
 use super::{forgetting, settle};
 use crate::error::{Context, Error, ErrorKind, Result};
-use crate::fs::ownership::{self, DATABASE};
-use crate::fs::{layout, leftover, presence, reserve};
+use crate::fs::names::{self, CACHE, DATABASE};
+use crate::fs::{layout, leftover, ownership, presence, reserve};
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::objects::repack::OnDamage;
 use crate::sessions::forget::{self, Belongings};
 use crate::sessions::{self, OpenStep};
-use crate::snapshot::{Forgetting, PathPattern};
+use crate::snapshot::{Forgetting, PathPattern, Replacements};
 use crate::store::Store;
 use crate::timeline::orphans::refuse_orphans;
 use crate::timeline::{PATIENCE, Place, life};
@@ -314,6 +314,10 @@ fn forget_part(
     part: &ForgetPart,
     dry_run: bool,
 ) -> Result<ForgetWorkspace> {
+    let replacements = match dry_run {
+        true => Replacements::Hashed,
+        false => Replacements::Stored,
+    };
     let has_objects = place.has_objects()?;
     if !dry_run && has_objects && place.snapshots()?.borrows_now()? {
         // A borrowed pack is the user's and cannot be rewritten: what is to go would stay in it.
@@ -322,7 +326,7 @@ fn forget_part(
     // Reading a long history takes a while, and hooks wait for the lock: under it, only what came since is read.
     let mut without = Without::default();
     if has_objects {
-        match without.add(store, place, part, !dry_run, OnDamage::Refuse) {
+        match without.add(store, place, part, replacements, OnDamage::Refuse) {
             // It is healed under the lock.
             Err(error) if error.is_damage() => without = Without::default(),
             added => added?,
@@ -337,7 +341,7 @@ fn forget_part(
     }
     let workspace = place.row.id;
     if has_objects {
-        add_damaged(store, place, part, !dry_run, &mut without)?;
+        add_damaged(store, place, part, replacements, &mut without)?;
     }
     let forgetting = forgetting(store, workspace, part, without)?;
     // Before the first row is changed: half a pattern must not be forgotten.
@@ -445,7 +449,7 @@ fn forget_caches(folder: &Path) -> Result<()> {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
         let is_file = entry.file_type().context(what)?.is_file();
-        if is_file && (name.starts_with(b"cache") || name.starts_with(TEMPORARY)) {
+        if is_file && (name.starts_with(CACHE.as_bytes()) || name.starts_with(TEMPORARY)) {
             presence::remove_file(&entry.path())?;
         }
     }
@@ -456,7 +460,7 @@ const TEMPORARY: &[u8] = leftover::TEMPORARY_PACK.as_bytes();
 
 /// Removes the folders of all workspaces, including those of former session stores.
 fn remove_all_folders(directory: &Path) -> Result<()> {
-    let snapshots = directory.join("snapshots");
+    let snapshots = names::snapshots(directory);
     let what = || format!("cannot find what is in `{}`", snapshots.display());
     for entry in presence::entries(&snapshots)? {
         if entry.file_type().context(what)?.is_dir() {

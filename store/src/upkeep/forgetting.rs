@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::error::Result;
-use crate::fs::layout;
+use crate::fs::{layout, names};
 use crate::model::entry::ObjectId;
 use crate::sessions;
 use crate::sessions::forget::{self, Belongings};
@@ -55,7 +55,7 @@ pub(super) fn take_out_of_former(connection: &Connection, directory: &Path) -> R
     let mut is_any = false;
     for id in sessions::workspaces(connection)? {
         let row = sessions::workspace(connection, id)?;
-        let folder = directory.join("snapshots").join(&row.key);
+        let folder = names::workspace(directory, &row.key);
         if is_going(connection, id, &folder)? {
             sessions::delete_workspace(connection, id)?;
             is_any = true;

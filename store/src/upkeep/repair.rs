@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::{forgetting, rebuild};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
-use crate::fs::ownership::DATABASE;
+use crate::fs::names::{DAMAGED, DATABASE};
 use crate::sessions::{self, Database};
 use crate::store::Store;
 use crate::timeline::PATIENCE;
@@ -127,9 +127,8 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
 /// Returns the database file to save rows from, if there is one.
 fn source(store: &Store) -> Result<Option<PathBuf>> {
     let connection = store.database.connection();
-    let answer: rusqlite::Result<String> =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
-    if answer.is_ok_and(|answer| answer == "ok") && !sessions::lacks_table(connection)? {
+    let complaint = sessions::complaint(connection);
+    if complaint.is_ok_and(|complaint| complaint.is_none()) && !sessions::lacks_table(connection)? {
         return set_aside(store);
     }
     Ok(Some(store.surroundings.directory.join(DATABASE)))
@@ -177,7 +176,7 @@ fn newest_damaged(store: &Store) -> Result<Option<PathBuf>> {
 /// Returns the number of a damaged session store by its name; the highest was set aside last.
 fn damaged_number(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
-    let number = name.strip_prefix(DATABASE)?.strip_prefix(".damaged-")?;
+    let number = name.strip_prefix(DATABASE)?.strip_prefix(DAMAGED)?;
     number.parse().ok()
 }
 

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use super::check;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
+use crate::model::path::PathKind;
 use crate::objects::repack::OnDamage;
 use crate::sessions::forget::{self, Belongings};
-use crate::snapshot::{PathPattern, Rewritten, RewrittenRules};
+use crate::snapshot::{PathPattern, Replacements, Rewritten, RewrittenRules};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -33,10 +34,10 @@ impl ForgetPart {
         }
     }
 
-    pub(super) fn has_entry(&self, path: &[u8], id: ObjectId, is_directory: bool) -> bool {
+    pub(super) fn has_entry(&self, path: &[u8], id: ObjectId, kind: PathKind) -> bool {
         match self {
-            Self::Paths(pattern) => pattern.is_at(path, is_directory),
-            Self::Of(of) => !is_directory && of.written.contains(&(path.to_vec(), id)),
+            Self::Paths(pattern) => pattern.is_at(path, kind),
+            Self::Of(of) => kind == PathKind::File && of.written.contains(&(path.to_vec(), id)),
         }
     }
 
@@ -69,14 +70,14 @@ pub(super) struct Without {
 }
 
 impl Without {
-    /// Looks at the trees and rules that rows have come to name since the last call. With `write`, the replacements are
-    /// stored.
+    /// Looks at the trees and rules that rows have come to name since the last call. The replacements are
+    /// stored, or only hashed.
     pub(super) fn add(
         &mut self,
         store: &Store,
         place: &Place,
         part: &ForgetPart,
-        write: bool,
+        replacements: Replacements,
         on_damage: OnDamage,
     ) -> Result<()> {
         let (connection, workspace) = (store.database.connection(), place.row.id);
@@ -91,11 +92,11 @@ impl Without {
             return Ok(());
         }
         let snapshots = place.snapshots()?;
-        let is_entry = |path: &[u8], id, is_directory| part.has_entry(path, id, is_directory);
-        let rewritten = snapshots.without(&trees, &is_entry, write, on_damage)?;
+        let is_entry = |path: &[u8], id, kind| part.has_entry(path, id, kind);
+        let rewritten = snapshots.without(&trees, &is_entry, replacements, on_damage)?;
         self.trees.extend(rewritten);
         let is_path = |path: &[u8]| part.has_path(path);
-        let rewritten = snapshots.rules_without(&rules, &is_path, write, on_damage)?;
+        let rewritten = snapshots.rules_without(&rules, &is_path, replacements, on_damage)?;
         self.rules.extend(rewritten);
         self.known.extend(trees.into_iter().chain(rules));
         Ok(())
@@ -108,16 +109,16 @@ pub(super) fn add_damaged(
     store: &mut Store,
     place: &Place,
     part: &ForgetPart,
-    write: bool,
+    replacements: Replacements,
     without: &mut Without,
 ) -> Result<()> {
-    match without.add(store, place, part, write, OnDamage::Refuse) {
+    match without.add(store, place, part, replacements, OnDamage::Refuse) {
         Err(error) if error.is_damage() => {
-            if write {
+            if replacements == Replacements::Stored {
                 check::heal_under_lock(store, place)?;
             }
             *without = Without::default();
-            without.add(store, place, part, write, OnDamage::GiveUp)
+            without.add(store, place, part, replacements, OnDamage::GiveUp)
         }
         added => added,
     }

@@ -6,12 +6,12 @@
 use std::path::Path;
 
 use ckpt_store::error::{Error, Result};
+use ckpt_store::lines::split_byte_order_mark;
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
 use crate::agents::settings::content::{OwnHandlers, SettingsContent};
 use crate::agents::settings::hook_table::HandlerPosition;
-use crate::agents::settings::jsonc::split_mark;
 use crate::agents::settings::target::is_package;
 use ckpt_store::model::hex::Hex;
 
@@ -227,7 +227,7 @@ fn parse(text: &str) -> Result<DocumentMut> {
 /// Returns an edited text with the byte order mark and the line endings of the original. The tree knows no mark, and
 /// only one kind of line ending.
 fn written_like(before: &str, after: &str) -> Result<String> {
-    let mark = split_mark(before).0;
+    let mark = split_byte_order_mark(before).0;
     match (before.matches("\r\n").count(), before.matches('\n').count()) {
         (0, _) => Ok(format!("{mark}{after}")),
         (windows, all) if windows == all => Ok(mark.to_owned() + &after.replace('\n', "\r\n")),

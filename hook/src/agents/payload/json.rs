@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use ckpt_store::lines::BYTE_ORDER_MARK;
+
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -96,7 +98,7 @@ impl<'a> Object<'a> {
 /// Cursor's payloads begin with a byte-order mark, Windsurf's strings hold raw control characters; Python writes `NaN`.
 pub fn repaired(text: &str) -> String {
     let mut repaired = String::with_capacity(text.len() + 64);
-    let mut rest = text.trim_start_matches('\u{feff}');
+    let mut rest = text.trim_start_matches(BYTE_ORDER_MARK);
     while let Some(quote) = rest.find('"') {
         let (outside, string) = rest.split_at(quote);
         repair_outside(outside, &mut repaired);

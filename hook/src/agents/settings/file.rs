@@ -10,13 +10,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use ckpt_store::TEMPORARY;
 use ckpt_store::error::{Context, Error, Result};
 
 /// The longest settings file that is read, in bytes.
 const MAX_LENGTH: u64 = 16 << 20;
-
-/// The start of the names of temporary files beside settings files. Six letters and digits follow.
-const TEMPORARY: &str = ".ckpt-hook-";
 
 /// After this time nobody writes to a temporary file any more.
 const ABANDONED: Duration = Duration::from_secs(600);

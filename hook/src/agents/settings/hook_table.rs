@@ -6,14 +6,13 @@
 use std::path::PathBuf;
 
 use ckpt_store::error::{Error, Result};
+use ckpt_store::lines::split_byte_order_mark;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde_json::{Value, json};
 
 use super::command;
 use super::content::{OwnHandlers, SettingsContent, SettingsFile};
-use super::jsonc::{
-    append_element, append_property, input, is_empty_object, parse, replace, split_mark,
-};
+use super::jsonc::{append_element, append_property, input, is_empty_object, parse, replace};
 use super::place::{SettingsPlace, SettingsScope};
 use super::version::AgentVersion;
 
@@ -97,7 +96,7 @@ impl SettingsContent for HookTable {
     ///
     /// A text that is not JSON (comments and trailing commas apart), or whose `hooks` have another shape.
     fn insert(&self, text: &str) -> Result<String> {
-        let (mark, text) = split_mark(text);
+        let (mark, text) = split_byte_order_mark(text);
         let mut text = self.tidied(text)?;
         for (event, handler) in &self.handlers {
             // Parsed again for each event: text that was appended to a line is not part of the tree.
@@ -130,7 +129,7 @@ impl SettingsContent for HookTable {
         remove_empty_hooks(&root);
         let rest = root.to_string();
         // The tree has no byte order mark.
-        let mark = split_mark(text).0;
+        let mark = split_byte_order_mark(text).0;
         Ok((!is_empty_object(&rest)).then(|| format!("{mark}{rest}")))
     }
 

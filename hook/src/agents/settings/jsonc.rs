@@ -2,12 +2,10 @@
 //! not replaced stay as they were. Text in, text out.
 
 use ckpt_store::error::{Error, Result};
+use ckpt_store::lines::split_byte_order_mark;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
-
-/// The byte order mark that an editor may put before UTF-8 text.
-const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// What an agent accepts beyond plain JSON in its settings. No agent accepts a comma after the last member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +19,7 @@ pub struct JsonDialect {
 impl JsonDialect {
     /// Returns what keeps an agent from reading a text, named as what the user would have to remove.
     pub fn refuses(self, text: &str) -> Option<&'static str> {
-        let (mark, rest) = split_mark(text);
+        let (mark, rest) = split_byte_order_mark(text);
         // The parser accepts comments regardless of its options.
         let is_read = |comments, commas| {
             jsonc_parser::parse_to_value(rest, &options(comments, commas)).is_ok()
@@ -40,22 +38,13 @@ impl JsonDialect {
     }
 }
 
-/// Returns the byte order mark of a text, or nothing, and what follows it.
-pub fn split_mark(text: &str) -> (&str, &str) {
-    text.split_at(if text.starts_with(BYTE_ORDER_MARK) {
-        BYTE_ORDER_MARK.len_utf8()
-    } else {
-        0
-    })
-}
-
 /// Returns settings as a tree, without a byte order mark.
 ///
 /// # Errors
 ///
 /// A text that is not a JSON object, comments and trailing commas apart.
 pub fn parse(text: &str) -> Result<CstRootNode> {
-    let text = split_mark(text).1;
+    let text = split_byte_order_mark(text).1;
     // An agent that is killed may leave an empty file; it holds nothing that could be lost.
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let root = CstRootNode::parse(text, &options(true, true))

@@ -113,13 +113,17 @@ pub fn agrees(invocation: &Invocation, yes: bool, question: &str) -> Result<bool
             "give --yes; --dry-run says what would go",
         ));
     }
-    let answer = key(question, &['y', 'n'])
-        .map_err(|error| Error::failed("cannot ask on this terminal").because(error))?;
+    let answer = key(question, &['y', 'n']).map_err(unanswered)?;
     let agrees = answer == Some('y');
     if !agrees && !invocation.output.is_quiet() {
         eprint_line("Nothing was removed.")?;
     }
     Ok(agrees)
+}
+
+/// Returns the failure of a question that could not be asked.
+pub fn unanswered(error: io::Error) -> Error {
+    Error::failed("cannot ask on this terminal").because(error)
 }
 
 fn eprint_line(line: &str) -> Result<(), Failure> {

@@ -2,8 +2,10 @@
 
 use ckpt_store::model::number::count;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use ckpt_schema::report::MessageReport;
+use ckpt_store::Store;
 use ckpt_store::query::LogFilter;
 
 use crate::cli::arguments::Candidates;
@@ -42,16 +44,24 @@ pub fn run(invocation: &Invocation, kind: Candidates) -> Result<u8, Failure> {
 /// A word and its description.
 type Completion = (String, String);
 
+/// Asks the store about the present directory. While a command line is completed, a failure only means that there is nothing
+/// to propose.
+fn asked<T>(
+    invocation: &Invocation,
+    question: impl FnOnce(&mut Store, &Path) -> ckpt_store::Result<T>,
+) -> Option<T> {
+    let directory = invocation.directory().ok()?;
+    question(&mut invocation.open().ok()?, &directory).ok()
+}
+
 fn recent(invocation: &Invocation) -> Vec<MessageReport> {
     let filter = LogFilter {
         limit: Some(MOST),
         ..LogFilter::default()
     };
-    let read = || {
-        let directory = invocation.directory()?;
-        Ok::<_, Failure>(invocation.open()?.log(&directory, &filter)?)
-    };
-    read().map(|report| report.messages).unwrap_or_default()
+    asked(invocation, |store, directory| store.log(directory, &filter))
+        .map(|report| report.messages)
+        .unwrap_or_default()
 }
 
 fn messages(invocation: &Invocation) -> Vec<Completion> {
@@ -72,15 +82,14 @@ fn messages(invocation: &Invocation) -> Vec<Completion> {
 }
 
 fn operations(invocation: &Invocation) -> Vec<Completion> {
-    let read = || {
-        let directory = invocation.directory()?;
-        let filter = LogFilter {
-            limit: Some(MOST),
-            ..LogFilter::default()
-        };
-        Ok::<_, Failure>(invocation.open()?.operations(&directory, &filter)?)
+    let filter = LogFilter {
+        limit: Some(MOST),
+        ..LogFilter::default()
     };
-    let operations = read().map(|report| report.operations).unwrap_or_default();
+    let report = asked(invocation, |store, directory| {
+        store.operations(directory, &filter)
+    });
+    let operations = report.map(|report| report.operations).unwrap_or_default();
     let view = invocation.output.view();
     operations
         .iter()
@@ -92,11 +101,8 @@ fn operations(invocation: &Invocation) -> Vec<Completion> {
 }
 
 fn labels(invocation: &Invocation) -> Vec<Completion> {
-    let read = || {
-        let directory = invocation.directory()?;
-        Ok::<_, Failure>(invocation.open()?.labels(&directory, None)?)
-    };
-    let labels = read().map(|report| report.labels).unwrap_or_default();
+    let report = asked(invocation, |store, directory| store.labels(directory, None));
+    let labels = report.map(|report| report.labels).unwrap_or_default();
     labels
         .into_iter()
         .map(|entry| (entry.label, format!("label of {}", short(&entry.id))))
@@ -104,11 +110,10 @@ fn labels(invocation: &Invocation) -> Vec<Completion> {
 }
 
 fn sessions(invocation: &Invocation) -> Vec<Completion> {
-    let read = || {
-        let directory = invocation.directory()?;
-        Ok::<_, Failure>(invocation.open()?.sessions(Some(&directory))?)
-    };
-    let sessions = read().map(|report| report.sessions).unwrap_or_default();
+    let report = asked(invocation, |store, directory| {
+        store.sessions(Some(directory))
+    });
+    let sessions = report.map(|report| report.sessions).unwrap_or_default();
     let view = invocation.output.view();
     sessions
         .iter()
@@ -125,11 +130,10 @@ fn sessions(invocation: &Invocation) -> Vec<Completion> {
 }
 
 fn agents(invocation: &Invocation) -> Vec<Completion> {
-    let read = || {
-        let directory = invocation.directory()?;
-        Ok::<_, Failure>(invocation.open()?.sessions(Some(&directory))?)
-    };
-    let sessions = read().map(|report| report.sessions).unwrap_or_default();
+    let report = asked(invocation, |store, directory| {
+        store.sessions(Some(directory))
+    });
+    let sessions = report.map(|report| report.sessions).unwrap_or_default();
     let names: BTreeSet<String> = sessions.into_iter().map(|session| session.agent).collect();
     names
         .into_iter()

@@ -87,7 +87,7 @@ fn show(
             pages.text(&heading)?;
         }
         if files.is_empty() && view.width.is_some() {
-            pages.text("Nothing differs.\n")?;
+            pages.text(diff::NOTHING)?;
         }
         changes.patch(files, &mut pages)?;
     }
@@ -114,7 +114,7 @@ fn tool(changes: &ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Failure
         put(&new, &name, whole.new_mode.is_some().then_some(after))?;
     }
     if number == 0 {
-        return changes.invocation.output.text("Nothing differs.\n");
+        return changes.invocation.output.text(diff::NOTHING);
     }
     let mut command = tool_command(&old, &new);
     command.current_dir(folder.path());

@@ -11,6 +11,9 @@ use crate::failure::{DONE, Failure};
 use crate::output::text::safe;
 use crate::surroundings;
 
+/// What a list of messages says that has none.
+pub const NO_MESSAGES: &str = "No messages were recorded here.";
+
 /// Says that there is nothing, and why that may be so.
 pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
     let store = invocation.open()?;

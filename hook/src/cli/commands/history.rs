@@ -7,7 +7,7 @@ use super::empty;
 use crate::cli::arguments::{SessionsArguments, ShowArguments};
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
-use crate::failure::{DONE, Failure};
+use crate::failure::{DONE, Failure, NOT_A_SESSION};
 use crate::output::history;
 use crate::output::html::Top;
 use crate::output::show::{self, ShownParts};
@@ -50,7 +50,7 @@ fn show_text(
         Some(files) => files,
         None if is_about_files => {
             return Err(Failure::usage(
-                "a session is shown by its messages",
+                NOT_A_SESSION,
                 "give one of them: `ckpt-hook log --session ID` lists them",
             ));
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{
     self, AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
 };
-use ckpt_store::error::{Context, Result};
+use ckpt_store::error::Result;
 use ckpt_store::{Error, Forget};
 
 use super::ask;
@@ -407,12 +407,12 @@ impl InstallPaths {
             .find(|path| is_project(path))
             .unwrap_or(&directory)
             .to_owned();
-        let binary = std::env::current_exe().context(|| "cannot find the path of this program")?;
+        let binary = surroundings::program()?;
         Ok(Self {
             home,
             project,
             binary,
-            memory: invocation.store_directory()?.join("installed.json"),
+            memory: invocation.store_directory()?.join(ckpt_store::INSTALLED),
         })
     }
 

@@ -277,7 +277,7 @@ fn moment(
 /// The filter may be the reason that nothing is found.
 fn nothing(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
     if !is_filtered(arguments) {
-        return empty::say(invocation, "No messages were recorded here.");
+        return empty::say(invocation, empty::NO_MESSAGES);
     }
     invocation
         .output

@@ -160,8 +160,5 @@ fn answer(plan: &OperationReport) -> Result<PlanAnswer, Failure> {
 }
 
 fn unanswered(error: io::Error) -> Failure {
-    Error::failed("cannot ask on this terminal")
-        .because(error)
-        .hint("use `--message ID`")
-        .into()
+    ask::unanswered(error).hint("use `--message ID`").into()
 }

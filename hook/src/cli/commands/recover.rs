@@ -99,9 +99,7 @@ fn choose(invocation: &Invocation, found: &[GoneReport]) -> Result<Option<PathBu
         .into());
     }
     let lines: Vec<String> = found.iter().map(|gone| recover::line(gone, view)).collect();
-    let chosen = ask::choose("Put back (Esc to leave):", &lines).map_err(|error| {
-        Failure::from(Error::failed("cannot ask on this terminal").because(error))
-    })?;
+    let chosen = ask::choose("Put back (Esc to leave):", &lines).map_err(ask::unanswered)?;
     Ok(chosen.map(|index| path_of(&found[index])))
 }
 

@@ -117,15 +117,16 @@ impl MultiPackIndex {
 
     /// Returns whether its checksum is right. Reads all of it.
     pub fn is_sound(&self) -> bool {
-        let hash = || -> Result<bool> {
-            let mut hasher = Sha1::new();
-            let end = self.bytes.length() - CHECKSUM;
-            for start in (0..end).step_by(1 << 20) {
-                hasher.update(&self.bytes.block(start, (end - start).min(1 << 20))?);
-            }
-            Ok(self.bytes.block(end, CHECKSUM)? == hasher.finalize()[..])
-        };
-        hash().unwrap_or(false)
+        self.sums_up().unwrap_or(false)
+    }
+
+    fn sums_up(&self) -> Result<bool> {
+        let mut hasher = Sha1::new();
+        let end = self.bytes.length() - CHECKSUM;
+        for start in (0..end).step_by(1 << 20) {
+            hasher.update(&self.bytes.block(start, (end - start).min(1 << 20))?);
+        }
+        Ok(self.bytes.block(end, CHECKSUM)? == hasher.finalize()[..])
     }
 
     fn places(&self, rows: Vec<(ObjectId, u32)>) -> Result<Vec<ObjectLocation>> {

@@ -52,13 +52,14 @@ impl PackFile {
     ) -> Result<()> {
         let index = PackIndex::open(self.open_index()?)?;
         let layout = index.layout()?;
+        let is_sound = |offset: &u64| {
+            let listed = layout.binary_search_by_key(offset, |(offset, _)| *offset);
+            let id = listed.ok().and_then(|at| index.id(layout[at].1).ok());
+            goes_on() && id.is_some_and(|id| self.holds(*offset, id))
+        };
         let chosen = |source: &SourcePack<'_>, wanted| {
             let mut offsets = source.with_bases(wanted);
-            offsets.retain(|offset| {
-                let listed = layout.binary_search_by_key(offset, |(offset, _)| *offset);
-                let id = listed.ok().and_then(|at| index.id(layout[at].1).ok());
-                goes_on() && id.is_some_and(|id| self.holds(*offset, id))
-            });
+            offsets.retain(is_sound);
             offsets
         };
         self.copy_chosen(ids, &chosen, to, copied, goes_on)

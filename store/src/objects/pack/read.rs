@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Write};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -242,22 +243,17 @@ impl PackFile {
     /// Where entries lie close together, many are read at once.
     pub(crate) fn blob_sizes(&self, offsets: &[u64]) -> Result<Vec<Option<u64>>> {
         self.with_data(|data| {
-            let mut window = vec![0; WINDOW];
-            let (mut start, mut end) = (0, 0);
-            let size = |(at, offset): (usize, &u64)| {
-                let is_whole = end >= data.end || offset.saturating_add(FRONT as u64) <= end;
-                if !is_whole || !(start..end).contains(offset) {
-                    let later = offsets.get(at + CLOSE);
-                    let is_close = later.is_some_and(|later| later - offset < WINDOW as u64);
-                    let length = if is_close { WINDOW } else { FRONT };
-                    let read = data.front(*offset, &mut window[..length]).ok()?.len();
-                    (start, end) = (*offset, offset + read as u64);
-                }
-                let from = usize::try_from(offset - start).ok()?;
-                let to = usize::try_from(end - start).ok()?.min(from + FRONT);
-                size_of_blob(window.get(from..to)?, *offset).ok()
+            let mut window = Window {
+                bytes: vec![0; WINDOW],
+                part: 0..0,
             };
-            Ok(offsets.iter().enumerate().map(size).collect())
+            let sizes = offsets.iter().enumerate().map(|(at, offset)| {
+                let later = offsets.get(at + CLOSE);
+                let is_close = later.is_some_and(|later| later - offset < WINDOW as u64);
+                let length = if is_close { WINDOW } else { FRONT };
+                size_of_blob(window.front(&data, *offset, length)?, *offset).ok()
+            });
+            Ok(sizes.collect())
         })
     }
 
@@ -328,6 +324,28 @@ impl PackFile {
         };
         work(Data::new(&file.file, file.length))
             .map_err(|error| Error::failed(what()).because(error))
+    }
+}
+
+/// The part of a pack that was read last: the next entry often begins in it.
+struct Window {
+    bytes: Vec<u8>,
+    /// Where it is in the pack.
+    part: Range<u64>,
+}
+
+impl Window {
+    /// Returns the front of the entry at an offset. If not all of it was read yet, this reads `length` bytes from there.
+    fn front(&mut self, data: &Data<'_>, offset: u64, length: usize) -> Option<&[u8]> {
+        let end = self.part.end;
+        let is_whole = end >= data.end || offset.saturating_add(FRONT as u64) <= end;
+        if !is_whole || !self.part.contains(&offset) {
+            let read = data.front(offset, &mut self.bytes[..length]).ok()?.len();
+            self.part = offset..offset + read as u64;
+        }
+        let from = usize::try_from(offset - self.part.start).ok()?;
+        let to = usize::try_from(self.part.end - self.part.start).ok()?;
+        self.bytes.get(from..to.min(from + FRONT))
     }
 }
 

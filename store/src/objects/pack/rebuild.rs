@@ -76,22 +76,24 @@ fn without_index(
             // A borrowed pack is the user's file, and its index is git's.
             is_pack && !borrowed::is_borrowed(name.as_os_str().as_encoded_bytes())
         });
-    let rebuilt = move |path: &Path| -> Result<Option<Vec<u8>>> {
-        let is_short = || {
-            let metadata = presence::metadata(path)?;
-            Ok::<_, Error>(metadata.is_some_and(|metadata| metadata.len() <= largest))
-        };
-        // No index can be made from a damaged pack.
-        if has_its_index(path).unwrap_or(false) || !is_short()? {
-            return Ok(None);
-        }
-        Ok(index_of(path).ok())
-    };
     let directory = directory.to_owned();
     Ok(names.filter_map(move |name| {
-        let index = rebuilt(&directory.join(&name)).transpose()?;
+        let index = needed_index(&directory.join(&name), largest).transpose()?;
         Some(index.map(|index| (name, index)))
     }))
+}
+
+/// Returns the bytes of an index for a pack, or `None` if it has one, is longer than `largest` bytes, or is damaged itself.
+fn needed_index(pack: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
+    if has_its_index(pack).unwrap_or(false) {
+        return Ok(None);
+    }
+    let metadata = presence::metadata(pack)?;
+    if metadata.is_none_or(|metadata| metadata.len() > largest) {
+        return Ok(None);
+    }
+    // No index can be made from a damaged pack.
+    Ok(index_of(pack).ok())
 }
 
 /// Returns whether the index beside a pack is intact, and made for this pack.

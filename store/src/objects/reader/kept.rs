@@ -2,8 +2,9 @@
 //! and finds it in the workspace afterwards.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use crate::fs::threads;
 use crate::model::entry::ObjectId;
 use crate::objects::hash::ObjectKind;
 
@@ -29,18 +30,13 @@ struct CachedObjects {
 impl ObjectCache {
     /// Returns an object.
     pub fn get(&self, id: ObjectId) -> Option<(ObjectKind, ObjectBytes)> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .by_id
-            .get(&id)
-            .cloned()
+        threads::lock(&self.0).by_id.get(&id).cloned()
     }
 
     /// Keeps a hashed object if there is room.
     pub fn keep(&self, kind: ObjectKind, id: ObjectId, bytes: Vec<u8>) -> ObjectBytes {
         let bytes = Arc::new(bytes);
-        let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = threads::lock(&self.0);
         let has_room = bytes.len() as u64 <= LARGEST && objects.bytes + bytes.len() <= MOST;
         if has_room
             && objects

@@ -70,15 +70,20 @@ impl ObjectReader {
     /// Looks for packs that were added or removed since.
     pub(crate) fn refresh(&self) -> Result<()> {
         if let Some(packs) = Packs::list(&self.directory, &self.packs())? {
-            *self.packs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(packs);
+            self.set_packs(packs);
         }
         Ok(())
+    }
+
+    fn set_packs(&self, packs: Packs) {
+        let mut known = self.packs.write().unwrap_or_else(PoisonError::into_inner);
+        *known = Arc::new(packs);
     }
 
     /// Forgets what is known about the packs and lists them again. An index that is open may have been replaced since.
     pub(crate) fn reopen(&self) -> Result<()> {
         let packs = Packs::list(&self.directory, &Packs::default())?.unwrap_or_default();
-        *self.packs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(packs);
+        self.set_packs(packs);
         Ok(())
     }
 
@@ -86,7 +91,7 @@ impl ObjectReader {
     /// processes left.
     pub(crate) fn note_new_pack(&self, name: &Path) -> Result<()> {
         if let Some(packs) = self.packs().with(&self.directory, name) {
-            *self.packs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(packs);
+            self.set_packs(packs);
             return Ok(());
         }
         self.refresh()?;
@@ -233,14 +238,17 @@ impl ObjectReader {
         }
         let packs = self.packs();
         let places = packs.likely(id).chain(packs.unlikely(id));
-        let check = |pack: &Arc<PackFile>, offset| {
-            let Some(bytes) = pack.small_blob(offset, id, kept::LARGEST)? else {
-                return pack.check_blob(offset, id);
-            };
-            self.kept.keep(ObjectKind::Blob, id, bytes);
-            Ok(())
-        };
-        first(id, places, check)?.ok_or_else(|| missing(id))
+        first(id, places, |pack, offset| self.check_copy(pack, offset, id))?
+            .ok_or_else(|| missing(id))
+    }
+
+    /// Decodes and hashes one copy of a blob, and keeps it if it is small.
+    fn check_copy(&self, pack: &PackFile, offset: u64, id: ObjectId) -> Result<()> {
+        match pack.small_blob(offset, id, kept::LARGEST)? {
+            Some(bytes) => drop(self.kept.keep(ObjectKind::Blob, id, bytes)),
+            None => pack.check_blob(offset, id)?,
+        }
+        Ok(())
     }
 
     /// Returns a tree's entries, hashed and validated.

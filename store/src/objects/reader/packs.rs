@@ -89,10 +89,7 @@ impl Packs {
             .collect();
         let pack = |name: Vec<u8>| match old.get(&name[..]) {
             Some(pack) => Arc::clone(pack),
-            None => Arc::new(PackFile::new(
-                directory,
-                Path::new(OsStr::from_bytes(&name)),
-            )),
+            None => pack_named(directory, &name),
         };
         let mut alone: Vec<Arc<PackFile>> = alone.into_iter().map(pack).collect();
         // Our own are searched first.
@@ -334,20 +331,13 @@ impl Opened {
     }
 
     fn pack(&self, number: u32) -> Option<&Arc<PackFile>> {
-        let make = |stem: &[u8]| {
-            let name = [stem, PACK].concat();
-            Arc::new(PackFile::new(
-                &self.directory,
-                Path::new(OsStr::from_bytes(&name)),
-            ))
-        };
         let slot = self.packs.get(number as usize)?;
         if let Some(pack) = slot.get() {
             return Some(pack);
         }
         let name = self.index.name(number)?;
         let stem = name.strip_suffix(INDEX)?;
-        Some(slot.get_or_init(|| make(stem)))
+        Some(slot.get_or_init(|| pack_named(&self.directory, &[stem, PACK].concat())))
     }
 
     /// Returns whether a full check pays. Comparing a few answers with the packs' own indexes costs less than reading
@@ -359,6 +349,10 @@ impl Opened {
     fn is_sound(&self) -> bool {
         *self.is_sound.get_or_init(|| self.index.is_sound())
     }
+}
+
+fn pack_named(directory: &Path, name: &[u8]) -> Arc<PackFile> {
+    Arc::new(PackFile::new(directory, Path::new(OsStr::from_bytes(name))))
 }
 
 /// The names in a directory of packs.

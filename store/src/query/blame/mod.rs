@@ -117,20 +117,6 @@ fn end_with_now(
     now: ObjectId,
     versions: &mut Vec<WrittenVersion>,
 ) -> Result<()> {
-    let last = |versions: &[WrittenVersion]| versions.last().and_then(|last| last.version.content);
-    let mut add = |content: ObjectId, writer: VersionAuthor| {
-        if last(versions) != Some(content) {
-            versions.push(WrittenVersion {
-                version: FileState {
-                    content: Some(content),
-                    origin: Origin::Written,
-                    is_reverted: false,
-                },
-                writer,
-                path: path.clone(),
-            });
-        }
-    };
     if let Some(snapshot_id) = place.row.last_snapshot_id {
         let row = sessions::snapshot(store.database.connection(), snapshot_id)?;
         let snapshot = timeline::snapshot_of(&row);
@@ -143,11 +129,32 @@ fn end_with_now(
             .flatten()
             .and_then(|entry| content(Some(entry)))
         {
-            add(captured, VersionAuthor::Unrecorded);
+            add_if_new(versions, path, captured, VersionAuthor::Unrecorded);
         }
     }
-    add(now, VersionAuthor::Uncaptured);
+    add_if_new(versions, path, now, VersionAuthor::Uncaptured);
     Ok(())
+}
+
+/// Adds a version, unless the last one has the same content.
+fn add_if_new(
+    versions: &mut Vec<WrittenVersion>,
+    path: &WorkspacePath,
+    content: ObjectId,
+    writer: VersionAuthor,
+) {
+    let last = versions.last().and_then(|last| last.version.content);
+    if last != Some(content) {
+        versions.push(WrittenVersion {
+            version: FileState {
+                content: Some(content),
+                origin: Origin::Written,
+                is_reverted: false,
+            },
+            writer,
+            path: path.clone(),
+        });
+    }
 }
 
 /// Drops versions whose bytes cannot be read, because they were pruned or are too large. The version after such a one

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use ckpt_schema::report::Finding;
 
 use crate::error::{Context, Result};
-use crate::fs::presence;
+use crate::fs::{names, presence};
 use crate::model::number::count;
 use crate::store::Store;
 
@@ -67,15 +67,10 @@ pub(crate) fn row_counts(store: &Store) -> Result<BTreeMap<String, u64>> {
 }
 
 fn database(store: &Store) -> Result<Finding> {
-    let answer: String = store
-        .database
-        .connection()
-        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-        .context(|| "cannot check the session store")?;
-    Ok(if answer == "ok" {
-        Finding::new("ok", "database", "the session store is sound")
-    } else {
-        Finding {
+    let complaint = crate::sessions::complaint(store.database.connection())?;
+    Ok(match complaint {
+        None => Finding::new("ok", "database", "the session store is sound"),
+        Some(complaint) => Finding {
             hint: Some(
                 "`ckpt-hook doctor --repair` sets it aside and keeps every row that can be read"
                     .to_owned(),
@@ -83,9 +78,9 @@ fn database(store: &Store) -> Result<Finding> {
             ..Finding::new(
                 "error",
                 "database",
-                format!("the session store is damaged: {answer}"),
+                format!("the session store is damaged: {complaint}"),
             )
-        }
+        },
     })
 }
 
@@ -125,7 +120,7 @@ fn named(files: &[PathBuf]) -> Option<String> {
 /// Checks that the folders of workspaces have their repositories. A killed first event leaves a folder without one. If
 /// rows name snapshots of it, the check of the objects reports the loss; otherwise nothing else would.
 fn repositories(store: &Store) -> Result<Vec<Finding>> {
-    let folder = store.surroundings.directory.join("snapshots");
+    let folder = names::snapshots(&store.surroundings.directory);
     let mut lacking = Vec::new();
     let mut sound = 0;
     let entries = presence::entries(&folder)?;
@@ -136,9 +131,9 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
             .file_name()
             .to_str()
             .is_some_and(|key| known.contains(key));
-        if presence::is_directory(&path.join("repository.git/objects"))? {
+        if presence::is_directory(&names::objects(&path))? {
             sound += 1;
-        } else if !is_known && presence::metadata(&path.join("cache"))?.is_some() {
+        } else if !is_known && presence::metadata(&path.join(names::CACHE))?.is_some() {
             lacking.push(path);
         }
     }

@@ -49,6 +49,21 @@ impl ItemFailure {
         }
     }
 
+    /// Returns the failure for an entry whose directory cannot be entered.
+    pub(super) fn not_entered(error: Errno) -> Self {
+        Self::of("its directory cannot be entered", error).into_failure()
+    }
+
+    /// Returns the conflict for an entry whose directory is another one than when its item was begun.
+    pub(super) fn elsewhere() -> Self {
+        Self::conflict("its directory was moved or replaced meanwhile")
+    }
+
+    /// Returns the failure for what was written and may not have reached the disk.
+    pub(super) fn not_synced(error: Errno) -> Self {
+        Self::of("cannot be synced", error).into_failure()
+    }
+
     /// Returns the failure for an error of the store, with its causes.
     pub(super) fn from_error(error: &Error) -> Self {
         Self::Failed(error.with_causes())

@@ -30,6 +30,7 @@ use rustix::io::Errno;
 use sha1::{Digest, Sha1};
 
 use crate::fs::beneath;
+use crate::fs::names::TEMPORARY;
 use crate::model::entry::{Entry, EntryKind, State};
 use crate::model::hex::Hex;
 
@@ -37,9 +38,6 @@ use super::failure::{ItemFailure, ItemResult};
 use super::found::{Found, look, open_file};
 use super::sys;
 use super::writer::{ItemWriter, Slot, discard};
-
-/// The prefix of every name that this program uses in a workspace.
-pub const PREFIX: &str = ".ckpt-hook-";
 
 /// Returns the name that an operation uses for the temporary file of an entry of this name.
 pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
@@ -51,7 +49,7 @@ pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
         .collect();
     // Not the name itself: it may have 255 bytes already, and the same name in two directories is no clash.
     let hash = Sha1::digest(name);
-    format!("{PREFIX}{operation}-{}", Hex(&hash[..8])).into_bytes()
+    format!("{TEMPORARY}{operation}-{}", Hex(&hash[..8])).into_bytes()
 }
 
 impl ItemWriter<'_> {

@@ -24,7 +24,6 @@ mod workers;
 mod writer;
 
 pub use found::Found;
-pub use leftover::PREFIX;
 pub use preflight::{Problem, preflight};
 pub use root::{Abilities, Permissions, Root};
 pub use writer::BlobWriter;

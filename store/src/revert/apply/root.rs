@@ -7,13 +7,14 @@
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rustix::fs::{FileType, Mode, RawMode, Stat, fstat, mkdirat};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::{Context, Error, Result};
 use crate::fs::beneath::{self, Lookup};
+use crate::fs::threads;
 use crate::model::path::WorkspacePath;
 
 use super::sys::{self, SysResult};
@@ -259,7 +260,7 @@ impl Root {
         if !self.abilities.openat2 {
             return None;
         }
-        let walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+        let walked = threads::lock(&self.walked);
         let above = path.iter().enumerate().rev();
         let slashes = above.filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         std::iter::once(path.len())
@@ -274,7 +275,7 @@ impl Root {
                 identity,
                 repositories: repositories.to_vec(),
             };
-            let mut walked = self.walked.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut walked = threads::lock(&self.walked);
             walked.insert(path.to_vec(), entered);
         }
     }

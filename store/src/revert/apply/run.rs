@@ -222,10 +222,7 @@ impl<'a> Attempt<'a> {
                 return self.all(chunk, &Err(ItemFailure::conflict(reason)));
             }
             Err(error) => {
-                return self.all(
-                    chunk,
-                    &Err(ItemFailure::of("its directory cannot be entered", error).into_failure()),
-                );
+                return self.all(chunk, &Err(ItemFailure::not_entered(error)));
             }
         };
         let act = |index: &usize| {
@@ -289,10 +286,10 @@ impl<'a> Attempt<'a> {
     }
 
     fn remove_directory(&self, path: &WorkspacePath, item: Option<&Item>) -> ItemResult<bool> {
-        let failed =
-            |error| ItemFailure::of("its directory cannot be entered", error).into_failure();
-        let Descent::Directory(directory, _) =
-            self.root.descend(path.parent().as_ref()).map_err(failed)?
+        let Descent::Directory(directory, _) = self
+            .root
+            .descend(path.parent().as_ref())
+            .map_err(ItemFailure::not_entered)?
         else {
             return Ok(false);
         };
@@ -366,10 +363,7 @@ impl<'a> Attempt<'a> {
         let finished = share(self.helped(), ready, |ready| match synced {
             Ok(()) => self.finish(&ready),
             // Without the sync, a power cut after the rename could leave an empty file in the place of a whole one.
-            Err(error) => self.give_up(
-                &ready,
-                &ItemFailure::of("cannot be synced", error).into_failure(),
-            ),
+            Err(error) => self.give_up(&ready, &ItemFailure::not_synced(error)),
         });
         results.extend(finished.into_iter().flatten());
         results
@@ -456,17 +450,11 @@ impl<'a> Attempt<'a> {
             Ok(Descent::Directory(_, identity)) => identity == ready.identity,
             Ok(Descent::Missing | Descent::Replaced | Descent::Blocked(_)) => false,
             Err(error) => {
-                return self.give_up(
-                    ready,
-                    &ItemFailure::of("its directory cannot be entered", error).into_failure(),
-                );
+                return self.give_up(ready, &ItemFailure::not_entered(error));
             }
         };
         if !same {
-            return self.give_up(
-                ready,
-                &ItemFailure::conflict("its directory was moved or replaced meanwhile"),
-            );
+            return self.give_up(ready, &ItemFailure::elsewhere());
         }
         let act = |index: &usize| {
             let item = self.item(*index);

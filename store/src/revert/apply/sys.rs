@@ -128,26 +128,9 @@ fn is_lacking(error: Errno) -> bool {
 /// hard links.
 pub(super) fn replace(place: &Slot<'_>, is_kept: bool) -> SysResult<bool> {
     let (directory, second) = (place.directory, place.second_name());
-    let rename =
-        |from: &[u8], to: &[u8]| retry_on_intr(|| renameat(directory, from, directory, to));
-    let link = || {
-        retry_on_intr(|| {
-            linkat(
-                directory,
-                place.name,
-                directory,
-                &second[..],
-                AtFlags::empty(),
-            )
-        })
-    };
-    let has_second = is_kept
-        && match link() {
-            Ok(()) => true,
-            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK | Errno::NOSYS) => false,
-            Err(error) => return Err(error),
-        };
-    if let Err(error) = rename(&place.own, place.name) {
+    let has_second = is_kept && link_to_second_name(place)?;
+    let renamed = retry_on_intr(|| renameat(directory, &place.own[..], directory, place.name));
+    if let Err(error) = renamed {
         if has_second {
             let _ = unlink(directory, &second);
         }
@@ -157,6 +140,26 @@ pub(super) fn replace(place: &Slot<'_>, is_kept: bool) -> SysResult<bool> {
         return Ok(false);
     }
     move_second_name(place).map(|()| true)
+}
+
+/// Gives what is at a place its second name as well. Returns false where the file system has no hard links, or no more for
+/// this file.
+fn link_to_second_name(place: &Slot<'_>) -> SysResult<bool> {
+    let (directory, second) = (place.directory, place.second_name());
+    let link = || {
+        linkat(
+            directory,
+            place.name,
+            directory,
+            &second[..],
+            AtFlags::empty(),
+        )
+    };
+    match retry_on_intr(link) {
+        Ok(()) => Ok(true),
+        Err(Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK | Errno::NOSYS) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Moves what is at a place to its second name.

@@ -61,8 +61,7 @@ impl ItemWriter<'_> {
             return Ok(());
         }
         // All of it was written, but nobody knows whether it reached the disk.
-        retry_on_intr(|| full_sync(&file))
-            .map_err(|error| ItemFailure::of("cannot be synced", error).into_failure())
+        retry_on_intr(|| full_sync(&file)).map_err(ItemFailure::not_synced)
     }
 
     fn fill(&self, to: &mut dyn Write, target: Entry) -> ItemResult<()> {

@@ -5,6 +5,8 @@
 use std::sync::Mutex;
 use std::thread;
 
+use crate::fs::threads;
+
 /// Does every task, and returns the results in no particular order. With `helped`, a second thread shares the work.
 pub(super) fn share<T: Send, R: Send>(
     helped: bool,
@@ -19,10 +21,7 @@ pub(super) fn share<T: Send, R: Send>(
     let work = || {
         while let Some(task) = next(&queue) {
             let result = act(task);
-            results
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .push(result);
+            threads::lock(&results).push(result);
         }
     };
     thread::scope(|scope| {
@@ -32,9 +31,7 @@ pub(super) fn share<T: Send, R: Send>(
             .spawn_scoped(scope, work);
         work();
     });
-    results
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    threads::unlocked(results)
 }
 
 /// Does two things at once. The first one waits for the disk, in a thread of its own.

@@ -296,7 +296,7 @@ impl ItemWriter<'_> {
         {
             // A failed item has to be as it was.
             let _ = retry_on_intr(|| fchmod(&file, permissions(expected)));
-            return Err(ItemFailure::of("cannot be synced", error).into_failure());
+            return Err(ItemFailure::not_synced(error));
         }
         Ok(true)
     }

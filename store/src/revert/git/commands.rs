@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use super::repository::Repository;
 use crate::error::Result;
+use crate::model::git_item::{BRANCHES, TAGS};
 use crate::model::path::WorkspacePath;
 use crate::revert::cleaned::{BEFORE, commands_in, unquoted};
 use crate::revert::movement::Movement;
@@ -54,10 +55,8 @@ fn removed_by(words: &[&str]) -> Vec<String> {
     let rest = &words[words.iter().take_while(is_before).count()..];
     let is_git = |word: &str| word == "git" || word.ends_with("/git");
     let (above, removers, given): (_, &[&str], _) = match rest {
-        [git, "tag", given @ ..] if is_git(git) => ("refs/tags/", &["-d", "--delete"], given),
-        [git, "branch", given @ ..] if is_git(git) => {
-            ("refs/heads/", &["-d", "-D", "--delete"], given)
-        }
+        [git, "tag", given @ ..] if is_git(git) => (TAGS, &["-d", "--delete"], given),
+        [git, "branch", given @ ..] if is_git(git) => (BRANCHES, &["-d", "-D", "--delete"], given),
         [git, "update-ref", given @ ..] if is_git(git) => ("", &["-d"], given),
         _ => return Vec::new(),
     };
@@ -68,7 +67,7 @@ fn removed_by(words: &[&str]) -> Vec<String> {
     let names = given.iter().map(|word| unquoted(word));
     let names = names.filter(|name| is_name(name));
     let names = names.map(|name| format!("{above}{name}"));
-    let of_refs = |name: &String| name.starts_with("refs/tags/") || name.starts_with("refs/heads/");
+    let of_refs = |name: &String| name.starts_with(TAGS) || name.starts_with(BRANCHES);
     names.filter(of_refs).collect()
 }
 

@@ -14,7 +14,7 @@ use super::repository::{Repository, is_branch};
 use super::{GitSide, commands, commits, short};
 use crate::error::Result;
 use crate::model::Milliseconds;
-use crate::model::git_item::{GitStateRow, plain};
+use crate::model::git_item::{BRANCHES, GitStateRow, TAGS, plain};
 use crate::model::note::Note;
 use crate::model::request::Unclear;
 use crate::revert::movement::Movement;
@@ -116,12 +116,12 @@ impl GitSide<'_> {
         let notes = [
             removed_refs(
                 (NoteCode::TagsGone, "tag", "tags", "git tag -d"),
-                names_below(&named, "refs/tags/"),
+                names_below(&named, TAGS),
                 refs.removed.tags.is_some_and(is_asked),
             ),
             removed_refs(
                 (NoteCode::BranchGone, "branch", "branches", "git branch -d"),
-                names_below(&named, "refs/heads/"),
+                names_below(&named, BRANCHES),
                 refs.removed.branches.is_some_and(is_asked) && gone.is_empty(),
             ),
         ];
@@ -294,7 +294,7 @@ fn others(refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
     let is_line_asked = |line: &&RefMove| is_asked(line.moment);
     let below = |name: &str, folder: &str| name.trim_start_matches(folder).to_owned();
     let tags = refs.tags.iter().filter(|(_, moment)| is_asked(*moment));
-    let tags: Vec<String> = tags.map(|(name, _)| below(name, "refs/tags/")).collect();
+    let tags: Vec<String> = tags.map(|(name, _)| below(name, TAGS)).collect();
     let stashed = refs.stash.iter().filter(is_line_asked);
     let stashed: Vec<String> = stashed.map(|line| line.what.clone()).collect();
     let is_pushed = |(_, log): &(&String, &Vec<RefMove>)| {
@@ -440,7 +440,7 @@ fn gone<'l>(
             continue;
         };
         for (name, commit) in [(from, &line.old), (to, &line.new)] {
-            let branch = format!("refs/heads/{name}");
+            let branch = format!("{BRANCHES}{name}");
             // `git checkout COMMIT` writes the same line, with the commit in the place of a branch's name.
             let is_commit = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
             if is_branch(&branch) && !is_commit && repository.value_of(&branch).is_none() {

@@ -10,7 +10,9 @@ use std::path::Path;
 use super::reflog::{self, Moment};
 use super::repository::Repository;
 use crate::fs::times;
+use crate::git::state::PACKED_REFS;
 use crate::model::Milliseconds;
+use crate::model::git_item::BRANCHES;
 use crate::timeline::evidence::TICK;
 
 /// Two traces of one git command are at most this far apart.
@@ -115,10 +117,10 @@ impl Upkeep {
         let names = std::fs::read_dir(heads).into_iter().flatten();
         let names = names
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .map(|name| format!("refs/heads/{name}"));
+            .map(|name| format!("{BRANCHES}{name}"));
         let branches = names.filter_map(|name| rewritten_at(repository, &location.common, &name));
         let head = rewritten_at(repository, &location.directory, "HEAD");
-        let refs = reflog::written_at(&location.common.join("packed-refs"));
+        let refs = reflog::written_at(&location.common.join(PACKED_REFS));
         let objects = reflog::written_at(&location.common.join("objects/info/packs"));
         Self {
             logs: branches.chain(head).collect(),

@@ -12,13 +12,12 @@ use rustix::fs::OFlags;
 use crate::fs::presence;
 use crate::git::index::{self, Meaning, Staged};
 use crate::git::objects::UserObjects;
+use crate::git::state::PACKED_REFS;
 use crate::git::tracked::LARGEST;
 use crate::git::{Location, SMALL, config, read_small, state};
-use crate::model::git_item::{GitItem, plain};
+use crate::model::entry::file_type;
+use crate::model::git_item::{BRANCHES, GitItem, plain};
 use crate::model::hex::Hex;
-
-/// Where git packs refs, in the common folder.
-pub(super) const PACKED_REFS: &str = "packed-refs";
 
 /// The user's repository.
 #[derive(Clone, Debug)]
@@ -32,7 +31,7 @@ impl Repository {
     /// Returns the repository of a workspace.
     pub fn of(root: &Path) -> Option<Self> {
         let location = Location::of(root)?;
-        let id_length = if location.is_sha256() { 32 } else { 20 };
+        let id_length = location.id_length();
         Some(Self {
             location,
             id_length,
@@ -135,7 +134,7 @@ impl Repository {
             return None;
         }
         let (folder, name) = self.place(item);
-        let lock = format!("{name}.lock");
+        let lock = lock_of(name);
         match presence::metadata(&folder.join(&lock)) {
             Ok(None) => {}
             Ok(Some(_)) => return Some(locked(&lock)),
@@ -198,7 +197,7 @@ impl Repository {
 
     fn why_not_removed(&self, name: &str) -> Option<String> {
         state::packed(&self.location, name)?;
-        let lock = format!("{PACKED_REFS}.lock");
+        let lock = lock_of(PACKED_REFS);
         self.location
             .common
             .join(&lock)
@@ -222,7 +221,6 @@ impl Repository {
 
     /// Returns why the index cannot go back: what was staged then, and is not now, may be gone.
     fn why_not_index(&self, now: &Meaning, then: &Meaning) -> Option<String> {
-        const SUBMODULE: u32 = 0o160_000;
         if then.link.is_some() {
             return Some("the shared index that it adds to is gone".to_owned());
         }
@@ -235,7 +233,7 @@ impl Repository {
         let is_gone = |entry: &&Staged| {
             !known.contains(entry)
                 // A submodule's commit is in another repository.
-                && entry.mode != SUBMODULE
+                && entry.mode != file_type::SUBMODULE
                 && !objects.contains(&Hex(&entry.id).to_string())
         };
         let gone = then.entries.iter().find(is_gone)?;
@@ -256,13 +254,18 @@ pub(super) fn locked(lock: &str) -> String {
     format!("`{lock}` is there: git is at work, or was interrupted")
 }
 
+/// Returns the name of the file by which git locks a file, as this program does before it changes that.
+pub(super) fn lock_of(name: &str) -> String {
+    format!("{name}.lock")
+}
+
 /// Returns whether a name is a branch name that git would accept (`git check-ref-format`, abridged). A replacement
 /// character means that the name was not UTF-8, so its bytes are lost.
 pub(super) fn is_branch(name: &str) -> bool {
     let is_plain =
         |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
     let is_odd = |byte: u8| byte <= b' ' || byte == 0x7f || b"~^:?*[\\".contains(&byte);
-    name.strip_prefix("refs/heads/")
+    name.strip_prefix(BRANCHES)
         .is_some_and(|rest| rest.split('/').all(is_plain))
         && !name.bytes().any(is_odd)
         && !name.contains("..")

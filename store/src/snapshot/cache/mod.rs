@@ -40,6 +40,7 @@ use super::scan::overlay::Overlay;
 use crate::error::{Context, Result, contained};
 use crate::fs::disk::Stamp;
 use crate::fs::leftover;
+use crate::fs::names::{CACHE, CACHE_CHANGES};
 use crate::model::FileTime;
 use crate::model::gap::Uncaptured;
 use crate::model::path::join;
@@ -77,7 +78,7 @@ impl Cache {
     /// Reads the cache, or returns `None` if there is no usable one. The checksums are checked every time, because a
     /// flipped bit would look like a file that did not change. That takes a hundredth of the time of the scan.
     pub fn read(folder: &Path, extent: Extent) -> Option<Self> {
-        let (whole, front) = CacheFile::read(&folder.join("cache"), WHOLE, extent)?;
+        let (whole, front) = CacheFile::read(&folder.join(CACHE), WHOLE, extent)?;
         let Front {
             id, header, places, ..
         } = front;
@@ -92,7 +93,7 @@ impl Cache {
             header,
         };
         // Always as a whole: it is small, and its heads replace some of those in the other file.
-        let changes = CacheFile::read(&folder.join("cache.changes"), CHANGES, Extent::Whole);
+        let changes = CacheFile::read(&folder.join(CACHE_CHANGES), CHANGES, Extent::Whole);
         // Changes of an older or a newer cache do not count.
         if let Some((changes, front)) = changes.filter(|(_, front)| front.id == id) {
             cache.overlay(changes, front)?;
@@ -159,7 +160,7 @@ impl Cache {
         if let Some(below) = overlay.below() {
             let changes = below.changes(header, overlay);
             if changes.len() <= most_changes(below.whole.length) {
-                return put(folder, "cache.changes", &changes);
+                return put(folder, CACHE_CHANGES, &changes);
             }
             // All bodies are copied now, and one call reads them faster than one for each.
             below.load();
@@ -169,9 +170,9 @@ impl Cache {
             seen.append_to(&mut records);
         }
         let whole = encode(WHOLE, Uuid::new_v4(), header, &[], &records);
-        put(folder, "cache", &whole)?;
+        put(folder, CACHE, &whole)?;
         // The changes no longer belong to any cache.
-        let _ = fs::remove_file(folder.join("cache.changes"));
+        let _ = fs::remove_file(folder.join(CACHE_CHANGES));
         sweep(folder);
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::Result;
 use crate::fs::disk::Stamp;
 use crate::model::Milliseconds;
-use crate::model::entry::{Change, Entry, EntryKind};
+use crate::model::entry::{Change, Entry, EntryKind, file_type};
 use crate::objects::Objects;
 use crate::objects::reader::ObjectReader;
 use crate::snapshot::capture;
@@ -93,7 +93,7 @@ pub(crate) fn rewritten(
 }
 
 fn is_of_another_size(reader: &ObjectReader, old: Entry, stamp: &Stamp) -> bool {
-    let is_file = old.mode.kind() == EntryKind::File && stamp.file_type() == 0o100_000;
+    let is_file = old.mode.kind() == EntryKind::File && stamp.file_type() == file_type::REGULAR;
     let size = old.blob.and_then(|blob| reader.blob_size(blob).ok());
     is_file && size.is_some_and(|size| size != stamp.size)
 }

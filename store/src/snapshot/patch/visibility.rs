@@ -6,7 +6,7 @@ use std::path::Path;
 use super::file_type;
 use crate::error::Result;
 use crate::model::entry::{Change, ObjectId};
-use crate::model::path::{WorkspacePath, join};
+use crate::model::path::{IGNORE_FILE, WorkspacePath, join};
 use crate::objects::reader::ObjectReader;
 use crate::snapshot::Snapshot;
 use crate::snapshot::rules::{Matcher, Rules, significant_lines};
@@ -30,7 +30,7 @@ impl<'a> Visibility<'a> {
         if old_rules == new_rules
             && !difference
                 .iter()
-                .any(|change| change.path.name() == b".gitignore")
+                .any(|change| change.path.name() == IGNORE_FILE)
         {
             return Ok(None);
         }
@@ -100,7 +100,7 @@ pub(crate) fn own_ignore_files_changed(
     );
     let mut changed = Vec::new();
     for directory in directories {
-        let Ok(path) = WorkspacePath::new(join(directory, b".gitignore")) else {
+        let Ok(path) = WorkspacePath::new(join(directory, IGNORE_FILE)) else {
             continue;
         };
         let (hid, hides) = (before.get(directory), after.get(directory));

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::patterns::{MatchCost, Patterns};
 use super::{BUILT_IN, Rules, has_below};
-use crate::model::path::is_below;
+use crate::model::path::{PathKind, is_below};
 
 /// Which part of a directory is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,26 +109,24 @@ impl Rules {
 impl Matcher<'_> {
     /// Returns whether a file at this path is captured.
     pub fn is_visible(&self, path: &[u8]) -> bool {
-        self.view_of(path, false).is_some()
+        self.view_of(path, PathKind::File).is_some()
     }
 
     /// Returns whether an empty directory at this path is captured.
     pub fn shows_directory(&self, path: &[u8]) -> bool {
-        let view = self.view_of(path, true);
+        let view = self.view_of(path, PathKind::Directory);
         view.is_some_and(DirectoryView::shows_empty)
     }
 
-    fn view_of(&self, path: &[u8], is_directory: bool) -> Option<DirectoryView> {
-        let decide = |view, path: &[u8], is_directory| {
-            self.decide(view, path, is_directory, &|path, is_directory| {
-                self.is_forced(path, is_directory)
-            })
+    fn view_of(&self, path: &[u8], kind: PathKind) -> Option<DirectoryView> {
+        let decide = |view, path: &[u8], kind| {
+            self.decide(view, path, kind, &|path, kind| self.is_forced(path, kind))
         };
         let mut view = self.root_view();
         for end in (0..path.len()).filter(|end| path[*end] == b'/') {
-            view = decide(view, &path[..end], true)?;
+            view = decide(view, &path[..end], PathKind::Directory)?;
         }
-        decide(view, path, is_directory)
+        decide(view, path, kind)
     }
 
     /// Returns some of the patterns that were too complicated to decide. What they may match is in view.
@@ -153,13 +151,13 @@ impl Matcher<'_> {
         }
         let mut view = self.root_view();
         for end in (0..path.len()).filter(|end| path[*end] == b'/') {
-            match self.decide(view, &path[..end], true, &|_, _| false) {
+            match self.decide(view, &path[..end], PathKind::Directory, &|_, _| false) {
                 Some(next) => view = next,
                 None => return true,
             }
         }
         // A file that is not forced can only be kept.
-        let view = self.decide(view, path, false, &|_, _| false);
+        let view = self.decide(view, path, PathKind::File, &|_, _| false);
         view.is_none_or(|view| view == DirectoryView::Ignored)
     }
 
@@ -169,16 +167,10 @@ impl Matcher<'_> {
         &self,
         parent: DirectoryView,
         path: &[u8],
-        is_directory: bool,
-        is_forced: &dyn Fn(&[u8], bool) -> bool,
+        kind: PathKind,
+        is_forced: &dyn Fn(&[u8], PathKind) -> bool,
     ) -> Option<DirectoryView> {
-        self.decide_among(
-            &Neighbours::default(),
-            parent,
-            path,
-            is_directory,
-            is_forced,
-        )
+        self.decide_among(&Neighbours::default(), parent, path, kind, is_forced)
     }
 
     /// Does this for one of many entries of a directory.
@@ -187,21 +179,21 @@ impl Matcher<'_> {
         neighbours: &Neighbours,
         parent: DirectoryView,
         path: &[u8],
-        is_directory: bool,
-        is_forced: &dyn Fn(&[u8], bool) -> bool,
+        kind: PathKind,
+        is_forced: &dyn Fn(&[u8], PathKind) -> bool,
     ) -> Option<DirectoryView> {
         let name = path
             .iter()
             .rposition(|byte| *byte == b'/')
             .map(|slash| slash + 1);
         let excluded = !self.exclude.is_empty()
-            && self.exclude.matched(path, name, is_directory, &self.work) == Some(true);
-        if excluded || !self.is_in_scope(path, is_directory) {
+            && self.exclude.matched(path, name, kind, &self.work) == Some(true);
+        if excluded || !self.is_in_scope(path, kind) {
             return None;
         }
         let passage = self.is_passage(path);
         if !self.include.is_empty()
-            && self.include.matched(path, name, is_directory, &self.work) == Some(true)
+            && self.include.matched(path, name, kind, &self.work) == Some(true)
         {
             return Some(if passage {
                 DirectoryView::Passage
@@ -212,7 +204,7 @@ impl Matcher<'_> {
         match parent {
             DirectoryView::Included => Some(DirectoryView::Included),
             DirectoryView::Open | DirectoryView::Passage
-                if !self.is_ignored_here(neighbours, path, name, is_directory) =>
+                if !self.is_ignored_here(neighbours, path, name, kind) =>
             {
                 Some(if passage {
                     DirectoryView::Passage
@@ -221,13 +213,14 @@ impl Matcher<'_> {
                 })
             }
             DirectoryView::Open | DirectoryView::Passage | DirectoryView::Ignored => {
-                let wanted = if is_directory {
-                    is_forced(path, true) || self.leads_to_included(path)
-                } else {
-                    is_forced(path, false)
-                        || parent != DirectoryView::Ignored && self.keeps(path, name)
-                };
-                wanted.then_some(DirectoryView::Ignored)
+                let is_wanted = is_forced(path, kind)
+                    || match kind {
+                        PathKind::Directory => self.leads_to_included(path),
+                        PathKind::File => {
+                            parent != DirectoryView::Ignored && self.keeps(path, name)
+                        }
+                    };
+                is_wanted.then_some(DirectoryView::Ignored)
             }
         }
     }
@@ -236,15 +229,16 @@ impl Matcher<'_> {
     /// if the directory is entered for another file: it may be a virtual environment, for example, full of
     /// certificates.
     fn keeps(&self, path: &[u8], name: Option<usize>) -> bool {
-        !self.kept.is_empty() && self.kept.matched(path, name, false, &self.work) == Some(true)
+        !self.kept.is_empty()
+            && self.kept.matched(path, name, PathKind::File, &self.work) == Some(true)
     }
 
-    fn is_in_scope(&self, path: &[u8], is_directory: bool) -> bool {
+    fn is_in_scope(&self, path: &[u8], kind: PathKind) -> bool {
         match &self.scope {
             None => true,
             Some(scope) => {
                 is_below(path, scope)
-                    || is_directory && (path == &scope[..] || is_below(scope, path))
+                    || kind == PathKind::Directory && (path == &scope[..] || is_below(scope, path))
             }
         }
     }
@@ -255,11 +249,10 @@ impl Matcher<'_> {
             .is_some_and(|scope| is_below(scope, path))
     }
 
-    fn is_forced(&self, path: &[u8], is_directory: bool) -> bool {
-        if is_directory {
-            has_below(&self.forced, path)
-        } else {
-            self.forced.contains(path)
+    fn is_forced(&self, path: &[u8], kind: PathKind) -> bool {
+        match kind {
+            PathKind::Directory => has_below(&self.forced, path),
+            PathKind::File => self.forced.contains(path),
         }
     }
 
@@ -292,7 +285,7 @@ impl Matcher<'_> {
         neighbours: &Neighbours,
         path: &[u8],
         name: Option<usize>,
-        is_directory: bool,
+        kind: PathKind,
     ) -> bool {
         let directory = &path[..name.map_or(0, |name| name - 1)];
         let mut chain = neighbours.0.get_or_init(|| self.chain(directory));
@@ -305,7 +298,7 @@ impl Matcher<'_> {
             let inner_name = name.map(|name| name - start).filter(|name| *name > 0);
             if let Some(ignored) =
                 link.patterns
-                    .matched(&path[start..], inner_name, is_directory, &self.work)
+                    .matched(&path[start..], inner_name, kind, &self.work)
             {
                 return ignored;
             }
@@ -316,7 +309,7 @@ impl Matcher<'_> {
         let outer = [&self.info, &self.global, &self.built_in];
         outer
             .iter()
-            .find_map(|patterns| patterns.matched(path, name, is_directory, &self.work))
+            .find_map(|patterns| patterns.matched(path, name, kind, &self.work))
             .unwrap_or(false)
     }
 

@@ -2,19 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use gix_glob::Pattern;
 use gix_glob::pattern::Mode;
 
+use crate::fs::threads;
 use crate::git::glob::{Glob, Steps};
-use crate::model::path::is_below;
+use crate::lines::without_byte_order_mark;
+use crate::model::path::{PathKind, is_below};
 
 /// Returns the significant lines of an ignore file: no comments, no blank lines, no byte order mark.
 pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
     // Like git (`add_patterns_from_buffer` in its `dir.c`), which passes over a byte order mark and takes CR LF
     // for the end of a line.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = without_byte_order_mark(bytes);
     let lines = bytes
         .split(|byte| *byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
@@ -65,10 +67,7 @@ impl MatchCost {
     }
 
     fn note(&self, pattern: &Pattern) {
-        let mut undecided = self
-            .undecided
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut undecided = threads::lock(&self.undecided);
         if undecided.len() < NAMED {
             undecided.insert(pattern.to_string().into_bytes());
         }
@@ -76,10 +75,7 @@ impl MatchCost {
 
     /// Returns some of the patterns that were not decided.
     pub fn undecided(&self) -> Vec<Vec<u8>> {
-        let undecided = self
-            .undecided
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let undecided = threads::lock(&self.undecided);
         undecided.iter().cloned().collect()
     }
 }
@@ -97,7 +93,7 @@ impl CompiledPattern {
         &self,
         path: &[u8],
         name: Option<usize>,
-        is_directory: bool,
+        kind: PathKind,
         (work, left): (&MatchCost, &mut u64),
     ) -> bool {
         let Pattern {
@@ -105,7 +101,7 @@ impl CompiledPattern {
             mode,
             first_wildcard_pos,
         } = &self.pattern;
-        if mode.contains(Mode::MUST_BE_DIR) && !is_directory {
+        if mode.contains(Mode::MUST_BE_DIR) && kind == PathKind::File {
             return false;
         }
         let is_of_name = mode.contains(Mode::NO_SUB_DIR) && !mode.contains(Mode::ABSOLUTE);
@@ -182,7 +178,7 @@ impl Patterns {
         &self,
         path: &[u8],
         name: Option<usize>,
-        is_directory: bool,
+        kind: PathKind,
         work: &MatchCost,
     ) -> Option<bool> {
         let folded = self.ignores_case.then(|| path.to_ascii_lowercase());
@@ -190,7 +186,7 @@ impl Patterns {
         let mut lines = self.lines.iter().rev();
         let mut left = FOR_A_PATH;
         lines
-            .find(|line| line.matches(path, name, is_directory, (work, &mut left)))
+            .find(|line| line.matches(path, name, kind, (work, &mut left)))
             .map(|line| !line.pattern.is_negative())
     }
 }
@@ -227,17 +223,19 @@ impl PathPattern {
     }
 
     /// Returns whether a path itself matches.
-    pub fn is_at(&self, path: &[u8], is_directory: bool) -> bool {
+    pub fn is_at(&self, path: &[u8], kind: PathKind) -> bool {
         let name = path.iter().rposition(|byte| *byte == b'/').map(|at| at + 1);
-        let matched = self.patterns.matched(path, name, is_directory, &self.work);
-        let is_literally = path == self.literal && (is_directory || !self.is_of_directories);
+        let matched = self.patterns.matched(path, name, kind, &self.work);
+        let is_literally =
+            path == self.literal && (kind == PathKind::Directory || !self.is_of_directories);
         matched == Some(true) || is_literally
     }
 
     /// Returns whether a file, or a directory above it, matches.
     pub fn is_at_or_above(&self, file: &[u8]) -> bool {
         let mut ends = (0..file.len()).filter(|end| file[*end] == b'/');
-        self.is_at(file, false) || ends.any(|end| self.is_at(&file[..end], true))
+        self.is_at(file, PathKind::File)
+            || ends.any(|end| self.is_at(&file[..end], PathKind::Directory))
     }
 
     /// Returns whether it was too complicated to decide for some path.
@@ -276,7 +274,7 @@ mod tests {
             ..MatchCost::default()
         };
         assert_eq!(
-            patterns.matched(path.as_bytes(), Some(120), false, &work),
+            patterns.matched(path.as_bytes(), Some(120), PathKind::File, &work),
             None
         );
         assert_eq!(
@@ -287,7 +285,12 @@ mod tests {
         assert_eq!(work.undecided().len(), NAMED, "it is told");
         let mut left = FOR_A_PATH;
         for line in &patterns.lines {
-            line.matches(path.as_bytes(), Some(120), false, (&work, &mut left));
+            line.matches(
+                path.as_bytes(),
+                Some(120),
+                PathKind::File,
+                (&work, &mut left),
+            );
         }
         assert_eq!(left, 0, "and nothing more was done than this");
     }
@@ -302,7 +305,7 @@ mod tests {
             spent: AtomicU64::new(ALTOGETHER),
             ..MatchCost::default()
         };
-        let matched = |path: &[u8]| patterns.matched(path, None, false, &work);
+        let matched = |path: &[u8]| patterns.matched(path, None, PathKind::File, &work);
         assert_eq!(
             matched(b"src/deep/down/x7/a.o"),
             Some(true),

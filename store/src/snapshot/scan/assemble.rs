@@ -8,8 +8,8 @@ use super::sink::Sink;
 use crate::error::Result;
 use crate::fs::threads;
 use crate::model::entry::{Mode, ObjectId};
-use crate::model::path::WorkspacePath;
 use crate::model::path::join;
+use crate::model::path::{WorkspacePath, depth};
 use crate::objects::hash::ObjectKind;
 use crate::objects::tree::{self, TreeEntry, TreeMode};
 use crate::snapshot::Gap;
@@ -45,14 +45,6 @@ pub(crate) fn trees(
     }
 }
 
-fn depth(path: &[u8]) -> usize {
-    if path.is_empty() {
-        0
-    } else {
-        1 + path.iter().filter(|byte| **byte == b'/').count()
-    }
-}
-
 type LevelTrees<'p> = Vec<(&'p [u8], Option<ObjectId>)>;
 
 /// Makes the trees of one level.
@@ -81,7 +73,7 @@ fn tree(overlay: &Overlay<'_>, path: &[u8], sink: &Sink<'_>) -> Result<Option<Ob
 
 fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &ListedItem) -> Option<TreeEntry> {
     let (mode, id) = match item.kind {
-        ItemKind::Content(id) => (tree_mode(item.stamp.mode), id),
+        ItemKind::Content(id) => (TreeMode::of(Mode::from_stat(item.stamp.mode)?)?, id),
         ItemKind::Directory => (TreeMode::Tree, overlay.tree(&join(directory, &item.name))?),
         ItemKind::Gap(_) | ItemKind::Watched(_) | ItemKind::Ignored => return None,
     };
@@ -90,14 +82,6 @@ fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &ListedItem) -> Option<T
         mode,
         id,
     })
-}
-
-fn tree_mode(st_mode: u32) -> TreeMode {
-    match Mode::from_stat(st_mode) {
-        Some(Mode::SYMLINK) => TreeMode::Symlink,
-        Some(mode) if mode.is_executable() => TreeMode::Executable,
-        _ => TreeMode::File,
-    }
 }
 
 /// Returns the attributes of all directories together, and the gaps, by path. Of a directory that nobody looked at, the

@@ -18,6 +18,8 @@ use crate::fs::disk::Stamp;
 use crate::fs::system;
 use crate::fs::threads;
 use crate::model::FileTime;
+use crate::model::entry::file_type;
+use crate::model::path::IGNORE_FILE;
 use crate::objects::hash;
 use crate::snapshot::GapReason;
 use crate::snapshot::cache::{Cache, CachedItem, Directory};
@@ -75,35 +77,58 @@ pub(crate) fn check(
     numbers: Option<&[(usize, Depth)]>,
     against: &CacheCheck<'_>,
 ) -> Differences {
-    let next = AtomicUsize::new(0);
-    let count = numbers.map_or(cache.len(), <[_]>::len);
-    let work = |_| {
-        let mut found = Differences::default();
-        let mut anchor = Anchor::default();
-        loop {
-            let start = next.fetch_add(BATCH, Ordering::Relaxed);
-            if start >= count {
-                return found;
-            }
-            for place in start..count.min(start + BATCH) {
-                let (number, depth) =
-                    numbers.map_or((place, Depth::Whole), |numbers| numbers[place]);
-                let directory = cache.directory(number);
-                let freshness =
-                    directory.map(|directory| against.compare(&directory, depth, &mut anchor));
-                found.note(number, freshness.unwrap_or(Freshness::Changed));
-            }
-        }
+    let share = Share {
+        cache,
+        numbers,
+        next: AtomicUsize::new(0),
+        count: numbers.map_or(cache.len(), <[_]>::len),
     };
-    let few = count <= BATCH;
+    let threads = if share.count <= BATCH {
+        1
+    } else {
+        threads::count()
+    };
     let mut all = Differences::default();
-    for found in threads::run(if few { 1 } else { threads::count() }, work) {
+    for found in threads::run(threads, |_| share.compare(against)) {
         all.directories.extend(found.directories);
         all.rules.extend(found.rules);
     }
     all.directories.sort_unstable();
     all.rules.sort_unstable();
     all
+}
+
+/// The directories that the threads of a check share.
+struct Share<'a> {
+    cache: &'a Cache,
+    numbers: Option<&'a [(usize, Depth)]>,
+    /// How many of them are taken.
+    next: AtomicUsize,
+    count: usize,
+}
+
+impl Share<'_> {
+    /// Takes a batch after the other, until none is left, and returns what differs in them.
+    fn compare(&self, against: &CacheCheck<'_>) -> Differences {
+        let mut found = Differences::default();
+        // One for each thread: it stays on the path of the directories that come one after the other.
+        let mut anchor = Anchor::default();
+        loop {
+            let start = self.next.fetch_add(BATCH, Ordering::Relaxed);
+            if start >= self.count {
+                return found;
+            }
+            for place in start..self.count.min(start + BATCH) {
+                let (number, depth) = self
+                    .numbers
+                    .map_or((place, Depth::Whole), |numbers| numbers[place]);
+                let directory = self.cache.directory(number);
+                let freshness =
+                    directory.map(|directory| against.compare(&directory, depth, &mut anchor));
+                found.note(number, freshness.unwrap_or(Freshness::Changed));
+            }
+        }
+    }
 }
 
 enum Freshness {
@@ -214,8 +239,8 @@ impl CacheCheck<'_> {
     /// Returns whether the stamp of a file cannot be trusted yet. If it can by now, the walk looks, so that the next
     /// cache says so. An unsettled ignore file may not be the one that decided, so the walk looks at that, too.
     fn is_young(&self, item: &CachedItem<'_>) -> bool {
-        item.name != b".gitignore"
-            && item.stamp.file_type() == 0o100_000
+        item.name != IGNORE_FILE
+            && item.stamp.file_type() == file_type::REGULAR
             && item.stamp.size <= read::STREAMED
             && !item
                 .stamp

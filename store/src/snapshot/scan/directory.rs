@@ -1,7 +1,6 @@
 //! Lists one directory: its names, what is in view, and what is still as remembered. This module does IO.
 
 use std::os::fd::BorrowedFd;
-use std::sync::PoisonError;
 
 use rustix::io::Errno;
 
@@ -12,9 +11,10 @@ use super::walk::{RememberedNames, Task, UnreadFile, Walk, collision, ours};
 use crate::error::Result;
 use crate::fs::beneath;
 use crate::fs::disk::{self, Stamp};
+use crate::fs::threads;
 use crate::git;
-use crate::model::entry::ObjectId;
-use crate::model::path::join;
+use crate::model::entry::{ObjectId, file_type};
+use crate::model::path::{IGNORE_FILE, PathKind, depth, join};
 use crate::model::path::{check_component, is_plain_dot_git, is_version_control};
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::rules::{self, DirectoryView, Neighbours};
@@ -71,7 +71,7 @@ impl Open<'_> {
         let known = self.old.filter(|old| {
             trust == RememberedNames::Known && !self.walk.is_remote && old.has_names_of(&stamp)
         });
-        let mut names: Vec<(Vec<u8>, Option<bool>)> = match known {
+        let mut names: Vec<disk::Name> = match known {
             Some(old) => old
                 .items
                 .iter()
@@ -88,11 +88,7 @@ impl Open<'_> {
                 Err(error) if read::is_ours(error) => return Err(ours(error)),
                 Err(error) => {
                     let reason = read::gap_of(error).unwrap_or(GapReason::Changing);
-                    return Ok(Listing::unread(
-                        Stamp::default(),
-                        self.view,
-                        ListingState::Gap(reason),
-                    ));
+                    return Ok(Listing::unseen(self.view, reason));
                 }
             },
         };
@@ -100,13 +96,13 @@ impl Open<'_> {
         names.retain(|(name, _)| !self.path.is_empty() || !is_plain_dot_git(name));
         let mut items = Vec::with_capacity(names.len());
         let mut looked = DirectoryFindings::default();
-        for (name, is_directory) in &names {
+        for (name, kind) in &names {
             // With the same names, an ignored file is still the one that was seen then, and keeps the time of that
             // look.
             let known = self.ignored_before(name).filter(|_| known.is_some());
             items.extend(match known {
                 Some(ignored) => Some(ignored.clone()),
-                None => self.item(name, *is_directory, &mut looked)?,
+                None => self.item(name, *kind, &mut looked)?,
             });
         }
         self.share(looked.unread, queue);
@@ -125,7 +121,7 @@ impl Open<'_> {
 
     /// Notes the time of names that are missing, which is the directory's. The stamp was read before the names, so a
     /// name may have been removed in between.
-    fn note_missing(&self, names: &[(Vec<u8>, Option<bool>)]) {
+    fn note_missing(&self, names: &[disk::Name]) {
         let is_missing = |item: &&ListedItem| {
             names
                 .binary_search_by(|(name, _)| name.cmp(&item.name))
@@ -160,7 +156,7 @@ impl Open<'_> {
         let tasks: Vec<_> = directories
             .filter_map(|item| {
                 let path = join(self.path, &item.name);
-                let view = self.decide(&path, true)?;
+                let view = self.decide(&path, PathKind::Directory)?;
                 let is_stale = trust == RememberedNames::AgainBelow;
                 let is_known = !is_stale && (self.walk.remembered_view)(&path) == Some(view);
                 let names = if is_stale {
@@ -174,12 +170,12 @@ impl Open<'_> {
         queue.push(tasks);
     }
 
-    fn decide(&self, path: &[u8], is_directory: bool) -> Option<DirectoryView> {
+    fn decide(&self, path: &[u8], kind: PathKind) -> Option<DirectoryView> {
         self.walk.matcher.decide_among(
             &self.neighbours,
             self.view,
             path,
-            is_directory,
+            kind,
             &self.walk.is_forced,
         )
     }
@@ -188,14 +184,14 @@ impl Open<'_> {
     fn item(
         &self,
         name: &[u8],
-        listed: Option<bool>,
+        listed: Option<PathKind>,
         looked: &mut DirectoryFindings,
     ) -> Result<Option<ListedItem>> {
-        if listed.is_some_and(|is_directory| is_of_repository(name, is_directory)) {
+        if listed.is_some_and(|kind| is_of_repository(name, kind)) {
             return Ok(self.repository_below(name));
         }
         let path = join(self.path, name);
-        let mut view = listed.and_then(|is_directory| self.decide(&path, is_directory));
+        let mut view = listed.and_then(|kind| self.decide(&path, kind));
         if listed.is_some() && view.is_none() {
             return Ok(self.out_of_view(name, looked));
         }
@@ -203,28 +199,27 @@ impl Open<'_> {
             Ok(stamp) => stamp,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {
-                return Ok(read::gap_of(error)
-                    .map(|reason| ListedItem::gap(name, Stamp::default(), reason)));
+                return Ok(read::gap_of(error).map(|reason| ListedItem::unseen(name, reason)));
             }
         };
-        let is_directory = stamp.file_type() == 0o040_000;
-        if is_of_repository(name, is_directory) {
+        let kind = PathKind::of(stamp.file_type() == file_type::DIRECTORY);
+        if is_of_repository(name, kind) {
             return Ok(self.repository_below(name));
         }
         // Some file systems name no kind, and the entry may have become another one since. A rule may be for
         // directories only.
-        if listed != Some(is_directory) {
-            view = self.decide(&path, is_directory);
+        if listed != Some(kind) {
+            view = self.decide(&path, kind);
         }
         if view.is_none() {
             return Ok(self.out_of_view(name, looked));
         }
-        let is_kept = !is_directory
+        let is_kept = kind == PathKind::File
             && view == Some(DirectoryView::Ignored)
-            && !(self.walk.is_forced)(&path, false);
+            && !(self.walk.is_forced)(&path, kind);
         if is_kept {
             match stamp.file_type() {
-                0o100_000 | 0o120_000 => looked.kept += 1,
+                file_type::REGULAR | file_type::LINK => looked.kept += 1,
                 // Nobody lists pipes and sockets.
                 _ => return Ok(None),
             }
@@ -234,12 +229,9 @@ impl Open<'_> {
             }
         }
         if check_component(name).is_err() {
-            return Ok(Some(ListedItem::gap(
+            return Ok(Some(ListedItem::never(
                 name,
-                Stamp {
-                    mode: stamp.file_type(),
-                    ..Stamp::default()
-                },
+                &stamp,
                 GapReason::ReservedName,
             )));
         }
@@ -254,32 +246,26 @@ impl Open<'_> {
         unread: &mut Vec<UnreadFile>,
     ) -> Result<Option<ListedItem>> {
         let special = |what| {
-            Ok(Some(ListedItem::gap(
-                name,
-                Stamp {
-                    mode: stamp.file_type(),
-                    ..Stamp::default()
-                },
-                GapReason::Special(what),
-            )))
+            let reason = GapReason::Special(what);
+            Ok(Some(ListedItem::never(name, &stamp, reason)))
         };
         match stamp.file_type() {
-            0o040_000 => Ok(Some(self.subdirectory(name, path))),
-            0o100_000 => Ok(Some(self.file(name, path, stamp, unread))),
-            0o120_000 => self.link(name, stamp),
-            0o010_000 => special(SpecialFile::Pipe),
-            0o140_000 => special(SpecialFile::Socket),
-            0o060_000 => special(SpecialFile::BlockDevice),
+            file_type::DIRECTORY => Ok(Some(self.subdirectory(name, path))),
+            file_type::REGULAR => Ok(Some(self.file(name, path, stamp, unread))),
+            file_type::LINK => self.link(name, stamp),
+            file_type::PIPE => special(SpecialFile::Pipe),
+            file_type::SOCKET => special(SpecialFile::Socket),
+            file_type::BLOCK_DEVICE => special(SpecialFile::BlockDevice),
             _ => special(SpecialFile::CharacterDevice),
         }
     }
 
     fn subdirectory(&self, name: &[u8], path: &[u8]) -> ListedItem {
         let stamp = Stamp {
-            mode: 0o040_000,
+            mode: file_type::DIRECTORY,
             ..Stamp::default()
         };
-        if path.iter().filter(|byte| **byte == b'/').count() >= DEEPEST {
+        if depth(path) > DEEPEST {
             return ListedItem::gap(name, stamp, GapReason::TooDeep);
         }
         ListedItem {
@@ -335,15 +321,10 @@ impl Open<'_> {
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             // It is no link any more.
             Err(Errno::INVAL) => {
-                return Ok(Some(ListedItem::gap(
-                    name,
-                    Stamp::default(),
-                    GapReason::Changing,
-                )));
+                return Ok(Some(ListedItem::unseen(name, GapReason::Changing)));
             }
             Err(error) => {
-                return Ok(read::gap_of(error)
-                    .map(|reason| ListedItem::gap(name, Stamp::default(), reason)));
+                return Ok(read::gap_of(error).map(|reason| ListedItem::unseen(name, reason)));
             }
         };
         self.walk.count(0);
@@ -386,25 +367,17 @@ impl Open<'_> {
 
     /// Returns the item of an ignore file that ignores itself. It decides about its neighbours all the same.
     fn watched(&self, name: &[u8]) -> Option<ListedItem> {
-        if name != b".gitignore" {
+        if name != IGNORE_FILE {
             return None;
         }
         let stamp = beneath::stat(self.directory, name).ok()?;
         let (bytes, id) = match rules_of(self.directory) {
             Ok(rules) => rules?,
             Err(error) => {
-                return Some(ListedItem::gap(
-                    name,
-                    Stamp::default(),
-                    read::gap_of(error)?,
-                ));
+                return Some(ListedItem::unseen(name, read::gap_of(error)?));
             }
         };
-        let mut watched = self
-            .walk
-            .watched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut watched = threads::lock(&self.walk.watched);
         watched.insert(self.path.to_vec(), rules::significant_lines(&bytes));
         Some(ListedItem {
             kind: ItemKind::Watched(id),
@@ -414,8 +387,8 @@ impl Open<'_> {
 }
 
 /// Returns whether a name is that of any version control system's metadata.
-fn is_of_repository(name: &[u8], is_directory: bool) -> bool {
-    is_plain_dot_git(name) || is_version_control(name, is_directory)
+fn is_of_repository(name: &[u8], kind: PathKind) -> bool {
+    is_plain_dot_git(name) || is_version_control(name, kind)
 }
 
 /// Reads the ignore file of an open directory, and returns it with its hash, or `None` if there is none that git would
@@ -424,7 +397,7 @@ pub(crate) fn rules_of(
     directory: BorrowedFd<'_>,
 ) -> std::result::Result<Option<(Vec<u8>, ObjectId)>, Errno> {
     let read = || {
-        let file = beneath::open_file(directory, b".gitignore")?;
+        let file = beneath::open_file(directory, IGNORE_FILE)?;
         git::try_read_small_file(file.into(), git::SMALL)
     };
     match beneath::twice(read) {
@@ -432,8 +405,7 @@ pub(crate) fn rules_of(
             let id = hash::blob_id(&bytes);
             (bytes, id)
         })),
-        // There is nothing, a link, or a socket.
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO) => Ok(None),
+        Err(error) if beneath::is_no_file(error) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -83,6 +83,11 @@ impl Listing {
         }
     }
 
+    /// Returns the listing of a directory that could not be looked at.
+    pub fn unseen(view: DirectoryView, reason: GapReason) -> Self {
+        Self::unread(Stamp::default(), view, ListingState::Gap(reason))
+    }
+
     /// Returns the permissions of what is captured in it, or `None` if not all files of a kind have the same.
     pub fn permissions(&self) -> Option<FilePermissions> {
         let captured = self.items.iter().filter(|item| item.content().is_some());

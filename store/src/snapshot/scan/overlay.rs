@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::listing::{ItemKind, ListedItem, Listing, ListingState};
-use crate::model::entry::ObjectId;
-use crate::model::path::{join, split};
+use crate::fs::disk::Stamp;
+use crate::model::entry::{ObjectId, file_type};
+use crate::model::path::{IGNORE_FILE, join, split};
 use crate::snapshot::attributes::{Bearer, FilePermissions};
 use crate::snapshot::cache::{Cache, Directory, Records};
 use crate::snapshot::{Gap, GapReason};
@@ -146,10 +147,10 @@ impl<'c> Overlay<'c> {
     /// Returns whether a directory holds an ignore file that ignores itself, or cannot be read.
     pub fn is_watched(&self, directory: &[u8]) -> bool {
         let kind = match self.fresh.get(directory) {
-            Some(listing) => listing.item(b".gitignore").map(|item| item.kind.clone()),
+            Some(listing) => listing.item(IGNORE_FILE).map(|item| item.kind.clone()),
             None => self
                 .remembered(directory)
-                .and_then(|directory| directory.item(b".gitignore")?.kind()),
+                .and_then(|directory| directory.item(IGNORE_FILE)?.kind()),
         };
         matches!(
             kind,
@@ -372,19 +373,11 @@ impl<'a> OverlayDirectory<'a> {
     /// Adds its gaps.
     pub fn add_gaps(&self, gaps: &mut Vec<Gap>) {
         let path = self.path();
-        let mut add = |name: &[u8], reason: &GapReason, mode: u32, size: u64| {
-            let size = (mode & 0o170_000 == 0o100_000).then_some(size);
-            gaps.push(Gap {
-                path: join(path, name),
-                reason: reason.clone(),
-                size,
-            });
-        };
         match self {
             Self::Fresh(_, listing) => {
                 for item in &listing.items {
                     if let ItemKind::Gap(reason) = &item.kind {
-                        add(&item.name, reason, item.stamp.mode, item.stamp.size);
+                        gaps.push(gap_of(path, &item.name, &item.stamp, reason.clone()));
                     }
                 }
             }
@@ -392,7 +385,7 @@ impl<'a> OverlayDirectory<'a> {
             Self::Remembered(directory) => {
                 for item in directory.items() {
                     if let Some(ItemKind::Gap(reason)) = item.kind() {
-                        add(item.name, &reason, item.stamp.mode, item.stamp.size);
+                        gaps.push(gap_of(path, item.name, &item.stamp, reason));
                     }
                 }
             }
@@ -419,5 +412,15 @@ impl<'a> OverlayDirectory<'a> {
             Self::Fresh(path, listing) => records.put(path, listing),
             Self::Remembered(directory) => directory.append_to(records),
         }
+    }
+}
+
+/// Returns the gap of an entry. Only a file has a size.
+fn gap_of(directory: &[u8], name: &[u8], stamp: &Stamp, reason: GapReason) -> Gap {
+    let is_file = stamp.file_type() == file_type::REGULAR;
+    Gap {
+        path: join(directory, name),
+        reason,
+        size: is_file.then_some(stamp.size),
     }
 }

@@ -34,12 +34,7 @@ impl<T: Send> TaskQueue<T> {
             changed: Condvar::new(),
         };
         let gathered = threads::run(threads, |_| queue.work(&work));
-        match queue
-            .state
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .failure
-        {
+        match threads::unlocked(queue.state).failure {
             Some(failure) => Err(failure),
             None => Ok(gathered),
         }
@@ -47,7 +42,7 @@ impl<T: Send> TaskQueue<T> {
 
     /// Adds tasks.
     pub fn push(&self, tasks: impl IntoIterator<Item = T>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = threads::lock(&self.state);
         state.tasks.extend(tasks);
         self.changed.notify_all();
     }
@@ -65,14 +60,14 @@ impl<T: Send> TaskQueue<T> {
     }
 
     fn fail(&self, failure: Error) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = threads::lock(&self.state);
         // The first one is the cause; what other threads meet after it may only follow from it.
         state.failure.get_or_insert(failure);
         state.tasks.clear();
     }
 
     fn next(&self) -> Option<T> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = threads::lock(&self.state);
         loop {
             if state.failure.is_some() {
                 return None;
@@ -102,7 +97,7 @@ impl<T: Send> Drop for Busy<'_, T> {
             self.0
                 .fail(Error::failed("a thread of the snapshot panicked"));
         }
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = threads::lock(&self.0.state);
         state.at_work -= 1;
         if state.at_work == 0 && state.tasks.is_empty() {
             self.0.changed.notify_all();

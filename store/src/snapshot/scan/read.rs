@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
 use crate::fs::system::errno;
+use crate::model::entry::file_type;
 use crate::snapshot::GapReason;
 
 /// Files larger than this many bytes are not held in memory.
@@ -33,7 +34,7 @@ pub(crate) enum ReadOutcome {
 /// Returns the gap for an error at a path that existed a moment ago; `None` if it vanished.
 pub(crate) fn gap_of(error: Errno) -> Option<GapReason> {
     match error {
-        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => None,
+        error if beneath::is_absence(error) => None,
         Errno::XDEV => Some(GapReason::Mount),
         error => Some(GapReason::Unreadable(
             std::io::Error::from(error).to_string(),
@@ -64,7 +65,7 @@ pub(crate) fn file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<ReadOutcome
 fn once(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<ReadOutcome>, Errno> {
     let file = beneath::open_file(directory, name)?;
     let before = Stamp::of(&rustix::fs::fstat(&file)?);
-    if before.file_type() != 0o100_000 {
+    if before.file_type() != file_type::REGULAR {
         return Ok(Some(ReadOutcome::Other));
     }
     if before.size > STREAMED {

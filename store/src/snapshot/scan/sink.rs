@@ -3,9 +3,10 @@
 
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::error::Result;
+use crate::fs::threads;
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{self, ObjectKind};
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
@@ -84,17 +85,13 @@ impl<'a> Sink<'a> {
 
     /// Returns whether nothing new was added.
     pub fn is_empty(&self) -> bool {
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = threads::lock(&self.writer);
         writer.is_none()
     }
 
     /// Syncs what was added. Returns whether anything was.
     pub fn finish(self) -> Result<bool> {
-        match self
-            .writer
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-        {
+        match threads::unlocked(self.writer) {
             Some(writer) => {
                 if let Some(name) = writer.finish()? {
                     self.reader.note_new_pack(&name)?;
@@ -106,7 +103,7 @@ impl<'a> Sink<'a> {
     }
 
     fn with_writer<T>(&self, act: impl FnOnce(&mut PackWriter) -> Result<T>) -> Result<T> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = threads::lock(&self.writer);
         if writer.is_none() {
             // Only now: a look that finds nothing new makes no repository.
             objects::prepare(self.objects.repository())?;

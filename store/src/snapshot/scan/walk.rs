@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use rustix::io::Errno;
@@ -22,9 +22,10 @@ use crate::error::{Context, Error, Result, contained};
 use crate::fs::beneath::{self, Anchor};
 use crate::fs::disk::{self, Stamp};
 use crate::fs::system;
+use crate::fs::threads;
 use crate::model::FileTime;
-use crate::model::entry::ObjectId;
-use crate::model::path::{join, parent};
+use crate::model::entry::{ObjectId, file_type};
+use crate::model::path::{PathKind, join, parent};
 use crate::model::progress::SnapshotProgress;
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::GapReason;
@@ -57,7 +58,7 @@ pub(crate) struct Walk<'a> {
     /// Decides what is in view.
     pub matcher: &'a Matcher<'a>,
     /// Returns whether a path, or something below a directory, is captured even if ignored.
-    pub is_forced: &'a (dyn Fn(&[u8], bool) -> bool + Sync),
+    pub is_forced: &'a (dyn Fn(&[u8], PathKind) -> bool + Sync),
     /// Returns whether a file is captured whatever its size.
     pub is_any_size: &'a (dyn Fn(&[u8]) -> bool + Sync),
     /// The size in bytes over which other files are gaps.
@@ -206,9 +207,7 @@ impl Walk<'_> {
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {
                 let gap = read::gap_of(error);
-                return Ok(gap.map(|reason| {
-                    Listing::unread(Stamp::default(), view, ListingState::Gap(reason))
-                }));
+                return Ok(gap.map(|reason| Listing::unseen(view, reason)));
             }
         };
         let stat = rustix::fs::fstat(&directory).map_err(ours)?;
@@ -229,17 +228,11 @@ impl Walk<'_> {
             old,
             neighbours,
         };
-        let panicked = || {
-            Ok(Listing::unread(
-                Stamp::default(),
-                view,
-                ListingState::Gap(bug()),
-            ))
-        };
-        contained(|| open.listing(stamp, names, queue))
-            // A bug in one directory costs that directory, named as a gap, and not the snapshot of all others.
-            .unwrap_or_else(panicked)
-            .map(Some)
+        // A bug in one directory costs that directory, named as a gap, and not the snapshot of all others.
+        match contained(|| open.listing(stamp, names, queue)) {
+            Some(listing) => listing.map(Some),
+            None => Ok(Some(Listing::unseen(view, bug()))),
+        }
     }
 
     fn files(
@@ -253,8 +246,7 @@ impl Walk<'_> {
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {
                 let gap = read::gap_of(error);
-                let item =
-                    |name: &[u8]| Some(ListedItem::gap(name, Stamp::default(), gap.clone()?));
+                let item = |name: &[u8]| Some(ListedItem::unseen(name, gap.clone()?));
                 let items = files
                     .into_iter()
                     .map(|file| (path.clone(), file.name.clone(), item(&file.name)));
@@ -265,13 +257,7 @@ impl Walk<'_> {
         for file in files {
             self.check_deadline()?;
             let looked = contained(|| self.file(directory.as_fd(), &file));
-            let panicked = || {
-                Ok(FileRead::Item(Some(ListedItem::gap(
-                    &file.name,
-                    Stamp::default(),
-                    bug(),
-                ))))
-            };
+            let panicked = || Ok(FileRead::Item(Some(ListedItem::unseen(&file.name, bug()))));
             match looked.unwrap_or_else(panicked)? {
                 FileRead::Large => found.large.push((path.clone(), file.name)),
                 FileRead::Item(item) => {
@@ -302,28 +288,23 @@ impl Walk<'_> {
             }
             ReadOutcome::Large(_) => return Ok(FileRead::Large),
             ReadOutcome::Gone => None,
-            ReadOutcome::Gap(reason) => Some(ListedItem::gap(name, Stamp::default(), reason)),
+            ReadOutcome::Gap(reason) => Some(ListedItem::unseen(name, reason)),
             // It became something else during the look. The next snapshot sees what it is.
-            ReadOutcome::Other => {
-                Some(ListedItem::gap(name, Stamp::default(), GapReason::Changing))
-            }
+            ReadOutcome::Other => Some(ListedItem::unseen(name, GapReason::Changing)),
         };
         Ok(FileRead::Item(item))
     }
 
     /// Notes when a path changed, if its stamp is older than the change. Of two times, the later one counts.
     pub(super) fn note_time(&self, path: &[u8], time: FileTime) {
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = threads::lock(&self.times);
         let noted = times.entry(path.to_vec()).or_insert(time);
         *noted = time.max(*noted);
     }
 
     /// Notes that ignored entries of a directory are gone.
     pub(super) fn note_ignored_gone(&self, directory: &[u8], items: &[&ListedItem]) {
-        let mut gone = self
-            .ignored_gone
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut gone = threads::lock(&self.ignored_gone);
         let by_path = items.iter();
         gone.extend(by_path.map(|item| (join(directory, &item.name), item.stamp.mtime)));
     }
@@ -339,7 +320,7 @@ impl Walk<'_> {
             match stamp(path) {
                 Ok(stamp) => return self.note_time(path, stamp.ctime),
                 // It is gone as well.
-                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                Err(error) if beneath::is_absence(error) => {}
                 Err(_) => return self.note_time(path, disk::now()),
             }
         }
@@ -377,12 +358,11 @@ impl Walk<'_> {
                 Ok(file) => file,
                 Err(error) if read::is_ours(error) => return Err(ours(error)),
                 Err(error) => {
-                    return Ok(read::gap_of(error)
-                        .map(|reason| ListedItem::gap(name, Stamp::default(), reason)));
+                    return Ok(read::gap_of(error).map(|reason| ListedItem::unseen(name, reason)));
                 }
             };
             let before = Stamp::of(&rustix::fs::fstat(&file).map_err(ours)?);
-            if before.file_type() != 0o100_000 {
+            if before.file_type() != file_type::REGULAR {
                 break;
             }
             let mut file = Timed {
@@ -397,11 +377,7 @@ impl Walk<'_> {
                 return Ok(Some(self.content(name, after, id)));
             }
         }
-        Ok(Some(ListedItem::gap(
-            name,
-            Stamp::default(),
-            GapReason::Changing,
-        )))
+        Ok(Some(ListedItem::unseen(name, GapReason::Changing)))
     }
 
     /// Stores a large file's bytes, unless they are the ones that were stored for it before.
@@ -479,6 +455,24 @@ impl std::io::Read for Timed<'_> {
 }
 
 impl ListedItem {
+    /// Returns the item of what could not be looked at. Without a stamp, the next look looks again.
+    pub(in crate::snapshot) fn unseen(name: &[u8], reason: GapReason) -> Self {
+        Self::gap(name, Stamp::default(), reason)
+    }
+
+    /// Returns the item of what is never captured. Only its type is kept: its times may change at will.
+    pub(in crate::snapshot) fn never(name: &[u8], stamp: &Stamp, reason: GapReason) -> Self {
+        let mode = stamp.file_type();
+        Self::gap(
+            name,
+            Stamp {
+                mode,
+                ..Stamp::default()
+            },
+            reason,
+        )
+    }
+
     /// Returns the item of what cannot be captured, for a reason.
     pub(in crate::snapshot) fn gap(name: &[u8], stamp: Stamp, reason: GapReason) -> Self {
         Self {

@@ -14,7 +14,7 @@ use crate::fs::beneath;
 use crate::git::config::GitConfig;
 use crate::git::tracked::Tracked;
 use crate::git::{self, Location, excludes, read_small};
-use crate::model::path::join;
+use crate::model::path::{PathKind, join};
 use crate::snapshot::Request;
 use crate::snapshot::rules::{Matcher, Rules};
 
@@ -53,7 +53,7 @@ impl<'a> Conversions<'a> {
 
     /// Notes a directory whose names were read.
     pub fn note_listed(&self, directory: &[u8], has: &dyn Fn(&[u8]) -> bool) {
-        if !has(NAME) && !self.tracked.holds(&join(directory, NAME), false) {
+        if !has(NAME) && !self.tracked.holds(&join(directory, NAME), PathKind::File) {
             self.matcher.note_without_rules(directory);
         }
     }
@@ -72,7 +72,7 @@ fn of_directory(root: &OwnedFd, tracked: &Tracked, directory: &[u8]) -> Vec<u8> 
             None => EVERYTHING.to_vec(),
         },
         // Without a file, git uses the one in its index.
-        Err(Errno::NOENT) if !tracked.holds(&join(directory, NAME), false) => Vec::new(),
+        Err(Errno::NOENT) if !tracked.holds(&join(directory, NAME), PathKind::File) => Vec::new(),
         Err(_) => EVERYTHING.to_vec(),
     }
 }

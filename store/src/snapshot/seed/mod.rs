@@ -20,7 +20,7 @@ use crate::git::index::{IndexEntry, IndexStat};
 use crate::git::tracked::Tracked;
 use crate::git::{Location, excludes};
 use crate::model::FileTime;
-use crate::model::entry::ObjectId;
+use crate::model::entry::{ObjectId, file_type};
 use crate::objects::Objects;
 
 /// Sizes from here on do not fit into an index entry.
@@ -106,7 +106,7 @@ fn is_same(entry: &IndexStat, stamp: &Stamp) -> bool {
         && entry.ctime == index_time(stamp.ctime)
         && entry.inode == low(stamp.inode)
         && entry.size == low(stamp.size)
-        && stamp.file_type() == 0o100_000
+        && stamp.file_type() == file_type::REGULAR
         && entry.mode == mode
 }
 

@@ -13,16 +13,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::SnapshotBuilder;
+use super::tasks::{note_above, note_known, numbers_below};
 use crate::error::Context;
 use crate::fs::layout;
+use crate::fs::names::WATCHED;
 use crate::fs::system;
 use crate::hints::{Answer, ChangedPlaces, Question, WatchToken, WatcherClient};
-use crate::model::path::parent;
 use crate::snapshot::cache::Cache;
 use crate::snapshot::scan::check::{self, CacheCheck, Depth, Differences};
-
-/// The token's file, in the workspace's folder of the store.
-const FILE: &str = "watched";
 
 /// Comes before the name of the watch in this file if the watcher missed something.
 const OFF: &str = "off ";
@@ -45,7 +43,7 @@ impl Hint {
         }
         // Watchers are rare. Without one, nothing is read.
         let watcher = WatcherClient::find(scene.request.store)?;
-        let file = folder.join(FILE);
+        let file = folder.join(WATCHED);
         let noted = std::fs::read_to_string(&file).unwrap_or_default();
         let old = WatchToken::decode(noted.trim_end());
         let answer = watcher.ask(&scene.question(old.clone())?)?;
@@ -136,17 +134,12 @@ impl SnapshotBuilder<'_> {
 fn numbers_of(cache: &Cache, places: &ChangedPlaces) -> BTreeSet<usize> {
     let mut numbers = BTreeSet::new();
     for path in places.directories.iter().chain(&places.trees) {
-        let mut next = Some(path.as_slice());
-        while let Some(directory) = next
-            && cache
-                .find(directory)
-                .is_none_or(|number| numbers.insert(number))
-        {
-            next = parent(directory);
+        if note_known(cache, path, &mut numbers) {
+            note_above(path, |directory| note_known(cache, directory, &mut numbers));
         }
     }
     for path in &places.trees {
-        numbers.extend(super::tasks::numbers_below(cache, path));
+        numbers.extend(numbers_below(cache, path));
     }
     numbers
 }

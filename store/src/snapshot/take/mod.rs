@@ -26,7 +26,7 @@ use super::scan::sink::Sink;
 use super::scan::walk::{RememberedNames, Task};
 use super::times::Times;
 use super::{GitState, IgnoredRemovals, Request, Snapshot, Taken};
-use crate::error::{Context, Result, contained};
+use crate::error::{Result, contained};
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
 use crate::git::{Location, state};
@@ -129,9 +129,7 @@ struct SnapshotBuilder<'a> {
 impl<'a> SnapshotBuilder<'a> {
     fn open(folder: &Path, objects: &'a Objects, request: &'a Request<'a>) -> Result<Self> {
         // Held open to the end: a directory that takes its place meanwhile is not the one that is captured.
-        let root = beneath::open_root(request.root)
-            .map_err(std::io::Error::from)
-            .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
+        let root = beneath::open_workspace(request.root)?;
         let location = Location::of(request.root);
         let outer = outer_rules(request, location.as_ref(), || last_rules(folder, objects));
         let unread = outer.unread.iter();

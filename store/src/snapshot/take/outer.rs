@@ -3,18 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rustix::io::Errno;
 
-use crate::error::{self, Context};
+use crate::error;
 use crate::fs::beneath::{self, Anchor};
+use crate::fs::threads;
 use crate::git::Location;
 use crate::git::config::GitConfig;
 use crate::git::excludes::{self, Excludes};
 use crate::git::tracked::Tracked;
 use crate::model::entry::ObjectId;
-use crate::model::path::WorkspacePath;
+use crate::model::path::{PathKind, WorkspacePath};
 use crate::objects::Objects;
 use crate::snapshot::Request;
 use crate::snapshot::cache::Cache;
@@ -157,7 +158,7 @@ pub(crate) fn read_rules(
 }
 
 fn note_used(directory: &[u8], id: Option<ObjectId>, used: &Used) {
-    let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut used = threads::lock(used);
     // Two threads may have read it, and it may have changed in between. Then none of the two counts.
     let counted = if used.get(directory).is_some_and(|other| *other != id) {
         Some(NONE_OF_THEM)
@@ -190,7 +191,7 @@ impl<'a> UnreadRules<'a> {
             .remembered(directory)
             .unwrap_or_else(|| (UNKNOWN_RULES, UNKNOWN_LINES.to_vec()));
         note_used(directory, Some(id), used);
-        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = threads::lock(&self.lines);
         all.insert(directory.to_vec(), lines.clone());
         lines
     }
@@ -208,7 +209,7 @@ impl<'a> UnreadRules<'a> {
 
     /// Returns the lines that applied, by directory.
     pub(super) fn lines(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = threads::lock(&self.lines);
         lines.clone()
     }
 }
@@ -216,9 +217,7 @@ impl<'a> UnreadRules<'a> {
 /// Returns whether a snapshot leaves out a path that no tool named.
 pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> error::Result<bool> {
     let location = Location::of(request.root);
-    let root = beneath::open_root(request.root)
-        .map_err(std::io::Error::from)
-        .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
+    let root = beneath::open_workspace(request.root)?;
     let (used, anchor) = (Mutex::default(), Mutex::default());
     let outer = outer_rules(request, location.as_ref(), || None);
     let matcher = outer.rules.matcher(|directory| {
@@ -231,5 +230,5 @@ pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> error::Resul
     }
     // This comes last, because an index is as large as the work tree, and few files are ignored.
     let tracked = location.as_ref().map(Tracked::read).unwrap_or_default();
-    Ok(!tracked.holds(path.as_bytes(), false))
+    Ok(!tracked.holds(path.as_bytes(), PathKind::File))
 }

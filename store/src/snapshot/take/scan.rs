@@ -3,22 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
 
 use super::SnapshotBuilder;
 use super::index::UserIndex;
 use super::outer::{UnreadRules, read_rules};
-use super::tasks::not_among;
+use super::tasks::{not_among, note_above};
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::disk::{self, Stamp};
 use crate::fs::threads;
 use crate::git;
 use crate::git::tracked::Tracked;
 use crate::model::FileTime;
-use crate::model::entry::ObjectId;
+use crate::model::entry::{ObjectId, file_type};
 use crate::model::gap::{IgnoredRemoval, Uncaptured};
-use crate::model::path::{join, parent};
+use crate::model::path::{IGNORE_FILE, PathKind, join};
 use crate::snapshot::cache::Cache;
 use crate::snapshot::rules;
 use crate::snapshot::scan::listing::{ItemKind, ListedItem, ListingState};
@@ -97,8 +97,10 @@ impl SnapshotBuilder<'_> {
             root: self.root_again()?,
             store: self.store,
             matcher: &matcher,
-            is_forced: &|path, is_directory| forced.note(path, is_directory),
-            is_any_size: &|path| any_size.contains(path) || index.tracked().holds(path, false),
+            is_forced: &|path, kind| forced.note(path, kind),
+            is_any_size: &|path| {
+                any_size.contains(path) || index.tracked().holds(path, PathKind::File)
+            },
             max_file_size: self.request.max_file_size,
             remembered: &|path| cache.and_then(|cache| cache.listing(path)),
             remembered_view: &|path| {
@@ -137,7 +139,7 @@ impl SnapshotBuilder<'_> {
 
     /// Returns the times of the last change of what was read.
     fn times(&self, cache: Option<&Cache>, found: &[ThreadFindings], walk: &Walk<'_>) -> Times {
-        let noted = walk.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let noted = threads::lock(&walk.times);
         let before = cache.map(|cache| move |path: &[u8]| cache.stamp(path));
         let before = before.as_ref().map(|before| before as _);
         Times::of(found, &noted, before, self.now, self.is_remote)
@@ -193,7 +195,7 @@ fn note_listed(
     directory: &[u8],
     has: &dyn Fn(&[u8]) -> bool,
 ) {
-    if !has(b".gitignore") {
+    if !has(IGNORE_FILE) {
         matcher.note_without_rules(directory);
     }
     if let Some(seeds) = seeds {
@@ -238,29 +240,28 @@ impl<'a> Forced<'a> {
     }
 
     /// Returns whether a path, or one below a directory, is forced. A forced file is noted.
-    fn note(&self, path: &[u8], is_directory: bool) -> bool {
-        let is_forced = self.is_named(path, is_directory) || self.is_tracked(path, is_directory);
-        if is_forced && !is_directory {
-            let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+    fn note(&self, path: &[u8], kind: PathKind) -> bool {
+        let is_forced = self.is_named(path, kind) || self.is_tracked(path, kind);
+        if is_forced && kind == PathKind::File {
+            let mut met = threads::lock(&self.met);
             met.insert(path.to_vec());
         }
         is_forced
     }
 
-    fn is_named(&self, path: &[u8], is_directory: bool) -> bool {
-        if is_directory {
-            rules::has_below(&self.named, path)
-        } else {
-            self.named.contains(path)
+    fn is_named(&self, path: &[u8], kind: PathKind) -> bool {
+        match kind {
+            PathKind::Directory => rules::has_below(&self.named, path),
+            PathKind::File => self.named.contains(path),
         }
     }
 
-    fn is_tracked(&self, path: &[u8], is_directory: bool) -> bool {
+    fn is_tracked(&self, path: &[u8], kind: PathKind) -> bool {
         match &self.old {
-            Some(old) if is_directory => rules::has_below(old, path),
+            Some(old) if kind == PathKind::Directory => rules::has_below(old, path),
             // It may have been named only for the last snapshot.
-            Some(old) => old.contains(path) && self.index.tracked().holds(path, false),
-            None => self.index.tracked().holds(path, is_directory),
+            Some(old) => old.contains(path) && self.index.tracked().holds(path, PathKind::File),
+            None => self.index.tracked().holds(path, kind),
         }
     }
 
@@ -275,10 +276,7 @@ impl<'a> Forced<'a> {
         if let (Some(old), true) = (self.old, self.is_same) {
             return old;
         }
-        let mut candidates = self
-            .met
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut candidates = threads::unlocked(self.met);
         // The walk does not meet what is below unchanged directories.
         let remembered = cache.iter().flat_map(|cache| cache.header.forced.iter());
         candidates.extend(remembered.cloned());
@@ -290,7 +288,9 @@ impl<'a> Forced<'a> {
         candidates.retain(|path| matcher.is_ignored(path));
         // Few paths are ignored, so the index, which is as large as the work tree, is rarely read.
         let index = self.index;
-        candidates.retain(|path| self.named.contains(path) || index.tracked().holds(path, false));
+        candidates.retain(|path| {
+            self.named.contains(path) || index.tracked().holds(path, PathKind::File)
+        });
         candidates
     }
 }
@@ -303,7 +303,7 @@ fn ignored_gone(
     missed: Mutex<BTreeMap<Vec<u8>, FileTime>>,
     now: FileTime,
 ) -> Vec<IgnoredRemoval> {
-    let mut missed = missed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut missed = threads::unlocked(missed);
     for path in overlay.gone() {
         let before = overlay.below().and_then(|below| below.listing(path));
         let items = before.into_iter().flat_map(|before| before.items);
@@ -333,7 +333,7 @@ fn watched(
     seen: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
     unread: BTreeMap<Vec<u8>, Vec<u8>>,
 ) -> BTreeMap<Vec<u8>, Vec<u8>> {
-    let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let seen = threads::unlocked(seen);
     let remembered = overlay
         .below()
         .into_iter()
@@ -352,7 +352,7 @@ fn note_rules(
     touched: &[Vec<u8>],
     used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>,
 ) {
-    let used = used.lock().unwrap_or_else(PoisonError::into_inner);
+    let used = threads::lock(used);
     for path in touched {
         let Some(listing) = overlay.fresh_mut(path) else {
             continue;
@@ -360,10 +360,11 @@ fn note_rules(
         let item = listing
             .items
             .iter_mut()
-            .find(|item| item.name == b".gitignore");
+            .find(|item| item.name == IGNORE_FILE);
         let captured = item.as_ref().and_then(|item| match item.kind {
             ItemKind::Content(id) | ItemKind::Watched(id) => {
-                (item.stamp.file_type() == 0o100_000 && item.stamp.size <= git::SMALL).then_some(id)
+                (item.stamp.file_type() == file_type::REGULAR && item.stamp.size <= git::SMALL)
+                    .then_some(id)
             }
             ItemKind::Directory | ItemKind::Gap(_) | ItemKind::Ignored => None,
         });
@@ -445,11 +446,8 @@ fn merge(
 }
 
 fn touch(touched: &mut HashSet<Vec<u8>>, path: &[u8]) {
-    let mut next = Some(path);
-    while let Some(directory) = next
-        && touched.insert(directory.to_vec())
-    {
-        next = parent(directory);
+    if touched.insert(path.to_vec()) {
+        note_above(path, |directory| touched.insert(directory.to_vec()));
     }
 }
 

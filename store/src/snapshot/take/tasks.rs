@@ -7,8 +7,7 @@ use super::SnapshotBuilder;
 use super::hint::Hint;
 use super::index::UserIndex;
 use crate::git::tracked::Tracked;
-use crate::model::path::WorkspacePath;
-use crate::model::path::{join, parent};
+use crate::model::path::{PathKind, WorkspacePath, above, join};
 use crate::snapshot::cache::Cache;
 use crate::snapshot::rules::DirectoryView;
 use crate::snapshot::scan::check::{self, CacheCheck, Depth, Differences};
@@ -78,36 +77,38 @@ impl SnapshotBuilder<'_> {
         let mut paths: Vec<Vec<u8>> = named.symmetric_difference(&old).cloned().collect();
         if index.is_new {
             let tracked = index.tracked();
-            let is_gone = |path: &&Vec<u8>| !tracked.holds(path, false);
+            let is_gone = |path: &&Vec<u8>| !tracked.holds(path, PathKind::File);
             paths.extend(cache.header.forced.iter().filter(is_gone).cloned());
             // Git does not ignore what it tracks, so `git add -f` brings a path into view that no rule mentions.
             paths.extend(uncaptured(cache, tracked));
         }
         let mut again = HashSet::new();
         for path in &paths {
-            let mut next = parent(path);
-            while let Some(directory) = next
-                && again.insert(directory.to_vec())
-            {
-                next = parent(directory);
-            }
+            note_above(path, |directory| again.insert(directory.to_vec()));
         }
         again
     }
+}
+
+/// Notes the directories above a path, up to the first one that was noted before: those above it were noted with it. Without
+/// this, a deep tree would cost its depth for every path.
+pub(super) fn note_above(path: &[u8], mut is_new: impl FnMut(&[u8]) -> bool) {
+    above(path).find(|directory| !is_new(directory));
+}
+
+/// Notes the number of a directory, if the cache knows it. Returns false if it was noted before.
+pub(super) fn note_known(cache: &Cache, directory: &[u8], numbers: &mut BTreeSet<usize>) -> bool {
+    let number = cache.find(directory);
+    number.is_none_or(|number| numbers.insert(number))
 }
 
 /// Returns the numbers of the directories above, at and below some paths.
 fn numbers_around(cache: &Cache, paths: &BTreeSet<WorkspacePath>) -> Vec<usize> {
     let mut numbers = BTreeSet::new();
     for path in paths {
-        let mut next = parent(path.as_bytes());
-        while let Some(directory) = next
-            && cache
-                .find(directory)
-                .is_none_or(|number| numbers.insert(number))
-        {
-            next = parent(directory);
-        }
+        note_above(path.as_bytes(), |directory| {
+            note_known(cache, directory, &mut numbers)
+        });
         numbers.extend(cache.find(path.as_bytes()));
         numbers.extend(numbers_below(cache, path.as_bytes()));
     }
@@ -170,14 +171,7 @@ fn tasks_of(cache: &Cache, differences: &Differences, again: &HashSet<Vec<u8>>) 
 }
 
 fn is_in_or_below(directories: &HashSet<&[u8]>, path: &[u8]) -> bool {
-    let mut next = Some(path);
-    while let Some(directory) = next {
-        if directories.contains(directory) {
-            return true;
-        }
-        next = parent(directory);
-    }
-    false
+    directories.contains(path) || above(path).any(|directory| directories.contains(directory))
 }
 
 /// Returns the tracked paths without content in a cache: they are ignored, gaps, or do not exist.

@@ -8,9 +8,10 @@ use std::path::Path;
 use super::GcOptions;
 use super::pack::Politeness;
 use crate::error::{Context, Error, ErrorKind, Result};
-use crate::fs::layout::{self, GOING};
-use crate::fs::{leftover, presence};
+use crate::fs::names::{self, CACHE, DAMAGED, DATABASE, GOING};
+use crate::fs::{layout, leftover, presence};
 use crate::model::entry::Roots;
+use crate::objects::borrowed;
 use crate::sessions::{self, Measured, SessionUse};
 use crate::store::Store;
 use crate::timeline::Place;
@@ -62,17 +63,17 @@ impl Sizes {
     fn add(&mut self, path: &Path, bytes: u64, links: u64) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         // Its blocks are the user's repository's, and removing it here frees nothing.
-        if links > 1 && name.starts_with("borrowed-") {
+        if links > 1 && borrowed::is_borrowed(name.as_bytes()) {
             self.shared += bytes;
             return;
         }
         self.bytes += bytes;
         self.files += 1;
-        if name.starts_with("sessions.db") {
+        if name.starts_with(DATABASE) {
             self.database += bytes;
         } else if path.components().any(|part| part.as_os_str() == "objects") {
             self.objects += bytes;
-        } else if name.starts_with("cache") {
+        } else if name.starts_with(CACHE) {
             self.caches += bytes;
         }
     }
@@ -268,7 +269,7 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
         let row = sessions::workspace(connection, id)?;
         keys.insert(row.key.clone(), row);
     }
-    let directory = store.surroundings.directory.join("snapshots");
+    let directory = names::snapshots(&store.surroundings.directory);
     let now = store.surroundings.now_in_seconds();
     let day = super::policy::YOUNG / 1000;
     let keep = i64::try_from(store.surroundings.settings.keep.as_secs()).unwrap_or(i64::MAX);
@@ -314,6 +315,6 @@ fn has_damaged_database(directory: &Path) -> Result<bool> {
         let name = entry.file_name().to_string_lossy().into_owned();
         // Its log and the index of that are nothing by themselves.
         let is_beside = name.ends_with("-wal") || name.ends_with("-shm");
-        name.starts_with("sessions.db.damaged-") && !is_beside
+        name.starts_with(&format!("{DATABASE}{DAMAGED}")) && !is_beside
     }))
 }

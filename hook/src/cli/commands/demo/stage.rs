@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
 use crate::output::text::safe;
+use crate::surroundings;
 
 /// Modes and bytes by path; directories have no bytes.
 pub type StageFiles = BTreeMap<String, (u32, Vec<u8>)>;
@@ -36,7 +37,7 @@ impl<'a> Stage<'a> {
             .prefix("ckpt-hook-demo-")
             .tempdir()
             .context(|| "cannot make a scratch folder for the demo")?;
-        let binary = std::env::current_exe().context(|| "cannot find the path of this program")?;
+        let binary = surroundings::program()?;
         let stage = Self {
             invocation,
             scratch,

@@ -27,7 +27,7 @@ pub(super) fn look(directory: &Path) -> Option<Finding> {
 /// If the store does not exist yet, the nearest existing directory above it must be writable.
 fn obstacle(directory: &Path) -> Option<(PathBuf, Errno)> {
     let there = directory.ancestors().find(|place| place.exists())?;
-    let database = directory.join("sessions.db");
+    let database = directory.join(ckpt_store::DATABASE);
     let refused = |place: &Path, access| {
         // The kernel knows of read-only file systems and ACLs; mode bits do not show them.
         let answer = rustix::fs::access(place, access);

@@ -26,7 +26,7 @@ use super::protocol::{Job, RequestError};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::ChangesView;
 use crate::cli::invocation::Invocation;
-use crate::failure::Failure;
+use crate::failure::{Failure, NOT_A_SESSION};
 use crate::output::{progress, show};
 
 /// The version of the protocol.
@@ -319,7 +319,7 @@ fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, 
             let report: ShowReport = store.show(&directory, id)?;
             let files = show::changes_of(&report);
             files
-                .ok_or_else(|| RequestError::parameters("a session is shown by its messages"))?
+                .ok_or_else(|| RequestError::parameters(NOT_A_SESSION))?
                 .to_vec()
         }
         None => {

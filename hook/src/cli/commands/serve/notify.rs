@@ -222,7 +222,10 @@ fn changes_of_work(
 /// Returns the identity of the session store's file. One that was emptied counts as gone: nobody can use it before every
 /// process has let go of it.
 fn identity(invocation: &Invocation) -> Option<(u64, u64)> {
-    let path = invocation.store_directory().ok()?.join("sessions.db");
+    let path = invocation
+        .store_directory()
+        .ok()?
+        .join(ckpt_store::DATABASE);
     let file = path.metadata().ok()?;
     (file.len() > 0).then(|| (file.dev(), file.ino()))
 }

@@ -64,7 +64,7 @@ pub fn run(invocation: &Invocation, arguments: &UiArguments) -> Result<u8, Failu
     browser.model.are_operations = arguments.operations;
     browser.load_list()?;
     if browser.model.entries.is_empty() && !arguments.operations {
-        return empty::say(invocation, "No messages were recorded here.");
+        return empty::say(invocation, empty::NO_MESSAGES);
     }
     let mut screen = Screen::take().map_err(lost)?;
     browser.stay(&mut screen)?;
@@ -332,21 +332,24 @@ impl Browser {
     /// Reads what is due.
     fn catch_up(&mut self) {
         let due = std::mem::take(&mut self.due);
-        let read = |browser: &mut Self| {
-            if due.list {
-                browser.load_list()?;
-            }
-            if due.list || due.files {
-                browser.load_files()?;
-            }
-            if due.list || due.files || due.patch {
-                browser.load_patch()?;
-            }
-            Ok::<(), Failure>(())
-        };
-        if let Err(failure) = read(self) {
+        if let Err(failure) = self.load(&due) {
             self.model.notice = Some(failure.message());
         }
+    }
+
+    /// Reads the list, the files of its message, and the patch of its file. Each shows what the one before chose, and is read
+    /// again with it.
+    fn load(&mut self, due: &Due) -> Result<(), Failure> {
+        if due.list {
+            self.load_list()?;
+        }
+        if due.list || due.files {
+            self.load_files()?;
+        }
+        if due.list || due.files || due.patch {
+            self.load_patch()?;
+        }
+        Ok(())
     }
 
     fn load_list(&mut self) -> Result<(), Failure> {

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ckpt_store::error::Context;
 use ckpt_store::{Error, Result};
 
 use super::{launchd, systemd};
 use crate::agents::settings::file;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
-use crate::surroundings::Environment;
+use crate::surroundings::{self, Environment};
 
 /// What to do if no service can be started.
 const WITHOUT: &str =
@@ -65,7 +64,7 @@ const HERE: &dyn ServiceManager = if cfg!(any(target_os = "macos", ckpt_portable
 pub fn install(invocation: &Invocation) -> std::result::Result<(), Failure> {
     let path = path(invocation)?;
     let old = ours(&path)?;
-    let program = std::env::current_exe().context(|| "cannot find the path of this program")?;
+    let program = surroundings::program()?;
     let store = invocation.store_directory()?;
     let [program, store] = [&program, &store].map(|path| word(path));
     let text = HERE.text(&[program?, "--store", store?, "watch"]);

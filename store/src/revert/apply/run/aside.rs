@@ -1,11 +1,11 @@
 //! Checks again the files that were moved aside while nobody could say whether a program writes to them, and only then
 //! removes them. This module does IO.
 
-use std::sync::PoisonError;
 use std::thread::sleep;
 use std::time::Duration;
 
 use super::{Attempt, Descent, ItemChange, ItemFailure, ItemResult, Results};
+use crate::fs::threads;
 use crate::revert::apply::writer::AsideLook;
 
 /// How much later to check. A program that writes now and then, such as to a log, mostly does so in this time, and
@@ -16,7 +16,7 @@ impl Attempt<'_> {
     /// Notes what was done to an item, and returns whether it was changed.
     pub(super) fn note(&self, index: usize, change: ItemChange) -> bool {
         if change == ItemChange::Aside {
-            let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut aside = threads::lock(&self.aside);
             aside.push(index);
         }
         change != ItemChange::Nothing
@@ -25,7 +25,7 @@ impl Attempt<'_> {
     /// Checks again, after a while, everything that is aside. What was written to since is put back or kept; the rest
     /// goes.
     pub(super) fn look_again(&self) -> Results {
-        let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut aside = threads::lock(&self.aside);
         let aside = std::mem::take(&mut *aside);
         if aside.is_empty() {
             return Results::new();
@@ -39,15 +39,9 @@ impl Attempt<'_> {
         let item = self.item(index);
         let descent = self.root.descend(item.path.parent().as_ref());
         let own = super::own_name(self.work.operation, item.path.name());
-        let failed = |error| {
-            let failure = ItemFailure::of("its directory cannot be entered", error).into_failure();
-            failure.kept_in(&own)
-        };
+        let failed = |error| ItemFailure::not_entered(error).kept_in(&own);
         let Descent::Directory(directory, _) = descent.map_err(failed)? else {
-            return Err(
-                ItemFailure::conflict("its directory was moved or replaced meanwhile")
-                    .kept_in(&own),
-            );
+            return Err(ItemFailure::elsewhere().kept_in(&own));
         };
         let place = self.place_of(&directory, item);
         self.writer

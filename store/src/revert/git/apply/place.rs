@@ -18,10 +18,11 @@ use rustix::fs::{fchmod, fchown, futimens, linkat, mkdirat, renameat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::super::indexes::NewFile;
-use super::super::repository::{PACKED_REFS, Repository, locked};
+use super::super::repository::{Repository, lock_of, locked};
 use crate::fs::beneath;
 use crate::fs::system::errno;
 use crate::fs::system::full_sync;
+use crate::git::state::PACKED_REFS;
 use crate::model::git_item::GitItem;
 use crate::revert::apply::sys;
 
@@ -255,7 +256,7 @@ fn own_lock(folder: &Path, name: &str, own: &str) -> Option<PathBuf> {
         let metadata = path.symlink_metadata().ok()?;
         Some((metadata.dev(), metadata.ino()))
     };
-    let lock = folder.join(format!("{name}.lock"));
+    let lock = folder.join(lock_of(name));
     let own = identity(&folder.join(own))?;
     (identity(&lock) == Some(own)).then_some(lock)
 }

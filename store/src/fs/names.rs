@@ -1,0 +1,91 @@
+//! The names of what is in the store's directory. Every other room asks here where a file is.
+//!
+//! ```text
+//! <store>/                 0700, ours
+//!   log                    the log file, 0600, capped
+//!   sessions.db            the session store
+//!   sessions.db.version-N  what it was before its tables changed last
+//!   sessions.db.damaged-N  what stood in its place and was no database any more
+//!   sessions.db.replaced-N what was begun in its place, until a repair could read the damaged one
+//!   installed.json         what was written into agents' settings
+//!   lock                   held while a damaged session store is set aside
+//!   gc                     held by `gc` and `forget`; when `gc` ran last
+//!   reserve                room for a note when the disk is full
+//!   reserve.…              the same, in names, where nothing can be written
+//!   watch.sock             where a watcher is asked what may have changed
+//!   watch.lock             held while there is one
+//!   watch.marks/           on macOS, what a watcher writes to hear that it heard all
+//!   aside-N/               what stood in the place of a file, until a repair moved it
+//!   snapshots/<key>/       a workspace
+//!     going                it is being removed
+//!     forgetting           what is being forgotten of it
+//!     lock                 one snapshot or operation at a time; holds which rows were written last
+//!     settling             held while what is borrowed of the user's repository is made the store's own
+//!     repository.git/      its objects
+//!     cache                its stat cache
+//!     cache.changes        what changed in it since it was last written as a whole
+//!     watched              what a watcher had told when the stat cache was written
+//! ```
+
+use std::path::{Path, PathBuf};
+
+/// The session store. A directory that has one is a store, and so is one that has snapshots.
+pub const DATABASE: &str = "sessions.db";
+/// Comes between the database's name and the version in the name of a copy that a migration kept.
+pub(crate) const COPY: &str = ".version-";
+/// Comes between the database's name and a number in the name of a damaged database that was set aside.
+pub(crate) const DAMAGED: &str = ".damaged-";
+/// The same for one that was begun in the place of a damaged one, and made way for what could be read of that.
+pub(crate) const REPLACED: &str = ".replaced-";
+/// What was written into agents' settings.
+pub const INSTALLED: &str = "installed.json";
+/// Room for a note when the disk is full.
+pub(crate) const RESERVE: &str = "reserve";
+/// The lock of upkeep.
+pub(crate) const UPKEEP: &str = "gc";
+/// The lock of the watcher.
+pub(crate) const WATCH_LOCK: &str = "watch.lock";
+/// The watcher's socket.
+pub(crate) const WATCH_SOCKET: &str = "watch.sock";
+/// The directory of the files that a watcher writes to hear of them.
+pub(crate) const WATCH_MARKS: &str = "watch.marks";
+/// The beginning of the name of a directory that stood in the place of a file, and was moved aside.
+pub(crate) const ASIDE: &str = "aside-";
+/// The directory of the workspaces' folders.
+pub(crate) const SNAPSHOTS: &str = "snapshots";
+
+/// The beginning of the names of the temporary files that this program makes elsewhere than in its store: in a workspace,
+/// and beside agents' settings.
+pub const TEMPORARY: &str = ".ckpt-hook-";
+
+/// The lock of the store, and that of a workspace's folder.
+pub(crate) const LOCK: &str = "lock";
+/// Says that a workspace's folder is being removed, so that nobody uses it again.
+pub(crate) const GOING: &str = "going";
+/// What is being forgotten of a workspace.
+pub(crate) const FORGETTING: &str = "forgetting";
+/// The lock for settling, which makes borrowed packs the store's own.
+pub(crate) const SETTLING: &str = "settling";
+/// The token that a watcher gave when the stat cache was written.
+pub(crate) const WATCHED: &str = "watched";
+/// The stat cache. The names of all its files begin so.
+pub(crate) const CACHE: &str = "cache";
+/// What changed in the stat cache since it was last written as a whole.
+pub(crate) const CACHE_CHANGES: &str = "cache.changes";
+/// The bare repository of a workspace.
+pub(crate) const REPOSITORY: &str = "repository.git";
+
+/// Returns the directory of the workspaces' folders in a store.
+pub(crate) fn snapshots(store: &Path) -> PathBuf {
+    store.join(SNAPSHOTS)
+}
+
+/// Returns the folder of the workspace with this key in a store.
+pub(crate) fn workspace(store: &Path, key: &str) -> PathBuf {
+    snapshots(store).join(key)
+}
+
+/// Returns the directory of a workspace's objects, by its folder.
+pub(crate) fn objects(folder: &Path) -> PathBuf {
+    folder.join(REPOSITORY).join("objects")
+}
