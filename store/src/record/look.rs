@@ -74,7 +74,8 @@ pub(super) fn look(event: &Event, view: &EventContext, decision: &Decision) -> L
         | Action::SteeredMessage
         | Action::EarlierMessage
         | Action::WaitTool
-        | Action::EndTool => LookScope::Nowhere,
+        | Action::EndTool
+        | Action::RecoverStep => LookScope::Nowhere,
     };
     let ends = decision.closing.iter().map(|closing| {
         let step = view.open.iter().find(|step| step.row.id == closing.step);

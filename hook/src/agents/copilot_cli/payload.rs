@@ -192,6 +192,7 @@ fn next_step_of(kind: EventKind, event: &Event) -> Event {
         tool_command: None,
         tool_use_id: None,
         tool_kind: None,
+        tools: Vec::new(),
         duration_ms: None,
         background: None,
         paths: Vec::new(),

@@ -20,6 +20,8 @@ pub(crate) enum Doubt {
     Waiting,
     /// The agent reported no tool in the step.
     Untold,
+    /// Both events of a tool were lost, so nobody knows when it ran.
+    Unheard,
     /// A command was running in the background.
     Background,
     /// The path is in a nested workspace in which another agent works.
@@ -71,6 +73,9 @@ impl fmt::Display for Doubt {
             Self::Untold => {
                 formatter.write_str("changed in a step for which the agent reported no tool")
             }
+            Self::Unheard => formatter.write_str(
+                "changed in a step with a tool of which neither the start nor the end was reported",
+            ),
             Self::Elsewhere => {
                 formatter.write_str("in a workspace of its own, in which another agent worked")
             }

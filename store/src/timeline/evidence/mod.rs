@@ -74,6 +74,8 @@ pub(crate) struct Tool {
     pub ran_for: Option<Milliseconds>,
     /// When it was reported to wait for the user's permission.
     pub waited_at: Option<Milliseconds>,
+    /// Whether only the end of its step told that it ran. Then it was announced at the earliest possible moment.
+    pub is_unheard: bool,
 }
 
 /// Whether a step is open, or how it ended, when its changes are judged.
@@ -390,6 +392,7 @@ impl<'a> Evidence<'a> {
         } else if span.from.is_none_or(|from| at + TICK < from) {
             StepPart::Maybe(match (span.early, span.from) {
                 (Early::Late, Some(from)) => Doubt::Early { before: from - at },
+                (Early::Unheard, _) => Doubt::Unheard,
                 (Early::Waiting, _) | (_, None) => Doubt::Waiting,
             })
         } else if span.to.is_none_or(|to| at <= to) {
@@ -438,6 +441,14 @@ impl<'a> Evidence<'a> {
             late: Late::new(step, None),
             timeless: None,
         };
+        if tool.is_unheard {
+            return Span {
+                from: None,
+                early: Early::Unheard,
+                timeless: Some(Doubt::Unheard),
+                ..begin
+            };
+        }
         match (tool.ended_at, tool.ran_for, tool.waited_at) {
             (Some(end), Some(ran_for), _) => Span {
                 possible_from: tool.announced_at.max(end - ran_for - LATEST),
@@ -561,6 +572,7 @@ fn whole(step: &Step) -> Tool {
         ended_at: None,
         ran_for: None,
         waited_at: None,
+        is_unheard: false,
     }
 }
 

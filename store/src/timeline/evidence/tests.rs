@@ -18,6 +18,7 @@ pub(super) fn shell(announced: Milliseconds, ended: Option<Milliseconds>) -> Too
         ended_at: ended.map(|ended| BEGIN + ended),
         ran_for: None,
         waited_at: None,
+        is_unheard: false,
     }
 }
 
@@ -468,6 +469,35 @@ fn a_doubt_says_what_is_known_in_one_line() {
     }
 }
 
+#[test]
+fn what_changed_where_both_events_of_a_tool_were_lost_is_unclear_in_its_reach() {
+    let unheard = |tool: Tool| Tool {
+        is_unheard: true,
+        ..tool
+    };
+    let ended = |tools| [step(StepStanding::Finished, tools)];
+    let shells = ended(vec![unheard(shell(100, None))]);
+    let unclear = Verdict::Unclear(vec![0], Doubt::Unheard);
+    assert_eq!(last_of(&shells, &[HOUR], HOUR), unclear, "at any time");
+    assert_eq!(
+        last_of(&shells, &[10], HOUR),
+        Verdict::Outside,
+        "not before the boundary"
+    );
+    let edits = |file| ended(vec![unheard(edit(file, 100, None))]);
+    assert_eq!(last_of(&edits("f"), &[HOUR], HOUR), unclear, "it was named");
+    assert_eq!(last_of(&edits("other"), &[HOUR], HOUR), Verdict::Outside);
+    let beside = ended(vec![
+        edit("f", MINUTE, Some(MINUTE + 100)),
+        unheard(shell(100, None)),
+    ]);
+    assert_eq!(
+        last_of(&beside, &[MINUTE + 50], HOUR),
+        Verdict::Agent(0),
+        "where a tool that was heard of did it, there is no doubt"
+    );
+}
+
 mod laws {
     use super::*;
     use proptest::prelude::*;
@@ -480,15 +510,25 @@ mod laws {
             Just(Reach::Nothing),
         ];
         let some = |to: Milliseconds| prop::option::of(0..to);
-        (reach, 0..HOUR, some(HOUR), some(MINUTE), some(HOUR)).prop_map(
-            |(reach, announced, lasted, ran_for, waited)| Tool {
-                reach,
-                announced_at: BEGIN + announced,
-                ended_at: lasted.map(|lasted| BEGIN + announced + lasted),
-                ran_for,
-                waited_at: waited.map(|waited| BEGIN + announced + waited),
-            },
+        let is_unheard = prop::bool::weighted(0.1);
+        (
+            reach,
+            0..HOUR,
+            some(HOUR),
+            some(MINUTE),
+            some(HOUR),
+            is_unheard,
         )
+            .prop_map(
+                |(reach, announced, lasted, ran_for, waited, is_unheard)| Tool {
+                    reach,
+                    announced_at: BEGIN + announced,
+                    ended_at: lasted.map(|lasted| BEGIN + announced + lasted),
+                    ran_for,
+                    waited_at: waited.map(|waited| BEGIN + announced + waited),
+                    is_unheard,
+                },
+            )
     }
 
     fn any_step() -> impl Strategy<Value = Step> {
