@@ -186,6 +186,10 @@ pub struct Event {
     /// payload.
     #[serde(skip)]
     pub at_once: bool,
+    /// With a turn's end: whether each tool that ran in it has reported its end, of an agent that reports no starts. Never read
+    /// from a payload.
+    #[serde(skip)]
+    pub has_told_of_ends: bool,
     /// Whether a message or a tool is one of our own commands inside the agent, rather than something that the agent is
     /// told or does. Never read from a payload.
     #[serde(skip)]
@@ -219,6 +223,7 @@ impl Event {
             process: None,
             given_at: None,
             at_once: false,
+            has_told_of_ends: false,
             is_command: false,
         }
     }

@@ -207,3 +207,38 @@ fn where_a_start_was_lost_and_nothing_tells_how_long_it_ran_the_step_is_as_wide_
     let is_told = !world.exists("made") || unclear_of(&report) == ["made"];
     assert!(is_told, "taken or named: {report:#?}");
 }
+
+#[test]
+fn what_was_edited_while_an_agent_that_tells_only_of_ends_answered_stays_and_is_named() {
+    for has_told_of_ends in [true, false] {
+        at(0);
+        let mut world = World::new();
+        let next = |world: &mut World| {
+            let next = Event {
+                at_once: true,
+                ..world.event(EventKind::StepStart, "s1")
+            };
+            world.send(&next);
+        };
+        world.message("m1");
+        next(&mut world);
+        world.write("made", "x\n");
+        at(SECOND);
+        let end = world.event(EventKind::ToolFinish, "s1");
+        world.send(&end);
+        next(&mut world);
+        at(MINUTE);
+        world.write("by hand", "mine\n");
+        at(MINUTE + SECOND);
+        let end = Event {
+            has_told_of_ends,
+            ..world.event(EventKind::TurnEnd, "s1")
+        };
+        world.send(&end);
+        let report = world.revert("m1");
+        assert!(!world.exists("made"), "the tool's goes: {report:#?}");
+        assert_eq!(world.exists("by hand"), has_told_of_ends, "{report:#?}");
+        let unclear: &[&str] = if has_told_of_ends { &["by hand"] } else { &[] };
+        assert_eq!(unclear_of(&report), unclear, "named");
+    }
+}

@@ -144,6 +144,7 @@ fn end(step: &OpenStep, standing: StepStanding) -> LookScope {
         StepStanding::Finished | StepStanding::TurnEnded if is_told && !goes_on => {}
         StepStanding::Finished
         | StepStanding::TurnEnded
+        | StepStanding::Answered
         | StepStanding::Open
         | StepStanding::Cut => {
             return LookScope::Everywhere;

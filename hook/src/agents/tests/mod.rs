@@ -119,3 +119,25 @@ fn the_end_of_a_step_names_its_tools_and_what_each_can_have_changed() {
         "a script says it itself"
     );
 }
+
+#[test]
+fn the_end_of_a_turn_says_whether_every_tool_of_it_has_ended_where_only_ends_are_told() {
+    let says = |agent: &str, event: &str, payload: &str| {
+        let parsed = parse_alone(agent, Some(event), payload.as_bytes());
+        parsed.events.iter().any(|event| event.has_told_of_ends)
+    };
+    let ended = r#"{"sessionId":"s","stopReason":"end_turn"}"#;
+    assert!(says("copilot-cli", "agentStop", ended));
+    let style = r#"{"session_id":"s","stop_reason":"end_turn"}"#;
+    assert!(says("copilot-cli", "Stop", style), "in both styles");
+    let cut = r#"{"sessionId":"s","stopReason":"aborted"}"#;
+    assert!(
+        !says("copilot-cli", "agentStop", cut),
+        "a tool may be cut off"
+    );
+    assert!(!says("copilot-cli", "postToolUse", ended));
+    assert!(
+        !says("claude-code", "Stop", style),
+        "it tells of starts, too"
+    );
+}

@@ -144,7 +144,14 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
         EventKind::StepFinish => step::finish(event, view),
         // This ends only the agent's own step: Claude Code and Qwen Code send `Stop` while background sub-agents
         // still work.
-        EventKind::TurnEnd => close(own(view, false, StepStanding::TurnEnded)),
+        EventKind::TurnEnd => {
+            let tells_of_starts = view.own_step().is_some_and(|step| step.tool_events);
+            let standing = match event.has_told_of_ends && !tells_of_starts {
+                true => StepStanding::Answered,
+                false => StepStanding::TurnEnded,
+            };
+            close(own(view, false, standing))
+        }
         EventKind::SessionEnd => close(with_children(view)),
     }
 }
