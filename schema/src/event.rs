@@ -91,6 +91,25 @@ impl ToolKind {
     }
 }
 
+/// A tool that ran in a step, as the step's finish names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolUse {
+    /// The agent's id of this use of the tool.
+    pub tool_use_id: String,
+    /// The tool's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+    /// The command line that it ran, if it ran one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_command: Option<String>,
+    /// The files that an edit tool names, absolute or relative to the event's `cwd`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathBuf>,
+    /// What it may have changed; anything by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_kind: Option<ToolKind>,
+}
+
 /// One event of one session.
 ///
 /// Ids are the agent's own: opaque text that is only stored and compared, and never becomes part of a path or a
@@ -137,6 +156,9 @@ pub struct Event {
     /// What the tool may change; anything by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_kind: Option<ToolKind>,
+    /// With a step's finish: the tools that ran in it. One of which neither start nor finish was reported is known by that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolUse>,
     /// With a tool's finish: how long it ran, in milliseconds, not counting the wait for permission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
@@ -164,6 +186,10 @@ pub struct Event {
     /// payload.
     #[serde(skip)]
     pub at_once: bool,
+    /// With a turn's end: whether each tool that ran in it has reported its end, of an agent that reports no starts. Never read
+    /// from a payload.
+    #[serde(skip)]
+    pub has_told_of_ends: bool,
     /// Whether a message or a tool is one of our own commands inside the agent, rather than something that the agent is
     /// told or does. Never read from a payload.
     #[serde(skip)]
@@ -188,6 +214,7 @@ impl Event {
             tool_use_id: None,
             paths: Vec::new(),
             tool_kind: None,
+            tools: Vec::new(),
             duration_ms: None,
             background: None,
             interrupted: false,
@@ -196,6 +223,7 @@ impl Event {
             process: None,
             given_at: None,
             at_once: false,
+            has_told_of_ends: false,
             is_command: false,
         }
     }

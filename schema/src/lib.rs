@@ -15,4 +15,4 @@ pub mod migration;
 pub mod protocol;
 pub mod report;
 
-pub use event::{Event, EventKind, ToolKind};
+pub use event::{Event, EventKind, ToolKind, ToolUse};

@@ -29,6 +29,7 @@ mod left;
 mod lifecycle;
 mod looks;
 mod losses;
+mod lost_events;
 mod mended;
 mod moved;
 mod names;

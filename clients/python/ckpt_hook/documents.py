@@ -1200,6 +1200,33 @@ What a tool may change.
 """
 
 
+class ToolUse(TypedDict):
+    """
+    A tool that ran in a step, as the step's finish names it.
+    """
+
+    paths: NotRequired[list[str]]
+    """
+    The files that an edit tool names, absolute or relative to the event's `cwd`.
+    """
+    tool_command: NotRequired[str | None]
+    """
+    The command line that it ran, if it ran one.
+    """
+    tool_kind: NotRequired[ToolKind | None]
+    """
+    What it may have changed; anything by default.
+    """
+    tool_name: NotRequired[str | None]
+    """
+    The tool's name.
+    """
+    tool_use_id: str
+    """
+    The agent's id of this use of the tool.
+    """
+
+
 class UnclearReport(TypedDict):
     """
     A file with an unclear change.
@@ -1667,6 +1694,10 @@ class Event(TypedDict):
     tool_use_id: NotRequired[str | None]
     """
     The agent's id of this use of the tool.
+    """
+    tools: NotRequired[list[ToolUse]]
+    """
+    With a step's finish: the tools that ran in it. One of which neither start nor finish was reported is known by that.
     """
     transcript_path: NotRequired[str | None]
     """

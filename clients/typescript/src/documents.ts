@@ -373,6 +373,10 @@ export interface Event {
    */
   tool_use_id?: string | null;
   /**
+   * With a step's finish: the tools that ran in it. One of which neither start nor finish was reported is known by that.
+   */
+  tools?: ToolUse[];
+  /**
    * The agent's own record of the conversation.
    */
   transcript_path?: string | null;
@@ -380,6 +384,31 @@ export interface Event {
    * The agent's id of the turn, which messages that are sent while the agent works share.
    */
   turn_id?: string | null;
+}
+/**
+ * A tool that ran in a step, as the step's finish names it.
+ */
+export interface ToolUse {
+  /**
+   * The files that an edit tool names, absolute or relative to the event's `cwd`.
+   */
+  paths?: string[];
+  /**
+   * The command line that it ran, if it ran one.
+   */
+  tool_command?: string | null;
+  /**
+   * What it may have changed; anything by default.
+   */
+  tool_kind?: ToolKind | null;
+  /**
+   * The tool's name.
+   */
+  tool_name?: string | null;
+  /**
+   * The agent's id of this use of the tool.
+   */
+  tool_use_id: string;
 }
 /**
  * A message was sent, or its state changed.

@@ -74,7 +74,8 @@ pub(super) fn look(event: &Event, view: &EventContext, decision: &Decision) -> L
         | Action::SteeredMessage
         | Action::EarlierMessage
         | Action::WaitTool
-        | Action::EndTool => LookScope::Nowhere,
+        | Action::EndTool
+        | Action::RecoverStep => LookScope::Nowhere,
     };
     let ends = decision.closing.iter().map(|closing| {
         let step = view.open.iter().find(|step| step.row.id == closing.step);
@@ -143,6 +144,7 @@ fn end(step: &OpenStep, standing: StepStanding) -> LookScope {
         StepStanding::Finished | StepStanding::TurnEnded if is_told && !goes_on => {}
         StepStanding::Finished
         | StepStanding::TurnEnded
+        | StepStanding::Answered
         | StepStanding::Open
         | StepStanding::Cut => {
             return LookScope::Everywhere;

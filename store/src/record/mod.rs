@@ -9,6 +9,7 @@ pub(crate) mod label;
 mod look;
 pub(crate) mod lost;
 mod recording;
+mod unheard;
 mod view;
 mod write;
 
@@ -329,7 +330,7 @@ fn look(
     })?;
     *begun = Some(Begun { run, at: now });
     let snapshots = place.snapshots()?;
-    let open = view.open_with(decision);
+    let open = view.open_with(decision, place);
     let closing: Vec<_> = decision
         .closing
         .iter()

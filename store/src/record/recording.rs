@@ -5,11 +5,11 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::FileReport;
 use rusqlite::Connection;
 
-use super::decide::{Action, Decision};
+use super::decide::{self, Action, Decision};
 use super::view::EventContext;
 use crate::error::Result;
 use crate::model::Milliseconds;
-use crate::sessions::{self, NewMessage, OpenStep, SessionRow, StepPath, StepRow, new_id};
+use crate::sessions::{self, NewMessage, OpenStep, SessionRow, StepPath, StepRow, ToolRow, new_id};
 use crate::settings::{RecordPrompts, Settings};
 use crate::timeline::{Observation, Place, parent_of};
 
@@ -109,6 +109,7 @@ impl<'a> Recording<'a> {
             Action::AddTool => self.add_tool(),
             Action::WaitTool => self.wait_tool(),
             Action::EndTool => self.end_tool(),
+            Action::RecoverStep => self.recover_step(),
             Action::Close | Action::Note => Ok(()),
         }
     }
@@ -184,7 +185,7 @@ impl<'a> Recording<'a> {
         let started_at = looked_from.unwrap_or(self.now);
         sessions::insert_step(self.connection, &row, started_at)?;
         if self.event.event == EventKind::ToolStart {
-            self.insert_tool(&row.id)?;
+            self.insert_tool(&row.id, self.event, self.now)?;
         }
         self.written.message = Some(row.message_id);
         self.written.step = Some(row.id);
@@ -207,7 +208,7 @@ impl<'a> Recording<'a> {
         };
         let (start, why) = (seen.snapshot_id(), seen.failure());
         sessions::move_step_start(self.connection, &step, start, why, self.now)?;
-        self.insert_tool(&step)?;
+        self.insert_tool(&step, self.event, self.now)?;
         self.written.step = Some(step);
         Ok(())
     }
@@ -215,7 +216,7 @@ impl<'a> Recording<'a> {
     /// Another tool of the open step is about to run.
     fn add_tool(&mut self) -> Result<()> {
         match self.note_own_step() {
-            Some(step) => self.insert_tool(&step),
+            Some(step) => self.insert_tool(&step, self.event, self.now),
             None => Ok(()),
         }
     }
@@ -228,12 +229,58 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// A tool of the open step ended.
+    /// A tool of the open step ended. If its start was lost, it began with the step at the earliest; how long it ran tells more.
     fn end_tool(&mut self) -> Result<()> {
-        match self.note_own_step() {
-            Some(step) => sessions::finish_tool(self.connection, &step, self.event, self.now),
-            None => Ok(()),
+        let Some(step) = self.note_own_step() else {
+            return Ok(());
+        };
+        let is_own = |tool: &ToolRow| tool.agent_id == self.event.tool_use_id;
+        if let Some(own) = self.own_step()
+            && self.event.tool_use_id.is_some()
+            && !own.tools.iter().any(is_own)
+        {
+            self.insert_tool(&step, self.event, own.started_at)?;
         }
+        sessions::finish_tool(self.connection, &step, self.event, self.now)
+    }
+
+    /// A tool ended whose start was lost, with that of its step.
+    fn recover_step(&mut self) -> Result<()> {
+        let Some(unheard) = &self.view.unheard else {
+            return Ok(());
+        };
+        let (start, since) = (decide::last_boundary(self.view), unheard.since);
+        let message_id =
+            message_for_step(self.connection, &self.session, &self.root, start, self.now)?;
+        let row = StepRow {
+            recovered: true,
+            ..new_step(new_id(), &self.session, message_id, start)
+        };
+        sessions::insert_step(self.connection, &row, since)?;
+        self.insert_tool(&row.id, self.event, since)?;
+        sessions::finish_tool(self.connection, &row.id, self.event, self.now)?;
+        self.written.message = Some(row.message_id);
+        self.written.step = Some(row.id);
+        Ok(())
+    }
+
+    /// Adds the tools to their step of which only its end told.
+    fn insert_unheard(&self, step: &str) -> Result<()> {
+        let Some(unheard) = &self.view.unheard else {
+            return Ok(());
+        };
+        unheard.tools.iter().try_for_each(|tool| {
+            let tool = tool.clone();
+            let event = Event {
+                tool_use_id: Some(tool.tool_use_id),
+                tool_name: tool.tool_name,
+                tool_command: tool.tool_command,
+                tool_kind: tool.tool_kind,
+                paths: tool.paths,
+                ..self.event.clone()
+            };
+            self.insert_tool(step, &event, unheard.since)
+        })
     }
 
     fn own_step(&self) -> Option<&'a OpenStep> {
@@ -246,30 +293,30 @@ impl<'a> Recording<'a> {
         self.written.step.clone()
     }
 
-    fn insert_tool(&self, step: &str) -> Result<()> {
+    fn insert_tool(&self, step: &str, event: &Event, started_at: Milliseconds) -> Result<()> {
         let (mut paths, mut outside) = (Vec::new(), Vec::new());
-        for named in &self.event.paths {
+        for named in &event.paths {
             match self.place.path_of(named) {
                 Some(path) => paths.push(path),
                 None => outside.push(named.to_string_lossy().into_owned()),
             }
         }
         // A shell in a directory outside the workspace changes files that nobody captures.
-        let cwd = self.event.cwd.as_deref();
+        let cwd = event.cwd.as_deref();
         if let Some(cwd) = cwd.filter(|cwd| !cwd.starts_with(&self.place.root)) {
             outside.push(cwd.to_string_lossy().into_owned());
         }
-        let command = self.event.tool_command.as_deref();
+        let command = event.tool_command.as_deref();
         let command =
             command.and_then(|line| kept_command(line, self.place.settings.record_prompts));
         sessions::insert_tool(
             self.connection,
             step,
-            self.event,
+            event,
             &paths,
             &outside,
             command.as_deref(),
-            self.now,
+            started_at,
         )?;
         self.named
             .iter()
@@ -292,7 +339,8 @@ impl<'a> Recording<'a> {
         let message_id =
             message_for_step(self.connection, &self.session, &self.root, start, self.now)?;
         let row = new_step(supposed.id.clone(), &self.session, message_id, start);
-        sessions::insert_step(self.connection, &row, self.now)?;
+        let started_at = self.session.last_event_at;
+        sessions::insert_step(self.connection, &row, started_at)?;
         Ok(Some(row.id))
     }
 
@@ -311,8 +359,12 @@ impl<'a> Recording<'a> {
             if is_supposed && supposed.is_none() {
                 continue;
             }
+            let is_finish = self.event.event == EventKind::StepFinish;
+            if is_finish {
+                self.insert_unheard(&closing.step)?;
+            }
             // An event that ends a step other than its own does not name that step.
-            let is_named = !closing.recovered || is_supposed;
+            let is_named = !closing.recovered || is_finish;
             let agent_id = self.event.step_id.as_deref().filter(|_| is_named);
             let end = sessions::StepEnd {
                 agent_id,

@@ -5,6 +5,7 @@ use ckpt_schema::event::Event;
 use rusqlite::Connection;
 
 use super::decide::{Action, Decision};
+use super::unheard::UnheardTools;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
@@ -44,6 +45,9 @@ pub(crate) struct EventContext {
     pub is_in_background: bool,
     /// Whether the process that had the session's open step is gone, asked when a message of a turn comes.
     pub is_own_dead: bool,
+    /// The tools that the event says to have run and that no event told of before, without those that only read. `None` if the
+    /// event names no tools, or the agent does not report them.
+    pub unheard: Option<UnheardTools>,
 }
 
 impl EventContext {
@@ -104,12 +108,40 @@ impl EventContext {
                 view.named_step = sessions::find_step_by_agent_id(connection, &session.id, id)?;
             }
         }
-        Ok(Self {
+        let mut view = Self {
             session,
             root,
             ..view
+        };
+        view.look_for_unheard(connection, place, event)?;
+        Ok(view.asking_for_life(event))
+    }
+
+    /// Finds the tools of which the events were lost. Those of an open step become its own.
+    fn look_for_unheard(
+        &mut self,
+        connection: &Connection,
+        place: &Place,
+        event: &Event,
+    ) -> Result<()> {
+        let Some(session) = &self.session else {
+            return Ok(());
+        };
+        let own = self.own_step();
+        let unheard = UnheardTools::of(connection, place, event, session, own)?;
+        let id = own.map(|step| step.row.id.clone());
+        if let Some(unheard) = unheard.as_ref().filter(|unheard| !unheard.tools.is_empty())
+            && event.event == EventKind::StepFinish
+            && let Some(own) = self
+                .open
+                .iter_mut()
+                .find(|step| Some(&step.row.id) == id.as_ref())
+        {
+            own.tools.extend(unheard.rows(place));
+            own.has_tools = true;
         }
-        .asking_for_life(event))
+        self.unheard = unheard;
+        Ok(())
     }
 
     /// Asks whether the agent of the session's open step is gone. Only a message needs to know it, so no tool has to wait
@@ -143,7 +175,7 @@ impl EventContext {
 
     /// Returns the open steps as the decision sees them: with the step that it infers for a start that was never
     /// reported, and with what it knows about the event's own step.
-    pub fn open_with(&self, decision: &Decision) -> Vec<OpenStep> {
+    pub fn open_with(&self, decision: &Decision, place: &Place) -> Vec<OpenStep> {
         let mut open = self.open.clone();
         if decision.action == Action::MoveStart
             && let Some(own) = self.own_step().map(|step| step.row.id.clone())
@@ -158,6 +190,8 @@ impl EventContext {
         {
             let has_ended_tool =
                 session.last_event.as_deref() == Some(EventKind::ToolFinish.name());
+            let unheard = self.unheard.as_ref();
+            let tools = unheard.map_or_else(Vec::new, |unheard| unheard.rows(place));
             open.push(OpenStep {
                 row: StepRow {
                     id: supposed.id.clone(),
@@ -173,7 +207,10 @@ impl EventContext {
                 last_event_at: session.last_event_at,
                 // If the agent reports its tools, those of this step were lost with its start, or none ran; nobody
                 // knows. If the end of one was reported, one ran.
-                tool_events: session.tool_events && !has_ended_tool,
+                tool_events: session.tool_events && (!has_ended_tool || !tools.is_empty()),
+                has_tools: !tools.is_empty(),
+                started_at: session.last_event_at,
+                tools,
                 ..OpenStep::default()
             });
         }

@@ -262,6 +262,20 @@ pub(crate) fn hand_over_steps(
     totals::forget_totals(connection, &[from.to_owned()])
 }
 
+/// Returns when the last step of a session ended before one, or when that one's message was sent, whichever is later.
+pub(crate) fn boundary_before(connection: &Connection, step: &str) -> Result<Milliseconds> {
+    connection
+        .query_row(
+            "SELECT max(ifnull((SELECT max(finished_at) FROM steps AS earlier
+                                 WHERE earlier.session_id = steps.session_id AND earlier.seq < steps.seq), 0),
+                        (SELECT created_at FROM messages WHERE id = steps.message_id))
+               FROM steps WHERE id = ?1",
+            [step],
+            |row| row.get(0),
+        )
+        .context(|| "cannot read when a step may have begun")
+}
+
 /// Returns the open steps of a workspace, in the order in which they started.
 pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<Vec<OpenStep>> {
     let is_open = "steps.state = 'open' AND sessions.workspace_id = ?1";
@@ -374,9 +388,18 @@ fn steps_where(
 pub(crate) fn insert_step(connection: &Connection, row: &StepRow, now: Milliseconds) -> Result<()> {
     connection
         .execute(
-            "INSERT INTO steps (id, session_id, message_id, agent_id, state, unprotected, start_snapshot_id, started_at)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7)",
-            params![row.id, row.session_id, row.message_id, row.agent_id, row.unprotected, row.start_snapshot_id, now],
+            "INSERT INTO steps (id, session_id, message_id, agent_id, state, recovered, unprotected, start_snapshot_id, started_at)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8)",
+            params![
+                row.id,
+                row.session_id,
+                row.message_id,
+                row.agent_id,
+                row.recovered,
+                row.unprotected,
+                row.start_snapshot_id,
+                now
+            ],
         )
         .context(|| "cannot add a step")?;
     totals::outdate(connection, [row.id.as_str()])?;

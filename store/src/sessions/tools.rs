@@ -19,6 +19,8 @@ use crate::model::path_list;
 /// A tool of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ToolRow {
+    /// The agent's id of this use of it.
+    pub agent_id: Option<String>,
     /// What it may change; `None` means anything.
     pub kind: Option<ToolKind>,
     /// The files that it names.
@@ -31,6 +33,9 @@ pub(crate) struct ToolRow {
     pub waited_at: Option<Milliseconds>,
     /// Whether it is known to have a command running in the background.
     pub is_in_background: bool,
+    /// Whether neither its start nor its end was reported, only that it ran in its step. Not in the row: it matters when the
+    /// step ends.
+    pub is_unheard: bool,
 }
 
 /// A file that an edit tool named.
@@ -43,7 +48,7 @@ pub(crate) struct StepPath {
 
 /// Returns the tools of a step, in the order in which they were reported.
 pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>> {
-    let sql = "SELECT id, kind, paths, started_at, finished_at, ran_for, waited_at, background AND released_at IS NULL AS is_left
+    let sql = "SELECT id, agent_id, kind, paths, started_at, finished_at, ran_for, waited_at, background AND released_at IS NULL AS is_left
                FROM tools WHERE step_id = ?1 ORDER BY id";
     read::all_or(
         connection,
@@ -53,6 +58,7 @@ pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>>
         |row| {
             let paths: String = row.get("paths")?;
             Ok(ToolRow {
+                agent_id: row.get("agent_id")?,
                 kind: optional_word(row, WordTable::Tools, "kind")?,
                 paths: path_list::from_damaged_json(&paths),
                 started_at: row.get("started_at")?,
@@ -60,6 +66,7 @@ pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>>
                 ran_for: row.get("ran_for")?,
                 waited_at: row.get("waited_at")?,
                 is_in_background: row.get("is_left")?,
+                is_unheard: false,
             })
         },
     )
@@ -153,6 +160,21 @@ fn within(inner: &Path, around: &Path, paths: &[WorkspacePath]) -> Vec<Workspace
     paths.iter().filter_map(below).collect()
 }
 
+/// Returns whether a tool with the agent's id was reported in a session, by its start or by its end.
+pub(crate) fn is_tool_known(
+    connection: &Connection,
+    session: &str,
+    agent_id: &str,
+) -> Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM steps CROSS JOIN tools ON tools.step_id = steps.id
+                             WHERE steps.session_id = ?1 AND tools.agent_id = ?2)",
+        )
+        .and_then(|mut statement| statement.query_row([session, agent_id], |row| row.get(0)))
+        .context(|| "cannot look a tool up")
+}
+
 /// Adds a tool that is about to run, with the files that it names. A tool that was added before is not added again.
 pub(crate) fn insert_tool(
     connection: &Connection,
@@ -243,8 +265,7 @@ pub(crate) fn note_wait(
     Ok(())
 }
 
-/// Notes the end of a tool, and what the event says about it. A tool whose start was lost began with its step, or at
-/// the time that its duration implies.
+/// Notes the end of a tool, and what the event says about it.
 pub(crate) fn finish_tool(
     connection: &Connection,
     step: &str,
@@ -254,13 +275,6 @@ pub(crate) fn finish_tool(
     let ran_for = event
         .duration_ms
         .map(|duration| i64::try_from(duration).unwrap_or(i64::MAX));
-    if event.tool_use_id.is_some() {
-        let started_at = match ran_for {
-            Some(ran_for) => now.saturating_sub(ran_for),
-            None => step_started_at(connection, step)?,
-        };
-        insert_tool(connection, step, event, &[], &[], None, started_at)?;
-    }
     connection
         .prepare_cached(
             // Before its end is noted, by the lack of which the tool is found.
@@ -278,13 +292,6 @@ pub(crate) fn finish_tool(
         None => EndedTools::Oldest,
     };
     finish_tools(connection, step, ended, now)
-}
-
-fn step_started_at(connection: &Connection, step: &str) -> Result<Milliseconds> {
-    connection
-        .prepare_cached("SELECT started_at FROM steps WHERE id = ?1")
-        .and_then(|mut statement| statement.query_row([step], |row| row.get(0)))
-        .context(|| "cannot read a step")
 }
 
 /// Notes that no command of a session runs in the background any more.

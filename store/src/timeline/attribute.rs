@@ -226,6 +226,7 @@ pub(super) fn tool_of(tool: &ToolRow) -> evidence::Tool {
         ended_at: tool.finished_at,
         ran_for: tool.ran_for,
         waited_at: tool.waited_at,
+        is_unheard: tool.is_unheard,
     }
 }
 

@@ -68,6 +68,10 @@ impl Agent for CopilotCli {
         if kind == EventKind::SessionStart && has_message {
             return Ok(Vec::new());
         }
+        // A turn that was broken off may have broken a tool off.
+        let stop = payload.text(&["stopReason", "stop_reason"]);
+        event.has_told_of_ends =
+            kind == EventKind::TurnEnd && stop.is_some_and(|reason| reason == "end_turn");
         let mut events = match kind {
             EventKind::ToolFinish | EventKind::TurnEnd => steered(payload, &event),
             _ => Vec::new(),
@@ -192,8 +196,10 @@ fn next_step_of(kind: EventKind, event: &Event) -> Event {
         tool_command: None,
         tool_use_id: None,
         tool_kind: None,
+        tools: Vec::new(),
         duration_ms: None,
         background: None,
+        has_told_of_ends: false,
         paths: Vec::new(),
         ..event.clone()
     }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use ckpt_schema::event::{Event, EventKind, ToolKind};
+use ckpt_schema::event::{Event, EventKind, ToolKind, ToolUse};
 
+use crate::agents::payload::json::Object;
 use crate::agents::payload::{Agent, Payload, PayloadError};
 
 /// The agent of scripts: our own contract.
@@ -37,13 +38,13 @@ impl Agent for Generic {
         event.tool_name = payload.id(&["tool_name"]);
         event.tool_use_id = payload.id(&["tool_use_id"]);
         event.tool_command = payload.text(&["tool_command"]);
-        event.paths = payload
-            .object()
-            .texts("paths")
-            .into_iter()
-            .map(PathBuf::from)
-            .collect();
         let object = payload.object();
+        event.paths = paths(object);
+        event.tools = object
+            .objects("tools")
+            .iter()
+            .filter_map(tool_use)
+            .collect();
         event.tool_kind = payload
             .text(&["tool_kind"])
             .and_then(|kind| ToolKind::from_name(&kind));
@@ -59,4 +60,25 @@ impl Agent for Generic {
             .filter(|path| path.is_absolute());
         Ok(vec![event])
     }
+}
+
+fn paths(object: &Object<'_>) -> Vec<PathBuf> {
+    object
+        .texts("paths")
+        .into_iter()
+        .map(PathBuf::from)
+        .collect()
+}
+
+/// Returns one of the tools that a step ran. Without an id, it cannot be told apart from those that were reported.
+fn tool_use(tool: &Object<'_>) -> Option<ToolUse> {
+    Some(ToolUse {
+        tool_use_id: tool.text("tool_use_id").filter(|id| !id.is_empty())?,
+        tool_name: tool.text("tool_name"),
+        tool_command: tool.text("tool_command"),
+        paths: paths(tool),
+        tool_kind: tool
+            .text("tool_kind")
+            .and_then(|kind| ToolKind::from_name(&kind)),
+    })
 }

@@ -37,6 +37,12 @@ impl<'a> Object<'a> {
         decode(self.raw(name)?)
     }
 
+    /// Returns whether a string field begins with plain text; nothing is copied.
+    pub fn text_begins(&self, name: &str, text: &str) -> bool {
+        let string = self.raw(name).and_then(|raw| raw.strip_prefix('"'));
+        string.is_some_and(|string| string.starts_with(text))
+    }
+
     /// Returns a field that is an object.
     pub fn object(&self, name: &str) -> Option<Object<'a>> {
         let raw = self.raw(name)?;

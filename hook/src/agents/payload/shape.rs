@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ckpt_schema::event::{Event, EventKind, ToolKind};
+use ckpt_schema::event::{Event, EventKind, ToolKind, ToolUse};
 use serde_json::json;
 
 use super::json::Object;
@@ -41,7 +41,14 @@ pub fn event(
         EventKind::ToolStart | EventKind::ToolWait | EventKind::ToolFinish => {
             describe_tool(&mut event, payload, edit_tools)
         }
-        EventKind::StepFinish => event.step_id = batch_id(payload),
+        EventKind::StepFinish => {
+            let calls = payload.object().objects("tool_calls");
+            event.step_id = batch_id(&calls);
+            event.tools = calls
+                .iter()
+                .filter_map(|call| tool_use(call, edit_tools))
+                .collect();
+        }
         EventKind::TurnEnd => event.background = has_tasks(payload),
         EventKind::SessionStart | EventKind::StepStart | EventKind::SessionEnd => {}
     }
@@ -165,7 +172,11 @@ pub fn tool_kind(event: &Event) -> Option<ToolKind> {
         return Some(ToolKind::Edit);
     }
     let name = event.tool_name.as_deref()?;
-    READING_TOOLS.contains(&name).then_some(ToolKind::Read)
+    only_reads(name).then_some(ToolKind::Read)
+}
+
+fn only_reads(name: &str) -> bool {
+    READING_TOOLS.contains(&name)
 }
 
 /// Returns whether something of the agent's runs in the background at the end of a turn, if it says.
@@ -215,13 +226,43 @@ fn file_of_line(line: &str) -> Option<PathBuf> {
 /// Returns an id for a batch of tool calls, by which a second report of the same batch is recognized.
 ///
 /// A batch has no id, but each of its tool calls belongs to only this batch.
-fn batch_id(payload: &Payload<'_>) -> Option<String> {
-    let calls = payload.object().objects("tool_calls");
+fn batch_id(calls: &[Object<'_>]) -> Option<String> {
     let first = calls
         .first()?
         .text("tool_use_id")
         .filter(|id| !id.is_empty())?;
     Some(format!("batch:{first}"))
+}
+
+/// How the answer to a call begins that was refused before the tool ran: its input did not fit, or the file to edit was changed
+/// since it was read. No event reports such a tool.
+const REFUSED: &str = "<tool_use_error>";
+
+/// Returns one of the tools that a batch ran. One of our own commands counts as reading: what it changes is in its operation.
+fn tool_use(call: &Object<'_>, edit_tools: &[&str]) -> Option<ToolUse> {
+    let tool_use_id = call.text("tool_use_id").filter(|id| !id.is_empty())?;
+    let tool_name = call.text("tool_name");
+    let edits = tool_name
+        .as_deref()
+        .is_some_and(|name| edit_tools.contains(&name));
+    let input = call.object("tool_input");
+    let paths = input
+        .as_ref()
+        .filter(|_| edits)
+        .map(named_files)
+        .unwrap_or_default();
+    let line = input.as_ref().and_then(command_line).filter(|_| !edits);
+    let changes_nothing = tool_name.as_deref().is_some_and(only_reads)
+        || line.as_deref().is_some_and(is_own_line)
+        || call.text_begins("tool_response", REFUSED);
+    let edit = (!paths.is_empty()).then_some(ToolKind::Edit);
+    Some(ToolUse {
+        tool_use_id,
+        tool_name,
+        tool_command: line,
+        tool_kind: changes_nothing.then_some(ToolKind::Read).or(edit),
+        paths,
+    })
 }
 
 /// Returns whether no user wrote the prompt: the end of a background task is reported as a prompt.
@@ -254,9 +295,17 @@ pub fn bounded_by_tools(event: Event) -> Vec<Event> {
         return vec![event];
     }
     let step_id = event.tool_use_id.as_ref().map(|id| format!("tool:{id}"));
+    let tool = event.tool_use_id.clone().map(|tool_use_id| ToolUse {
+        tool_use_id,
+        tool_name: event.tool_name.clone(),
+        tool_command: None,
+        paths: event.paths.clone(),
+        tool_kind: event.tool_kind,
+    });
     let finish = Event {
         event: EventKind::StepFinish,
         step_id,
+        tools: tool.into_iter().collect(),
         tool_name: None,
         tool_command: None,
         tool_kind: None,

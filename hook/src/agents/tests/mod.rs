@@ -9,6 +9,8 @@ mod replay;
 use std::ffi::OsString;
 use std::path::Path;
 
+use ckpt_schema::event::ToolKind;
+
 use super::*;
 
 /// Parses a payload with an empty environment.
@@ -70,4 +72,72 @@ fn an_agent_that_was_seen_to_tell_of_tools_says_so_from_its_first_event_on() {
             agent.name()
         );
     }
+}
+
+#[test]
+fn the_end_of_a_step_names_its_tools_and_what_each_can_have_changed() {
+    let payload = br#"{"session_id":"s","hook_event_name":"PostToolBatch","tool_calls":[
+        {"tool_name":"Write","tool_input":{"file_path":"/w/a","content":"x"},"tool_use_id":"t1","tool_response":"done"},
+        {"tool_name":"Bash","tool_input":{"command":"make"},"tool_use_id":"t2","tool_response":"done"},
+        {"tool_name":"Read","tool_input":{"file_path":"/w/b"},"tool_use_id":"t3","tool_response":"x"},
+        {"tool_name":"Edit","tool_input":{"file_path":"/w/c"},"tool_use_id":"t4",
+         "tool_response":"<tool_use_error>File has been modified since read</tool_use_error>"},
+        {"tool_name":"Bash","tool_input":{"command":"ckpt-hook inside revert"},"tool_use_id":"t5","tool_response":"x"},
+        {"tool_name":"Bash"}]}"#;
+    let parsed = parse_alone("claude-code", None, payload);
+    let [finish] = &parsed.events[..] else {
+        panic!("one event: {parsed:?}")
+    };
+    let tools: Vec<_> = finish
+        .tools
+        .iter()
+        .map(|tool| (tool.tool_use_id.as_str(), tool.tool_kind))
+        .collect();
+    assert_eq!(
+        tools,
+        [
+            ("t1", Some(ToolKind::Edit)),
+            ("t2", None),
+            ("t3", Some(ToolKind::Read)),
+            // It was refused before it ran, and no event told of it.
+            ("t4", Some(ToolKind::Read)),
+            // Its operation says what it did.
+            ("t5", Some(ToolKind::Read)),
+        ],
+        "one without an id cannot be told apart"
+    );
+    assert_eq!(finish.tools[0].paths, [Path::new("/w/a")]);
+    let said = br#"{"event":"step_finish","session_id":"s","tools":[{"tool_use_id":"t1","paths":["a"],"tool_kind":"edit"}, 7]}"#;
+    let parsed = parse_alone(GENERIC, None, said);
+    let tools = parsed.events.iter().flat_map(|event| &event.tools);
+    let tools: Vec<_> = tools
+        .map(|tool| (&*tool.tool_use_id, tool.tool_kind))
+        .collect();
+    assert_eq!(
+        tools,
+        [("t1", Some(ToolKind::Edit))],
+        "a script says it itself"
+    );
+}
+
+#[test]
+fn the_end_of_a_turn_says_whether_every_tool_of_it_has_ended_where_only_ends_are_told() {
+    let says = |agent: &str, event: &str, payload: &str| {
+        let parsed = parse_alone(agent, Some(event), payload.as_bytes());
+        parsed.events.iter().any(|event| event.has_told_of_ends)
+    };
+    let ended = r#"{"sessionId":"s","stopReason":"end_turn"}"#;
+    assert!(says("copilot-cli", "agentStop", ended));
+    let style = r#"{"session_id":"s","stop_reason":"end_turn"}"#;
+    assert!(says("copilot-cli", "Stop", style), "in both styles");
+    let cut = r#"{"sessionId":"s","stopReason":"aborted"}"#;
+    assert!(
+        !says("copilot-cli", "agentStop", cut),
+        "a tool may be cut off"
+    );
+    assert!(!says("copilot-cli", "postToolUse", ended));
+    assert!(
+        !says("claude-code", "Stop", style),
+        "it tells of starts, too"
+    );
 }

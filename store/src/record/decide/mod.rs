@@ -10,6 +10,8 @@ use ckpt_schema::event::Event;
 
 use super::look::{self, LookScope};
 use super::view::EventContext;
+pub(super) use step::last_boundary;
+
 use crate::sessions::{COMMAND, OpenStep};
 use crate::settings::Settings;
 use crate::timeline::evidence::StepStanding;
@@ -49,6 +51,8 @@ pub(crate) enum Action {
     WaitTool,
     /// A tool ended.
     EndTool,
+    /// A tool ended of which the start was lost, and with it that of its step: both are as old as the last boundary.
+    RecoverStep,
     /// Steps end, and nothing else.
     Close,
 }
@@ -103,7 +107,8 @@ impl Decision {
             | Action::EarlierMessage
             | Action::AddTool
             | Action::WaitTool
-            | Action::EndTool => false,
+            | Action::EndTool
+            | Action::RecoverStep => false,
         }
     }
 }
@@ -135,14 +140,18 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
             action: Action::WaitTool,
             ..Decision::default()
         },
-        EventKind::ToolFinish => Decision {
-            action: Action::EndTool,
-            ..Decision::default()
-        },
+        EventKind::ToolFinish => step::tool_finish(view),
         EventKind::StepFinish => step::finish(event, view),
         // This ends only the agent's own step: Claude Code and Qwen Code send `Stop` while background sub-agents
         // still work.
-        EventKind::TurnEnd => close(own(view, false, StepStanding::TurnEnded)),
+        EventKind::TurnEnd => {
+            let tells_of_starts = view.own_step().is_some_and(|step| step.tool_events);
+            let standing = match event.has_told_of_ends && !tells_of_starts {
+                true => StepStanding::Answered,
+                false => StepStanding::TurnEnded,
+            };
+            close(own(view, false, standing))
+        }
         EventKind::SessionEnd => close(with_children(view)),
     }
 }
@@ -178,7 +187,8 @@ fn own(view: &EventContext, recovered: bool, standing: StepStanding) -> Vec<Clos
 fn closing(step: &OpenStep, recovered: bool, standing: StepStanding) -> Closing {
     Closing {
         step: step.row.id.clone(),
-        recovered,
+        // A start that was lost stays lost, however the step ends.
+        recovered: recovered || step.row.recovered,
         standing,
     }
 }

@@ -43,9 +43,23 @@ pub(super) fn tool_start(event: &Event, view: &EventContext) -> Decision {
     }
 }
 
+/// Decides what the end of a tool asks for. If no step is open and the tool is not known, its start was lost.
+pub(super) fn tool_finish(view: &EventContext) -> Decision {
+    let action = match (view.own_step(), &view.unheard) {
+        (None, Some(unheard)) if !unheard.tools.is_empty() => Action::RecoverStep,
+        _ => Action::EndTool,
+    };
+    Decision {
+        action,
+        ..Decision::default()
+    }
+}
+
 /// Decides what a finish asks for. A finish that names a tool comes from an agent that reports only tools; it does not
 /// end the step while another tool runs.
 pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
+    let unheard = view.unheard.as_ref();
+    let is_heard = unheard.map(|unheard| unheard.tools.is_empty());
     if let Some(open) = view.own_step() {
         // A finish that was delivered late, or twice, names the step before. It must not end the one that is open
         // now.
@@ -57,11 +71,14 @@ pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
         return if doubled || early {
             Decision::default()
         } else {
-            close(vec![closing(open, false, StepStanding::Finished)])
+            let has_unheard = is_heard == Some(false);
+            close(vec![closing(open, has_unheard, StepStanding::Finished)])
         };
     }
+    // Every tool that it names was recorded, or only read. If it names none, it may still be a duplicate.
+    let is_doubled = is_heard.unwrap_or_else(|| is_doubled_finish(view));
     // In a session that nobody knows there is no boundary from which an inferred step could begin.
-    if view.named_step.is_some() || view.session.is_none() || is_doubled_finish(view) {
+    if view.named_step.is_some() || view.session.is_none() || is_doubled {
         return Decision::default();
     }
     // The start was lost. Recording the finish alone would call the agent's changes the user's, and a revert
@@ -98,7 +115,7 @@ fn is_doubled_finish(view: &EventContext) -> bool {
 }
 
 /// Returns the session's last boundary: its newest message, or the end of the last step after it.
-fn last_boundary(view: &EventContext) -> Option<i64> {
+pub(in crate::record) fn last_boundary(view: &EventContext) -> Option<i64> {
     let message = view.bound_message.as_ref();
     let step = view.last_step.as_ref();
     let step_is_newer =

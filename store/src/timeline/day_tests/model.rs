@@ -331,6 +331,7 @@ impl Model<'_> {
                     ended_at: None,
                     ran_for: None,
                     waited_at: None,
+                    is_unheard: false,
                 });
                 known.numbers.push(number);
             }

@@ -20,6 +20,8 @@ pub(crate) enum Doubt {
     Waiting,
     /// The agent reported no tool in the step.
     Untold,
+    /// Both events of a tool were lost, so nobody knows when it ran.
+    Unheard,
     /// A command was running in the background.
     Background,
     /// The path is in a nested workspace in which another agent works.
@@ -40,61 +42,67 @@ pub(crate) enum Doubt {
 
 impl fmt::Display for Doubt {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Interrupted { after } => {
-                write!(
-                    formatter,
-                    "changed {} after the agent was interrupted",
-                    Distance(after)
-                )
+        let words = self.words();
+        match self.distance() {
+            Some(distance) => write!(formatter, "changed {} {words}", Distance(distance)),
+            None => formatter.write_str(words),
+        }
+    }
+}
+
+impl Doubt {
+    /// Returns how far the change is from what it is measured by, if that is what casts the doubt.
+    fn distance(self) -> Option<Milliseconds> {
+        match self {
+            Self::Interrupted { after } | Self::Silent { after } | Self::Ended { after } => {
+                Some(after)
             }
-            Self::Silent { after } => write!(
-                formatter,
-                "changed {} after the agent's last sign of life",
-                Distance(after)
-            ),
-            Self::Ended { after } => {
-                write!(
-                    formatter,
-                    "changed {} after the agent's tool ended",
-                    Distance(after)
-                )
+            Self::Early { before } => Some(before),
+            Self::Waiting
+            | Self::Untold
+            | Self::Unheard
+            | Self::Background
+            | Self::Elsewhere
+            | Self::Around
+            | Self::Moved
+            | Self::Replaced
+            | Self::Hidden
+            | Self::Timeless
+            | Self::Paused => None,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Interrupted { .. } => "after the agent was interrupted",
+            Self::Silent { .. } => "after the agent's last sign of life",
+            Self::Ended { .. } => "after the agent's tool ended",
+            Self::Early { .. } => "before the agent's tool is known to have run",
+            Self::Waiting => "changed while the agent's tool waited for permission",
+            Self::Untold => "changed in a step for which the agent reported no tool",
+            Self::Unheard => {
+                "changed in a step with a tool of which neither the start nor the end was reported"
             }
-            Self::Early { before } => write!(
-                formatter,
-                "changed {} before the agent's tool is known to have run",
-                Distance(before)
-            ),
-            Self::Waiting => {
-                formatter.write_str("changed while the agent's tool waited for permission")
+            Self::Elsewhere => "in a workspace of its own, in which another agent worked",
+            Self::Around => {
+                "changed while a command of an agent in a directory around this one ran as well"
             }
-            Self::Untold => {
-                formatter.write_str("changed in a step for which the agent reported no tool")
+            Self::Background => "changed while a command of the agent ran in the background",
+            Self::Moved => {
+                "came with a directory that was moved while the agent's tools ran or between them: no time shows which"
             }
-            Self::Elsewhere => {
-                formatter.write_str("in a workspace of its own, in which another agent worked")
+            Self::Replaced => {
+                "changed when or after the workspace's directory was replaced while the agent's tool ran"
             }
-            Self::Around => formatter.write_str(
-                "changed while a command of an agent in a directory around this one ran as well",
-            ),
-            Self::Background => {
-                formatter.write_str("changed while a command of the agent ran in the background")
+            Self::Hidden => {
+                "changed while the agent's tool ran and ignore rules hid it, so no look saw by whom"
             }
-            Self::Moved => formatter.write_str(
-                "came with a directory that was moved while the agent's tools ran or between them: no time shows which",
-            ),
-            Self::Replaced => formatter.write_str(
-                "changed when or after the workspace's directory was replaced while the agent's tool ran",
-            ),
-            Self::Hidden => formatter.write_str(
-                "changed while the agent's tool ran and ignore rules hid it, so no look saw by whom",
-            ),
-            Self::Timeless => formatter.write_str(
-                "changed before or after the agent's last sign of life: no time shows which",
-            ),
-            Self::Paused => formatter.write_str(
-                "changed while the agent's tools ran or between them: the file's time is by another clock",
-            ),
+            Self::Timeless => {
+                "changed before or after the agent's last sign of life: no time shows which"
+            }
+            Self::Paused => {
+                "changed while the agent's tools ran or between them: the file's time is by another clock"
+            }
         }
     }
 }

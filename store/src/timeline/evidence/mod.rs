@@ -11,13 +11,18 @@
 
 mod doubt;
 #[cfg(test)]
+mod lost_tests;
+#[cfg(test)]
 mod pause_tests;
 mod span;
+mod step;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use doubt::Doubt;
 use span::{Early, Late, Span};
+use step::whole;
+pub(crate) use step::{Reach, Signs, Step, StepStanding, Tool};
 
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
@@ -49,79 +54,6 @@ pub(super) const LONGEST_RUN: Milliseconds = 120_000;
 /// How long a dead agent's background processes count. Nobody knows how many there are or when they end, and without a
 /// limit everything that a person does would be unclear for ever.
 const LONGEST_AFTER_DEATH: Milliseconds = 3_600_000;
-
-/// The files that a tool may change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// Any file: a shell, or an unknown tool.
-    Anything,
-    /// The files that it names: an edit tool.
-    Files(Vec<WorkspacePath>),
-    /// None: it only reads.
-    Nothing,
-}
-
-/// A tool of a step. Times are milliseconds since the epoch, by the clock of events.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tool {
-    /// The files that it may change.
-    pub reach: Reach,
-    /// When it was announced. It did not run earlier.
-    pub announced_at: Milliseconds,
-    /// When its end was reported.
-    pub ended_at: Option<Milliseconds>,
-    /// How long it ran, not counting the wait for permission, if its agent reports that.
-    pub ran_for: Option<Milliseconds>,
-    /// When it was reported to wait for the user's permission.
-    pub waited_at: Option<Milliseconds>,
-}
-
-/// Whether a step is open, or how it ended, when its changes are judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StepStanding {
-    /// The step goes on.
-    Open,
-    /// It ends by its own finish, or because its agent calls the model again.
-    Finished,
-    /// It ends with its turn.
-    TurnEnded,
-    /// Its end was never reported: the next message, a revert or the death of its agent ends it.
-    Cut,
-}
-
-/// The last signs of an agent's life, besides the events of its tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Signs {
-    /// Its last event, or the last entry of its transcript, whichever is later.
-    pub last: Milliseconds,
-    /// When its transcript says that the user interrupted it.
-    pub interrupted_at: Option<Milliseconds>,
-    /// Whether its process is gone.
-    pub is_dead: bool,
-}
-
-/// What is known about a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
-    /// The session at the top of its line of parents: sub-agents work for it.
-    pub root: String,
-    /// The time of its start.
-    pub started_at: Milliseconds,
-    /// Whether its agent reports tools. If it does, time without a tool is thinking.
-    pub tells_of_tools: bool,
-    /// Its tools, in the order in which they were announced.
-    pub tools: Vec<Tool>,
-    /// Whether it is open, or how it ended.
-    pub standing: StepStanding,
-    /// The signs of its agent's life.
-    pub signs: Signs,
-    /// When a command of it went to the background, if one did: it may outlive the step.
-    pub background_since: Option<Milliseconds>,
-    /// The last sign of life of an agent that is dead. What it left running may go on without it.
-    pub died_at: Option<Milliseconds>,
-    /// Whether only that command is left: the step itself ended earlier.
-    pub is_over: bool,
-}
 
 /// A change to be judged.
 #[derive(Clone, Copy, Debug)]
@@ -359,7 +291,7 @@ impl<'a> Evidence<'a> {
     }
 
     fn of_tools(&self, step: &Step, change: Changed<'_>) -> StepPart {
-        if !step.tells_of_tools {
+        if !step.tells_of_tools && step.standing != StepStanding::Answered {
             return self.of_tool(step, &whole(step), change);
         }
         if step.tools.is_empty() {
@@ -390,6 +322,7 @@ impl<'a> Evidence<'a> {
         } else if span.from.is_none_or(|from| at + TICK < from) {
             StepPart::Maybe(match (span.early, span.from) {
                 (Early::Late, Some(from)) => Doubt::Early { before: from - at },
+                (Early::Unheard, _) => Doubt::Unheard,
                 (Early::Waiting, _) | (_, None) => Doubt::Waiting,
             })
         } else if span.to.is_none_or(|to| at <= to) {
@@ -424,7 +357,9 @@ impl<'a> Evidence<'a> {
             // If the agent has been silent for long, nobody knows whether the tool still works or was interrupted
             // without a report.
             (None, StepStanding::Cut | StepStanding::Open) => self.cut(step, tool, begin),
-            (None, StepStanding::Finished | StepStanding::TurnEnded) => begin,
+            (None, StepStanding::Finished | StepStanding::TurnEnded | StepStanding::Answered) => {
+                begin
+            }
         }
     }
 
@@ -438,6 +373,14 @@ impl<'a> Evidence<'a> {
             late: Late::new(step, None),
             timeless: None,
         };
+        if tool.is_unheard {
+            return Span {
+                from: None,
+                early: Early::Unheard,
+                timeless: Some(Doubt::Unheard),
+                ..begin
+            };
+        }
         match (tool.ended_at, tool.ran_for, tool.waited_at) {
             (Some(end), Some(ran_for), _) => Span {
                 possible_from: tool.announced_at.max(end - ran_for - LATEST),
@@ -504,74 +447,19 @@ impl<'a> Evidence<'a> {
     }
 }
 
-impl Step {
-    /// Returns whether a tool whose end was never reported can no longer be running.
-    fn is_stopped(&self, tool: &Tool) -> bool {
-        let is_interrupted = self
-            .signs
-            .interrupted_at
-            .is_some_and(|at| at >= tool.announced_at);
-        self.signs.is_dead || is_interrupted
-    }
-
-    /// Returns until when the agent may still have worked on its files after a tool had ended. One that was interrupted
-    /// does not go on.
-    fn worked_after(&self, tool: &Tool, end: Milliseconds) -> Milliseconds {
-        let interrupted = self.signs.interrupted_at;
-        match interrupted.filter(|at| *at >= tool.announced_at) {
-            Some(at) => (end.max(at) + SETTLE).min(end + AFTERWORK),
-            None => end + AFTERWORK,
-        }
-    }
-
-    /// Returns whether what the step left in the background may still run at a moment.
-    fn goes_on_at(&self, at: Milliseconds) -> bool {
-        self.died_at
-            .is_none_or(|died| at - died <= LONGEST_AFTER_DEATH)
-    }
-
-    /// Returns whether one of its tools named a file.
-    pub fn names(&self, path: &WorkspacePath) -> bool {
-        let is_in =
-            |tool: &Tool| matches!(&tool.reach, Reach::Files(files) if files.contains(path));
-        self.tools.iter().any(is_in)
-    }
-}
-
-impl Tool {
-    /// Returns whether it was announced long before it ran: then it waited for permission.
-    fn has_waited(&self, ran_from: Milliseconds) -> bool {
-        ran_from - self.announced_at > SILENCE
-    }
-
-    fn reaches(&self, path: &WorkspacePath) -> bool {
-        match &self.reach {
-            Reach::Anything => true,
-            Reach::Files(files) => files.contains(path),
-            Reach::Nothing => false,
-        }
-    }
-}
-
-/// The whole step as one tool, for an agent that does not report tools.
-fn whole(step: &Step) -> Tool {
-    Tool {
-        reach: Reach::Anything,
-        announced_at: step.started_at,
-        ended_at: None,
-        ran_for: None,
-        waited_at: None,
-    }
-}
-
 /// Judges a step without a tool. It was only thinking, unless its agent went on to another step: then it did something
-/// that it did not report.
+/// that it did not report. An agent that reports only the ends of its tools may have lost one.
 fn untold(step: &Step, change: Changed<'_>) -> StepPart {
     let is_since = change.at.is_none_or(|at| at + TICK >= step.started_at);
-    if step.standing == StepStanding::Finished && is_since {
-        StepPart::Maybe(Doubt::Untold)
-    } else {
-        StepPart::No
+    match step.standing {
+        StepStanding::Finished | StepStanding::Answered if is_since => {
+            StepPart::Maybe(Doubt::Untold)
+        }
+        StepStanding::Finished
+        | StepStanding::Answered
+        | StepStanding::Open
+        | StepStanding::TurnEnded
+        | StepStanding::Cut => StepPart::No,
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) struct Span {
 pub(super) enum Early {
     Late,
     Waiting,
+    Unheard,
 }
 
 /// What a late change is late after.

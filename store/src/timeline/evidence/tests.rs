@@ -18,10 +18,11 @@ pub(super) fn shell(announced: Milliseconds, ended: Option<Milliseconds>) -> Too
         ended_at: ended.map(|ended| BEGIN + ended),
         ran_for: None,
         waited_at: None,
+        is_unheard: false,
     }
 }
 
-fn edit(file: &str, announced: Milliseconds, ended: Option<Milliseconds>) -> Tool {
+pub(super) fn edit(file: &str, announced: Milliseconds, ended: Option<Milliseconds>) -> Tool {
     Tool {
         reach: Reach::Files(vec![path(file)]),
         ..shell(announced, ended)
@@ -51,7 +52,7 @@ pub(super) fn step(standing: StepStanding, tools: Vec<Tool>) -> Step {
 }
 
 /// A step of an agent that does not report tools.
-fn untelling(standing: StepStanding) -> Step {
+pub(super) fn untelling(standing: StepStanding) -> Step {
     Step {
         tells_of_tools: false,
         ..step(standing, Vec::new())
@@ -60,7 +61,7 @@ fn untelling(standing: StepStanding) -> Step {
 
 /// Judges changes of `f` at some times after the beginning, all seen at once an instant after the last; returns the verdict
 /// on the last.
-fn last_of(steps: &[Step], times: &[Milliseconds], now: Milliseconds) -> Verdict {
+pub(super) fn last_of(steps: &[Step], times: &[Milliseconds], now: Milliseconds) -> Verdict {
     let names: Vec<_> = (0..times.len())
         .map(|at| {
             if at + 1 == times.len() {
@@ -480,15 +481,25 @@ mod laws {
             Just(Reach::Nothing),
         ];
         let some = |to: Milliseconds| prop::option::of(0..to);
-        (reach, 0..HOUR, some(HOUR), some(MINUTE), some(HOUR)).prop_map(
-            |(reach, announced, lasted, ran_for, waited)| Tool {
-                reach,
-                announced_at: BEGIN + announced,
-                ended_at: lasted.map(|lasted| BEGIN + announced + lasted),
-                ran_for,
-                waited_at: waited.map(|waited| BEGIN + announced + waited),
-            },
+        let is_unheard = prop::bool::weighted(0.1);
+        (
+            reach,
+            0..HOUR,
+            some(HOUR),
+            some(MINUTE),
+            some(HOUR),
+            is_unheard,
         )
+            .prop_map(
+                |(reach, announced, lasted, ran_for, waited, is_unheard)| Tool {
+                    reach,
+                    announced_at: BEGIN + announced,
+                    ended_at: lasted.map(|lasted| BEGIN + announced + lasted),
+                    ran_for,
+                    waited_at: waited.map(|waited| BEGIN + announced + waited),
+                    is_unheard,
+                },
+            )
     }
 
     fn any_step() -> impl Strategy<Value = Step> {
@@ -496,6 +507,7 @@ mod laws {
             Just(StepStanding::Open),
             Just(StepStanding::Finished),
             Just(StepStanding::TurnEnded),
+            Just(StepStanding::Answered),
             Just(StepStanding::Cut),
         ];
         let signs = (0..2 * HOUR, prop::option::of(0..2 * HOUR), any::<bool>());

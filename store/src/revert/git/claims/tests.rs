@@ -27,6 +27,7 @@ fn worker(session: &str, message_seq: i64, start: i64, finish: Option<i64>) -> W
         ended_at: None,
         ran_for: None,
         waited_at: None,
+        is_unheard: false,
     };
     Worker {
         span: StepSpan {

@@ -1,0 +1,84 @@
+//! Tools of which events were lost: the end of a tool without its start, or the end of a step that names a tool of which
+//! nothing was heard.
+
+use ckpt_schema::EventKind;
+use ckpt_schema::event::{Event, ToolKind, ToolUse};
+use rusqlite::Connection;
+
+use crate::error::Result;
+use crate::model::Milliseconds;
+use crate::sessions::{self, OpenStep, SessionRow, ToolRow};
+use crate::timeline::Place;
+
+/// The tools that an event says to have run and that no event told of before, without those that only read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnheardTools {
+    pub tools: Vec<ToolUse>,
+    /// When the earliest of them may have begun.
+    pub since: Milliseconds,
+}
+
+impl UnheardTools {
+    /// Finds them. `None` if the event names no tools, or its agent does not report them.
+    pub fn of(
+        connection: &Connection,
+        place: &Place,
+        event: &Event,
+        session: &SessionRow,
+        own: Option<&OpenStep>,
+    ) -> Result<Option<Self>> {
+        let named = ended_tools(event);
+        if named.is_empty() || !session.tool_events || !place.settings.tool_events {
+            return Ok(None);
+        }
+        let is_own = |tool: &ToolUse| {
+            let mut tools = own.iter().flat_map(|step| &step.tools);
+            tools.any(|known| known.agent_id.as_deref() == Some(tool.tool_use_id.as_str()))
+        };
+        let mut tools = Vec::new();
+        for tool in named {
+            let is_known = tool.tool_kind == Some(ToolKind::Read)
+                || is_own(&tool)
+                || sessions::is_tool_known(connection, &session.id, &tool.tool_use_id)?;
+            if !is_known {
+                tools.push(tool);
+            }
+        }
+        let since = match own.filter(|_| !tools.is_empty()) {
+            Some(step) => sessions::boundary_before(connection, &step.row.id)?,
+            None => session.last_event_at,
+        };
+        Ok(Some(Self { tools, since }))
+    }
+
+    /// Returns them as tools of a step of which only its end told.
+    pub fn rows(&self, place: &Place) -> Vec<ToolRow> {
+        let row = |tool: &ToolUse| {
+            let paths = tool.paths.iter().filter_map(|path| place.path_of(path));
+            ToolRow {
+                agent_id: Some(tool.tool_use_id.clone()),
+                kind: tool.tool_kind,
+                paths: paths.collect(),
+                started_at: self.since,
+                is_unheard: true,
+                ..ToolRow::default()
+            }
+        };
+        self.tools.iter().map(row).collect()
+    }
+}
+
+/// Returns the tools that an event says to have ended.
+fn ended_tools(event: &Event) -> Vec<ToolUse> {
+    match (event.event, &event.tool_use_id) {
+        (EventKind::StepFinish, _) => event.tools.clone(),
+        (EventKind::ToolFinish, Some(id)) => vec![ToolUse {
+            tool_use_id: id.clone(),
+            tool_name: event.tool_name.clone(),
+            tool_command: event.tool_command.clone(),
+            paths: event.paths.clone(),
+            tool_kind: event.tool_kind,
+        }],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,244 @@
+//! Tools of which events were lost: their changes are the agent's or unclear, and never nobody's in silence; and what a person
+//! changed before such a tool can have run stays theirs.
+
+use std::path::PathBuf;
+
+use ckpt_schema::report::{DifferenceReason, OperationReport};
+use ckpt_schema::{Event, EventKind, ToolKind, ToolUse};
+
+use testing::scenario::{World, set_moment};
+
+const SECOND: i64 = 1_000;
+const MINUTE: i64 = 60_000;
+
+fn at(milliseconds: i64) {
+    set_moment(1_700_000_000_000 + milliseconds);
+}
+
+/// A conversation of an agent that reports its tools, with a first step of which every event came.
+fn working() -> World {
+    at(0);
+    let mut world = World::new();
+    world.write("edited", "0\n");
+    let message = Event {
+        tells_of_tools: true,
+        message_id: Some("m1".to_owned()),
+        prompt: Some("work".to_owned()),
+        ..world.event(EventKind::UserMessage, "s1")
+    };
+    world.send(&message);
+    at(SECOND);
+    world.tool_start_in("s1", "t1", &[]);
+    world.write("first", "x\n");
+    at(2 * SECOND);
+    world.tool_finish_in("s1", "t1");
+    batch(&mut world, &[shell("t1")]);
+    world
+}
+
+fn shell(id: &str) -> ToolUse {
+    ToolUse {
+        tool_use_id: id.to_owned(),
+        tool_name: Some("Bash".to_owned()),
+        ..ToolUse::default()
+    }
+}
+
+fn edit(id: &str, path: &str) -> ToolUse {
+    ToolUse {
+        paths: vec![PathBuf::from(path)],
+        tool_kind: Some(ToolKind::Edit),
+        ..shell(id)
+    }
+}
+
+/// The end of a step that names its tools.
+fn batch(world: &mut World, tools: &[ToolUse]) {
+    let finish = Event {
+        step_id: Some(format!("batch:{}", tools[0].tool_use_id)),
+        tools: tools.to_vec(),
+        ..world.event(EventKind::StepFinish, "s1")
+    };
+    world.send(&finish);
+}
+
+/// The end of a tool that ran for so long.
+fn ended(world: &mut World, tool: &ToolUse, duration: Option<i64>) {
+    let finish = Event {
+        tool_use_id: Some(tool.tool_use_id.clone()),
+        tool_name: tool.tool_name.clone(),
+        tool_kind: tool.tool_kind,
+        paths: tool.paths.clone(),
+        duration_ms: duration.map(i64::unsigned_abs),
+        ..world.event(EventKind::ToolFinish, "s1")
+    };
+    world.send(&finish);
+}
+
+fn unclear_of(report: &OperationReport) -> Vec<&str> {
+    let differences = report
+        .receipt
+        .iter()
+        .flat_map(|receipt| &receipt.differences);
+    let unclear = differences.filter(|one| one.reason == DifferenceReason::Unclear);
+    unclear.map(|one| one.path.path.as_str()).collect()
+}
+
+#[test]
+fn what_changed_while_both_events_of_a_tool_were_lost_is_unclear() {
+    let mut world = working();
+    at(10 * SECOND);
+    world.write("made", "by a tool that nobody heard of\n");
+    at(11 * SECOND);
+    batch(&mut world, &[shell("t2")]);
+    let report = world.revert("m1");
+    assert_eq!(unclear_of(&report), ["made"], "named: {report:#?}");
+    assert!(world.exists("made"), "and kept");
+    assert!(!world.exists("first"), "what is known goes");
+}
+
+#[test]
+fn a_tool_of_which_both_events_were_lost_is_seen_beside_one_that_was_told_of() {
+    let mut world = working();
+    at(10 * SECOND);
+    world.tool_start_in("s1", "t2", &["edited"]);
+    world.write("edited", "1\n");
+    at(11 * SECOND);
+    ended(&mut world, &edit("t2", "edited"), None);
+    at(12 * SECOND);
+    world.write("made", "by a tool that nobody heard of\n");
+    at(13 * SECOND);
+    batch(&mut world, &[edit("t2", "edited"), shell("t3")]);
+    let report = world.revert("m1");
+    assert_eq!(unclear_of(&report), ["made"], "named: {report:#?}");
+    assert_eq!(world.read("edited"), "0\n", "what is known goes");
+}
+
+#[test]
+fn an_edit_tool_of_which_both_events_were_lost_reaches_only_its_files() {
+    let mut world = working();
+    at(10 * SECOND);
+    world.write("by hand", "mine\n");
+    world.write("edited", "1\n");
+    at(11 * SECOND);
+    batch(&mut world, &[edit("t2", "edited")]);
+    let report = world.revert("m1");
+    assert_eq!(unclear_of(&report), ["edited"], "named: {report:#?}");
+    assert!(world.exists("by hand"), "no tool could have written it");
+}
+
+#[test]
+fn a_tool_that_only_read_and_lost_both_events_changed_nothing() {
+    let mut world = working();
+    at(10 * SECOND);
+    world.write("by hand", "mine\n");
+    at(11 * SECOND);
+    let reading = ToolUse {
+        tool_kind: Some(ToolKind::Read),
+        ..shell("t2")
+    };
+    batch(&mut world, &[reading]);
+    let report = world.revert("m1");
+    assert_eq!(unclear_of(&report), [] as [&str; 0], "{report:#?}");
+    assert!(world.exists("by hand"), "the user's stays");
+}
+
+#[test]
+fn an_end_that_names_its_tools_and_comes_twice_invents_nothing() {
+    let mut world = working();
+    at(10 * SECOND);
+    world.write("by hand", "mine\n");
+    at(11 * SECOND);
+    batch(&mut world, &[shell("t1")]);
+    ended(&mut world, &shell("t1"), Some(SECOND));
+    let report = world.revert("m1");
+    assert_eq!(unclear_of(&report), [] as [&str; 0], "{report:#?}");
+    assert!(world.exists("by hand"), "the user's stays");
+}
+
+#[test]
+fn where_a_start_was_lost_and_the_end_tells_how_long_it_ran_what_changed_before_is_the_users() {
+    for names in [false, true] {
+        let mut world = working();
+        at(MINUTE);
+        world.write("by hand", "mine, while it thinks\n");
+        at(10 * MINUTE);
+        world.write("edited", "1\n");
+        at(10 * MINUTE + 100);
+        let tool = match names {
+            true => edit("t2", "edited"),
+            false => shell("t2"),
+        };
+        ended(&mut world, &tool, Some(200));
+        batch(&mut world, &[tool]);
+        let report = world.revert("m1");
+        assert_eq!(unclear_of(&report), [] as [&str; 0], "{report:#?}");
+        assert!(world.exists("by hand"), "it was not running: {report:#?}");
+        assert_eq!(world.read("edited"), "0\n", "names files: {names}");
+    }
+}
+
+#[test]
+fn an_edit_tool_whose_start_was_lost_reaches_only_its_files() {
+    let mut world = working();
+    at(10 * SECOND);
+    world.tool_start_in("s1", "t2", &["first"]);
+    at(11 * SECOND);
+    world.write("by hand", "mine\n");
+    world.write("edited", "1\n");
+    at(12 * SECOND);
+    ended(&mut world, &edit("t3", "edited"), Some(1_500));
+    ended(&mut world, &edit("t2", "first"), None);
+    batch(&mut world, &[edit("t2", "first"), edit("t3", "edited")]);
+    let report = world.revert("m1");
+    assert!(world.exists("by hand"), "no tool named it: {report:#?}");
+    assert_eq!(world.read("edited"), "0\n", "the agent's goes");
+}
+
+#[test]
+fn where_a_start_was_lost_and_nothing_tells_how_long_it_ran_the_step_is_as_wide_as_it_must_be() {
+    let mut world = working();
+    at(MINUTE);
+    world.write("made", "x\n");
+    at(2 * MINUTE);
+    ended(&mut world, &shell("t2"), None);
+    batch(&mut world, &[shell("t2")]);
+    let report = world.revert("m1");
+    let is_told = !world.exists("made") || unclear_of(&report) == ["made"];
+    assert!(is_told, "taken or named: {report:#?}");
+}
+
+#[test]
+fn what_was_edited_while_an_agent_that_tells_only_of_ends_answered_stays_and_is_named() {
+    for has_told_of_ends in [true, false] {
+        at(0);
+        let mut world = World::new();
+        let next = |world: &mut World| {
+            let next = Event {
+                at_once: true,
+                ..world.event(EventKind::StepStart, "s1")
+            };
+            world.send(&next);
+        };
+        world.message("m1");
+        next(&mut world);
+        world.write("made", "x\n");
+        at(SECOND);
+        let end = world.event(EventKind::ToolFinish, "s1");
+        world.send(&end);
+        next(&mut world);
+        at(MINUTE);
+        world.write("by hand", "mine\n");
+        at(MINUTE + SECOND);
+        let end = Event {
+            has_told_of_ends,
+            ..world.event(EventKind::TurnEnd, "s1")
+        };
+        world.send(&end);
+        let report = world.revert("m1");
+        assert!(!world.exists("made"), "the tool's goes: {report:#?}");
+        assert_eq!(world.exists("by hand"), has_told_of_ends, "{report:#?}");
+        let unclear: &[&str] = if has_told_of_ends { &["by hand"] } else { &[] };
+        assert_eq!(unclear_of(&report), unclear, "named");
+    }
+}
