@@ -104,10 +104,19 @@ impl Store {
         let Some(place) = self.database.set_aside.take() else {
             return self.tell_of_loss();
         };
-        let message = format!(
-            "the session store was damaged and is set aside as `{}`",
-            place.display()
-        );
+        let place = place.display();
+        if self.database.is_mended {
+            let message = format!(
+                "the session store was damaged: its first page was made anew, and the damaged one is `{place}`"
+            );
+            return self.diagnose(&sessions::Diagnostic {
+                level: "warning",
+                message: &message,
+                detail: Some("`ckpt-hook doctor` checks whether the rest of it is sound"),
+                ..sessions::Diagnostic::default()
+            });
+        }
+        let message = format!("the session store was damaged and is set aside as `{place}`");
         self.diagnose(&sessions::Diagnostic {
             level: "error",
             agent: None,

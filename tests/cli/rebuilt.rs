@@ -352,6 +352,61 @@ fn whatever_page_of_the_session_store_is_lost_every_table_that_is_whole_is_saved
     );
 }
 
+/// What does harm to the first page, and where.
+const HARMS: [(&str, fn(&mut [u8])); 9] = [
+    ("nothing of it is left", |page| page[..PAGE].fill(0xa5)),
+    ("the first bytes", |page| page[..16].fill(0)),
+    ("the size of what is reserved", |page| page[20] ^= 1),
+    ("the format of the tables", |page| page[47] ^= 0x55),
+    ("the encoding", |page| page[59] ^= 3),
+    ("the version, negative", |page| page[60] ^= 0x80),
+    ("the version, none", |page| page[60..64].fill(0)),
+    ("the name of the program", |page| page[68] ^= 1),
+    ("the node", |page| page[100..112].fill(0)),
+];
+
+#[test]
+fn a_damaged_first_page_of_the_session_store_costs_nothing_whoever_comes_first() {
+    for (what, harm) in HARMS {
+        for (is_hook, has_log) in [(true, true), (true, false), (false, false)] {
+            first_page_harmed(what, harm, is_hook, has_log);
+        }
+    }
+}
+
+fn first_page_harmed(what: &str, harm: fn(&mut [u8]), is_hook: bool, has_log: bool) {
+    let what = format!("{what}, a hook first: {is_hook}, a log: {has_log}");
+    let world = played();
+    let database = world.store().join("sessions.db");
+    if !has_log {
+        testing::rows::execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");
+    }
+    let mut bytes = fs::read(&database).expect("ours");
+    harm(&mut bytes);
+    fs::write(&database, &bytes).expect("ours");
+    if is_hook {
+        let message = serde_json::json!({"event": "user_message", "session_id": "s", "prompt": "third-prompt"});
+        world.event(message).ends_silently();
+    }
+    let repair = world.run(&["doctor", "--repair"], b"").exits(0);
+    let log = world.run(&["log"], b"").exits(0);
+    for prompt in ["first-prompt", "second-prompt"] {
+        assert!(log.stdout.contains(prompt), "{what}: {repair} {log}");
+    }
+    let doctor = world.run(&["doctor"], b"").exits(0);
+    assert!(
+        doctor.stdout.contains("its first page was made anew")
+            || repair.stdout.contains("the session store was damaged: "),
+        "{what}: {repair} {doctor}"
+    );
+    let aside = fs::read(world.store().join("sessions.db.damaged-1"));
+    let aside = aside.expect("nothing is deleted");
+    assert_eq!(aside.len(), bytes.len(), "{what}");
+    let revert = world.run(&["revert", "m2"], b"").exits(0);
+    assert!(!revert.stdout.contains("lost"), "{what}: {revert}");
+    assert_eq!(world.read("private"), b"0\n", "{what}");
+}
+
 #[test]
 fn without_a_session_store_everything_is_forgotten_and_purged_all_the_same() {
     let world = played();

@@ -96,3 +96,47 @@ fn a_revert_that_comes_first_notices_it_too_and_no_loss_is_seen_where_there_is_n
     assert!(world.exists("b"), "nobody knows who made it");
     assert!(says_so(&mut world), "and that is reported");
 }
+
+/// Takes away what the store noted in the locks of its workspaces.
+fn without_notes(world: &World) {
+    for folder in fs::read_dir(world.base().join("store/snapshots")).expect("there") {
+        let lock = folder.expect("readable").path().join("lock");
+        fs::write(lock, "").expect("writable");
+    }
+}
+
+#[test]
+fn rows_that_were_lost_together_with_the_note_of_them_are_noticed_by_the_snapshots_themselves() {
+    for is_revert_first in [false, true] {
+        let mut world = World::new();
+        world.write("agents", "0\n");
+        world.write("lost", "0\n");
+        world.turn("m1", |world| world.write("agents", "1\n"));
+        losing_its_rows(&mut world, |world| {
+            world.turn("m2", |world| world.write("lost", "1\n"));
+        });
+        without_notes(&world);
+        if !is_revert_first {
+            world.turn("m3", |world| world.write("agents", "2\n"));
+            assert!(says_so(&mut world), "it is noticed");
+        }
+        let report = world.revert("m1");
+        assert!(says_so(&mut world), "it is noticed");
+        assert_eq!(world.read("lost"), "1\n", "nobody knows whose it is");
+        assert_eq!(world.read("agents"), "0\n", "what is known goes back");
+        assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+    }
+}
+
+#[test]
+fn a_note_that_is_missing_is_no_loss_where_the_rows_know_every_snapshot() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    without_notes(&world);
+    world.turn("m2", |world| world.write("a", "2\n"));
+    without_notes(&world);
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    assert!(!says_so(&mut world), "nothing was lost");
+}

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior, params};
 
+use super::damaged::{is_damage, replace_damaged};
 use super::feed;
 use super::migrate::{check_writer, migrate};
 use super::new_file::{emptied, make_store};
 use crate::error::{Context, Error, Result};
-use crate::fs::names::{DAMAGED, DATABASE};
-use crate::fs::{layout, presence};
+use crate::fs::layout;
+use crate::fs::names::DATABASE;
 use crate::model::Milliseconds;
 use crate::settings::Durability;
 
@@ -37,6 +38,8 @@ pub struct Database {
     path: PathBuf,
     /// The new name of a damaged file that was replaced by this one.
     pub(crate) set_aside: Option<PathBuf>,
+    /// Whether this one is a copy of that file, and only its first page was made anew.
+    pub(crate) is_mended: bool,
     /// Whether it was just created.
     pub(crate) is_new: bool,
 }
@@ -62,22 +65,23 @@ pub struct Diagnostic<'a> {
 
 impl Database {
     /// Opens `sessions.db` in a directory, and creates and migrates it if needed. A damaged file is set aside, never
-    /// deleted, and replaced by a new one, so that recording goes on.
+    /// deleted, and replaced by a copy with a new first page, or by a new one, so that recording goes on.
     pub fn open(directory: &Path, durability: Durability) -> Result<Self> {
         match Self::open_file(directory, durability) {
-            Err(error) if is_damage(&error) => Self::begin_anew(directory, durability),
+            Err(error) if is_damage(&error) => Self::replace(directory, durability),
             opened => opened,
         }
     }
 
     /// Replaces a damaged file. If many processes find the damage at once, one of them moves it.
-    fn begin_anew(directory: &Path, durability: Durability) -> Result<Self> {
+    fn replace(directory: &Path, durability: Durability) -> Result<Self> {
         let _lock = layout::lock_store(directory, BUSY_TIMEOUT)?;
         match Self::open_file(directory, durability) {
             Err(error) if is_damage(&error) => {
-                let set_aside = set_aside(&directory.join(DATABASE), DAMAGED)?;
+                let (set_aside, is_mended) = replace_damaged(&directory.join(DATABASE))?;
                 Ok(Self {
                     set_aside: Some(set_aside),
+                    is_mended,
                     ..Self::open_file(directory, durability)?
                 })
             }
@@ -121,6 +125,7 @@ impl Database {
             connection,
             path,
             set_aside: None,
+            is_mended: false,
             is_new: is_new || is_made,
         })
     }
@@ -136,6 +141,7 @@ impl Database {
             connection,
             path,
             set_aside: None,
+            is_mended: false,
             is_new,
         })
     }
@@ -306,15 +312,6 @@ impl Database {
     }
 }
 
-/// Returns whether an error says that the file is a broken database, or none at all; not that it cannot be read, or is
-/// another program's.
-fn is_damage(error: &Error) -> bool {
-    matches!(
-        code(error),
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
-    )
-}
-
 /// Says what to do where SQLite cannot make the index of the log, which a killed process or a copy may have left alone.
 fn cannot_open(path: &Path, error: rusqlite::Error) -> Error {
     let error = Error::failed(format!("cannot open `{}`", path.display())).because(error);
@@ -331,7 +328,7 @@ pub(crate) fn is_read_only(error: &Error) -> bool {
     code(error) == Some(ErrorCode::ReadOnly)
 }
 
-fn code(error: &Error) -> Option<ErrorCode> {
+pub(super) fn code(error: &Error) -> Option<ErrorCode> {
     std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<rusqlite::Error>())
         .and_then(rusqlite::Error::sqlite_error_code)
@@ -344,31 +341,6 @@ fn is_sync(error: &rusqlite::Error) -> bool {
         code,
         Some(rusqlite::ffi::SQLITE_IOERR_FSYNC | rusqlite::ffi::SQLITE_IOERR_DIR_FSYNC)
     )
-}
-
-/// Renames the file, as to `sessions.db.damaged-N`. The log beside it goes first: it must not be applied to a new file.
-pub(super) fn set_aside(path: &Path, ending: &str) -> Result<PathBuf> {
-    let mut place = with_suffix(path, &format!("{ending}1"));
-    for number in 2.. {
-        let mut is_free = true;
-        for ending in ["", "-wal", "-shm"] {
-            is_free &= presence::metadata(&with_suffix(&place, ending))?.is_none();
-        }
-        if is_free {
-            break;
-        }
-        place = with_suffix(path, &format!("{ending}{number}"));
-    }
-    for ending in ["-wal", "-shm", ""] {
-        match std::fs::rename(with_suffix(path, ending), with_suffix(&place, ending)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                let what = format!("cannot set `{}` aside", path.display());
-                return Err(Error::failed(what).because(error));
-            }
-            _ => {}
-        }
-    }
-    Ok(place)
 }
 
 /// Returns a path with an ending after its name, such as that of a log.
@@ -562,39 +534,6 @@ mod tests {
             log.metadata().expect("it is there").len(),
             0,
             "the next writer does it"
-        );
-    }
-
-    #[test]
-    fn a_damaged_file_is_set_aside_and_never_deleted() {
-        let directory = tempfile::tempdir().expect("a scratch directory");
-        for number in 1..=2 {
-            drop(open(directory.path()));
-            for ending in ["-wal", "-shm"] {
-                std::fs::remove_file(directory.path().join(format!("sessions.db{ending}")))
-                    .expect("it is there");
-            }
-            let garbage = format!("no database {number}").repeat(1000);
-            std::fs::write(directory.path().join("sessions.db"), &garbage).expect("writable");
-            let place = open(directory.path())
-                .set_aside
-                .expect("the caller can tell where it went");
-            assert_eq!(
-                std::fs::read_to_string(&place).expect("it is there"),
-                garbage,
-                "every byte of it"
-            );
-            assert!(
-                place
-                    .to_string_lossy()
-                    .ends_with(&format!(".damaged-{number}")),
-                "{}",
-                place.display()
-            );
-        }
-        assert!(
-            open(directory.path()).set_aside.is_none(),
-            "the new one is sound"
         );
     }
 }

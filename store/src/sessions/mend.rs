@@ -63,6 +63,15 @@ pub(crate) fn lacks_table(connection: &Connection) -> Result<bool> {
     }))
 }
 
+/// Returns whether every table is there, and is defined as in this version.
+pub(super) fn has_all_tables(connection: &Connection) -> Result<bool> {
+    let both = ours_and_found(connection)?;
+    Ok(both.is_some_and(|(ours, found)| {
+        let mut tables = ours.iter().filter(|(_, (kind, _))| kind == "table");
+        tables.all(|(name, table)| found.get(name) == Some(table))
+    }))
+}
+
 /// Makes missing views and indexes anew, and those that are defined otherwise. Removes triggers that are not ours: they
 /// would change rows. Returns the names. The caller has begun a transaction.
 pub(crate) fn mend_objects(connection: &Connection) -> Result<Vec<String>> {

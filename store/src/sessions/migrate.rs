@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, NEW_STORE, VERSION};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use super::damaged::{damaged_header, has_our_tables};
 use super::database::{configure, empty_log, with_suffix};
 use super::new_file::make_file;
 use crate::error::{Context, Error, Result};
@@ -82,13 +83,27 @@ fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
     if version(&transaction, path)? != VERSION {
         return Ok(false);
     }
-    check_application(&transaction, path).map(|()| true)
+    check_application(&transaction, path)?;
+    check_encoding(&transaction, path).map(|()| true)
 }
 
 fn version(connection: &Connection, path: &Path) -> Result<u32> {
-    connection
+    let version: i64 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
-        .context(|| format!("cannot read `{}`", path.display()))
+        .context(|| format!("cannot read `{}`", path.display()))?;
+    u32::try_from(version).map_err(|_| damaged_header(path, "the version is negative"))
+}
+
+/// Fails if the texts of a session store would be read in another encoding: no row would be found any more, and those
+/// that are added would be of that encoding.
+fn check_encoding(connection: &Connection, path: &Path) -> Result<()> {
+    let found: String = connection
+        .pragma_query_value(None, "encoding", |row| row.get(0))
+        .context(|| format!("cannot read `{}`", path.display()))?;
+    match found.as_str() {
+        "UTF-8" => Ok(()),
+        found => Err(damaged_header(path, &format!("its texts are {found}"))),
+    }
 }
 
 fn check_application(connection: &Connection, path: &Path) -> Result<()> {
@@ -98,7 +113,7 @@ fn check_application(connection: &Connection, path: &Path) -> Result<()> {
     if found == APPLICATION_ID {
         Ok(())
     } else {
-        Err(not_ours(path))
+        Err(not_ours(connection, path))
     }
 }
 
@@ -111,11 +126,16 @@ fn check_empty(connection: &Connection, path: &Path) -> Result<()> {
     if is_empty {
         Ok(())
     } else {
-        Err(not_ours(path))
+        Err(not_ours(connection, path))
     }
 }
 
-fn not_ours(path: &Path) -> Error {
+/// Returns the error about a database that is another program's by its header. If it has our tables, the header is
+/// damaged.
+fn not_ours(connection: &Connection, path: &Path) -> Error {
+    if has_our_tables(connection).unwrap_or_default() {
+        return damaged_header(path, "it names another program");
+    }
     Error::failed(format!("`{}` is not a session store", path.display()))
         .hint("another program made it, and it is left as it is: move it out of the store")
 }

@@ -5,8 +5,10 @@
 //! write.
 
 mod changes;
+mod damaged;
 mod database;
 mod feed;
+mod first_page;
 pub(crate) mod forget;
 mod git;
 mod history_of_file;

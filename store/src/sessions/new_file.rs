@@ -43,7 +43,7 @@ pub(super) fn make_store(path: &Path) -> Result<bool> {
 }
 
 /// Returns the bytes of a session store in which nothing was recorded.
-fn image() -> rusqlite::Result<Vec<u8>> {
+pub(super) fn image() -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
     connection.execute_batch(&format!("BEGIN; {NEW_STORE}"))?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;

@@ -11,7 +11,10 @@ use ckpt_schema::migration::VERSION;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
-use super::database::{configure, set_aside, with_suffix};
+use super::damaged::{has_our_tables, set_aside};
+use super::database::{configure, with_suffix};
+use super::first_page;
+use super::mend::has_all_tables;
 use super::migrate::{beside, migrate};
 use super::new_file::make_file;
 use crate::error::{Context, Error, Result};
@@ -36,7 +39,10 @@ pub(crate) struct Salvaged {
 const FARTHEST: i64 = 1 << 32;
 
 /// Comes after the database's name in the name of a new one that is being filled.
-const UNFINISHED: &str = ".repaired";
+pub(super) const UNFINISHED: &str = ".repaired";
+
+/// The same for a copy of the damaged one with a new first page, which the rows are read from.
+const MENDED: &str = ".repaired.source";
 
 /// Returns the files of a new session store that a killed repair left. They hold prompts and file names, but every row
 /// in them is also in the file that it was read from. While a repair is at work, the list is empty.
@@ -95,16 +101,16 @@ fn salvage_locked(
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let old = Connection::open_with_flags(source, flags).context(what)?;
-    old.busy_timeout(super::database::BUSY_TIMEOUT)
-        .context(what)?;
-    // One definition that cannot be read, of a view perhaps, would otherwise keep SQLite from every table. Nothing is
-    // written.
-    old.execute_batch("PRAGMA writable_schema = ON")
-        .context(what)?;
+    let damaged = open_damaged(source).context(what)?;
     // Other processes that have the file open must not write to it any more. A file that is too damaged to be locked is
     // only read.
-    let _ = old.execute_batch("BEGIN IMMEDIATE");
+    let _ = damaged.execute_batch("BEGIN IMMEDIATE");
+    let mended = with_suffix(&path, MENDED);
+    let copy = match is_better(&damaged, source, &mended) {
+        true => Some(open_damaged(&mended).context(what)?),
+        false => None,
+    };
+    let old = copy.as_ref().unwrap_or(&damaged);
     let mut new = Connection::open_with_flags(&unfinished, flags).context(what)?;
     configure(&new, Durability::Full).context(what)?;
     migrate(&mut new, &unfinished)?;
@@ -114,8 +120,8 @@ fn salvage_locked(
     // Rows come table by table, before those that they refer to. `mend_references` looks at them at the end.
     new.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
         .context(what)?;
-    let (rows, mut damaged) = copy(&old, &new)?;
-    damaged.extend(lost_tables(&old, &new)?);
+    let (rows, mut lost) = copy_rows(old, &new)?;
+    lost.extend(lost_tables(old, &new)?);
     if rows == 0 {
         return Err(Error::failed(what())
             .because("nothing of it can be read")
@@ -127,6 +133,8 @@ fn salvage_locked(
     new.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
         .context(what)?;
     drop(new);
+    drop(copy);
+    presence::remove_file(&mended)?;
     layout::sync(&unfinished)?;
     let ending = match source == path {
         true => DAMAGED,
@@ -138,13 +146,34 @@ fn salvage_locked(
     Ok(Salvaged {
         set_aside,
         rows,
-        damaged,
+        damaged: lost,
         is_cut,
     })
 }
 
+/// Opens a damaged file. Nothing is written to it.
+fn open_damaged(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(super::database::BUSY_TIMEOUT)?;
+    // One definition that cannot be read, of a view perhaps, would otherwise keep SQLite from every table.
+    connection.execute_batch("PRAGMA writable_schema = ON")?;
+    Ok(connection)
+}
+
+/// Returns whether more can be read of a copy with a new first page, which is then there, than of the damaged file.
+fn is_better(damaged: &Connection, source: &Path, mended: &Path) -> bool {
+    if has_all_tables(damaged).unwrap_or_default() {
+        return false;
+    }
+    let is_made = first_page::copy_with_new(source, mended).unwrap_or_default();
+    is_made && (first_page::is_whole(mended) || !has_our_tables(damaged).unwrap_or_default())
+}
+
 /// Copies every row that can be read. Returns how many, and the damaged tables.
-fn copy(old: &Connection, new: &Connection) -> Result<(u64, Vec<String>)> {
+fn copy_rows(old: &Connection, new: &Connection) -> Result<(u64, Vec<String>)> {
     let mut sum = 0;
     let mut damaged = Vec::new();
     for table in tables(new)? {

@@ -33,11 +33,11 @@ use crate::error::Result;
 use crate::fs::disk::Stamp;
 use crate::fs::names;
 use crate::git::Location;
-use crate::model::FileTime;
 use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, Roots, State};
 use crate::model::noted::{NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
+use crate::model::{FileTime, Milliseconds};
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
 pub use capture::Now;
@@ -292,6 +292,11 @@ impl Snapshots {
         key: &str,
     ) -> Result<Option<(NotedWorkspace, Vec<NotedSnapshot>, usize)>> {
         noted::read(&self.directory, &self.objects, key)
+    }
+
+    /// Returns what newer packs say about snapshots that were taken later than this.
+    pub(crate) fn noted_since(&self, key: &str, since: Milliseconds) -> Result<Vec<NotedSnapshot>> {
+        noted::since(&self.objects, key, since)
     }
 
     /// Returns the directory that the snapshots belong to, as bytes, if anything says so.

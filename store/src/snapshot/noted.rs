@@ -10,6 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::forgetting::Forgetting;
 use super::scan::sink::Sink;
@@ -20,6 +21,7 @@ use crate::model::gap::Gap;
 use crate::model::noted::{self, NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
 use crate::model::{Milliseconds, millisecond_of};
 use crate::objects::hash::ObjectKind;
+use crate::objects::pack::read::PackFile;
 use crate::objects::reader::ObjectReader;
 use crate::objects::tree::TreeMode;
 use crate::objects::{Objects, refs};
@@ -123,6 +125,24 @@ pub(super) fn read(
     });
     let lost = all - snapshots.len();
     Ok(workspace.map(|workspace| (workspace, snapshots, lost)))
+}
+
+/// See [`Snapshots::noted_since`](super::Snapshots::noted_since). An older pack holds no newer snapshot, and is not read.
+pub(super) fn since(
+    objects: &Objects,
+    key: &str,
+    since: Milliseconds,
+) -> Result<Vec<NotedSnapshot>> {
+    let reader = objects.reader()?;
+    reader.refresh()?;
+    let is_newer = |pack: &&Arc<PackFile>| pack.written_at().is_none_or(|at| at >= since);
+    let packs: Vec<_> = reader.packs().all_own().filter(is_newer).cloned().collect();
+    let all = packs.iter().flat_map(|pack| pack.commits());
+    Ok(all
+        .filter_map(|bytes| read_commit(&bytes))
+        .filter(|(workspace, snapshot)| workspace.key == key && snapshot.taken_at > since)
+        .map(|(_, snapshot)| snapshot)
+        .collect())
 }
 
 /// See [`Snapshots::noted_path`](super::Snapshots::noted_path).

@@ -3,7 +3,8 @@
 //!
 //! The rows that were written last for a workspace are noted in its lock file, which every writer has open anyway. If
 //! the database does not have them any more, rows between its newest one and now are missing. The changes in them
-//! belong to nobody: neither to the user nor to an agent.
+//! belong to nobody: neither to the user nor to an agent. If there is no note, what the repository says about its newest
+//! snapshots is compared with the rows.
 //!
 //! The note also says when everything was last looked at: a new path with an older time came with its directory.
 
@@ -14,6 +15,7 @@ use crate::fs::layout::Lock;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::sessions::{self, Diagnostic, LastRows};
+use crate::snapshot::Snapshots;
 use crate::store::Store;
 
 use super::Place;
@@ -24,7 +26,8 @@ const WHY: &str = "rows of the session store were lost: it was damaged, or the p
 /// at.
 pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock) -> Result<bool> {
     let Some((last, looked_at)) = lock.note().as_deref().and_then(read) else {
-        return Ok(false);
+        // Whatever took the note away may have put older rows in the place of the newest.
+        return Ok(has_unknown_snapshots(connection, place).unwrap_or_default());
     };
     // SQLite drops what it cannot read at the end of a log, and opens the older state as if nothing had been
     // there.
@@ -32,6 +35,27 @@ pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock)
     // After a loss, that look is not the one that the newest snapshot is of.
     place.looked_at.set(looked_at.filter(|_| !is_lost));
     Ok(is_lost)
+}
+
+/// Returns whether the repository holds snapshots that are newer than the newest row, and that no row names. A killed
+/// event leaves one, too, but the note of the event before it.
+fn has_unknown_snapshots(connection: &Connection, place: &Place) -> Result<bool> {
+    let Some(newest) = sessions::newest_snapshot_time(connection, place.row.id)? else {
+        return Ok(false);
+    };
+    let since = Snapshots::open(&place.folder)?.noted_since(&place.row.key, newest)?;
+    for snapshot in since {
+        let (tree, message, step) = (snapshot.tree, None, None);
+        let last = LastRows {
+            tree,
+            message,
+            step,
+        };
+        if !sessions::has_rows(connection, &last)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Marks what is unknown if the rows that were written last are gone.

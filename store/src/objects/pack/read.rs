@@ -18,6 +18,7 @@ use super::index::PackIndex;
 use super::write::checksum as checksum_of;
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::check_owner;
+use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::objects::borrowed;
 use crate::objects::hash::{Hasher, ObjectKind, SHA1, hash};
@@ -68,6 +69,12 @@ impl PackFile {
     /// Returns its file name.
     pub(crate) fn name(&self) -> &Path {
         &self.name
+    }
+
+    /// Returns when its file was written, if that is known.
+    pub(crate) fn written_at(&self) -> Option<Milliseconds> {
+        let file = self.path.metadata().ok()?;
+        Some(file.mtime() * 1000 + file.mtime_nsec() / 1_000_000)
     }
 
     /// Returns whether it is still a file of the user's repository.
