@@ -162,7 +162,7 @@ CREATE TABLE operations (
   notes              TEXT NOT NULL DEFAULT '[]',   -- a JSON array
   started_at         INTEGER NOT NULL,
   finished_at        INTEGER
-, unclear TEXT NOT NULL DEFAULT 'keep' CHECK (unclear IN ('keep', 'take')), permanent INTEGER NOT NULL DEFAULT 0 CHECK (permanent IN (0, 1)), alone INTEGER NOT NULL DEFAULT 0 CHECK (alone IN (0, 1)), goal_snapshot_id INTEGER REFERENCES snapshots (id), asked_message_id TEXT REFERENCES messages (id), remarks TEXT) STRICT;
+, unclear TEXT NOT NULL DEFAULT 'keep' CHECK (unclear IN ('keep', 'take')), permanent INTEGER NOT NULL DEFAULT 0 CHECK (permanent IN (0, 1)), alone INTEGER NOT NULL DEFAULT 0 CHECK (alone IN (0, 1)), goal_snapshot_id INTEGER REFERENCES snapshots (id), asked_message_id TEXT REFERENCES messages (id), remarks TEXT, undoes TEXT REFERENCES operations (id) ON DELETE SET NULL) STRICT;
 
 CREATE INDEX operations_by_workspace ON operations (workspace_id, seq);
 
@@ -322,22 +322,6 @@ SELECT id AS session, agent_id AS agent_session, agent, parent_id AS parent,
        (SELECT title FROM message_overview WHERE session = sessions.id ORDER BY seq LIMIT 1) AS title
   FROM sessions;
 
-CREATE VIEW operation_overview AS
-SELECT id AS operation, kind, session_id AS session, message_id AS message,
-       datetime(started_at / 1000, 'unixepoch') AS time, state, outcome,
-       (SELECT tree FROM snapshots WHERE id = operations.before_snapshot_id) AS before_tree,
-       (SELECT tree FROM snapshots WHERE id = operations.after_snapshot_id) AS after_tree,
-       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id) AS files,
-       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id AND result = 'done') AS files_done,
-       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id AND result = 'conflict') AS conflicts,
-       (SELECT ifnull(sum(additions), 0) FROM operation_files WHERE operation_id = operations.id) AS additions,
-       (SELECT ifnull(sum(deletions), 0) FROM operation_files WHERE operation_id = operations.id) AS deletions,
-       git, seq,
-       (SELECT path FROM workspaces WHERE id = operations.workspace_id) AS workspace,
-       started_at AS at_ms, (finished_at - started_at) / 1000.0 AS seconds,
-       (SELECT title FROM message_overview WHERE message = operations.message_id) AS title
-  FROM operations;
-
 CREATE VIEW operation_file_overview AS
 SELECT operations.id AS operation, kind,
        datetime(started_at / 1000, 'unixepoch') AS time,
@@ -495,6 +479,25 @@ SELECT datetime(happened_at / 1000, 'unixepoch') AS time,
   FROM changes
   JOIN workspaces ON workspaces.id = workspace_id
   LEFT JOIN steps ON steps.id = step_id;
+
+CREATE INDEX operations_undoing ON operations (undoes) WHERE undoes IS NOT NULL;
+
+CREATE VIEW operation_overview AS
+SELECT id AS operation, kind, session_id AS session, message_id AS message,
+       datetime(started_at / 1000, 'unixepoch') AS time, state, outcome,
+       (SELECT tree FROM snapshots WHERE id = operations.before_snapshot_id) AS before_tree,
+       (SELECT tree FROM snapshots WHERE id = operations.after_snapshot_id) AS after_tree,
+       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id) AS files,
+       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id AND result = 'done') AS files_done,
+       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id AND result = 'conflict') AS conflicts,
+       (SELECT ifnull(sum(additions), 0) FROM operation_files WHERE operation_id = operations.id) AS additions,
+       (SELECT ifnull(sum(deletions), 0) FROM operation_files WHERE operation_id = operations.id) AS deletions,
+       git, seq,
+       (SELECT path FROM workspaces WHERE id = operations.workspace_id) AS workspace,
+       started_at AS at_ms, (finished_at - started_at) / 1000.0 AS seconds,
+       (SELECT title FROM message_overview WHERE message = operations.message_id) AS title,
+       undoes
+  FROM operations;
 
 INSERT INTO meta (key, value) VALUES ('min_reader', 11);
 

@@ -623,6 +623,10 @@ export interface OperationEntry {
    */
   time: number;
   /**
+   * The operation that it took back, if it was an undo. Null for an undo that an older version recorded.
+   */
+  undoes: string | null;
+  /**
    * The path of its workspace.
    */
   workspace: string;
@@ -2290,6 +2294,10 @@ export interface OperationReport {
    * The session whose revert point it moves.
    */
   session: string | null;
+  /**
+   * The operation that it takes back, if it is an undo.
+   */
+  undoes: string | null;
   /**
    * The version of the document's format.
    */

@@ -74,6 +74,7 @@ pub(super) fn write_down(
             step_id: part_step,
             is_alone: movement.is_some_and(|movement| movement.alone().is_some()),
             asked_message_id: movement.and_then(|movement| movement.asked_for.as_deref()),
+            undoes: operation.undoes.as_deref(),
             base_snapshot_id: base,
             goal_snapshot_id: expectation.map(Expectation::snapshot),
             before_snapshot_id: before,

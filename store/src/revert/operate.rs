@@ -200,6 +200,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         Ok(Operation {
             kind: movement.kind,
             movement: Some(movement),
+            undoes: movement.undoes.clone(),
             plan,
             is_incomplete: is_incomplete(movement, &material),
             lines: material.lines,

@@ -6,6 +6,7 @@ pub(in crate::revert) mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ckpt_schema::report::OperationKind;
 use rusqlite::Connection;
 
 use super::asked::{UndoRequest, is_covered};
@@ -77,8 +78,11 @@ pub(crate) fn gather(
     };
     let changes = past_changes(connection, place, movement, seen, &live, asked, &paths)?;
     let undone = match &movement.undoes {
-        Some(operation) => sessions::operation_items(connection, operation)?,
-        None => Vec::new(),
+        // What an unrevert brings back is the state before the first revert, whatever an operation found since.
+        Some(operation) if movement.kind == OperationKind::Revert => {
+            sessions::operation_items(connection, operation)?
+        }
+        Some(_) | None => Vec::new(),
     };
     let looked_at = paths.iter().chain(undone.iter().map(|item| &item.path));
     let current = current_states(
