@@ -111,7 +111,7 @@ CREATE TABLE steps (
   finish_snapshot_id INTEGER REFERENCES snapshots (id),
   started_at         INTEGER NOT NULL,
   finished_at        INTEGER
-) STRICT;
+, file_count INTEGER) STRICT;
 
 CREATE INDEX steps_by_session ON steps (session_id, seq);
 
@@ -162,7 +162,7 @@ CREATE TABLE operations (
   notes              TEXT NOT NULL DEFAULT '[]',   -- a JSON array
   started_at         INTEGER NOT NULL,
   finished_at        INTEGER
-, unclear TEXT NOT NULL DEFAULT 'keep' CHECK (unclear IN ('keep', 'take')), permanent INTEGER NOT NULL DEFAULT 0 CHECK (permanent IN (0, 1)), alone INTEGER NOT NULL DEFAULT 0 CHECK (alone IN (0, 1)), goal_snapshot_id INTEGER REFERENCES snapshots (id), asked_message_id TEXT REFERENCES messages (id), remarks TEXT) STRICT;
+, unclear TEXT NOT NULL DEFAULT 'keep' CHECK (unclear IN ('keep', 'take')), permanent INTEGER NOT NULL DEFAULT 0 CHECK (permanent IN (0, 1)), alone INTEGER NOT NULL DEFAULT 0 CHECK (alone IN (0, 1)), goal_snapshot_id INTEGER REFERENCES snapshots (id), asked_message_id TEXT REFERENCES messages (id), remarks TEXT, undoes TEXT REFERENCES operations (id) ON DELETE SET NULL) STRICT;
 
 CREATE INDEX operations_by_workspace ON operations (workspace_id, seq);
 
@@ -322,22 +322,6 @@ SELECT id AS session, agent_id AS agent_session, agent, parent_id AS parent,
        (SELECT title FROM message_overview WHERE session = sessions.id ORDER BY seq LIMIT 1) AS title
   FROM sessions;
 
-CREATE VIEW operation_overview AS
-SELECT id AS operation, kind, session_id AS session, message_id AS message,
-       datetime(started_at / 1000, 'unixepoch') AS time, state, outcome,
-       (SELECT tree FROM snapshots WHERE id = operations.before_snapshot_id) AS before_tree,
-       (SELECT tree FROM snapshots WHERE id = operations.after_snapshot_id) AS after_tree,
-       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id) AS files,
-       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id AND result = 'done') AS files_done,
-       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id AND result = 'conflict') AS conflicts,
-       (SELECT ifnull(sum(additions), 0) FROM operation_files WHERE operation_id = operations.id) AS additions,
-       (SELECT ifnull(sum(deletions), 0) FROM operation_files WHERE operation_id = operations.id) AS deletions,
-       git, seq,
-       (SELECT path FROM workspaces WHERE id = operations.workspace_id) AS workspace,
-       started_at AS at_ms, (finished_at - started_at) / 1000.0 AS seconds,
-       (SELECT title FROM message_overview WHERE message = operations.message_id) AS title
-  FROM operations;
-
 CREATE VIEW operation_file_overview AS
 SELECT operations.id AS operation, kind,
        datetime(started_at / 1000, 'unixepoch') AS time,
@@ -395,42 +379,6 @@ SELECT path AS workspace, sessions.id AS session, agent, message.id AS message,
        (SELECT message_id FROM steps WHERE finish_snapshot_id = snapshots.id ORDER BY seq LIMIT 1)
   LEFT JOIN sessions ON sessions.id = session_id
  ORDER BY snapshots.id;
-
-CREATE VIEW step_overview AS
-SELECT steps.id AS step, steps.session_id AS session, agent, message_id AS message,
-       datetime(steps.started_at / 1000, 'unixepoch') AS started,
-       datetime(finished_at / 1000, 'unixepoch') AS finished,
-       steps.state AS state, recovered, steps.unprotected AS unprotected,
-       (SELECT tree FROM snapshots WHERE id = steps.start_snapshot_id) AS start_tree,
-       (SELECT tree FROM snapshots WHERE id = steps.finish_snapshot_id) AS finish_tree,
-       (SELECT ifnull(sum(files), 0)
-          FROM (SELECT sum(sure AND last.new_mode IS NOT NULL)
-                       + min(sum(sure AND last.new_mode IS NULL), max(sum(last.new_mode IS NULL) - sum(first.old_mode IS NULL), 0)) AS files
-                  FROM (SELECT min(id) AS first_id, max(id) AS last_id, min(attribution <> 'unclear') AS sure
-                          FROM changes WHERE step_id = steps.id GROUP BY path)
-                  JOIN changes AS first ON first.id = first_id
-                  JOIN changes AS last ON last.id = last_id
-                 WHERE (first.old_mode, first.old_blob) IS NOT (last.new_mode, last.new_blob)
-                 GROUP BY ifnull(nullif(iif(first.old_mode IS NULL, last.new_blob, iif(last.new_mode IS NULL, first.old_blob, NULL)),
-                                        'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'), first.path))) AS files,
-       (SELECT ifnull(sum(additions), 0) FROM changes WHERE step_id = steps.id AND attribution <> 'unclear') AS additions,
-       (SELECT ifnull(sum(deletions), 0) FROM changes WHERE step_id = steps.id AND attribution <> 'unclear') AS deletions,
-       (SELECT count(DISTINCT path) FROM changes WHERE step_id = steps.id AND attribution = 'unclear') AS unclear,
-       steps.seq AS seq,
-       (SELECT path FROM workspaces WHERE id = sessions.workspace_id) AS workspace,
-       steps.started_at AS at_ms,
-       (finished_at - steps.started_at) / 1000.0 AS seconds,
-       (SELECT count(*) FROM tools WHERE step_id = steps.id) AS tools,
-       (SELECT replace(branch, 'refs/heads/', '') FROM snapshots JOIN git_states ON git_states.id = git_state_id
-         WHERE snapshots.id = steps.start_snapshot_id) AS branch,
-       messages.state = 'live'
-         AND NOT EXISTS (SELECT 1 FROM pending_parts
-                          WHERE session = messages.session_id AND is_of_all_paths
-                            AND (step = steps.id OR (message = messages.id AND alone)))
-         AND (SELECT max(undone_by IS NULL) FROM changes WHERE step_id = steps.id) IS NOT 0 AS in_effect
-  FROM steps
-  JOIN sessions ON sessions.id = steps.session_id
-  JOIN messages ON messages.id = message_id;
 
 CREATE VIEW message_overview AS
 SELECT messages.id AS message, messages.agent_id AS agent_message, session_id AS session, sessions.agent_id AS agent_session, agent,
@@ -496,6 +444,62 @@ SELECT datetime(happened_at / 1000, 'unixepoch') AS time,
   JOIN workspaces ON workspaces.id = workspace_id
   LEFT JOIN steps ON steps.id = step_id;
 
+CREATE INDEX operations_undoing ON operations (undoes) WHERE undoes IS NOT NULL;
+
+CREATE VIEW operation_overview AS
+SELECT id AS operation, kind, session_id AS session, message_id AS message,
+       datetime(started_at / 1000, 'unixepoch') AS time, state, outcome,
+       (SELECT tree FROM snapshots WHERE id = operations.before_snapshot_id) AS before_tree,
+       (SELECT tree FROM snapshots WHERE id = operations.after_snapshot_id) AS after_tree,
+       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id) AS files,
+       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id AND result = 'done') AS files_done,
+       (SELECT count(*) FROM operation_files WHERE operation_id = operations.id AND result = 'conflict') AS conflicts,
+       (SELECT ifnull(sum(additions), 0) FROM operation_files WHERE operation_id = operations.id) AS additions,
+       (SELECT ifnull(sum(deletions), 0) FROM operation_files WHERE operation_id = operations.id) AS deletions,
+       git, seq,
+       (SELECT path FROM workspaces WHERE id = operations.workspace_id) AS workspace,
+       started_at AS at_ms, (finished_at - started_at) / 1000.0 AS seconds,
+       (SELECT title FROM message_overview WHERE message = operations.message_id) AS title,
+       undoes
+  FROM operations;
+
+CREATE VIEW step_overview AS
+SELECT steps.id AS step, steps.session_id AS session, agent, message_id AS message,
+       datetime(steps.started_at / 1000, 'unixepoch') AS started,
+       datetime(finished_at / 1000, 'unixepoch') AS finished,
+       steps.state AS state, recovered, steps.unprotected AS unprotected,
+       (SELECT tree FROM snapshots WHERE id = steps.start_snapshot_id) AS start_tree,
+       (SELECT tree FROM snapshots WHERE id = steps.finish_snapshot_id) AS finish_tree,
+       iif(messages.totals LIKE '% 2' AND steps.file_count IS NOT NULL, steps.file_count,
+           (SELECT ifnull(sum(files), 0)
+              FROM (SELECT sum(sure AND last.new_mode IS NOT NULL)
+                           + min(sum(sure AND last.new_mode IS NULL), max(sum(last.new_mode IS NULL) - sum(first.old_mode IS NULL), 0)) AS files
+                      FROM (SELECT min(id) AS first_id, max(id) AS last_id, min(attribution <> 'unclear') AS sure
+                              FROM changes WHERE step_id = steps.id GROUP BY path)
+                      JOIN changes AS first ON first.id = first_id
+                      JOIN changes AS last ON last.id = last_id
+                     WHERE (first.old_mode, first.old_blob) IS NOT (last.new_mode, last.new_blob)
+                     GROUP BY ifnull(nullif(iif(first.old_mode IS NULL, last.new_blob, iif(last.new_mode IS NULL, first.old_blob, NULL)),
+                                            'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'), first.path)))) AS files,
+       (SELECT ifnull(sum(additions), 0) FROM changes WHERE step_id = steps.id AND attribution <> 'unclear') AS additions,
+       (SELECT ifnull(sum(deletions), 0) FROM changes WHERE step_id = steps.id AND attribution <> 'unclear') AS deletions,
+       (SELECT count(DISTINCT path) FROM changes WHERE step_id = steps.id AND attribution = 'unclear') AS unclear,
+       steps.seq AS seq,
+       (SELECT path FROM workspaces WHERE id = sessions.workspace_id) AS workspace,
+       steps.started_at AS at_ms,
+       (finished_at - steps.started_at) / 1000.0 AS seconds,
+       (SELECT count(*) FROM tools WHERE step_id = steps.id) AS tools,
+       (SELECT replace(branch, 'refs/heads/', '') FROM snapshots JOIN git_states ON git_states.id = git_state_id
+         WHERE snapshots.id = steps.start_snapshot_id) AS branch,
+       messages.state = 'live'
+         AND NOT EXISTS (SELECT 1 FROM pending_parts
+                          WHERE session = messages.session_id AND is_of_all_paths
+                            AND (step = steps.id OR (message = messages.id AND alone)))
+         AND (SELECT max(undone_by IS NULL) FROM changes WHERE step_id = steps.id) IS NOT 0 AS in_effect
+  FROM steps
+  JOIN sessions ON sessions.id = steps.session_id
+  JOIN messages ON messages.id = message_id;
+
 INSERT INTO meta (key, value) VALUES ('min_reader', 11);
 
-INSERT INTO meta (key, value) VALUES ('min_writer', 15);
+INSERT INTO meta (key, value) VALUES ('min_writer', 18);

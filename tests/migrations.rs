@@ -392,6 +392,33 @@ fn a_session_that_goes_takes_its_rows_along() {
 }
 
 #[test]
+fn an_undo_names_only_an_operation_that_is_there() {
+    let connection = filled();
+    connection
+        .execute_batch(
+            "INSERT INTO operations (id, workspace_id, session_id, kind, state, on_conflict, started_at)
+               SELECT 'O1', 1, id, 'revert', 'done', 'merge', 1 FROM sessions LIMIT 1;
+             INSERT INTO operations (id, workspace_id, kind, state, on_conflict, started_at, undoes)
+               VALUES ('O2', 1, 'restore', 'done', 'merge', 2, 'O1')",
+        )
+        .expect("rows that the tables take");
+    let undoes = |connection: &Connection| {
+        pairs(
+            connection,
+            "SELECT operation, ifnull(undoes, '') FROM operation_overview WHERE operation = 'O2'",
+        )
+    };
+    let of = |undone: &str| vec![("O2".to_owned(), undone.to_owned())];
+    assert_eq!(undoes(&connection), of("O1"), "the view tells");
+    connection
+        .execute("DELETE FROM operations WHERE id = 'O1'", [])
+        .expect("nothing holds it back");
+    assert_eq!(undoes(&connection), of(""), "an id of nothing says nothing");
+    let unknown = connection.execute("UPDATE operations SET undoes = 'O9'", []);
+    assert!(unknown.is_err(), "what is not there was not undone");
+}
+
+#[test]
 fn a_state_that_is_not_one_is_refused() {
     let connection = filled();
     let refused = connection.execute("UPDATE messages SET state = 'lost'", []);

@@ -18,6 +18,8 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0014_renamed_once.sql"),
     include_str!("../migrations/0015_totals.sql"),
     include_str!("../migrations/0016_exact_files.sql"),
+    include_str!("../migrations/0017_undoes.sql"),
+    include_str!("../migrations/0018_exact_steps.sql"),
 ];
 
 /// What all migrations make of an empty file, for a new store: SQLite reads the whole schema again at most of their

@@ -264,17 +264,18 @@ impl Store {
         query::proposal(self, token)
     }
 
-    /// Does to each file what the user chose of a proposal. If one of them is no longer what the proposal was made for,
-    /// the error is `Stale`, and nothing is changed.
+    /// Does to each file what the user chose of a proposal, which may be the one of an undo. If one of them is no longer
+    /// what the proposal was made for, the error is `Stale`, and nothing is changed.
     pub fn apply_parts(
         &mut self,
         cwd: &Path,
         chosen: &[Chosen],
+        undoes: Option<&str>,
         dry_run: bool,
         force: Force,
     ) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
-        revert::apply_parts(self, cwd, chosen, dry_run, force)
+        revert::apply_parts(self, cwd, chosen, undoes, dry_run, force)
     }
 
     /// Returns the state just before an operation, by its id.

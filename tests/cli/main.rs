@@ -55,6 +55,7 @@ mod tiny_disk;
 mod tmux;
 mod told;
 mod ui;
+mod undoing;
 mod untouched;
 mod usage;
 mod watch;

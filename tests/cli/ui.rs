@@ -84,6 +84,7 @@ fn a_revert_and_its_way_back_take_a_few_keys() {
     screen.press("u");
     screen.wait_for("Went all the way forward");
     assert_eq!(world.tree().len(), 3, "and undone");
+    screen.wait_for("undo of");
     screen.press("q");
     is_whole(&mut screen, 0);
 }

@@ -145,6 +145,8 @@ test("a revert is planned, carried out, and undone from the toast", async (t) =>
   await tab.locator(".toast").getByRole("button", { name: "Undo" }).click();
   await tab.waitForFunction(() => !document.querySelector("#forward"));
   assert.equal(world.read("order.py"), before, "all is as it was");
+  await row(tab, "Undone: Reverted to before: Charge VAT").click();
+  await tab.getByRole("heading", { name: /^Undone: operation [0-9a-f]{8}$/ }).waitFor();
 });
 
 test("a conflict shows both sides, and nothing is overwritten unless it is planned", async (t) => {

@@ -228,7 +228,49 @@ fn the_view_counts_the_files_that_log_counts_except_where_only_contents_tell() {
         "edited",
     );
     assert_eq!(kept, 1, "but it knows what is kept of a message");
+    assert_eq!(in_the_view(&world, "edited"), 1, "and of its step");
     assert_eq!(in_the_view(&world, "in steps"), 2, "and of others as well");
+}
+
+#[test]
+fn the_view_of_steps_counts_a_file_once_that_one_of_several_renamed_and_edited() {
+    let mut world = World::git(&[("a", TEN), ("b", "b\n")]);
+    world.message("m");
+    world.step(|world| {
+        rename(world, "a", "c");
+        world.write("c", TEN.to_owned() + "11\n");
+    });
+    world.step(|world| {
+        world.remove("b");
+        world.write("d", "d\n");
+    });
+    let steps = |world: &World| {
+        let database = world.base().join("store/sessions.db");
+        let sql = "SELECT CAST(files AS TEXT) FROM step_overview ORDER BY seq";
+        testing::rows::texts(&database, sql)
+    };
+    assert_eq!(steps(&world), ["2", "2"], "rows do not tell");
+    world.settle();
+    assert_eq!(steps(&world), ["1", "2"], "contents were asked for");
+    world.step(|world| world.write("d", "e\n"));
+    assert_eq!(
+        steps(&world)[..2],
+        ["2", "2"],
+        "what is kept is out of date"
+    );
+    world.settle();
+    assert_eq!(steps(&world), ["1", "2", "1"], "and kept anew");
+    let database = world.base().join("store/sessions.db");
+    testing::rows::execute(&database, "UPDATE steps SET file_count = 9");
+    let found = world.store.check(Some(ckpt_store::CHECK_TIME));
+    assert!(
+        found
+            .iter()
+            .any(|finding| finding.message.contains("did not match")),
+        "{found:#?}"
+    );
+    world.settle();
+    assert_eq!(steps(&world), ["1", "2", "1"], "doctor took them away");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn apply(world: &mut World, chosen: &[Chosen]) -> Result<OperationReport, ckpt_s
     let cwd = world.cwd.clone();
     world
         .store
-        .apply_parts(&cwd, chosen, false, ckpt_store::Force::No)
+        .apply_parts(&cwd, chosen, None, false, ckpt_store::Force::No)
 }
 
 #[test]

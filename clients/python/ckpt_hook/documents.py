@@ -2239,6 +2239,10 @@ class OperationEntry(TypedDict):
     """
     The time at which it began.
     """
+    undoes: str | None
+    """
+    The operation that it took back, if it was an undo. Null for an undo that an older version recorded.
+    """
     workspace: str
     """
     The path of its workspace.
@@ -3061,6 +3065,10 @@ class OperationReport(TypedDict):
     session: str | None
     """
     The session whose revert point it moves.
+    """
+    undoes: str | None
+    """
+    The operation that it takes back, if it is an undo.
     """
     version: Literal[1]
     """

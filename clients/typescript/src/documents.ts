@@ -652,6 +652,10 @@ export interface OperationEntry {
    */
   time: number;
   /**
+   * The operation that it took back, if it was an undo. Null for an undo that an older version recorded.
+   */
+  undoes: string | null;
+  /**
    * The path of its workspace.
    */
   workspace: string;
@@ -2319,6 +2323,10 @@ export interface OperationReport {
    * The session whose revert point it moves.
    */
   session: string | null;
+  /**
+   * The operation that it takes back, if it is an undo.
+   */
+  undoes: string | null;
   /**
    * The version of the document's format.
    */

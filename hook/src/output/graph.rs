@@ -149,7 +149,7 @@ fn of_operation(operation: &OperationEntry, view: &View) -> String {
         "{}  {}  {}{}, {}",
         view.paint.id(&short(&operation.id)),
         view.paint.faint(&view.times.ago(operation.time)),
-        operation.kind.name(),
+        history::kind(operation, view.paint),
         to.unwrap_or_default(),
         count(operation.files, "file")
     )

@@ -129,7 +129,7 @@ pub fn message_line(message: &MessageReport, view: &View) -> String {
 pub fn operation_line(entry: &OperationEntry, view: &View) -> String {
     let id = view.paint.id(&short(&entry.id));
     let when = view.paint.faint(&view.times.ago(entry.time));
-    let what = format!("{} {}", entry.kind.name(), outcome(entry, view.paint));
+    let what = format!("{} {}", kind(entry, view.paint), outcome(entry, view.paint));
     line(&[id, when, what], view)
 }
 
@@ -327,8 +327,8 @@ fn operation_row(entry: &OperationEntry, view: &View) -> Vec<String> {
         paint.id(&short(&entry.id)),
         view.times.ago(entry.time),
         match entry.alone {
-            Some(_) => format!("{} alone", entry.kind.name()),
-            None => entry.kind.name().to_owned(),
+            Some(_) => format!("{} alone", kind(entry, paint)),
+            None => kind(entry, paint),
         },
         entry
             .alone
@@ -339,6 +339,22 @@ fn operation_row(entry: &OperationEntry, view: &View) -> Vec<String> {
         entry.files.to_string(),
         entry.conflicts.to_string(),
     ]
+}
+
+/// Returns the kind of an operation; of an undo, what it took back.
+pub fn kind(entry: &OperationEntry, paint: Paint) -> String {
+    match &entry.undoes {
+        Some(undone) => format!("undo of {}", paint.id(&short(undone))),
+        None => entry.kind.name().to_owned(),
+    }
+}
+
+/// Returns the word for an operation.
+pub fn operation_word(entry: &OperationEntry) -> &'static str {
+    match entry.undoes {
+        Some(_) => "undo",
+        None => entry.kind.name(),
+    }
 }
 
 pub fn outcome(entry: &OperationEntry, paint: Paint) -> String {

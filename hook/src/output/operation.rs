@@ -13,6 +13,7 @@ use ckpt_store::revert::PriorState;
 use super::View;
 use super::files::{moved, says_something};
 use super::fold;
+use super::history::operation_word;
 use super::paint::Paint;
 use super::text::{fit, safe, short, title};
 
@@ -113,7 +114,7 @@ pub fn message(id: &str, prompt: Option<&str>, paint: Paint) -> String {
 
 /// Returns how an operation is called in a sentence: one that undid a single message by that, others by their id.
 fn operation_name(operation: &OperationEntry, prompt: Option<&str>, paint: Paint) -> String {
-    let kind = operation.kind.name();
+    let kind = operation_word(operation);
     match operation.alone.as_deref() {
         Some(alone) => format!("the {kind} of {} alone", message(alone, prompt, paint)),
         None => format!("the {kind} {}", paint.id(&short(&operation.id))),

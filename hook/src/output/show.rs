@@ -8,7 +8,7 @@ use ckpt_store::model::number::count;
 use super::View;
 use super::diff;
 use super::files::moved;
-use super::history::{is_unfinished, messages, outcome, state, total};
+use super::history::{self, is_unfinished, messages, outcome, state, total};
 use super::paint::Paint;
 use super::text::{path, safe, short, wrap};
 use super::time::duration;
@@ -59,7 +59,7 @@ pub fn caption(report: &ShowReport, view: &View) -> (String, Vec<String>) {
         ShowReport::Operation { operation, .. } => (
             title("Operation", &operation.id),
             vec![
-                operation.kind.name().to_owned(),
+                history::kind(operation, Paint::new(false)),
                 view.times.exact(operation.time),
             ],
         ),
@@ -344,7 +344,7 @@ fn show_session(session: &SessionReport, all: &[MessageReport], view: &View) -> 
 fn show_operation(entry: &OperationEntry, view: &View) -> String {
     let paint = view.paint;
     let mut fields = vec![
-        ("kind", entry.kind.name().to_owned()),
+        ("kind", history::kind(entry, paint)),
         ("when", view.times.exact(entry.time)),
         ("state", safe(&entry.state).into_owned()),
         ("outcome", outcome(entry, paint)),

@@ -239,6 +239,9 @@ pub struct OperationReport {
     /// The only message that it undoes, while later ones stay.
     #[serde(default)]
     pub alone: Option<String>,
+    /// The operation that it takes back, if it is an undo.
+    #[serde(default)]
+    pub undoes: Option<String>,
     /// How it ended; for a dry run, how it would.
     pub outcome: Outcome,
     /// Whether it was only planned.
@@ -409,6 +412,9 @@ pub struct OperationEntry {
     /// The only message that it undid, while later ones stayed.
     #[serde(default)]
     pub alone: Option<String>,
+    /// The operation that it took back, if it was an undo. Null for an undo that an older version recorded.
+    #[serde(default)]
+    pub undoes: Option<String>,
     /// The time at which it began.
     pub time: i64,
     /// `open`, `done` or `rolled_back`.

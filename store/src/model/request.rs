@@ -126,6 +126,8 @@ pub struct RedoRequest {
     pub session: Option<String>,
     /// Whether to go all the way (`unrevert`), not one message.
     pub all: bool,
+    /// The operation that it takes back, by its full id.
+    pub undoes: Option<String>,
     /// What to do with files that were changed while reverted; merge by default.
     pub on_conflict: Option<OnConflict>,
     /// Whether to plan only.
@@ -145,6 +147,8 @@ pub struct RestoreRequest {
     pub id: String,
     /// The paths to which it is limited, relative to `cwd`; all if empty.
     pub paths: Vec<PathBuf>,
+    /// The operation that it takes back, by its full id.
+    pub undoes: Option<String>,
     /// Whether to plan only.
     pub dry_run: bool,
     /// Whether a plan reports the contents of the files before and after.

@@ -426,7 +426,7 @@ pub(super) fn read_operations(
         None => "?1 IS NULL".to_owned(),
     };
     let sql = format!(
-        "SELECT operations.id, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, started_at, state, outcome, git,
+        "SELECT operations.id, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, undoes, started_at, state, outcome, git,
                 before.tree AS before_tree, after.tree AS after_tree,
                 count(*) FILTER (WHERE {HAS_MOVED}) AS files,
                 count(*) FILTER (WHERE result = 'conflict') AS conflicts
@@ -446,6 +446,7 @@ fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
         session: row.get("session_id")?,
         message: row.get("message_id")?,
         alone: row.get("alone")?,
+        undoes: row.get("undoes")?,
         time: row.get("started_at")?,
         state: word::<OperationState>(row, WordTable::Operations, "state")?
             .name()

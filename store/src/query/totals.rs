@@ -9,7 +9,7 @@ use super::files;
 use super::history::ReadMessage;
 use crate::error::Result;
 use crate::fs::names;
-use crate::sessions::{self, Contents, Totals, Unsummed};
+use crate::sessions::{self, Contents, KeptTotals, Totals, Unsummed};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 
@@ -35,25 +35,36 @@ pub(super) fn complete(
 
 /// Returns what the steps of messages did that have no sums, as it is to be kept. Contents that are about to go, or that
 /// nobody can read now, are left to the reader.
-pub(crate) fn of_unsummed(store: &Store, messages: &[Unsummed]) -> Result<Vec<(String, Totals)>> {
+pub(crate) fn of_unsummed(store: &Store, messages: &[Unsummed]) -> Result<Vec<KeptTotals>> {
     store.database.read(|connection| {
         let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
-        let mut sums = sessions::totals(connection, &ids)?;
+        let sums = sessions::totals(connection, &ids)?;
         let mut contents = ContentsOfWorkspaces::of(store);
-        for (message, totals) in messages.iter().zip(&mut sums) {
+        let mut all = Vec::new();
+        for (message, mut totals) in messages.iter().zip(sums) {
+            let (id, key) = (&message.id, &message.workspace_key);
             if !message.is_pruned {
-                contents.count(connection, &message.workspace_key, &message.id, totals)?;
+                contents.count(connection, key, id, &mut totals)?;
             }
+            let steps = match totals.contents {
+                Contents::Counted => contents.of_steps(connection, key, id)?,
+                Contents::Irrelevant | Contents::Needed => Vec::new(),
+            };
+            all.push(KeptTotals {
+                message: id.clone(),
+                totals: Some(totals),
+                steps,
+            });
         }
-        let ids = messages.iter().map(|message| message.id.clone());
-        Ok(ids.zip(sums).collect())
+        Ok(all)
     })
 }
 
 /// Returns the messages whose kept sums are not what rows and contents give, of those that are read as long as `goes_on`
 /// returns true. There are none unless another program wrote to the tables, or contents were damaged or healed.
 pub(crate) fn wrong(store: &Store, goes_on: &dyn Fn() -> bool) -> Result<Vec<String>> {
-    let kept = sessions::kept_totals(store.database.connection())?;
+    let connection = store.database.connection();
+    let kept = sessions::kept_totals(connection)?;
     let mut wrong = Vec::new();
     // The newest first, as they are read first elsewhere.
     for some in kept.rchunks(AT_A_TIME) {
@@ -62,9 +73,15 @@ pub(crate) fn wrong(store: &Store, goes_on: &dyn Fn() -> bool) -> Result<Vec<Str
         }
         let (messages, kept): (Vec<Unsummed>, Vec<Option<Totals>>) = some.iter().cloned().unzip();
         let summed = of_unsummed(store, &messages)?;
-        let pairs = kept.into_iter().zip(summed);
-        let differing = pairs.filter(|(kept, (_, summed))| kept.as_ref() != Some(summed));
-        wrong.extend(differing.map(|(_, (id, _))| id));
+        for (totals, summed) in kept.into_iter().zip(summed) {
+            let steps = match summed.steps.is_empty() {
+                true => Vec::new(),
+                false => sessions::files_of_steps(connection, &summed.message)?,
+            };
+            if (&totals, &steps) != (&summed.totals, &summed.steps) {
+                wrong.push(summed.message);
+            }
+        }
     }
     Ok(wrong)
 }
@@ -105,5 +122,22 @@ impl ContentsOfWorkspaces {
             files::count(connection, snapshots, message, totals.steps)?.correct(totals);
         }
         Ok(())
+    }
+
+    /// Counts the files of each step of a message whose contents could be read.
+    fn of_steps(
+        &mut self,
+        connection: &Connection,
+        key: &str,
+        message: &str,
+    ) -> Result<Vec<(String, Option<u64>)>> {
+        let Some(Some(snapshots)) = self.opened.get(key) else {
+            return Ok(Vec::new());
+        };
+        let mut steps = sessions::files_of_steps(connection, message)?;
+        for (step, files) in &mut steps {
+            *files = Some(files::of_step(connection, snapshots, step)?.files);
+        }
+        Ok(steps)
     }
 }

@@ -47,14 +47,10 @@ pub(super) fn write_down(
     let from = movement.and_then(|movement| movement.from.as_ref());
     let to = movement.and_then(|movement| movement.to.as_ref());
     let part = movement.and_then(|movement| movement.part.as_ref());
-    let (part_message, part_step) = part.map_or((None, None), |part| match part {
-        Part::Paths { message, .. } | Part::Message { message, .. } => (Some(&*message.id), None),
-        Part::Step { step, .. } => (None, Some(&*step.id)),
-    });
-    let limit = expectation.map_or(&[][..], Expectation::only);
-    let only = part.map_or(limit, |part| match part {
-        Part::Paths { only, .. } | Part::Message { only, .. } | Part::Step { only, .. } => only,
-    });
+    let (part_message, part_step, only) = match part {
+        Some(part) => named_by(part),
+        None => (None, None, expectation.map_or(&[][..], Expectation::only)),
+    };
     let (notes, remarks) = note::to_json(&operation.warnings);
     let made = directories_to_make(place, operation, seen)?;
     let directories = OperationDirectories::new(leaving.to_vec(), made);
@@ -74,6 +70,7 @@ pub(super) fn write_down(
             step_id: part_step,
             is_alone: movement.is_some_and(|movement| movement.alone().is_some()),
             asked_message_id: movement.and_then(|movement| movement.asked_for.as_deref()),
+            undoes: operation.undoes.as_deref(),
             base_snapshot_id: base,
             goal_snapshot_id: expectation.map(Expectation::snapshot),
             before_snapshot_id: before,
@@ -91,6 +88,16 @@ pub(super) fn write_down(
         Ok(base)
     })?;
     Ok(())
+}
+
+/// Returns what a part names: the message or the step, and the paths.
+fn named_by(part: &Part) -> (Option<&str>, Option<&str>, &[WorkspacePath]) {
+    match part {
+        Part::Paths { message, only } | Part::Message { message, only } => {
+            (Some(&message.id), None, only)
+        }
+        Part::Step { step, only } => (None, Some(&step.id), only),
+    }
 }
 
 /// Returns the missing directories that get something, with their permissions in the state that it goes back to. That

@@ -381,6 +381,7 @@ fn recover_in(
     let wanted = Wanted {
         states,
         seen: &seen,
+        undoes: None,
     };
     let executed = put_back::put_back(store, cwd, wanted, options)?;
     let asked = PlanRequest::Recover(absolute(cwd, named));
@@ -398,11 +399,12 @@ fn plain(dry_run: bool, force: Force) -> Options {
     }
 }
 
-/// Does to each file what the user chose of a plan.
+/// Does to each file what the user chose of a plan, which may be the one of an undo.
 pub(crate) fn apply_parts(
     store: &mut Store,
     cwd: &Path,
     chosen: &[Chosen],
+    undoes: Option<&str>,
     dry_run: bool,
     force: Force,
 ) -> Result<OperationReport> {
@@ -423,6 +425,7 @@ pub(crate) fn apply_parts(
     let wanted = Wanted {
         states: &states,
         seen: &seen,
+        undoes,
     };
     let executed = put_back::put_back(store, cwd, wanted, plain(dry_run, force))?;
     // What was chosen cannot be asked for by a token.
@@ -493,6 +496,7 @@ fn nothing_reverted(
         session: None,
         message: None,
         alone: None,
+        undoes: None,
         outcome: Outcome::Nothing,
         dry_run,
         plan: None,

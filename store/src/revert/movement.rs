@@ -250,7 +250,7 @@ impl Movement {
             part: None,
             on_conflict: request.on_conflict,
             unclear: None,
-            undoes: None,
+            undoes: request.undoes.clone(),
         }))
     }
 

@@ -28,7 +28,7 @@ use crate::model::path::WorkspacePath;
 use crate::model::progress::OperationProgress;
 use crate::model::request::{Force, Unclear};
 use crate::sessions::{self, ChainOperation, OpenStep};
-use crate::snapshot::Snapshots;
+use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::evidence;
 use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, Place, snapshot_of};
@@ -195,11 +195,11 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         let is_told = options.dry_run && options.contents;
         let plan = plan_for(snapshots, &material, (undoing, on_conflict), is_told)?;
         warnings.extend(self.warnings_of(&material, git.is_some(), &plan)?);
-        let reference = movement.reference_snapshot(base);
-        let reference = reference.map(|id| sessions::snapshot(connection, id));
+        let reference = self.reference(base)?;
         Ok(Operation {
             kind: movement.kind,
             movement: Some(movement),
+            undoes: movement.undoes.clone(),
             plan,
             is_incomplete: is_incomplete(movement, &material),
             lines: material.lines,
@@ -207,11 +207,21 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             on_conflict,
             unclear: taking.policy,
             base,
-            reference: reference.transpose()?.as_ref().map(snapshot_of),
+            reference,
             warnings,
             finished: Vec::new(),
             expectation,
         })
+    }
+
+    /// Returns the snapshot that shows which directories may stay.
+    fn reference(&self, base: Option<i64>) -> Result<Option<Snapshot>> {
+        let connection = self.store.database.connection();
+        let id = self.movement.reference_snapshot(base);
+        let row = id
+            .map(|id| sessions::snapshot(connection, id))
+            .transpose()?;
+        Ok(row.as_ref().map(snapshot_of))
     }
 
     /// Returns the warnings that do not depend on the plan.

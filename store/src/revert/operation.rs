@@ -29,6 +29,8 @@ pub(crate) struct Options {
 pub(crate) struct Operation<'a> {
     pub kind: OperationKind,
     pub movement: Option<&'a Movement>,
+    /// The operation that it takes back, if it is an undo.
+    pub undoes: Option<String>,
     pub plan: Plan,
     /// The known counts of lines.
     pub lines: Lines,
@@ -55,6 +57,7 @@ impl<'a> Operation<'a> {
         Self {
             kind: movement.kind,
             movement: Some(movement),
+            undoes: movement.undoes.clone(),
             plan: Plan::default(),
             lines: Lines::new(),
             git: None,

@@ -24,6 +24,8 @@ pub(crate) struct Wanted<'a> {
     pub states: &'a PathStates,
     /// The states that the user saw while choosing. A path without one may be anything.
     pub seen: &'a PathStates,
+    /// The operation that it takes back, if it is an undo.
+    pub undoes: Option<&'a str>,
 }
 
 /// Sets paths to entries. If one of them is not what the user saw, the error is `Stale`, and nothing is changed.
@@ -71,6 +73,7 @@ fn under_lock(
         Ok(Operation {
             kind: OperationKind::Restore,
             movement: None,
+            undoes: wanted.undoes.map(str::to_owned),
             plan: plan_exactly(snapshots, wanted.states, &current, &forgotten)?,
             lines: Lines::new(),
             git: None,

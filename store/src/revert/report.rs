@@ -74,6 +74,7 @@ pub(super) fn report(
             .and_then(|movement| movement.to.as_ref())
             .map(|message| message.id.clone()),
         alone: movement.and_then(Movement::alone).map(str::to_owned),
+        undoes: operation.undoes.clone(),
         outcome,
         dry_run,
         plan: None,

@@ -149,6 +149,7 @@ impl WantedState<'_> {
         Ok(Operation {
             kind: OperationKind::Restore,
             movement: None,
+            undoes: request.undoes.clone(),
             plan,
             lines: super::plan::Lines::new(),
             git,

@@ -52,10 +52,10 @@ impl PlanToken {
             }),
             PlanRequest::Redo(request) => json!({
                 "redo": request.all, "session": request.session, "git": request.git,
-                "on_conflict": request.on_conflict.map(OnConflict::name),
+                "on_conflict": request.on_conflict.map(OnConflict::name), "undoes": request.undoes,
             }),
             PlanRequest::Restore(request) => json!({
-                "restore": request.id, "git": request.git, "only": paths(&request.paths),
+                "restore": request.id, "git": request.git, "only": paths(&request.paths), "undoes": request.undoes,
             }),
             PlanRequest::Recover(named) => json!({"recover": paths(named)}),
         };
@@ -132,6 +132,7 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
         return Some(PlanRequest::Restore(RestoreRequest {
             id,
             paths: only()?,
+            undoes: text("undoes"),
             git,
             ..RestoreRequest::default()
         }));
@@ -139,6 +140,7 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
     Some(PlanRequest::Redo(RedoRequest {
         session: text("session"),
         all: asked["redo"].as_bool()?,
+        undoes: text("undoes"),
         on_conflict,
         git,
         ..RedoRequest::default()
@@ -234,11 +236,13 @@ mod tests {
         let redo = RedoRequest {
             all: true,
             on_conflict: Some(OnConflict::Keep),
+            undoes: Some("o".to_owned()),
             ..RedoRequest::default()
         };
         let restore = RestoreRequest {
             id: "t".to_owned(),
             paths: vec!["/w/a".into()],
+            undoes: Some("o".to_owned()),
             ..RestoreRequest::default()
         };
         for asked in [

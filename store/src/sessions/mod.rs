@@ -95,7 +95,8 @@ pub(crate) use tools::{
     insert_step_path, insert_tool, is_tool_known, note_wait, outer_tools, release_background,
 };
 pub(crate) use totals::{
-    Contents, Totals, Unsummed, forget_totals, keep_totals, kept_totals, totals, unsummed,
+    Contents, KeptTotals, Totals, Unsummed, files_of_steps, forget_totals, keep_totals,
+    kept_totals, totals, unsummed,
 };
 pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
 pub(crate) use workspaces::{

@@ -31,6 +31,8 @@ pub(crate) struct NewOperation<'a> {
     pub is_alone: bool,
     /// The message that a revert asked for.
     pub asked_message_id: Option<&'a str>,
+    /// The operation that it takes back.
+    pub undoes: Option<&'a str>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: i64,
     /// The state that the workspace is compared with afterwards.
@@ -148,8 +150,8 @@ pub(crate) fn insert_operation(
         .execute(
             "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
                                      base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at, unclear, alone,
-                                     goal_snapshot_id, asked_message_id, remarks)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+                                     goal_snapshot_id, asked_message_id, remarks, undoes)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
             params![
                 new.id,
                 new.workspace_id,
@@ -173,6 +175,7 @@ pub(crate) fn insert_operation(
                 new.goal_snapshot_id,
                 new.asked_message_id,
                 new.remarks,
+                new.undoes,
             ],
         )
         .context(|| "cannot write the operation's rows")?;

@@ -199,10 +199,32 @@ pub(crate) fn unsummed(connection: &Connection, after: i64, count: u32) -> Resul
     })
 }
 
+/// What is kept of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeptTotals {
+    pub message: String,
+    /// `None` for what is not our text.
+    pub totals: Option<Totals>,
+    /// How many files each step changed, if contents were asked; in the order of the steps.
+    pub steps: Vec<(String, Option<u64>)>,
+}
+
+/// Returns the steps of a message, with what is kept of their files.
+pub(crate) fn files_of_steps(
+    connection: &Connection,
+    message: &str,
+) -> Result<Vec<(String, Option<u64>)>> {
+    let sql = "SELECT id, file_count FROM steps WHERE message_id = ?1 ORDER BY seq";
+    all(connection, sql, [message], |row| {
+        let files: Option<i64> = row.get(1)?;
+        Ok((row.get(0)?, files.map(i64::unsigned_abs)))
+    })
+}
+
 /// Keeps sums if nobody else has written since [`super::Database::data_version`] had a value. Returns whether it did.
 pub(crate) fn keep_totals(
     connection: &Connection,
-    sums: &[(String, Totals)],
+    sums: &[KeptTotals],
     version: i64,
 ) -> Result<bool> {
     let what = || "cannot keep what steps did";
@@ -217,10 +239,18 @@ pub(crate) fn keep_totals(
     let mut statement = connection
         .prepare_cached("UPDATE messages SET totals = ?2 WHERE id = ?1")
         .context(what)?;
-    for (id, totals) in sums {
+    let mut of_step = connection
+        .prepare_cached("UPDATE steps SET file_count = ?2 WHERE id = ?1 AND file_count IS NOT ?2")
+        .context(what)?;
+    for kept in sums {
+        let text = kept.totals.as_ref().map(Totals::to_text);
         statement
-            .execute(params![id, totals.to_text()])
+            .execute(params![kept.message, text])
             .context(what)?;
+        for (id, files) in &kept.steps {
+            let files = files.map(u64::cast_signed);
+            of_step.execute(params![id, files]).context(what)?;
+        }
     }
     Ok(true)
 }

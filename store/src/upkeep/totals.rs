@@ -12,7 +12,7 @@ use ckpt_schema::report::Finding;
 use crate::error::Result;
 use crate::fs::layout;
 use crate::model::number::count;
-use crate::sessions::{self, Totals, Unsummed};
+use crate::sessions::{self, KeptTotals, Unsummed};
 use crate::store::Store;
 
 /// How many messages are written in one transaction.
@@ -25,7 +25,7 @@ const TRIES: usize = 3;
 /// contents that it removes must not be counted.
 pub(crate) fn keep(
     store: &mut Store,
-    sum: impl Fn(&Store, &[Unsummed]) -> Result<Vec<(String, Totals)>>,
+    sum: impl Fn(&Store, &[Unsummed]) -> Result<Vec<KeptTotals>>,
 ) -> Result<()> {
     if store.is_missing {
         return Ok(());

@@ -11,6 +11,8 @@ use ckpt_store::query::LogFilter;
 use crate::cli::arguments::Candidates;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
+use crate::output::history::kind;
+use crate::output::paint::Paint;
 use crate::output::text::{fit, safe, short, title};
 
 /// The most completions of a kind.
@@ -94,7 +96,11 @@ fn operations(invocation: &Invocation) -> Vec<Completion> {
     operations
         .iter()
         .map(|entry| {
-            let what = format!("{}, {}", entry.kind.name(), view.times.ago(entry.time));
+            let what = format!(
+                "{}, {}",
+                kind(entry, Paint::new(false)),
+                view.times.ago(entry.time)
+            );
             (short(&entry.id), what)
         })
         .collect()

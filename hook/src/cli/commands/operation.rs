@@ -110,6 +110,7 @@ pub fn redo(
     let request = RedoRequest {
         session: arguments.session.clone(),
         all,
+        undoes: None,
         on_conflict: arguments.on_conflict.map(on_conflict),
         dry_run: arguments.planning.dry_run || arguments.patch,
         contents: contents(invocation, &arguments.planning)?,
@@ -132,6 +133,7 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
     let request = RestoreRequest {
         id: arguments.id.clone().unwrap_or_default(),
         paths: absolute(invocation, &arguments.paths)?,
+        undoes: None,
         dry_run: arguments.planning.dry_run || arguments.patch,
         contents: contents(invocation, &arguments.planning)?,
         force,

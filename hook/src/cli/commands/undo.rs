@@ -21,6 +21,7 @@ use super::parts::{self, How};
 use crate::cli::arguments::UndoArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
+use crate::output::history::operation_word;
 use crate::output::text;
 
 /// How an operation is taken back.
@@ -94,6 +95,7 @@ pub fn undo(store: &mut Store, directory: &Path, asked: Undo) -> Result<UndoOutc
             let request = RedoRequest {
                 session: last.session.clone(),
                 all: true,
+                undoes: Some(last.id.clone()),
                 dry_run: asked.dry_run,
                 contents: asked.contents,
                 force: asked.force,
@@ -205,6 +207,7 @@ fn files(
                 .map(|change| place(&root, &change.path))
                 .collect(),
         },
+        undoes: Some(last.id.clone()),
         git: last.git,
         dry_run: asked.dry_run,
         contents: asked.contents,
@@ -229,7 +232,7 @@ fn refuse_changed(
     kept: &[ChangeReport],
     undone: &[ChangeReport],
 ) -> Result<(), Error> {
-    let (kind, id) = (last.kind.name(), text::short(&last.id));
+    let (kind, id) = (operation_word(last), text::short(&last.id));
     if undone.is_empty() && !last.git {
         let error = Error::unavailable(format!("every file of the {kind} was changed since"));
         return Err(error.hint(format!(
@@ -296,6 +299,7 @@ mod tests {
             session: Some("s".to_owned()),
             message: message.map(str::to_owned),
             alone: None,
+            undoes: None,
             time: 0,
             state: "done".to_owned(),
             outcome: None,

@@ -6,6 +6,7 @@ pub(in crate::revert) mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ckpt_schema::report::OperationKind;
 use rusqlite::Connection;
 
 use super::asked::{UndoRequest, is_covered};
@@ -76,10 +77,7 @@ pub(crate) fn gather(
         taken: &taking.scopes,
     };
     let changes = past_changes(connection, place, movement, seen, &live, asked, &paths)?;
-    let undone = match &movement.undoes {
-        Some(operation) => sessions::operation_items(connection, operation)?,
-        None => Vec::new(),
-    };
+    let undone = found_by_undone(connection, movement)?;
     let looked_at = paths.iter().chain(undone.iter().map(|item| &item.path));
     let current = current_states(
         place,
@@ -115,6 +113,17 @@ pub(crate) fn gather(
         undone,
         unknown: unknown_paths(movement, &live),
     })
+}
+
+/// Returns the files of the operation that a revert takes back: what that found and left as it was stays.
+fn found_by_undone(connection: &Connection, movement: &Movement) -> Result<Vec<Item>> {
+    match &movement.undoes {
+        // What an unrevert brings back is the state before the first revert, whatever an operation found since.
+        Some(operation) if movement.kind == OperationKind::Revert => {
+            sessions::operation_items(connection, operation)
+        }
+        Some(_) | None => Ok(Vec::new()),
+    }
 }
 
 /// Returns the paths of a workspace that were forgotten; a directory stands for everything below it.

@@ -106,7 +106,8 @@ pub fn choose(
     }
     let How { dry_run, force } = how;
     let report = watched(invocation, store, |store| {
-        store.apply_parts(&proposal.workspace, &chosen, dry_run, force)
+        let undoes = plan.undoes.as_deref();
+        store.apply_parts(&proposal.workspace, &chosen, undoes, dry_run, force)
     })?;
     finish(invocation, store, &report, true)
 }

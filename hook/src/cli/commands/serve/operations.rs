@@ -161,6 +161,7 @@ fn run(
             let request = RestoreRequest {
                 id: asked.id.unwrap_or_default(),
                 paths: only,
+                undoes: None,
                 dry_run,
                 contents: asked.contents,
                 force,
@@ -188,6 +189,7 @@ fn redo_request(
     RedoRequest {
         session: asked.session,
         all: asked.operation == OperationName::Unrevert,
+        undoes: None,
         on_conflict,
         dry_run,
         contents: asked.contents,

@@ -304,7 +304,7 @@ impl Browser {
                     Some((workspace, chosen)) => {
                         browser
                             .store
-                            .apply_parts(workspace, chosen, false, Force::No)?
+                            .apply_parts(workspace, chosen, None, false, Force::No)?
                     }
                 };
                 browser.done(&report, chosen.is_some(), None)

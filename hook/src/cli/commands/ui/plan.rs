@@ -54,7 +54,7 @@ impl Browser {
             } else {
                 report = self
                     .store
-                    .apply_parts(&workspace, &chosen, true, Force::No)?;
+                    .apply_parts(&workspace, &chosen, None, true, Force::No)?;
                 self.chosen = Some((workspace, chosen));
             }
         }

@@ -57,6 +57,7 @@ pub fn operation() -> TimelineEntry {
         conflicts: 0,
         git: false,
         alone: None,
+        undoes: None,
         workspace: "/w".to_owned(),
     })
 }

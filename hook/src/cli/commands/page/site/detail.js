@@ -54,7 +54,9 @@ async function look(entry) {
   }
   const { operation } = report;
   return {
-    title: `${verbs[operation.kind] ?? operation.kind}${operation.alone ? " one message" : ""}`,
+    title: operation.undoes
+      ? `Undone: operation ${operation.undoes.slice(0, 8)}`
+      : `${verbs[operation.kind] ?? operation.kind}${operation.alone ? " one message" : ""}`,
     facts: [time(operation.time), operation.outcome, code(operation.id)],
     notes: report.notes,
     changes: report.changes,

@@ -19,6 +19,7 @@ export class Timeline {
     this.steps = steps;
     this.entries = [];
     this.prompts = new Map();
+    this.operations = new Map();
     this.rows = [];
     this.opened = new Map();
     this.kinds = new Set(["message", "operation", "outside"]);
@@ -44,11 +45,26 @@ export class Timeline {
     const before = new Set(this.entries.map(keyOf));
     this.entries = entries;
     // Of a search, the operations are listed without the messages that they name.
-    for (const entry of entries) if (entry.type === "message") this.prompts.set(entry.id, entry.prompt);
+    for (const entry of entries) {
+      if (entry.type === "message") this.prompts.set(entry.id, entry.prompt);
+      if (entry.type === "operation") this.operations.set(entry.id, entry);
+    }
     if (isLive) {
       for (const entry of entries.slice(0, 50)) if (!before.has(keyOf(entry))) this.fresh.add(keyOf(entry));
     }
     this.arrange();
+  }
+
+  /** Returns what an operation did, in words; of an undo, what it took back. */
+  named(operation) {
+    if (operation.undoes) {
+      const undone = this.operations.get(operation.undoes);
+      return `Undone: ${undone ? this.named(undone) : `operation ${operation.undoes.slice(0, 8)}`}`;
+    }
+    const prompt = this.prompts.get(operation.alone ?? operation.message);
+    const named = prompt ? `: ${shown(prompt).replace(/\s+/g, " ")}` : "";
+    const where = operation.alone ? " one message" : named && " to before";
+    return `${verbs[operation.kind] ?? operation.kind}${where}${named}`;
   }
 
   selected() {
@@ -187,11 +203,8 @@ const rows = {
   },
   operation(entry, timeline) {
     const facts = [count(entry.files, "file")];
-    const prompt = timeline.prompts.get(entry.alone ?? entry.message);
-    const named = prompt ? `: ${shown(prompt).replace(/\s+/g, " ")}` : "";
-    const where = entry.alone ? " one message" : named && " to before";
     return [["operation", entry.state], h("div.text", {},
-      h("div.first", {}, h("span.title", {}, verbs[entry.kind] ?? entry.kind, where, named), time(entry.time)),
+      h("div.first", {}, h("span.title", {}, timeline.named(entry)), time(entry.time)),
       h("div.second", {}, h("span", {}, facts.join(" · ")),
         entry.conflicts > 0 ? h("span.tag.warn", {}, count(entry.conflicts, "conflict")) : null,
         entry.state === "done" ? null : h("span.tag.warn", {}, entry.state.replaceAll("_", " "))))];

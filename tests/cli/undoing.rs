@@ -1,0 +1,151 @@
+//! An operation that takes back another is said to be its undo, wherever operations are listed.
+
+use expect_test::expect;
+use serde_json::Value;
+
+use testing::binary::Sandbox;
+
+use crate::session::two_messages;
+
+/// Returns the operations, oldest first: the id of each, and what it takes back.
+fn undoing(world: &Sandbox) -> Vec<(String, Option<String>)> {
+    let list = world.json(&["log", "--operations"]);
+    let operations = list["operations"].as_array().expect("a list");
+    let one = |entry: &Value| {
+        let undone = entry["undoes"].as_str().map(str::to_owned);
+        (entry["id"].as_str().expect("an id").to_owned(), undone)
+    };
+    operations.iter().rev().map(one).collect()
+}
+
+#[test]
+fn every_kind_of_operation_that_is_undone_is_named_by_its_undo_and_that_by_the_next() {
+    let operations: [&[&str]; 6] = [
+        &["revert", "m2"],
+        &["revert", "m1", "--alone"],
+        &["revert", "--step", "STEP"],
+        &["revert", "m1", "--only", "menu"],
+        &["restore", "m1"],
+        &["recover", "menu"],
+    ];
+    for operation in operations {
+        let world = two_messages();
+        if operation[0] == "recover" {
+            world.remove("menu");
+            world.play("m3", "look", |_| ());
+        }
+        let shown = world.json(&["show", "m2"]);
+        let step = shown["steps"][0]["id"].as_str().expect("a step");
+        let named = |word: &&'static str| match *word {
+            "STEP" => step.to_owned(),
+            word => word.to_owned(),
+        };
+        let words: Vec<String> = operation.iter().map(named).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let run = world.run(&words, b"");
+        let [(first, None)] = &undoing(&world)[..] else {
+            panic!("{operation:?} is no undo: {run}");
+        };
+        for number in 1..4 {
+            let plan = world.json(&["undo", "--dry-run"]);
+            let token = plan["plan"].as_str().expect("a plan");
+            let report = match number {
+                2 => world.json(&["undo", "--plan", token]),
+                _ => world.json(&["undo"]),
+            };
+            let all = undoing(&world);
+            let (undo, undone) = &all[number];
+            assert_eq!(
+                undone.as_ref(),
+                Some(&all[number - 1].0),
+                "{operation:?}, undo {number}: {all:?}"
+            );
+            assert_eq!(plan["undoes"], report["undoes"], "{plan:#}");
+            assert_eq!(report["undoes"].as_str(), undone.as_deref(), "{report:#}");
+            let shown = world.json(&["show", undo]);
+            assert_eq!(shown["operation"]["undoes"], report["undoes"], "{shown:#}");
+        }
+        assert_eq!(&undoing(&world)[0], &(first.clone(), None));
+    }
+}
+
+#[test]
+fn a_redo_by_hand_and_a_part_of_an_undo_are_told_apart() {
+    let world = two_messages();
+    world.run(&["revert", "m2"], b"").exits(0);
+    world.run(&["unrevert"], b"").exits(0);
+    world.run(&["restore", "m1"], b"").exits(0);
+    let run = world.run(&["undo", "-p"], b"y\nq\n");
+    let all = undoing(&world);
+    assert_eq!(all.len(), 4, "{run}");
+    assert_eq!(all[1].1, None, "nobody said undo");
+    assert_eq!(
+        all[3].1.as_ref(),
+        Some(&all[2].0),
+        "chosen hunks of an undo"
+    );
+}
+
+#[test]
+fn lists_say_of_an_undo_what_it_took_back() {
+    let world = two_messages();
+    world.run(&["restore", "m1"], b"").exits(0);
+    world.run(&["undo"], b"").exits(0);
+    let run = world.run(&["undo"], b"").exits(0);
+    assert!(run.stdout.starts_with("✓ Undid the undo "), "{run}");
+    let of: Vec<String> = undoing(&world)
+        .iter()
+        .map(|(id, _)| id[..8].to_owned())
+        .collect();
+    let run = world.run(&["log", "--operations"], b"").exits(0);
+    for undone in &of[..2] {
+        assert!(run.stdout.contains(&format!("undo of {undone}")), "{run}");
+    }
+    expect![[r#"
+        operation  when      kind              message  outcome   files  conflicts
+        12345678   just now  undo of 12345678  -        restored      3          0
+        12345678   just now  undo of 12345678  -        restored      3          0
+        12345678   just now  restore           -        restored      3          0
+        3 operations
+    "#]]
+    .assert_eq(&world.redact(&run.stdout));
+    let run = world
+        .run(&["log", "--operations", "--name-only"], b"")
+        .exits(0);
+    expect![[r#"
+        12345678  just now  undo of 12345678 restored
+        menu
+        notes
+        recipes/cake
+
+        12345678  just now  undo of 12345678 restored
+        menu
+        notes
+        recipes/cake
+
+        12345678  just now  restore restored
+        menu
+        notes
+        recipes/cake
+
+    "#]]
+    .assert_eq(&world.redact(&run.stdout));
+    let run = world.run(&["log", "--graph"], b"").exits(0);
+    expect![[r#"
+        @   you are here
+        ◆   12345678  just now  undo of 12345678, 3 files
+        ◆   12345678  just now  undo of 12345678, 3 files
+        ◆   12345678  just now  restore, 3 files
+        ●   12345678  just now  generic  tidy up
+        ●   12345678  just now  generic  add cakes
+        2 messages, 3 operations
+    "#]]
+    .assert_eq(&world.redact(&run.stdout));
+    let run = world.run(&["show", &of[2]], b"").exits(0);
+    let kind = format!(
+        "  kind        undo of {}
+",
+        of[1]
+    );
+    assert!(run.stdout.contains(&kind), "{run}");
+}
