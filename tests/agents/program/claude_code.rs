@@ -63,6 +63,8 @@ pub const CLAUDE_CODE: Agent = Agent {
         resume: &["--continue"],
         resumed: "(shift+tab to cycle)",
         rewind: Rewind {
+            may_ask: "",
+            settle: |_| (),
             steps: &[
                 ("(shift+tab to cycle)", &["/rewind"]),
                 ("❯ /rewind", &["\r"]),
