@@ -123,7 +123,7 @@ use tests;
 
 tests! {
     claude_code: CLAUDE_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
-    codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees, undo;
+    codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     qwen_code: QWEN_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     copilot_cli: COPILOT_CLI, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo;
