@@ -235,7 +235,19 @@ fn programs() -> (String, &'static str) {
     let node = folder()
         .join(format!("node-{}", package("node").0))
         .join("node_modules/node/bin");
-    (node.display().to_string(), "/usr/local/bin:/usr/bin:/bin")
+    let folders = [Some(node.display().to_string()), needed()];
+    let folders: Vec<_> = folders.into_iter().flatten().collect();
+    (folders.join(":"), "/usr/local/bin:/usr/bin:/bin")
+}
+
+/// Returns the folder of a program that the version that is tried does not work without.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "`tests/agents/run --versions` tells it the tests"
+)]
+fn needed() -> Option<String> {
+    let folder = std::env::var("CKPT_REAL_AGENT_NEEDS").ok();
+    folder.filter(|folder| !folder.is_empty())
 }
 
 /// Returns where a copy of one of our packages is, with our program in it as `packaging/release` puts it there. (A copy, also
