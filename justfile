@@ -146,7 +146,8 @@ release-twice *parts:
 publish-check *options:
     packaging/publish-check {{options}}
 
-# The syntax of the workflows, the Nix flake and the Homebrew formula; exit code 77: the tools are not here, nothing was read
+# The syntax of the workflows, the Nix flake and the Homebrew formula, and where Nix is here, that the flake evaluates; exit code
+# 77: the tools are not here, nothing was read
 syntax:
     packaging/syntax
 

@@ -11,7 +11,7 @@ use crate::conversation::{Conversation, PROMPTS};
 use crate::model::Model;
 use crate::program::{Agent, Message};
 use crate::rules;
-use crate::story::messages;
+use crate::sitting::messages;
 use testing::binary::Run;
 use testing::machine::Machine;
 use testing::tree::Tree;

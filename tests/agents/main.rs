@@ -12,6 +12,7 @@ mod models;
 mod program;
 mod rules;
 mod session;
+mod sitting;
 mod story;
 
 /// Makes a module an agent, with a test for every rule.
@@ -122,12 +123,12 @@ use tests;
 
 tests! {
     claude_code: CLAUDE_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
-    codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees, undo;
+    codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     qwen_code: QWEN_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     copilot_cli: COPILOT_CLI, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo;
     opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
-    kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background;
+    kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
     pi: PI, terminal, anew, next_day, beside, work_trees, background;
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::model::Model;
 use crate::program::{Agent, Screen};
-use crate::story::{interrupt, is_closed, messages};
+use crate::sitting::{interrupt, is_closed, messages};
 use testing::machine::Machine;
 use testing::terminal::Terminal;
 use testing::tree::{Node, Tree};

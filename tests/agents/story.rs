@@ -2,310 +2,16 @@
 //!
 //! A story is a few lines over a [`Sitting`]: what is typed and pressed, and what must be in the workspace and the log after it.
 
-use std::cell::Cell;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
-use testing::machine::Machine;
-use testing::terminal::Terminal;
-use testing::tree::Tree;
 
-use crate::model::Model;
-use crate::program::{Agent, Rewind, SESSION, Screen};
-
-/// Somebody at a terminal with an agent.
-pub struct Sitting {
-    /// The machine.
-    pub world: Machine,
-    /// The scripted model.
-    pub model: Model,
-    agent: &'static Agent,
-    screen: &'static Screen,
-    terminal: Option<Terminal>,
-    /// What the agent's first start asked is asked once.
-    is_known: Cell<bool>,
-}
-
-impl Sitting {
-    /// Begins one, with our hook put in by `ckpt-hook install`, and waits until the agent listens.
-    pub fn begin(agent: &'static Agent) -> Self {
-        let screen = agent.screen.as_ref().expect("it has one");
-        let world = Machine::new();
-        let model = Model::start(&world);
-        (agent.settle)(&world, &model.url());
-        (screen.settle)(&world);
-        agent.install(&world);
-        let mut sitting = Self {
-            world,
-            model,
-            agent,
-            screen,
-            terminal: None,
-            is_known: Cell::new(false),
-        };
-        sitting.start();
-        sitting
-    }
-
-    /// Starts the agent, and waits until it listens.
-    pub fn start(&mut self) {
-        self.start_with(&[], self.screen.ready);
-    }
-
-    /// Starts the agent once more so that it goes on with the newest session.
-    pub fn resume(&mut self) {
-        let newest = messages(&self.world).pop().expect("there was a message");
-        let session = newest["agent_session"].as_str().expect("an id");
-        let arguments = self.screen.resume.iter();
-        let arguments: Vec<&str> = arguments
-            .map(|word| if *word == SESSION { session } else { word })
-            .collect();
-        self.start_with(&arguments, self.screen.resumed);
-    }
-
-    fn start_with(&mut self, arguments: &[&str], ready: &str) {
-        let url = &self.model.url();
-        let mut terminal = self.agent.sit_down(&self.world, url, arguments);
-        let questions = if self.is_known.replace(true) {
-            &[]
-        } else {
-            self.screen.questions
-        };
-        terminal.wait_until_ready(questions, ready);
-        self.terminal = Some(terminal);
-    }
-
-    /// Returns the terminal.
-    pub fn terminal(&mut self) -> &mut Terminal {
-        self.terminal.as_mut().expect("the agent was started")
-    }
-
-    /// Has the agent begin a new session, and waits until what it said last is gone and it listens again: meanwhile Gemini CLI
-    /// shows neither, and loses what is typed.
-    pub fn begin_anew(&mut self, last: &str) {
-        let Screen {
-            anew,
-            asks_anew,
-            ready,
-            ..
-        } = self.screen;
-        self.terminal().say(anew);
-        for (question, keys) in *asks_anew {
-            self.terminal().wait_for_text(question);
-            self.terminal().press(keys);
-        }
-        self.terminal().wait("an empty screen", |contents| {
-            !contents.contains(last) && contents.contains(ready)
-        });
-    }
-
-    /// Sends a message and waits until its turn is over, for the agent and for the hook.
-    pub fn say(&mut self, prompt: &str, answer: &str) {
-        let before = messages(&self.world).len();
-        self.terminal().say(prompt);
-        // An agent that is not quite done with its last turn lets the key pass; on an empty line it does nothing.
-        for _ in 0..KEYS {
-            if self.terminal().shows_soon(|screen| screen.contains(answer)) {
-                break;
-            }
-            self.terminal().press("\r");
-        }
-        self.terminal().wait_for_text(answer);
-        self.settle(before + 1);
-    }
-
-    /// Waits until the hook has heard of the end of the newest of so many messages.
-    pub fn settle(&mut self, count: usize) {
-        let Self {
-            terminal, world, ..
-        } = self;
-        let terminal = terminal.as_mut().expect("the agent was started");
-        terminal.wait("the end of the turn", |_| {
-            let messages = messages(world);
-            let newest = messages.last().filter(|_| messages.len() == count);
-            newest.is_some_and(|message| is_closed(world, message))
-        });
-    }
-
-    /// Sends a message whose first tool hangs, and waits until that tool has written its file.
-    pub fn hang(&mut self) {
-        self.terminal().say(HANGING);
-        let file = self.world.workspace().join("stuck.txt");
-        self.terminal().wait("the tool", |_| file.exists());
-    }
-
-    /// Sends a message whose first tool goes on until there is a file `go`, and another one once that tool runs.
-    pub fn say_while_a_tool_runs(&mut self, prompt: &str) {
-        self.terminal().say(LONG);
-        let file = self.world.workspace().join("started.txt");
-        self.terminal().wait("the tool", |_| file.exists());
-        self.terminal().say(prompt);
-    }
-
-    /// Presses Esc, and waits until the agent says that it was interrupted.
-    pub fn interrupt(&mut self) {
-        interrupt(self.screen, self.terminal());
-    }
-
-    /// Has the agent rewind by its own means, and waits until the files are back.
-    pub fn rewind(&mut self) {
-        let Rewind { steps, is_done, .. } = &self.screen.rewind;
-        for (number, (shown, keys)) in steps.iter().enumerate() {
-            let terminal = self.terminal();
-            terminal.wait_for_text(shown);
-            let next = steps.get(number + 1).map_or("", |step| step.0);
-            // A list that has just come up may let the key pass.
-            for _ in 0..TRIES {
-                for key in *keys {
-                    // Nothing shows when two keys no longer count as another one.
-                    std::thread::sleep(BETWEEN_KEYS);
-                    terminal.press(key);
-                }
-                if terminal.shows_soon(|screen| screen.contains(next)) {
-                    break;
-                }
-            }
-        }
-        let workspace = self.world.workspace();
-        self.terminal()
-            .wait("the rewind of the agent", |_| is_done(&workspace));
-    }
-
-    /// Ends the agent without a chance to say anything; the shell of its tool goes on.
-    pub fn kill(&mut self) {
-        self.world.kill_programs();
-        self.terminal = None;
-    }
-
-    /// Closes the terminal's window.
-    pub fn close(&mut self) {
-        self.terminal = None;
-    }
-
-    /// Writes a file by hand; so long after the last thing that the agent did that nobody takes it for the agent's.
-    pub fn write_by_hand(&self, name: &str, text: &str) {
-        std::thread::sleep(LATER);
-        let path = self.world.workspace().join(name);
-        fs::write(path, text).expect("a writable workspace");
-    }
-
-    /// Takes a message back, while nobody is at work. What was done by hand may be named as unclear, or be known for nobody's.
-    #[track_caller]
-    pub fn revert(&self, message: &str) {
-        let run = self.world.hook(&["revert", "--message", message]);
-        assert!(matches!(run.code, Some(0 | 3)), "it is done: {run:?}");
-    }
-
-    /// The same of an agent that was told to end: it may take a while on a busy machine, and is at work as long.
-    #[track_caller]
-    fn revert_once_it_is_gone(&self, message: &str) {
-        const BUSY: i32 = 5;
-        let end = Instant::now() + PATIENCE;
-        let mut run = self.world.hook(&["revert", "--message", message]);
-        while run.code == Some(BUSY) && Instant::now() < end {
-            std::thread::sleep(PAUSE);
-            run = self.world.hook(&["revert", "--message", message]);
-        }
-        assert!(matches!(run.code, Some(0 | 3)), "it is done: {run:?}");
-    }
-
-    /// Compares the workspace with what it was, and with what was written by hand since.
-    #[track_caller]
-    pub fn expect(&self, before: &Tree, by_hand: &[&str], why: &str) {
-        let now = self.world.tree();
-        let kept = now
-            .iter()
-            .filter(|(path, _)| by_hand.iter().any(|name| path.as_os_str() == *name));
-        let mut expected = before.clone();
-        expected.extend(kept.map(|(path, entry)| (path.clone(), entry.clone())));
-        if !self.agent.tells_edits_before {
-            let ignored = now.iter().filter(|(path, _)| path.starts_with("ignored"));
-            expected.extend(ignored.map(|(path, entry)| (path.clone(), entry.clone())));
-        }
-        self.world.expect_tree(&expected, why);
-        for name in by_hand {
-            let is_there = now.contains_key(Path::new(name));
-            assert!(is_there, "`{name}` was written by hand, and stays: {why}");
-        }
-    }
-
-    /// The log has these messages, oldest first, and the agent's model was shown nothing of ours.
-    #[track_caller]
-    pub fn expect_log(&self, prompts: &[&str]) {
-        let messages = messages(&self.world);
-        if self.agent.tells_prompts {
-            let told: Vec<&str> = messages
-                .iter()
-                .filter_map(|message| message["prompt"].as_str())
-                .collect();
-            assert_eq!(told, prompts, "each line that was typed is a message");
-        }
-        assert_eq!(messages.len(), prompts.len(), "nothing else is one");
-        assert!(
-            !self.model.was_shown("ckpt-hook"),
-            "nothing of the hook reaches the model"
-        );
-    }
-}
-
-/// Presses the keys that interrupt an agent, each once the one before it shows, and waits until the agent says that it was
-/// interrupted. Keys that a busy terminal reads at once are another key: Alt-Esc. An agent that asks for a second key
-/// soon forgets that it did, and is asked once more.
-pub fn interrupt(screen: &Screen, terminal: &mut Terminal) {
-    for _ in 0..TRIES {
-        for (number, key) in screen.interrupt.iter().enumerate() {
-            if number > 0 {
-                terminal.wait_for_text(screen.asks);
-            }
-            terminal.press(key);
-        }
-        if screen.asks.is_empty() || terminal.shows_soon(screen.interrupted) {
-            break;
-        }
-    }
-    terminal.wait("the word that it was interrupted", screen.interrupted);
-}
-
-/// How often a person presses the keys.
-const TRIES: usize = 3;
-
-/// The message whose first tool writes `stuck.txt` and hangs.
-const HANGING: &str = "TURN-STUCK please";
-
-/// The message whose first tool writes `started.txt`, waits for `go`, and writes `late.txt`.
-const LONG: &str = "TURN-LONG please";
-
-/// How often a message is sent again that an agent did not take.
-const KEYS: usize = 12;
-
-/// What comes so long after the last sign of life is not in one run with it: ten seconds, and some for the clock of files.
-const LATER: Duration = Duration::from_secs(12);
-
-/// How long an agent may take to end.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-const PAUSE: Duration = Duration::from_millis(500);
-
-/// How long a person takes from one key to the next.
-const BETWEEN_KEYS: Duration = Duration::from_millis(300);
+use crate::program::Agent;
+use crate::sitting::{HANGING, LATER, LONG, Sitting, messages};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Returns the messages in the log, oldest first.
-pub fn messages(world: &Machine) -> Vec<Value> {
-    let log = world.json(&["log"]);
-    let newest_first = log["messages"].as_array().expect("a list of messages");
-    newest_first.iter().rev().cloned().collect()
-}
-
-/// Returns whether every step of a message has ended.
-pub fn is_closed(world: &Machine, message: &Value) -> bool {
-    let shown = world.json(&["show", message["id"].as_str().expect("an id")]);
-    let steps = shown["steps"].as_array().expect("a list of steps");
-    !steps.is_empty() && steps.iter().all(|step| !step["finished"].is_null())
-}
 
 /// See its name; the next message comes first, so that the hook hears of the agent again.
 pub fn esc_in_a_shell_then_an_edit_by_hand_then_a_message_then_a_revert_keeps_the_edit(
@@ -462,7 +168,7 @@ pub fn what_a_shell_in_the_background_writes_later_is_offered_and_not_taken(agen
 
 /// See its name: an agent's own rewind puts back the files of its edit tools, and leaves what its shells did.
 pub fn after_its_own_rewind_a_revert_takes_back_what_that_left(agent: &'static Agent) {
-    let mut sitting = Sitting::begin(agent);
+    let mut sitting = Sitting::begin_to_rewind(agent);
     let before = sitting.world.tree();
     sitting.say("TURN-ONE please", "Turn one is finished.");
     sitting.say("TURN-AGAIN please", "Turn again is finished.");
@@ -479,7 +185,7 @@ pub fn after_its_own_rewind_a_revert_takes_back_what_that_left(agent: &'static A
 
 /// See its name: some agents' own undo puts back every file that changed, and Codex's puts back none.
 pub fn a_message_after_its_own_undo_goes_back_to_what_that_left(agent: &'static Agent) {
-    let mut sitting = Sitting::begin(agent);
+    let mut sitting = Sitting::begin_to_rewind(agent);
     let before = sitting.world.tree();
     sitting.say("TURN-ONE please", "Turn one is finished.");
     sitting.say("TURN-AGAIN please", "Turn again is finished.");
@@ -504,7 +210,7 @@ pub fn a_message_after_its_own_undo_goes_back_to_what_that_left(agent: &'static 
 
 /// See its name: Cline's undo of a message goes back to the last commit, and removes what git does not know of earlier ones, too.
 pub fn what_its_own_undo_removed_of_earlier_messages_is_recovered(agent: &'static Agent) {
-    let mut sitting = Sitting::begin(agent);
+    let mut sitting = Sitting::begin_to_rewind(agent);
     sitting.say("TURN-ONE please", "Turn one is finished.");
     let after_one = sitting.world.tree();
     sitting.say("TURN-AGAIN please", "Turn again is finished.");

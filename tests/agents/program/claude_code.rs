@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::{Agent, ESC, PLUGIN, Rewind, Screen, UP, our_package};
+use super::{Agent, ESC, PLUGIN, Rewind, Screen, UP, all, our_package};
 use testing::machine::Machine;
 
-/// Claude Code. It runs the hook without a shell, and tells its user at a session's end where the binary is gone.
+/// Claude Code.
 pub const CLAUDE_CODE: Agent = Agent {
     name: "claude-code",
     install: &[],
@@ -39,9 +39,7 @@ pub const CLAUDE_CODE: Agent = Agent {
         CLAUDE_CODE.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);
     }),
     serve: Some(serve),
-    counts: |line| {
-        (!line.starts_with("SessionEnd hook") || !line.contains("ENOENT")).then_some(line)
-    },
+    counts: all,
     screen: Some(Screen {
         settle: settle_screen,
         start: |command, url| {
@@ -63,6 +61,8 @@ pub const CLAUDE_CODE: Agent = Agent {
         resume: &["--continue"],
         resumed: "(shift+tab to cycle)",
         rewind: Rewind {
+            may_ask: "",
+            settle: |_| (),
             steps: &[
                 ("(shift+tab to cycle)", &["/rewind"]),
                 ("❯ /rewind", &["\r"]),

@@ -54,6 +54,8 @@ pub const CLINE: Agent = Agent {
         resume: &["--id", SESSION],
         resumed: "Auto-approve all",
         rewind: Rewind {
+            may_ask: "",
+            settle: |_| (),
             steps: &[
                 ("Auto-approve all", &["/undo"]),
                 ("Restore to a previous checkpoint", &["\r"]),

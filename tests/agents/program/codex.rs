@@ -64,6 +64,8 @@ pub const CODEX: Agent = Agent {
         resume: &["resume", "--last"],
         resumed: "for shortcuts",
         rewind: Rewind {
+            may_ask: "",
+            settle: |_| (),
             steps: &[
                 ("for shortcuts", &[ESC, ESC]),
                 ("Browsing transcript", &["\r"]),

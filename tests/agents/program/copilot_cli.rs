@@ -52,6 +52,8 @@ pub const COPILOT_CLI: Agent = Agent {
         resume: &["--continue"],
         resumed: "? help",
         rewind: Rewind {
+            may_ask: "",
+            settle: |_| (),
             steps: &[
                 ("? help", &["/rewind"]),
                 ("❯ /rewind", &["\r"]),

@@ -69,6 +69,8 @@ pub const GEMINI_CLI: Agent = Agent {
         resume: &["--resume", "latest"],
         resumed: "Type your message",
         rewind: Rewind {
+            may_ask: "",
+            settle: |_| (),
             steps: &[
                 ("Type your message", &["/rewind"]),
                 (" rewind  ", &["\r"]),

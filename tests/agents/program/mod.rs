@@ -95,6 +95,10 @@ pub struct Screen {
 
 /// How an agent's own rewind of messages is asked for, and what it leaves. No steps where it has none that is tested.
 pub struct Rewind {
+    /// What it may ask at any time because of them, whose first answer is to go on.
+    pub may_ask: &'static str,
+    /// Sets what of the user's settings it needs and other stories go without.
+    pub settle: fn(&Machine),
     /// What it shows, and the keys that answer, in its order; the last is its end.
     pub steps: &'static [(&'static str, &'static [&'static str])],
     /// Returns whether a workspace is one whose files are all back.
@@ -105,6 +109,8 @@ pub struct Rewind {
 
 /// There is none, or none that the tests ask for.
 pub const NO_REWIND: Rewind = Rewind {
+    may_ask: "",
+    settle: |_| (),
     steps: &[],
     is_done: |_| true,
     mixes: &[],
@@ -229,7 +235,19 @@ fn programs() -> (String, &'static str) {
     let node = folder()
         .join(format!("node-{}", package("node").0))
         .join("node_modules/node/bin");
-    (node.display().to_string(), "/usr/local/bin:/usr/bin:/bin")
+    let folders = [Some(node.display().to_string()), needed()];
+    let folders: Vec<_> = folders.into_iter().flatten().collect();
+    (folders.join(":"), "/usr/local/bin:/usr/bin:/bin")
+}
+
+/// Returns the folder of a program that the version that is tried does not work without.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "`tests/agents/run --versions` tells it the tests"
+)]
+fn needed() -> Option<String> {
+    let folder = std::env::var("CKPT_REAL_AGENT_NEEDS").ok();
+    folder.filter(|folder| !folder.is_empty())
 }
 
 /// Returns where a copy of one of our packages is, with our program in it as `packaging/release` puts it there. (A copy, also

@@ -45,28 +45,42 @@ fn settle(world: &Machine, url: &str, name: &str) {
     let settings = json!({
         "autoupdate": false,
         "share": "disabled",
-        // On a busy machine Kilo asks whether to go on with snapshots of its own, and waits for the answer.
+        // On a busy machine Kilo asks whether to go on with snapshots of its own, and waits for the answer. The story that
+        // needs them answers.
         "snapshot": name != "kilo",
         "model": "fake/scripted",
         "small_model": "fake/scripted",
         "permission": {"edit": "allow", "bash": "allow", "task": "allow", "external_directory": "allow"},
         "provider": {"fake": provider},
     });
-    world.write_home(
-        &format!(".config/{name}/{name}.json"),
-        &format!("{settings:#}\n"),
-    );
+    world.write_home(&file_of(name), &format!("{settings:#}\n"));
+}
+
+/// Kilo's undo puts back files from its snapshots.
+fn settle_rewind(world: &Machine) {
+    if world.home().join(file_of("kilo")).exists() {
+        change(world, "kilo", "snapshot", true.into());
+    }
 }
 
 fn add_package(world: &Machine, name: &str) {
-    let file = format!(".config/{name}/{name}.json");
-    let text = fs::read_to_string(world.home().join(&file)).expect("it was written");
-    let mut settings: Value = serde_json::from_str(&text).expect("it is JSON");
     // Where npm puts what a package depends on.
     let program = "node_modules/ckpt-hook-PLATFORM/bin/ckpt-hook";
     let folder = our_package(world, &format!("{name}-plugin"), program);
-    settings["plugin"] = json!([format!("file://{folder}")]);
+    change(world, name, "plugin", json!([format!("file://{folder}")]));
+}
+
+/// Sets one of the settings that were written.
+fn change(world: &Machine, name: &str, key: &str, value: Value) {
+    let file = file_of(name);
+    let text = fs::read_to_string(world.home().join(&file)).expect("it was written");
+    let mut settings: Value = serde_json::from_str(&text).expect("it is JSON");
+    settings[key] = value;
     world.write_home(&file, &settings.to_string());
+}
+
+fn file_of(name: &str) -> String {
+    format!(".config/{name}/{name}.json")
 }
 
 fn say(command: &mut Command, message: &Message<'_>, prefix: &str) {
@@ -99,6 +113,8 @@ const fn screen(start: fn(&mut Command, &str)) -> Screen {
         resume: &["--continue"],
         resumed: "ctrl+p commands",
         rewind: Rewind {
+            may_ask: "Continue with snapshots",
+            settle: settle_rewind,
             steps: &[
                 ("ctrl+p commands", &["/undo"]),
                 ("Undo previous message", &["\r"]),

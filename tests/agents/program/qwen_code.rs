@@ -43,6 +43,8 @@ pub const QWEN_CODE: Agent = Agent {
         resume: &["--continue"],
         resumed: "Type your message",
         rewind: Rewind {
+            may_ask: "",
+            settle: |_| (),
             steps: &[
                 // Its command `/rewind` shows nothing here.
                 ("YOLO mode", &[ESC, ESC]),

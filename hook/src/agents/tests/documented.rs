@@ -209,6 +209,27 @@ fn copilot_that_runs_claude_codes_hooks_is_known_for_copilot() {
 }
 
 #[test]
+fn every_edit_tool_that_a_page_names_tells_its_file_and_a_tool_that_reads_tells_none() {
+    for (agent, event, tool, field) in [
+        ("claude-code", "PreToolUse", "Write", "file_path"),
+        ("claude-code", "PreToolUse", "Edit", "file_path"),
+        ("claude-code", "PreToolUse", "MultiEdit", "file_path"),
+        ("claude-code", "PreToolUse", "NotebookEdit", "notebook_path"),
+        ("gemini-cli", "BeforeTool", "write_file", "file_path"),
+        ("gemini-cli", "BeforeTool", "replace", "file_path"),
+    ] {
+        let named = |tool: &str, field: &str| {
+            let payload = json!({"hook_event_name": event, "session_id": "s", "tool_name": tool, "tool_input": {field: "/w/a"}});
+            events(agent, Some(event), &payload)[0].paths.clone()
+        };
+        assert_eq!(named(tool, field), [Path::new("/w/a")], "{agent}: {tool}");
+        for reads in ["Read", "read_file"] {
+            assert_eq!(named(reads, field), [""; 0].map(Path::new), "{agent}");
+        }
+    }
+}
+
+#[test]
 fn codex_names_the_files_of_a_patch() {
     let patch = "*** Begin Patch\n*** Add File: a b.txt\n+x\n*** Update File: old\n*** Move to: new\n@@\n*** Delete File: gone\n*** End Patch";
     let payload = json!({"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "apply_patch", "tool_input": {"command": patch}});

@@ -399,6 +399,39 @@ fn qwen_code_waits_for_the_hook_in_either_of_its_units() {
     }
 }
 
+/// Codex clamps what stands at two events, and asks its user again whenever an entry changes.
+#[test]
+fn each_agent_waits_for_the_hook_as_long_as_its_page_says() {
+    let world = World::new();
+    for (agent, file, name, time) in [
+        ("claude-code", "home/.claude/settings.json", "timeout", 30),
+        ("codex", "home/.codex/hooks.json", "timeout", 30),
+        (
+            "gemini-cli",
+            "home/.gemini/settings.json",
+            "timeout",
+            30_000,
+        ),
+        (
+            "copilot-cli",
+            "home/.copilot/hooks/ckpt-hook.json",
+            "timeoutSec",
+            30,
+        ),
+    ] {
+        world.install(agent);
+        let settings: serde_json::Value = serde_json::from_str(&world.read(file)).expect("JSON");
+        for (event, entries) in settings["hooks"].as_object().expect("a table") {
+            let first = &entries[0];
+            let handler = first.pointer("/hooks/0").unwrap_or(first);
+            let is_short =
+                agent == "codex" && ["Interrupt", "SessionEnd"].contains(&event.as_str());
+            let expected = if is_short { 3 } else { time };
+            assert_eq!(handler[name], expected, "{agent}: {event}");
+        }
+    }
+}
+
 #[test]
 fn the_documents_name_the_oldest_version_that_records_something() {
     for target in TARGETS {

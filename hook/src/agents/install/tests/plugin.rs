@@ -49,6 +49,15 @@ await hooks["chat.message"]({ sessionID: "root" }, output)
 console.log(JSON.stringify(output.parts.slice(1)))
 "#;
 
+/// A message of an agent whose hook hangs; the time that the plugin waits for it goes by at once, and is shown.
+const HANGING: &str = r#"
+import { CkptHook } from "./plugin.mjs"
+const later = globalThis.setTimeout
+globalThis.setTimeout = (then, time) => (console.log(time), later(then, 1))
+const hooks = await CkptHook({ directory: process.cwd() })
+await hooks["chat.message"]({ sessionID: "root" }, { message: { id: "m1" }, parts: [{ type: "text", text: "hello" }] })
+"#;
+
 /// The user's call of one of our commands in a sub-agent's session, and one of somebody else's.
 const COMMANDS: &str = r#"
 import { readFileSync } from "node:fs"
@@ -244,6 +253,20 @@ fn the_package_calls_the_program_that_came_along() {
         "{output:?}"
     );
     assert_eq!(recorded(&world).len(), 9, "all of the conversation");
+}
+
+#[test]
+fn the_plugin_waits_fifteen_seconds_for_a_hook_that_hangs_and_ends_it() {
+    let world = World::new();
+    executable::write(&world.path("bin/ckpt-hook"), "#!/bin/sh\nexec sleep 1000\n");
+    let Some(output) = run(&world, HANGING) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "the message goes on: {output:?}"
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "15000\n");
 }
 
 #[test]

@@ -267,25 +267,33 @@ fn the_project_has_settings_of_its_own() {
 
 #[test]
 fn an_agent_may_have_moved_its_settings() {
-    let world = World::new();
-    let moved = world.path("elsewhere");
-    let environment =
-        |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| moved.clone().into_os_string());
-    world
-        .with_place(|place| {
-            install(
-                "claude-code",
-                SettingsScope::User,
-                &SettingsPlace {
-                    environment: &environment,
-                    ..*place
-                },
-                false,
-            )
-        })
-        .expect("it can be installed");
-    assert!(
-        world.path("elsewhere/settings.json").exists(),
-        "where the agent looks for it"
-    );
+    for (agent, variable, file) in [
+        ("claude-code", "CLAUDE_CONFIG_DIR", "settings.json"),
+        ("codex", "CODEX_HOME", "hooks.json"),
+        ("copilot-cli", "COPILOT_HOME", "hooks/ckpt-hook.json"),
+        (
+            "opencode",
+            "XDG_CONFIG_HOME",
+            "opencode/plugin/ckpt-hook.js",
+        ),
+        ("kilo", "XDG_CONFIG_HOME", "kilo/plugin/ckpt-hook.js"),
+    ] {
+        let world = World::new();
+        let moved = world.path("elsewhere");
+        let environment = |name: &str| (name == variable).then(|| moved.clone().into_os_string());
+        world
+            .with_place(|place| {
+                install(
+                    agent,
+                    SettingsScope::User,
+                    &SettingsPlace {
+                        environment: &environment,
+                        ..*place
+                    },
+                    false,
+                )
+            })
+            .expect("it can be installed");
+        assert!(moved.join(file).exists(), "where {agent} looks for it");
+    }
 }
