@@ -24,7 +24,7 @@ use super::rebuild::SOON_READ;
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
 use crate::fs::leftover::TEMPORARY_PACK;
-use crate::fs::system;
+use crate::fs::{names, system};
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{Hasher, ObjectKind};
 use crate::objects::reader::{ObjectReader, StoredBytes};
@@ -165,7 +165,7 @@ impl PackWriter {
     /// Begins a pack in a bare repository. It is invisible before [`PackWriter::finish`].
     pub(crate) fn begin(repository: &Path) -> Result<Self> {
         Ok(Self {
-            directory: repository.join("objects/pack"),
+            directory: names::packs(repository),
             stored: None,
             open: None,
         })

@@ -48,6 +48,7 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
         None => Hint::ask(folder, &scene),
         Some(_) => None,
     };
+    // `anew` is asked for to find and heal damage, so nothing that was seen before counts.
     let cache = if request.anew {
         None
     } else {
@@ -173,6 +174,8 @@ impl<'a> SnapshotBuilder<'a> {
         let is_trusted = cache
             .as_ref()
             .is_some_and(|cache| self.holds_all(cache, &boot));
+        // The cheap question comes first: in the same boot and with the same folder of packs, nothing can have gone
+        // that the cache names. Otherwise every object that it names is looked up.
         let cache = cache.filter(|cache| is_trusted || self.verify(cache));
         let index = UserIndex::look(self.location.as_ref(), cache.as_ref(), self.now);
         let tasks = self.tasks(cache.as_ref(), &index, hint);
@@ -197,6 +200,7 @@ impl<'a> SnapshotBuilder<'a> {
 
     /// Returns the hash of everything besides the workspace itself that decides what is captured.
     fn capture_key(&self) -> ObjectId {
+        // With another limit, a file that did not change becomes a gap, or is none any more.
         let sizes = self
             .request
             .whatever_size
@@ -262,6 +266,7 @@ impl<'a> SnapshotBuilder<'a> {
         if reader.refresh().is_err() {
             return false;
         }
+        // All bodies are needed here, and one read is faster than one for each.
         cache.load();
         let packs = self.objects.packs();
         let mut borrowed = cache.header.borrowed.iter();
@@ -303,6 +308,7 @@ impl<'a> SnapshotBuilder<'a> {
     ) -> Result<Option<Taken>> {
         let sink = Sink::new(self.objects)?.keeping(cache.is_some());
         let capture_key = self.capture_key();
+        // Which paths are forced holds only as long as the same paths are tracked and no rule changed.
         let known = cache.filter(|_| !tasks.iter().any(reads_names_again) && !index.is_new);
         let Scanned {
             mut overlay,
@@ -315,6 +321,7 @@ impl<'a> SnapshotBuilder<'a> {
         } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut overlay, &touched, &sink)?;
         let (attributes, gaps) = assemble::survey(&overlay);
+        // Only now: a part of the cache is read when it is needed, so a damaged one shows up during the scan.
         if cache.is_some_and(Cache::is_torn) {
             return Ok(None);
         }
