@@ -106,9 +106,7 @@ fn workspace(
     // If somebody is at work, nothing is healed. Reading is safe all the same.
     let lock = place.lock(PATIENCE);
     if lock.is_ok() {
-        let lost = settle::under_lock(store, &place)?;
-        let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
-        findings.extend(lost.map(|text| Finding::new("error", SUBJECT, text)));
+        findings.extend(settled(store, &place, &name)?);
         // Before anything is read: without its index, a whole pack looks like lost objects.
         let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?;
         findings.extend(rebuilt.iter().map(|pack| {
@@ -148,6 +146,15 @@ fn workspace(
         name_to_git(store, &place)?;
     }
     Ok(findings)
+}
+
+/// Copies what is borrowed, and says what of it is lost. The caller holds the workspace's lock.
+fn settled(store: &mut Store, place: &Place, name: &str) -> Result<Vec<Finding>> {
+    let lost = settle::under_lock(store, place)?;
+    let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
+    Ok(lost
+        .map(|text| Finding::new("error", SUBJECT, text))
+        .collect())
 }
 
 fn repository_gone(name: &str, folder: &Path, is_healed: bool) -> Finding {

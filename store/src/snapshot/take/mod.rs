@@ -16,6 +16,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use super::attributes::Attributes;
 use super::borrowed::{self, Borrowed};
 use super::cache::{Cache, CacheHeader, Extent};
 use super::noted;
@@ -25,7 +26,7 @@ use super::scan::overlay::Overlay;
 use super::scan::sink::Sink;
 use super::scan::walk::{RememberedNames, Task};
 use super::times::Times;
-use super::{GitState, IgnoredRemovals, Request, Snapshot, Taken};
+use super::{GitState, IgnoredRemoval, IgnoredRemovals, Request, Snapshot, Taken};
 use crate::error::{Result, contained};
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
@@ -192,10 +193,15 @@ impl<'a> SnapshotBuilder<'a> {
         self.objects.note_borrowing(!header.borrowed.is_empty());
         let (gaps, blob, ignored_gone) = (header.gaps, index.blob, header.ignored_gone);
         hint.iter().for_each(|hint| hint.note());
-        Ok(Some(Taken {
-            ignored_gone: IgnoredRemovals(ignored_gone),
-            ..self.taken(header.snapshot, gaps, blob, Vec::new(), Times::default())
-        }))
+        let (undecided, times) = (Vec::new(), Times::default());
+        Ok(Some(self.taken(
+            header.snapshot,
+            gaps,
+            ignored_gone,
+            blob,
+            undecided,
+            times,
+        )))
     }
 
     /// Returns the hash of everything besides the workspace itself that decides what is captured.
@@ -325,11 +331,7 @@ impl<'a> SnapshotBuilder<'a> {
         if cache.is_some_and(Cache::is_torn) {
             return Ok(None);
         }
-        let snapshot = Snapshot {
-            tree,
-            attributes: store(&sink, attributes.encode())?,
-            rules: store(&sink, self.rules_of(&forced, &watched).encode())?,
-        };
+        let snapshot = stored(&sink, tree, &attributes, &self.rules_of(&forced, &watched))?;
         store(&sink, index.new_bytes())?;
         // Objects are on the disk before the cache names them, and before any row does.
         self.finish(sink, cache, snapshot, &gaps)?;
@@ -352,11 +354,15 @@ impl<'a> SnapshotBuilder<'a> {
         if !self.is_foreseen {
             remember(folder, cache, &header, &overlay, hint);
         }
-        let taken = self.taken(snapshot, gaps, index.blob, undecided, times);
-        Ok(Some(Taken {
-            ignored_gone: IgnoredRemovals(ignored_gone),
-            ..taken
-        }))
+        let blob = index.blob;
+        Ok(Some(self.taken(
+            snapshot,
+            gaps,
+            ignored_gone,
+            blob,
+            undecided,
+            times,
+        )))
     }
 
     /// Syncs what is new, with a note about the snapshot if it is another one than that of the cache.
@@ -396,6 +402,7 @@ impl<'a> SnapshotBuilder<'a> {
         &self,
         snapshot: Snapshot,
         gaps: Vec<super::Gap>,
+        ignored_gone: Vec<IgnoredRemoval>,
         index: Option<ObjectId>,
         undecided: Vec<String>,
         times: Times,
@@ -417,7 +424,7 @@ impl<'a> SnapshotBuilder<'a> {
             unread: self.unread.clone(),
             times,
             missed: false,
-            ignored_gone: IgnoredRemovals::default(),
+            ignored_gone: IgnoredRemovals(ignored_gone),
         }
     }
 }
@@ -444,6 +451,20 @@ fn last_rules(folder: &Path, objects: &Objects) -> Option<Rules> {
         Some(blob) => Rules::decode(&objects.reader().ok()?.blob(blob).ok()?).ok(),
         None => Some(Rules::default()),
     }
+}
+
+/// Stores what belongs to a tree, and returns the snapshot.
+fn stored(
+    sink: &Sink<'_>,
+    tree: ObjectId,
+    attributes: &Attributes,
+    rules: &Rules,
+) -> Result<Snapshot> {
+    Ok(Snapshot {
+        tree,
+        attributes: store(sink, attributes.encode())?,
+        rules: store(sink, rules.encode())?,
+    })
 }
 
 fn store(sink: &Sink<'_>, bytes: Option<Vec<u8>>) -> Result<Option<ObjectId>> {
