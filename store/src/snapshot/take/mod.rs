@@ -351,9 +351,7 @@ impl<'a> SnapshotBuilder<'a> {
             gaps: gaps.clone(),
             ignored_gone: ignored_gone.clone(),
         };
-        if !self.is_foreseen {
-            remember(folder, cache, &header, &overlay, hint);
-        }
+        self.remember(folder, cache, &header, &overlay, hint);
         let blob = index.blob;
         Ok(Some(self.taken(
             snapshot,
@@ -379,6 +377,25 @@ impl<'a> SnapshotBuilder<'a> {
             noted::add(&sink, self.request, snapshot, gaps)?;
         }
         sink.finish().map(drop)
+    }
+
+    /// Writes the cache if it differs from the existing one. Nothing is remembered of what is only foreseen.
+    fn remember(
+        &self,
+        folder: &Path,
+        cache: Option<&Cache>,
+        header: &CacheHeader,
+        overlay: &Overlay<'_>,
+        hint: Option<&Hint>,
+    ) {
+        if self.is_foreseen {
+            return;
+        }
+        let is_same = cache.is_some_and(|cache| cache.header == *header) && overlay.is_same();
+        // If the cache cannot be written, the next snapshot is slower; this one is safe.
+        let is_written = is_same || Cache::write(folder, header, overlay).is_ok();
+        // If the cache was not written, the next answer has to contain everything again, so the token stays old.
+        hint.filter(|_| is_written).into_iter().for_each(Hint::note);
     }
 
     /// Returns the rules of the snapshot that are not files in its tree.
@@ -427,21 +444,6 @@ impl<'a> SnapshotBuilder<'a> {
             ignored_gone: IgnoredRemovals(ignored_gone),
         }
     }
-}
-
-/// Writes the cache if it differs from the existing one.
-fn remember(
-    folder: &Path,
-    cache: Option<&Cache>,
-    header: &CacheHeader,
-    overlay: &Overlay<'_>,
-    hint: Option<&Hint>,
-) {
-    let is_same = cache.is_some_and(|cache| cache.header == *header) && overlay.is_same();
-    // If the cache cannot be written, the next snapshot is slower; this one is safe.
-    let is_written = is_same || Cache::write(folder, header, overlay).is_ok();
-    // If the cache was not written, the next answer has to contain everything again, so the token stays old.
-    hint.filter(|_| is_written).into_iter().for_each(Hint::note);
 }
 
 /// Returns the rules of the snapshot that a cache belongs to.
