@@ -183,6 +183,7 @@ impl PackWriter {
     /// collision.
     pub(crate) fn add(&mut self, object: Packed) -> Result<bool> {
         let pack = self.pack()?;
+        // Two files with the same bytes, or two threads that met one file.
         if let Some(earlier) = pack.objects.get(&object.id).copied() {
             // What is compared below is read back from the file.
             pack.flush()?;
@@ -208,6 +209,7 @@ impl PackWriter {
     ) -> Result<Option<ObjectId>> {
         let stored = self.stored.clone();
         let pack = self.pack()?;
+        // A stream has its id only at its end. It is written first, and taken back if it is stored already.
         let begin = pack.position;
         let kept = pack
             .write_stream(size, reader)
