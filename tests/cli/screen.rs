@@ -1,14 +1,15 @@
 //! A terminal of a given width with somebody at it: keys go in when something is seen, and the screen is read as it looks.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::num::NonZero;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use testing::binary::Sandbox;
 use testing::skip::has_program;
+use testing::terminal::forward;
 
 const ROWS: NonZero<u16> = NonZero::new(200).expect("it is not zero");
 
@@ -147,15 +148,6 @@ impl Drop for Screen {
         // Both fail only where it has ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-fn forward(mut stdout: ChildStdout, sender: &Sender<Vec<u8>>) {
-    let mut buffer = [0; 65536];
-    while let Ok(length @ 1..) = stdout.read(&mut buffer) {
-        if sender.send(buffer[..length].to_vec()).is_err() {
-            break;
-        }
     }
 }
 

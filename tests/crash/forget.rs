@@ -8,6 +8,7 @@ use testing::binary::Sandbox;
 use testing::rows;
 use testing::skip::has_strace;
 use testing::strace::{at_each, kill_at, points, sample};
+use testing::tree::files_below;
 
 pub const SECRET: &str = "hunter2-hunter2";
 const FORGET: [&str; 4] = ["forget", "--path", "key", "--yes"];
@@ -26,19 +27,6 @@ fn ready() -> Sandbox {
     world
 }
 
-pub fn files(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else {
-            found.push(path);
-        }
-    }
-    found
-}
-
 fn has_secret(bytes: &[u8]) -> bool {
     bytes
         .windows(SECRET.len())
@@ -46,7 +34,7 @@ fn has_secret(bytes: &[u8]) -> bool {
 }
 
 pub fn is_anywhere(world: &Sandbox) -> bool {
-    let is_raw = files(&world.store())
+    let is_raw = files_below(&world.store())
         .iter()
         .any(|path| has_secret(&fs::read(path).expect("ours")));
     let folders = fs::read_dir(world.store().join("snapshots")).expect("it is there");
@@ -145,7 +133,7 @@ fn is_in_a_file(world: &Sandbox, text: &str) -> bool {
             .windows(text.len())
             .any(|part| part == text.as_bytes())
     };
-    files(&world.store()).iter().any(has_text)
+    files_below(&world.store()).iter().any(has_text)
 }
 
 /// The note that a killed command leaves in the folder of its workspace.

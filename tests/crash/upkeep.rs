@@ -15,7 +15,9 @@ use testing::strace::{
 
 use super::assert_sound;
 use super::errors::{ERRORS, takes_room, touches_files};
-use super::forget::{SECRET, files, is_anywhere};
+use testing::tree::files_below;
+
+use super::forget::{SECRET, is_anywhere};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -64,7 +66,7 @@ fn ready() -> Sandbox {
 
 /// Makes the files of the store's objects so much older.
 fn age_files(world: &Sandbox, by: Duration) {
-    for path in files(&world.store().join("snapshots")) {
+    for path in files_below(&world.store().join("snapshots")) {
         let then = SystemTime::now() - by;
         let file = File::open(path).expect("ours");
         file.set_modified(then).expect("ours");
@@ -128,7 +130,7 @@ fn settings(world: &Sandbox) -> String {
 fn size_in_the_end(world: &Sandbox) -> u64 {
     age_files(world, DAY * 2);
     world.run(&["gc"], b"").exits(0);
-    let packs = files(&world.store().join("snapshots"));
+    let packs = files_below(&world.store().join("snapshots"));
     let packs = packs
         .iter()
         .filter(|path| path.to_string_lossy().contains("objects/pack"));

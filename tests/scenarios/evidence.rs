@@ -6,22 +6,11 @@ use ckpt_schema::report::{FileResult, OperationReport, Outcome};
 use ckpt_schema::{Event, EventKind, ToolKind};
 use ckpt_store::{ErrorKind, RevertRequest, Settings, Unclear};
 
-use testing::scenario::{World, ended_process, file_time, paths_with, set_clock_from_files, to};
+use testing::scenario::{
+    World, ended_process, file_time, paths_with, set_clock_from_files, taking, to,
+};
 
 const MINUTE: i64 = 60_000;
-
-fn tool(world: &World, kind: EventKind) -> Event {
-    Event {
-        tool_use_id: Some("t".to_owned()),
-        tool_name: Some("Bash".to_owned()),
-        ..world.event(kind, "s1")
-    }
-}
-
-fn start(world: &mut World) {
-    let start = tool(world, EventKind::ToolStart);
-    world.send(&start);
-}
 
 fn unclear_of(report: &OperationReport) -> Vec<(&str, &str)> {
     report
@@ -37,19 +26,12 @@ fn unclear_of(report: &OperationReport) -> Vec<(&str, &str)> {
         .collect()
 }
 
-fn taking(message: &str) -> RevertRequest {
-    RevertRequest {
-        unclear: Some(Unclear::Take),
-        ..to(message)
-    }
-}
-
 #[test]
 fn esc_and_revert_at_once_takes_what_the_command_did() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-1_000);
-    start(&mut world);
+    world.start_shell();
     world.write("made", "half\n");
     set_clock_from_files(1_000);
     let report = world
@@ -68,7 +50,7 @@ fn esc_an_hour_of_work_by_hand_and_revert_keeps_the_hour_and_says_so() {
     world.message("m1");
     // File times are of the kernel's tick, and so a little older than the clock.
     set_clock_from_files(-40 * MINUTE - 1_000);
-    start(&mut world);
+    world.start_shell();
     world.write("by hand", "an hour\n");
     set_clock_from_files(20 * MINUTE);
     world.message("m2");
@@ -98,7 +80,7 @@ fn what_is_unclear_is_taken_where_that_is_asked_for_and_comes_back() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-40 * MINUTE);
-    start(&mut world);
+    world.start_shell();
     world.write("whose", "x\n");
     set_clock_from_files(20 * MINUTE);
     world.message("m2");
@@ -121,7 +103,7 @@ fn a_setting_says_that_what_is_unclear_is_taken_and_the_command_line_that_it_is_
     });
     world.message("m1");
     set_clock_from_files(-40 * MINUTE);
-    start(&mut world);
+    world.start_shell();
     world.write("whose", "x\n");
     set_clock_from_files(20 * MINUTE);
     world.message("m2");
@@ -141,12 +123,12 @@ fn what_was_edited_while_a_prompt_stood_is_the_users() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-30 * MINUTE);
-    start(&mut world);
+    world.start_shell();
     world.write("by hand", "while it asked\n");
     set_clock_from_files(30 * MINUTE);
     let finish = Event {
         duration_ms: Some(2_000),
-        ..tool(&world, EventKind::ToolFinish)
+        ..world.shell(EventKind::ToolFinish)
     };
     world.send(&finish);
     world.finish();
@@ -180,12 +162,12 @@ fn what_changed_while_a_tool_only_read_is_the_users() {
     set_clock_from_files(-1_000);
     let asks = Event {
         tool_kind: Some(ToolKind::Read),
-        ..tool(&world, EventKind::ToolStart)
+        ..world.shell(EventKind::ToolStart)
     };
     world.send(&asks);
     world.write("by hand", "while it asked a question\n");
     set_clock_from_files(1_000);
-    let finish = tool(&world, EventKind::ToolFinish);
+    let finish = world.shell(EventKind::ToolFinish);
     world.send(&finish);
     world.finish();
     world.revert("m1");
@@ -197,8 +179,8 @@ fn a_tool_that_was_denied_has_done_nothing_for_certain() {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-1_000);
-    start(&mut world);
-    let wait = tool(&world, EventKind::ToolWait);
+    world.start_shell();
+    let wait = world.shell(EventKind::ToolWait);
     world.send(&wait);
     world.write("by hand", "while it asked\n");
     set_clock_from_files(1_000);
@@ -216,7 +198,7 @@ fn the_mark_in_the_transcript_says_when_the_agent_was_interrupted() {
     set_clock_from_files(-20 * MINUTE);
     let start = Event {
         transcript_path: Some(transcript.clone()),
-        ..tool(&world, EventKind::ToolStart)
+        ..world.shell(EventKind::ToolStart)
     };
     world.send(&start);
     world.write("by the command", "after twenty minutes\n");
@@ -423,10 +405,10 @@ fn with_a_command_in_the_background() -> World {
     let mut world = World::new();
     world.message("m1");
     set_clock_from_files(-10 * MINUTE);
-    start(&mut world);
+    world.start_shell();
     let finish = Event {
         background: Some(true),
-        ..tool(&world, EventKind::ToolFinish)
+        ..world.shell(EventKind::ToolFinish)
     };
     world.send(&finish);
     world.finish();
@@ -565,10 +547,10 @@ fn what_a_command_of_a_dead_agent_may_have_done_is_named() {
     let mut world = World::new();
     world.message_of_a_dead_agent("m1");
     set_clock_from_files(-10 * MINUTE);
-    start(&mut world);
+    world.start_shell();
     let finish = Event {
         background: Some(true),
-        ..tool(&world, EventKind::ToolFinish)
+        ..world.shell(EventKind::ToolFinish)
     };
     world.send(&finish);
     world.finish();

@@ -9,21 +9,10 @@ use ckpt_schema::{Event, EventKind};
 use ckpt_store::{ErrorKind, Force, Forget};
 
 use testing::scenario::{World, to};
+use testing::tree::files_below;
+use testing::tree::replace;
 
 const SECRET: &str = "hunter2-hunter2-hunter2";
-
-fn files(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else {
-            found.push(path);
-        }
-    }
-    found
-}
 
 fn has(bytes: &[u8], needle: &str) -> bool {
     bytes
@@ -34,7 +23,7 @@ fn has(bytes: &[u8], needle: &str) -> bool {
 /// Returns where in the store something stands: in a file as it is, or in an object that git decodes.
 fn places_of(world: &World, needle: &str) -> Vec<String> {
     let store = world.base().join("store");
-    let mut places: Vec<String> = files(&store)
+    let mut places: Vec<String> = files_below(&store)
         .into_iter()
         .filter(|path| has(&fs::read(path).expect("ours"), needle))
         .map(|path| path.display().to_string())
@@ -59,27 +48,20 @@ fn forget(world: &mut World, what: Forget) -> ForgetReport {
     world.store.forget(&cwd, &what, false).expect("it is ours")
 }
 
-fn turn(world: &mut World, session: &str, message: &str, work: impl FnOnce(&World)) {
-    world.message_in(session, message);
-    world.start_in(session);
-    work(world);
-    world.finish_in(session);
-}
-
 /// Two messages that write a secret, in a file that the user had and in one that the agent made, and one that does not.
 fn with_secrets() -> World {
     let mut world = World::new();
     world.write("kept", "the user's\n");
     world.write("config/.env", format!("first {SECRET}\n"));
-    turn(&mut world, "s", "m1", |world| {
+    world.turn_in("s", "m1", |world| {
         world.write("config/.env", format!("second {SECRET}\n"));
         world.write("kept", "the agent's\n");
     });
-    turn(&mut world, "s", "m2", |world| {
+    world.turn_in("s", "m2", |world| {
         world.write("keys/deep/id", format!("a key {SECRET}\n"));
         world.write("config/.env", format!("third {SECRET}\n"));
     });
-    turn(&mut world, "s", "m3", |world| {
+    world.turn_in("s", "m3", |world| {
         world.write("kept", "the agent's second\n")
     });
     world
@@ -175,7 +157,7 @@ fn a_revert_names_what_was_forgotten_and_leaves_it_alone() {
 fn a_restore_and_a_recovery_say_that_what_is_gone_was_forgotten() {
     let mut world = World::new();
     world.write("key", SECRET);
-    turn(&mut world, "s", "m1", |world| world.remove("key"));
+    world.turn_in("s", "m1", |world| world.remove("key"));
     forget(&mut world, Forget::Path("key".to_owned()));
     let cwd = world.cwd.clone();
     let paths = [PathBuf::from("key")];
@@ -195,11 +177,11 @@ fn a_restore_and_a_recovery_say_that_what_is_gone_was_forgotten() {
 #[test]
 fn a_pattern_for_directories_leaves_a_file_of_that_name() {
     let mut world = World::new();
-    turn(&mut world, "s", "m1", |world| {
+    world.turn_in("s", "m1", |world| {
         world.write("keys", SECRET);
         world.write("d/keys/one", "another-one-another-one\n");
     });
-    turn(&mut world, "s", "m2", |world| world.write("other", "x"));
+    world.turn_in("s", "m2", |world| world.write("other", "x"));
     forget(&mut world, Forget::Path("keys/".to_owned()));
     assert_eq!(
         places_of(&world, "another-one-another-one"),
@@ -219,7 +201,7 @@ fn what_was_forgotten_and_stays_is_told_to_be_forgotten_and_not_to_be_changed_si
             world.write("config/.env", "edited by the user\n");
         }
         // The next look finds the file that the snapshots before it no longer hold.
-        turn(&mut world, "s", "m4", |world| {
+        world.turn_in("s", "m4", |world| {
             world.write("kept", "the agent's fourth\n")
         });
         let before = world.read("config/.env");
@@ -257,7 +239,7 @@ fn a_forgotten_message_takes_its_prompt_and_what_it_wrote_with_it() {
 #[test]
 fn a_forgotten_session_leaves_another_ones_work_as_it_is() {
     let mut world = with_secrets();
-    turn(&mut world, "other", "m4", |world| {
+    world.turn_in("other", "m4", |world| {
         world.write("theirs", "the other's\n")
     });
     forget(&mut world, Forget::Session("s".to_owned()));
@@ -284,7 +266,7 @@ fn a_forgotten_workspace_leaves_nothing_and_is_recorded_anew() {
         for gone in [SECRET, "please do m", "the agent's second", "config/.env"] {
             assert_eq!(places_of(&world, gone), Vec::<String>::new(), "{gone}");
         }
-        turn(&mut world, "s", "m5", |world| world.write("kept", "new\n"));
+        world.turn_in("s", "m5", |world| world.write("kept", "new\n"));
         world.revert("m5");
         assert_eq!(world.read("kept"), "the agent's second\n");
     }
@@ -325,7 +307,7 @@ fn what_matches_nothing_is_said_and_what_is_forgotten_may_be_captured_again() {
         .expect_err("there is none");
     assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
     forget(&mut world, Forget::Path("kept".to_owned()));
-    turn(&mut world, "s", "m4", |world| world.write("kept", "m4\n"));
+    world.turn_in("s", "m4", |world| world.write("kept", "m4\n"));
     world.revert("m4");
     assert_eq!(
         world.read("kept"),
@@ -340,7 +322,7 @@ fn an_ignore_file_that_ignores_itself_is_forgotten_too() {
     let mut world = World::new();
     world.write("kept", "the user's\n");
     world.write("d/.gitignore", format!(".gitignore\n{SECRET}\n"));
-    turn(&mut world, "s", "m1", |world| {
+    world.turn_in("s", "m1", |world| {
         world.write("d/file", "the agent's\n");
     });
     assert!(
@@ -378,7 +360,7 @@ fn hides(bytes: &[u8], needle: &str) -> bool {
 
 fn hiding_places(world: &World, needle: &str) -> Vec<String> {
     let mut places = places_of(world, needle);
-    let all = files(&world.base().join("store")).into_iter();
+    let all = files_below(&world.base().join("store")).into_iter();
     let hiding = all.filter(|path| hides(&fs::read(path).expect("ours"), needle));
     places.extend(hiding.map(|path| path.display().to_string()));
     places.sort();
@@ -393,7 +375,7 @@ fn with_secrets_of_every_kind() -> World {
     world.run_git(&["add", "-A"]);
     world.run_git(&["commit", "-q", "-m", "with a secret"]);
     let lines = |first: &str| format!("{first} {SECRET}\n{}", "a line of text\n".repeat(400));
-    turn(&mut world, "s", "m1", |world| {
+    world.turn_in("s", "m1", |world| {
         world.write("secret/deep/text", lines("first"));
         world.write("secret/binary", [b"\0\x01\xff", SECRET.as_bytes()].concat());
         world.write("secret/run", format!("#!/bin/sh\necho {SECRET}\n"));
@@ -403,7 +385,7 @@ fn with_secrets_of_every_kind() -> World {
         world.write("secret/.gitignore", format!(".gitignore\n# {SECRET}\n"));
         world.write("kept", "the agent's\n");
     });
-    turn(&mut world, "s", "m2", |world| {
+    world.turn_in("s", "m2", |world| {
         world.write("secret/deep/text", lines("second"));
         world.remove("secret/binary");
     });
@@ -415,11 +397,11 @@ fn with_secrets_of_every_kind() -> World {
     world.unrevert();
     world.revert("m2");
     // What was reverted is discarded, and stays on a branch of its own.
-    turn(&mut world, "s", "m3", |world| {
+    world.turn_in("s", "m3", |world| {
         world.write("secret/late", format!("late {SECRET}\n"));
     });
     world.store.gc(false).expect("it is ours");
-    turn(&mut world, "s", "m4", |world| {
+    world.turn_in("s", "m4", |world| {
         world.write("secret/deep/text", lines("fourth"));
     });
     world
@@ -456,7 +438,7 @@ fn leave_leftovers(world: &World) {
         )
         .expect("ours");
     }
-    for path in files(&store.join("snapshots")) {
+    for path in files_below(&store.join("snapshots")) {
         let name = path.file_name().expect("a file").to_string_lossy();
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("pack") => {
@@ -474,7 +456,7 @@ fn leave_leftovers(world: &World) {
 fn no_kind_of_file_and_nothing_that_a_crash_left_keeps_what_is_forgotten() {
     let mut world = with_secrets_of_every_kind();
     let packs = |world: &World| {
-        let all = files(&world.base().join("store")).into_iter();
+        let all = files_below(&world.base().join("store")).into_iter();
         all.filter(|path| path.extension().is_some_and(|ending| ending == "pack"))
             .filter(|path| hides(&fs::read(path).expect("ours"), SECRET))
             .count()
@@ -498,11 +480,6 @@ fn no_kind_of_file_and_nothing_that_a_crash_left_keeps_what_is_forgotten() {
     );
 }
 
-fn put(path: &Path, bytes: &[u8]) {
-    fs::remove_file(path).expect("ours");
-    fs::write(path, bytes).expect("ours");
-}
-
 /// Damages every few bytes behind the first object of a pack.
 fn scratch(pack: &Path) {
     let mut bytes = fs::read(pack).expect("ours");
@@ -510,14 +487,14 @@ fn scratch(pack: &Path) {
     for at in (length * 2 / 3..length - 20).step_by(7) {
         bytes[at] ^= 0x55;
     }
-    put(pack, &bytes);
+    replace(pack, &bytes);
 }
 
 /// A name, and what does harm to the packs.
 type Harm = (&'static str, fn(&[PathBuf]));
 
 const HARMS: [Harm; 5] = [
-    ("the first pack is empty", |packs| put(&packs[0], &[])),
+    ("the first pack is empty", |packs| replace(&packs[0], &[])),
     ("the first pack is gone", |packs| {
         for ending in ["idx", "pack"] {
             fs::remove_file(packs[0].with_extension(ending)).expect("ours");
@@ -532,7 +509,7 @@ const HARMS: [Harm; 5] = [
     }),
     ("and its index is empty", |packs| {
         scratch(&packs[1]);
-        put(&packs[1].with_extension("idx"), &[]);
+        replace(&packs[1].with_extension("idx"), &[]);
     }),
 ];
 

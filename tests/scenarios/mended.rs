@@ -11,6 +11,7 @@ use ckpt_store::Settings;
 
 use testing::git;
 use testing::scenario::{World, to};
+use testing::tree::replace;
 
 /// The indexes of the packs.
 fn indexes(world: &World) -> Vec<PathBuf> {
@@ -214,20 +215,15 @@ type Harm = (&'static str, fn(&Path));
 /// What becomes of the index of a whole pack.
 const HARMS: [Harm; 3] = [
     ("removed", |index| fs::remove_file(index).expect("ours")),
-    ("emptied", |index| put(index, &[])),
+    ("emptied", |index| replace(index, &[])),
     ("ids flipped", |index| {
         let mut bytes = fs::read(index).expect("ours");
         let objects = (bytes.len() - 8 - 1024 - 40) / 28;
         let ids = 8 + 1024..8 + 1024 + 20 * objects;
         bytes[ids].iter_mut().for_each(|byte| *byte ^= 0x55);
-        put(index, &bytes);
+        replace(index, &bytes);
     }),
 ];
-
-fn put(path: &Path, bytes: &[u8]) {
-    fs::remove_file(path).expect("ours");
-    fs::write(path, bytes).expect("ours");
-}
 
 /// Harms the indexes of all packs, so that nothing else tells where an object is.
 fn harm(world: &World, act: fn(&Path)) {

@@ -1,28 +1,11 @@
 //! `--unclear take` holds for what it is said of.
 
 use ckpt_schema::report::Outcome;
-use ckpt_schema::{Event, EventKind};
 use ckpt_store::{RevertRequest, Unclear};
 
-use testing::scenario::{World, set_moment, to};
+use testing::scenario::{World, set_moment, taking, to};
 
 const MINUTE: i64 = 60_000;
-
-fn start(world: &mut World) {
-    let start = Event {
-        tool_use_id: Some("t".to_owned()),
-        tool_name: Some("Bash".to_owned()),
-        ..world.event(EventKind::ToolStart, "s1")
-    };
-    world.send(&start);
-}
-
-fn taking(message: &str) -> RevertRequest {
-    RevertRequest {
-        unclear: Some(Unclear::Take),
-        ..to(message)
-    }
-}
 
 /// Two messages, each cut off in a command and followed by an hour of silence, after which two files appear. A third one came after them.
 fn two_unclear() -> World {
@@ -32,7 +15,7 @@ fn two_unclear() -> World {
     for number in [1, 2] {
         at(number * 100);
         world.message(&format!("m{number}"));
-        start(&mut world);
+        world.start_shell();
         world.write(format!("its{number}"), "x\n");
         at(number * 100 + 60);
         world.write(format!("f{number}"), "?\n");

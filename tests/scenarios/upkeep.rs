@@ -10,40 +10,15 @@ use ckpt_store::{ErrorKind, RestoreRequest, Settings};
 
 use testing::git;
 use testing::scenario::{World, paths_with, to, wait_ms};
+use testing::tree::files_below;
 
 const DAY: i64 = 24 * 3600 * 1000;
-
-fn files(directory: &std::path::Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else {
-            found.push(path);
-        }
-    }
-    found
-}
-
-fn repository(world: &World) -> PathBuf {
-    let folders = fs::read_dir(world.base().join("store/snapshots")).expect("it is there");
-    let mut folders: Vec<PathBuf> = folders.flatten().map(|entry| entry.path()).collect();
-    assert_eq!(folders.len(), 1, "one workspace");
-    folders.remove(0).join("repository.git")
-}
 
 fn bytes(paths: &[PathBuf]) -> u64 {
     paths
         .iter()
         .map(|path| path.metadata().map_or(0, |metadata| metadata.len()))
         .sum()
-}
-
-fn packs(world: &World) -> Vec<PathBuf> {
-    let mut packs = files(&repository(world).join("objects/pack"));
-    packs.retain(|path| path.extension().is_some_and(|ending| ending == "pack"));
-    packs
 }
 
 /// Makes all packs a month old, as if they had been written then.
@@ -53,7 +28,7 @@ fn age_packs(world: &World) {
         reason = "files have the time of the real clock"
     )]
     let then = SystemTime::now() - Duration::from_secs(30 * 24 * 3600);
-    for path in files(&repository(world)) {
+    for path in files_below(&world.repository()) {
         // A pack is read-only: its owner may set its times all the same.
         let file = fs::File::open(&path).expect("ours");
         file.set_modified(then).expect("ours");
@@ -75,26 +50,19 @@ fn gc(world: &mut World) -> GcReport {
     report
 }
 
-fn turn_in(world: &mut World, session: &str, message: &str, work: impl FnOnce(&World)) {
-    world.message_in(session, message);
-    world.start_in(session);
-    work(world);
-    world.finish_in(session);
-}
-
 /// An old session that was ended, and a young one.
 fn old_and_young() -> World {
     let mut world = World::new();
     world.write("kept", "the user's\n");
-    turn_in(&mut world, "old", "m1", |world| {
+    world.turn_in("old", "m1", |world| {
         world.write("a", "the old session's first\n")
     });
-    turn_in(&mut world, "old", "m2", |world| {
+    world.turn_in("old", "m2", |world| {
         world.write("a", "the old session's second\n")
     });
     end(&mut world, "old");
     wait_ms(40 * DAY);
-    turn_in(&mut world, "young", "m3", |world| {
+    world.turn_in("young", "m3", |world| {
         world.write("a", "the young session's\n")
     });
     end(&mut world, "young");
@@ -115,11 +83,11 @@ fn a_session_that_was_not_used_for_long_is_pruned_and_its_history_stays_readable
     };
     let expected = [(true, "unused".to_owned()), (false, "young".to_owned())];
     assert_eq!(goes(&plan), expected, "a dry run says what goes, and why");
-    let before = packs(&world);
+    let before = world.packs();
     assert!(before.len() > 1, "a dry run changes nothing");
     let report = gc(&mut world);
     assert_eq!(goes(&report), expected, "a dry run is what then happens");
-    assert_eq!(packs(&world).len(), 1, "one pack is left");
+    assert_eq!(world.packs().len(), 1, "one pack is left");
     let prompts: Vec<_> = world
         .log()
         .messages
@@ -196,17 +164,17 @@ fn a_renamed_file_whose_contents_were_pruned_counts_in_log_as_show_lists_it() {
 #[test]
 fn a_file_that_is_gone_and_was_pruned_is_listed_without_its_bytes_and_stays_gone() {
     let mut world = World::new();
-    turn_in(&mut world, "old", "m1", |world| {
+    world.turn_in("old", "m1", |world| {
         world.write("gone", "pruned\n");
         world.write("other", "pruned\n, too");
     });
-    turn_in(&mut world, "old", "m2", |world| {
+    world.turn_in("old", "m2", |world| {
         world.remove("gone");
         world.remove("other");
     });
     end(&mut world, "old");
     wait_ms(40 * DAY);
-    turn_in(&mut world, "young", "m3", |world| world.write("b", "1\n"));
+    world.turn_in("young", "m3", |world| world.write("b", "1\n"));
     end(&mut world, "young");
     age_packs(&world);
     let cwd = world.cwd.clone();
@@ -240,7 +208,7 @@ fn what_is_open_reverted_or_labelled_is_never_pruned() {
     let mut world = World::new();
     world.write("a", "the user's\n");
     for session in ["open", "reverted", "labelled"] {
-        turn_in(&mut world, session, session, |world| {
+        world.turn_in(session, session, |world| {
             world.write("a", format!("{session}\n"))
         });
         if session != "open" {
@@ -292,7 +260,7 @@ fn loose_size(world: &World, packs: &[PathBuf]) -> u64 {
                 .stdin(pack),
         );
     }
-    let mut objects = files(&loose.join("objects"));
+    let mut objects = files_below(&loose.join("objects"));
     objects.retain(|path| path.components().any(|part| part.as_os_str().len() == 2));
     bytes(&objects)
 }
@@ -315,11 +283,11 @@ fn sixty_snapshots_of_ten_files_take_little_and_git_agrees_with_what_is_left() {
         }
         ids.push(world.snapshot());
     }
-    let repository = repository(&world);
+    let repository = world.repository();
     let home = world.base().join("home");
-    let loose = loose_size(&world, &packs(&world));
+    let loose = loose_size(&world, &world.packs());
     gc(&mut world);
-    let after = bytes(&packs(&world));
+    let after = bytes(&world.packs());
     assert!(after * 100 <= loose * 6, "{after} bytes of {loose}");
     let run = |arguments: &[&str]| git::text(git::command(&repository, &home).args(arguments));
     run(&["fsck", "--strict"]);
@@ -329,7 +297,7 @@ fn sixty_snapshots_of_ten_files_take_little_and_git_agrees_with_what_is_left() {
     assert!(!refused.status.success(), "{refused:?}");
     run(&["config", "extensions.preciousObjects", "false"]);
     run(&["repack", "-adfq"]);
-    let theirs = bytes(&packs(&world));
+    let theirs = bytes(&world.packs());
     assert!(
         after * 10 <= theirs * 12,
         "{after} bytes, where git needs {theirs}"
@@ -385,7 +353,7 @@ fn a_hundred_small_steps_on_a_large_tree_take_little() {
         });
     }
     gc(&mut world);
-    let all = files(&world.base().join("store"));
+    let all = files_below(&world.base().join("store"));
     assert!(all.len() <= 40, "{} files", all.len());
     assert!(bytes(&all) < 2 << 20, "{} bytes", bytes(&all));
     world.revert("m1");
@@ -396,7 +364,7 @@ fn a_hundred_small_steps_on_a_large_tree_take_little() {
 fn what_crashes_left_goes_and_what_was_written_just_now_stays() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "one\n"));
-    let packs = repository(&world).join("objects/pack");
+    let packs = world.repository().join("objects/pack");
     let strays = ["tmp_pack_1", "pack-0123.pack", "pack-4567.idx"];
     for stray in strays {
         fs::write(packs.join(stray), "torn").expect("ours");
@@ -426,7 +394,7 @@ fn a_workspace_that_is_gone_for_long_goes_with_its_snapshots() {
     gc(&mut world);
     wait_ms(20 * DAY);
     gc(&mut world);
-    assert_eq!(packs(&world).len(), 1, "a disk may come back");
+    assert_eq!(world.packs().len(), 1, "a disk may come back");
     wait_ms(20 * DAY);
     let report = gc(&mut world);
     assert!(report.workspaces[0].removed, "it is gone for good");
@@ -443,7 +411,7 @@ fn du_says_what_each_takes_and_what_gc_would_free() {
         .store
         .du(ckpt_store::Grouping::Session)
         .expect("it is ours");
-    let all: u64 = files(&world.base().join("store"))
+    let all: u64 = files_below(&world.base().join("store"))
         .iter()
         .map(|path| bytes(std::slice::from_ref(path)))
         .sum();
@@ -499,9 +467,9 @@ fn packs_that_became_many_are_joined_without_the_agents_saying_that_it_ends() {
         is_told |= world.store.is_unsettled();
     }
     assert!(is_told, "the hook hears of it, and starts what joins them");
-    assert!(packs(&world).len() > 48, "one a step");
+    assert!(world.packs().len() > 48, "one a step");
     world.settle();
-    assert_eq!(packs(&world).len(), 1, "they are joined");
+    assert_eq!(world.packs().len(), 1, "they are joined");
     world.step(|world| world.write("b", "another\n"));
     world.revert("m1");
     assert_eq!(world.read("a"), "the user's\n", "and nothing is lost");
@@ -520,11 +488,11 @@ fn lines_of_which_the_history_was_pruned_are_nobodys_and_not_the_next_ones() {
         };
         world.write("lines", old + line);
     };
-    turn_in(&mut world, "old", "m1", |world| add(world, "one\n"));
-    turn_in(&mut world, "old", "m2", |world| add(world, "two\n"));
+    world.turn_in("old", "m1", |world| add(world, "one\n"));
+    world.turn_in("old", "m2", |world| add(world, "two\n"));
     end(&mut world, "old");
     wait_ms(40 * DAY);
-    turn_in(&mut world, "young", "m3", |world| add(world, "three\n"));
+    world.turn_in("young", "m3", |world| add(world, "three\n"));
     end(&mut world, "young");
     age_packs(&world);
     let cwd = world.cwd.clone();

@@ -14,7 +14,7 @@ use ckpt_schema::report::{
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::model::request::OnConflict;
 use ckpt_store::{
-    Error, RedoRequest, RestoreRequest, RevertRequest, Settings, Store, Surroundings,
+    Error, RedoRequest, RestoreRequest, RevertRequest, Settings, Store, Surroundings, Unclear,
 };
 use tempfile::TempDir;
 
@@ -383,6 +383,20 @@ impl World {
         self.send(&event)
     }
 
+    /// An event of a shell of the session `s1`.
+    pub fn shell(&self, kind: EventKind) -> Event {
+        Event {
+            tool_use_id: Some("t".to_owned()),
+            tool_name: Some("Bash".to_owned()),
+            ..self.event(kind, "s1")
+        }
+    }
+
+    /// A shell begins.
+    pub fn start_shell(&mut self) -> EventReport {
+        self.send(&self.shell(EventKind::ToolStart))
+    }
+
     /// A step in which the agent does something.
     pub fn step(&mut self, work: impl FnOnce(&Self)) -> EventReport {
         self.start();
@@ -394,6 +408,14 @@ impl World {
     pub fn turn(&mut self, message: &str, work: impl FnOnce(&Self)) -> EventReport {
         self.message(message);
         self.step(work)
+    }
+
+    /// The same in a session.
+    pub fn turn_in(&mut self, session: &str, message: &str, work: impl FnOnce(&Self)) {
+        self.message_in(session, message);
+        self.start_in(session);
+        work(self);
+        self.finish_in(session);
     }
 
     // What the user asks for.
@@ -529,6 +551,14 @@ pub fn to(message: &str) -> RevertRequest {
     RevertRequest {
         message: message.to_owned(),
         ..RevertRequest::default()
+    }
+}
+
+/// The request for a revert that takes what is unclear.
+pub fn taking(message: &str) -> RevertRequest {
+    RevertRequest {
+        unclear: Some(Unclear::Take),
+        ..to(message)
     }
 }
 

@@ -175,7 +175,8 @@ impl Drop for Terminal {
     }
 }
 
-fn forward(mut stdout: ChildStdout, sender: &Sender<Vec<u8>>) {
+/// Sends what a program prints, until it ends or nobody listens any more.
+pub fn forward(mut stdout: ChildStdout, sender: &Sender<Vec<u8>>) {
     let mut buffer = [0; 65536];
     while let Ok(length @ 1..) = stdout.read(&mut buffer) {
         if sender.send(buffer[..length].to_vec()).is_err() {

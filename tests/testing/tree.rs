@@ -19,6 +19,26 @@ pub enum Node {
 /// Everything below a directory, without what is in a `.git`.
 pub type Tree = BTreeMap<PathBuf, Node>;
 
+/// Returns every file below a directory.
+pub fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files_below(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Puts a file with other bytes in the place of one, which may be read-only.
+pub fn replace(path: &Path, bytes: &[u8]) {
+    fs::remove_file(path).expect("ours");
+    fs::write(path, bytes).expect("ours");
+}
+
 /// Reads everything below a directory.
 pub fn read(root: &Path) -> Tree {
     let mut tree = Tree::new();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, GitPart, GitReport};
+use ckpt_store::model::branch_name;
 use ckpt_store::model::number::count;
 
 use super::View;
@@ -145,7 +146,7 @@ fn git_word(result: FileResult, paint: Paint) -> String {
 
 fn git_part(part: &GitReport) -> String {
     let what = match part.part {
-        GitPart::Branch => format!("branch {}", safe(plain(&part.name))),
+        GitPart::Branch => format!("branch {}", safe(branch_name(&part.name))),
         GitPart::Head => "HEAD".to_owned(),
         GitPart::Index => "git's index".to_owned(),
     };
@@ -162,16 +163,13 @@ fn git_part(part: &GitReport) -> String {
 /// Returns what HEAD or a branch points to: the name of a branch, or the abbreviated id of a commit.
 fn git_value(text: Option<&str>) -> String {
     match text.map(|text| (text, text.strip_prefix("ref: "))) {
-        Some((_, Some(branch))) => safe(plain(branch)).into_owned(),
+        Some((_, Some(branch))) => safe(branch_name(branch)).into_owned(),
         Some((commit, None)) => short(commit),
         None => "none".to_owned(),
     }
 }
 
-fn plain(branch: &str) -> &str {
-    branch.strip_prefix("refs/heads/").unwrap_or(branch)
-}
-
+/// Returns whether a file has a row of its own: something is done to it, or it stays for a reason.
 pub fn says_something(file: &FileReport) -> bool {
     file.action != FileAction::None
         || !matches!(file.result, FileResult::Done | FileResult::Planned)

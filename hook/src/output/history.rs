@@ -19,6 +19,7 @@ pub fn log(report: &LogReport, everywhere: bool, view: &View) -> String {
     messages(&report.messages, everywhere, view) + &total(&report.messages, view)
 }
 
+/// Returns the line below a list of messages: their number, and the sum of their lines.
 pub fn total(messages: &[MessageReport], view: &View) -> String {
     let sum = |number: fn(&MessageReport) -> u64| messages.iter().map(number).sum::<u64>();
     format!(
@@ -31,6 +32,7 @@ pub fn total(messages: &[MessageReport], view: &View) -> String {
     )
 }
 
+/// Returns one row per message, or two lines on a narrow terminal, with no line below them.
 pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> String {
     let workspaces = everywhere.then(|| WorkspaceNames::of_messages(messages, view));
     if view.is_narrow() {
@@ -220,6 +222,7 @@ pub fn is_unfinished(message: &MessageReport) -> bool {
     message.steps > 0 && message.finished.is_none()
 }
 
+/// Returns the word for what became of a message, in its colour.
 pub fn state(message: &MessageReport, paint: Paint) -> String {
     match message.state {
         _ if message.unprotected.is_some() => paint.bad("unprotected"),
@@ -357,6 +360,7 @@ pub fn operation_word(entry: &OperationEntry) -> &'static str {
     }
 }
 
+/// Returns the word for what an operation came to, in its colour.
 pub fn outcome(entry: &OperationEntry, paint: Paint) -> String {
     match entry.outcome {
         Some(Outcome::Restored) => paint.good("restored"),

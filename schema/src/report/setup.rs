@@ -29,6 +29,14 @@ impl Finding {
             repaired: false,
         }
     }
+
+    /// Returns a warning about something that was wrong and has been repaired.
+    pub fn repaired(subject: &str, message: impl Into<String>) -> Self {
+        Self {
+            repaired: true,
+            ..Self::new("warning", subject, message)
+        }
+    }
 }
 
 /// `doctor`.

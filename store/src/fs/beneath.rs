@@ -26,6 +26,8 @@ const LONGEST_PATH: usize = 4000;
 
 static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
 
+// `NONBLOCK`: opening a pipe would wait for somebody to write to it. `NOFOLLOW` says nothing about the components
+// before the last one; `openat2` has flags for these, and without it they are opened one by one.
 const COMMON: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC)
@@ -89,6 +91,7 @@ impl Anchor {
             _ => open_directory(root, upper)?,
         };
         let opened = open_directory(anchor.as_fd(), lower);
+        // Kept even if the lower part cannot be opened: the next path most likely has the same upper part.
         self.0 = Some((upper.to_vec(), anchor));
         opened
     }
@@ -233,6 +236,7 @@ fn open_in_way(
         Lookup::Components => open_by_component(directory, path, flags),
         Lookup::Kernel => match openat2(directory, path, flags) {
             Err(Errno::NOSYS) => {
+                // For the rest of the process: the kernel does not get the call meanwhile.
                 NO_OPENAT2.store(true, Ordering::Relaxed);
                 open_by_component(directory, path, flags)
             }

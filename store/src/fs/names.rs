@@ -89,3 +89,8 @@ pub(crate) fn workspace(store: &Path, key: &str) -> PathBuf {
 pub(crate) fn objects(folder: &Path) -> PathBuf {
     folder.join(REPOSITORY).join("objects")
 }
+
+/// Returns the directory of the packs of a bare repository, the store's or the user's.
+pub(crate) fn packs(repository: &Path) -> PathBuf {
+    repository.join("objects/pack")
+}

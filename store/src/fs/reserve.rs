@@ -53,6 +53,7 @@ pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> R
         .map_err(std::io::Error::from)
         .context(what)?;
     let mut before = text(&mut file).context(what)?;
+    // An empty file says that the text is in names, because not even its zeros could be written.
     let is_spilled = file.metadata().context(what)?.len() == 0;
     if is_spilled {
         before = spill::read(directory)?;

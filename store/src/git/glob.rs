@@ -59,6 +59,7 @@ impl Glob {
     /// Returns whether it matches all of a text, and subtracts the cost from `steps`. `None` if these do not suffice.
     pub fn matches(&self, text: &[u8], steps: &mut Steps) -> Option<bool> {
         let words = words(self.tokens.len());
+        // Sets of positions: however many ways lead to one, it is followed once.
         let (mut now, mut next) = (vec![0; words], vec![0; words]);
         put(&mut now, 0);
         self.pass(&mut now, steps)?;

@@ -60,14 +60,7 @@ const SKIP_WORKTREE_OR_INTENT: u16 = 0x6000;
 /// Parses an index whose ids have `id_length` bytes, or returns `None` if it is damaged.
 pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<GitIndex> {
     let mut reader = IndexCursor::new(bytes);
-    if reader.take(4)? != b"DIRC" {
-        return None;
-    }
-    let version = reader.u32()?;
-    let count = reader.u32()?;
-    if !(2..=4).contains(&version) {
-        return None;
-    }
+    let (version, count) = reader.header()?;
     // The count is the file's word; the room that it may claim is bounded by the bytes that are there.
     let most = bytes.len() / SMALLEST_ENTRY;
     let mut index = GitIndex {
@@ -76,6 +69,7 @@ pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<GitIndex> {
         ..GitIndex::default()
     };
     for _ in 0..count {
+        // Version 4 stores only how a path differs from the one before.
         let previous = index.entries.last().map_or(&b""[..], |entry| &entry.path);
         let read = reader.entry(version, id_length, previous)?;
         index.entries.push(read.entry);
@@ -113,12 +107,9 @@ pub(crate) struct Staged {
 /// Returns the meaning of an index, or `None` if it is damaged.
 pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
     let mut reader = IndexCursor::new(bytes);
-    if reader.take(4)? != b"DIRC" {
-        return None;
-    }
-    let version = reader.u32().filter(|version| (2..=4).contains(version))?;
+    let (version, count) = reader.header()?;
     let mut meaning = Meaning::default();
-    for _ in 0..reader.u32()? {
+    for _ in 0..count {
         let previous = meaning.entries.last().map_or(&b""[..], |entry| &entry.path);
         let ReadEntry {
             entry,
@@ -201,6 +192,15 @@ impl<'a> IndexCursor<'a> {
         Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
     }
 
+    /// Parses the beginning: the format's version, and the number of entries.
+    fn header(&mut self) -> Option<(u32, u32)> {
+        if self.take(4)? != b"DIRC" {
+            return None;
+        }
+        let version = self.u32().filter(|version| (2..=4).contains(version))?;
+        Some((version, self.u32()?))
+    }
+
     fn entry(&mut self, version: u32, id_length: usize, previous: &[u8]) -> Option<ReadEntry<'a>> {
         let start = self.position;
         let ctime = (self.u32()?, self.u32()?);
@@ -272,6 +272,7 @@ impl<'a> IndexCursor<'a> {
 
     fn compressed_path(&mut self, previous: &[u8]) -> Option<Vec<u8>> {
         let dropped = self.variable_length()?;
+        // An entry that drops more than the path before it has is damage.
         let kept = previous.len().checked_sub(dropped)?;
         let name = self.name()?;
         Some([&previous[..kept], name].concat())

@@ -1,10 +1,16 @@
 //! Resolves ids: ours or the agent's, a prefix of ours, a label, or `last`. Ids are opaque text.
 //!
-//! The first match decides, in this order: `last` and `last~N`, a label, an exact id of ours, an exact id of the agent's, a
-//! prefix of ours. A label never looks like an id that is known; one that an agent took later makes it ambiguous. A prefix has at least four characters, because a shorter one is
-//! more likely a mistyped number. An agent's id must be complete, because agents count (`1` is not `12`). A prefix of
-//! several ids is ambiguous. If several sessions know an id, the most recently active one wins, and in it a message
-//! that is not discarded. An id that is still ambiguous is an error that lists the candidates.
+//! ```text
+//! last, last~N    the newest message, and those before it
+//! a label         never looks like an id that is known; one that an agent took later makes it ambiguous
+//! an id of ours   whole
+//! an agent's id   whole, because agents count: `1` is not `12`
+//! a prefix        of an id of ours, at least four characters: a shorter one is more likely a mistyped number
+//! ```
+//!
+//! The first match in this order decides. A prefix of several ids is ambiguous. If several sessions know an id, the most
+//! recently active one wins, and in it a message that is not discarded. An id that is still ambiguous is an error that
+//! lists the candidates.
 //!
 //! `last` is the newest message of the workspace (of the session, if one is given), and `last~N` the one N messages
 //! before it in the same session. Live and hidden messages count, so that `last` does not move with the revert point;

@@ -98,22 +98,7 @@ impl Prefixes {
     pub fn length(&self, id: &str) -> Option<usize> {
         let own = key(id.as_bytes())?;
         let neighbours = match (self.all.get(), &self.reader) {
-            (None, Some(reader)) => {
-                let mut reader = threads::lock(reader);
-                if let Some(found) = reader.known.get(&own) {
-                    found.clone()
-                } else {
-                    reader.asked += 1;
-                    let is_one_of_few = reader.asked <= ONE_BY_ONE;
-                    let connection = reader.connection()?;
-                    if is_one_of_few {
-                        looked_up(connection, id).ok()??
-                    } else {
-                        let all = all(connection).ok()?;
-                        neighbours(self.all.get_or_init(|| all), own)?
-                    }
-                }
-            }
+            (None, Some(reader)) => threads::lock(reader).neighbours(id, own, &self.all)?,
             (all, _) => neighbours(all?, own)?,
         };
         let common = neighbours
@@ -125,6 +110,21 @@ impl Prefixes {
 }
 
 impl PrefixReader {
+    /// Returns the beginnings of the ids before and after one. After so many questions, it reads all ids, for all that come.
+    fn neighbours(&mut self, id: &str, own: u64, all: &OnceLock<Vec<u64>>) -> Option<Vec<u64>> {
+        if let Some(found) = self.known.get(&own) {
+            return Some(found.clone());
+        }
+        self.asked += 1;
+        let is_one_of_few = self.asked <= ONE_BY_ONE;
+        let connection = self.connection()?;
+        if is_one_of_few {
+            return looked_up(connection, id).ok()?;
+        }
+        let read = self::all(connection).ok()?;
+        neighbours(all.get_or_init(|| read), own)
+    }
+
     /// Returns its connection, and opens it if need be.
     fn connection(&mut self) -> Option<&Connection> {
         if self.connection.is_none() {

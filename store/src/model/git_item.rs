@@ -120,6 +120,6 @@ pub(crate) const BRANCHES: &str = "refs/heads/";
 pub(crate) const TAGS: &str = "refs/tags/";
 
 /// Returns a branch's name for people.
-pub(crate) fn plain(branch: &str) -> &str {
+pub fn plain(branch: &str) -> &str {
     branch.strip_prefix(BRANCHES).unwrap_or(branch)
 }

@@ -19,9 +19,26 @@ pub fn grouped(number: u64) -> String {
     head.into_iter().chain(groups).collect::<Vec<_>>().join(",")
 }
 
+/// Joins the first `most` names of a list, and says how many more there are.
+pub(crate) fn first_of(mut names: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+    let mut first: Vec<String> = names.by_ref().take(most).collect();
+    if names.len() > 0 {
+        first.push(format!("and {} more", names.len()));
+    }
+    first.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_is_shortened_to_its_first_names_and_a_number() {
+        let names = |number: usize| (0..number).map(|name| name.to_string());
+        assert_eq!(first_of(names(0), 2), "", "an empty one");
+        assert_eq!(first_of(names(2), 2), "0, 1");
+        assert_eq!(first_of(names(5), 2), "0, 1, and 3 more");
+    }
 
     #[test]
     fn one_thing_is_told_in_the_singular() {

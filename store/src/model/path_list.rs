@@ -16,6 +16,7 @@ pub(crate) struct OperationDirectories {
 }
 
 impl OperationDirectories {
+    /// Returns the directories of an operation: those that may go, and those that are made again.
     pub fn new(leaving: Vec<WorkspacePath>, made: BTreeMap<WorkspacePath, Option<u32>>) -> Self {
         Self { leaving, made }
     }

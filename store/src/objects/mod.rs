@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::{make_private, sync};
 use crate::fs::ownership::check_inner_directory;
-use crate::fs::threads;
+use crate::fs::{names, threads};
 use crate::model::entry::ObjectId;
 use hash::ObjectKind;
 use pack::write::{Effort, PackWriter, create_temporary, pack_object};
@@ -84,9 +84,10 @@ pub(crate) fn prepare(repository: &Path) -> Result<()> {
     ] {
         is_any_new |= make_directory(&repository.join(directory))?;
     }
-    let packs = repository.join("objects/pack");
+    let packs = names::packs(repository);
     prepare_file(&packs, &repository.join("config"), CONFIG)?;
     prepare_file(&packs, &repository.join("HEAD"), HEAD)?;
+    // After the files, which are renamed into these directories.
     if is_any_new {
         sync_way_to(&packs)?;
     }
@@ -149,7 +150,7 @@ fn remove(path: &Path) -> Result<()> {
 
 /// Returns whether all directories above the packs exist, belong to the user, and are not links.
 fn is_whole(repository: &Path) -> Result<bool> {
-    for directory in [repository, &repository.join("objects/pack")] {
+    for directory in [repository, &names::packs(repository)] {
         match directory.symlink_metadata() {
             Ok(metadata) => check_inner_directory(directory, &metadata)?,
             Err(_) => return Ok(false),
@@ -201,7 +202,7 @@ impl Objects {
 
     /// Returns the directory of the packs.
     pub(crate) fn packs(&self) -> PathBuf {
-        self.repository.join("objects/pack")
+        names::packs(&self.repository)
     }
 
     /// Returns the reader. It knows at least the packs that existed when it was first asked for.

@@ -221,6 +221,7 @@ impl RepackWriter<'_> {
                 None => (pack_object(kind, *id, &bytes, Effort::Most), 0),
             };
             self.to.add(packed)?;
+            // A larger one is no base: a delta takes memory and time by the size of both.
             if bytes.len() as u64 <= LARGEST_DELTA {
                 if bases.len() == window {
                     bases.remove(0);

@@ -24,11 +24,7 @@ pub(super) fn by_content(
     chosen: Messages<'_>,
     filter: &LogFilter,
 ) -> Result<Option<String>> {
-    if filter.grep.is_none()
-        && filter.search.is_none()
-        && filter.text.is_none()
-        && filter.paths.is_empty()
-    {
+    if !asks_for_text(filter) && filter.paths.is_empty() {
         return Ok(None);
     }
     let by_path = match filter.search.as_deref() {
@@ -77,6 +73,11 @@ pub(super) fn by_content(
     }
     let json = serde_json::to_string(&ids).context(|| "cannot name messages")?;
     Ok(Some(json))
+}
+
+/// Returns whether a filter asks for text, in prompts, paths or contents.
+fn asks_for_text(filter: &LogFilter) -> bool {
+    filter.grep.is_some() || filter.search.is_some() || filter.text.is_some()
 }
 
 /// Returns whether changes added or removed a text.
@@ -275,8 +276,7 @@ pub(super) fn operations(
         Some(place) => place.paths_asked_for(&filter.paths)?,
         None => Vec::new(),
     };
-    if filter.grep.is_none() && filter.search.is_none() && filter.text.is_none() && only.is_empty()
-    {
+    if !asks_for_text(filter) && only.is_empty() {
         return Ok(());
     }
     let snapshots = match (place, &filter.text) {

@@ -70,6 +70,16 @@ impl GoneFile {
         self.report.time.map_or(Went::SinceLastSnapshot, Went::At)
     }
 
+    /// Returns the change that removed it, if that is known.
+    fn as_change(&self) -> Option<Change> {
+        let change = self.change.as_ref()?;
+        Some(Change {
+            path: change.path.clone(),
+            old: change.old,
+            new: change.new,
+        })
+    }
+
     /// Marks the files whose bytes `gc` or `forget` removed as not stored, whatever the rows say.
     fn without_pruned(&mut self, snapshots: &Snapshots) {
         let blob = self.state.and_then(|entry| entry.blob);
@@ -87,29 +97,16 @@ fn all(store: &Store, place: &Place) -> Result<Vec<GoneFile>> {
     // The changes are read for what went, and for what came.
     store.database.keep_pages()?;
     let connection = store.database.connection();
-    let mut found: BTreeMap<WorkspacePath, GoneFile> = BTreeMap::new();
-    let mut add = |gone: GoneFile| match found.get(&gone.path) {
-        Some(known) if gone.went() <= known.went() => {}
-        _ => {
-            found.insert(gone.path.clone(), gone);
-        }
-    };
-    for (path, state) in last_seen(store, place)? {
-        add(GoneFile {
-            report: report(&path, state, TakenBy::Uncaptured, None),
-            path,
-            state,
-            change: None,
-        });
-    }
-    for change in sessions::deletions(connection, place.row.id)? {
-        add(by_change(change));
-    }
-    for taken in sessions::taken_by_operations(connection, place.row.id)? {
-        add(by_operation(taken));
-    }
+    let uncaptured = last_seen(store, place)?.into_iter().map(by_nobody_seen);
+    let changes = sessions::deletions(connection, place.row.id)?;
+    let operations = sessions::taken_by_operations(connection, place.row.id)?;
+    let removals = uncaptured
+        .chain(changes.into_iter().map(by_change))
+        .chain(operations.into_iter().map(by_operation));
+    let mut found = latest(removals);
     let paths: Vec<WorkspacePath> = found.keys().cloned().collect();
     let snapshots = place.snapshots()?;
+    // What was made again since, or is only hidden by a rule, is not gone.
     let are_there = snapshots.may_be_there(&place.root, &paths)?;
     for (path, is_there) in paths.iter().zip(are_there) {
         if is_there {
@@ -124,6 +121,18 @@ fn all(store: &Store, place: &Place) -> Result<Vec<GoneFile>> {
     note_renames(connection, place.row.id, &snapshots, &mut all)?;
     all.sort_by_key(|gone| std::cmp::Reverse(gone.went()));
     Ok(all)
+}
+
+/// Returns the last removal of each path. Of two at one time, the first one counts.
+fn latest(removals: impl Iterator<Item = GoneFile>) -> BTreeMap<WorkspacePath, GoneFile> {
+    let mut found: BTreeMap<WorkspacePath, GoneFile> = BTreeMap::new();
+    for gone in removals {
+        let known = found.get(&gone.path);
+        if known.is_none_or(|known| gone.went() > known.went()) {
+            found.insert(gone.path.clone(), gone);
+        }
+    }
+    found
 }
 
 /// Notes what files were renamed to that went while another one like them came.
@@ -146,15 +155,8 @@ fn note_renames(
         let Some(added) = added.remove(&snapshot) else {
             continue;
         };
-        let went = |place: &usize| {
-            let change = gone[*place].change.as_ref()?;
-            Some(Change {
-                path: change.path.clone(),
-                old: change.old,
-                new: change.new,
-            })
-        };
-        let both = places.iter().filter_map(went).chain(added);
+        let went = places.iter().filter_map(|place| gone[*place].as_change());
+        let both = went.chain(added);
         let mut files: Vec<ChangeReport> = both.map(|change| compare::unread(&change)).collect();
         renames::find(snapshots, &mut files);
         for (place, file) in places.into_iter().zip(files) {
@@ -179,6 +181,16 @@ fn last_seen(store: &Store, place: &Place) -> Result<Vec<(WorkspacePath, State)>
 
 fn is_file(state: State) -> bool {
     state.is_some_and(|entry| entry.mode.kind() != EntryKind::Directory)
+}
+
+/// Returns a file of the newest snapshot as one that went after it.
+fn by_nobody_seen((path, state): (WorkspacePath, State)) -> GoneFile {
+    GoneFile {
+        report: report(&path, state, TakenBy::Uncaptured, None),
+        path,
+        state,
+        change: None,
+    }
 }
 
 fn by_change(change: FileChange) -> GoneFile {

@@ -51,14 +51,7 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
             Ok(report)
         };
     };
-    let session = match session {
-        Some(id) => Some(ids::session(connection, place.row.id, id)?),
-        // The banner is there for a pending revert, so that session comes first.
-        None => match sessions::newest_reverted_session(connection, place.row.id)? {
-            Some(session) => Some(session),
-            None => newest_session(connection, place.row.id)?,
-        },
-    };
+    let session = session_of(connection, place.row.id, session)?;
     let own = session.as_ref().map(|session| session.id.clone());
     report.also_reverted =
         sessions::other_reverted_sessions(connection, place.row.id, own.as_deref())?;
@@ -83,6 +76,22 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
         .last_snapshot_id
         .map_or(Ok(Vec::new()), |snapshot_id| gaps(connection, snapshot_id))?;
     Ok(report)
+}
+
+/// Returns the session that the answer is about: the one that is asked for, or the default.
+fn session_of(
+    connection: &Connection,
+    workspace_id: i64,
+    asked: Option<&str>,
+) -> Result<Option<SessionRow>> {
+    if let Some(id) = asked {
+        return ids::session(connection, workspace_id, id).map(Some);
+    }
+    // The banner is there for a pending revert, so that session comes first.
+    match sessions::newest_reverted_session(connection, workspace_id)? {
+        Some(session) => Ok(Some(session)),
+        None => newest_session(connection, workspace_id),
+    }
 }
 
 /// Fails where snapshots were taken and the repository with their files is gone.
@@ -250,16 +259,19 @@ fn count_diagnostics(connection: &Connection) -> Result<u64> {
         .context(|| "cannot count the diagnostics")
 }
 
+/// Selects what [`read_diagnostic`] reads.
+const SELECT_DIAGNOSTICS: &str = "SELECT at, level, agent, event, message, detail FROM diagnostics";
+
 fn latest_diagnostics(connection: &Connection) -> Result<Vec<DiagnosticReport>> {
-    let sql = "SELECT at, level, agent, event, message, detail FROM diagnostics ORDER BY id DESC LIMIT ?1";
-    all(connection, sql, [DIAGNOSTICS], read_diagnostic)
+    let sql = format!("{SELECT_DIAGNOSTICS} ORDER BY id DESC LIMIT ?1");
+    all(connection, &sql, [DIAGNOSTICS], read_diagnostic)
 }
 
 /// Returns a diagnostic by the text of its number, or `None` if it was deleted.
 pub(super) fn diagnostic(connection: &Connection, id: &str) -> Result<Option<DiagnosticReport>> {
-    let sql = "SELECT at, level, agent, event, message, detail FROM diagnostics WHERE id = CAST(?1 AS INTEGER)";
+    let sql = format!("{SELECT_DIAGNOSTICS} WHERE id = CAST(?1 AS INTEGER)");
     connection
-        .query_row(sql, [id], read_diagnostic)
+        .query_row(&sql, [id], read_diagnostic)
         .optional()
         .context(|| "cannot read the diagnostics")
 }

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::model::gap::Gap;
 use crate::model::git_item::{GitStateRow, plain};
 use crate::model::note::Note;
+use crate::model::number::first_of;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
 use crate::snapshot::Snapshots;
@@ -282,15 +283,6 @@ pub(super) fn directories_stay(
         text,
         about.collect(),
     ))
-}
-
-/// Joins the first names of a list, and says how many more there are.
-pub(super) fn first_of(mut names: impl ExactSizeIterator<Item = String>, most: usize) -> String {
-    let mut first: Vec<String> = names.by_ref().take(most).collect();
-    if names.len() > 0 {
-        first.push(format!("and {} more", names.len()));
-    }
-    first.join(", ")
 }
 
 /// Like [`first_of`], for names that are quoted.

@@ -115,6 +115,7 @@ impl<'a> Differing<'a> {
     /// Compares the trees. With `whole`, it descends even if their ids are equal, because permissions may differ
     /// everywhere.
     fn compare_trees(&mut self, whole: bool) -> Result<()> {
+        // A stack instead of recursion, and a bound: a small tree may contain itself any number of times.
         let mut open: Vec<Pair> = vec![(None, Some(self.old.view.tree), Some(self.new.view.tree))];
         while let Some((directory, old, new)) = open.pop() {
             if old == new && !whole {

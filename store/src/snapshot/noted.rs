@@ -107,6 +107,7 @@ pub(super) fn read(
             forgetting.apply(&mut snapshot);
             (workspace, snapshot)
         })
+        // The commit of a snapshot that the note has is in a pack until `gc` writes that anew.
         .filter(|(_, snapshot)| !snapshots.iter().any(|known| known.is_like(snapshot)))
         .collect();
     since.sort_by_key(|(_, snapshot)| snapshot.taken_at);

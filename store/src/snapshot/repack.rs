@@ -80,6 +80,7 @@ impl Snapshots {
         if on_damage == OnDamage::GiveUp {
             lost.extend(reached.torn.drain(..).map(|(id, _, _)| id));
         }
+        // What was given up is no longer among the torn ones. Any other would be dropped in silence.
         damaged(&reached)?;
         let mut wanted = wanted(&reached);
         let is_young = |pack: &&OldPack| young_since.is_some_and(|since| pack.written >= since);
@@ -120,6 +121,8 @@ impl Snapshots {
         } = repack;
         let reader = self.objects.reader()?;
         reader.refresh()?;
+        // Hooks went on while the pack was written. What rows have come to name since then is added now, under the
+        // lock.
         reached.walk(&reader, roots, &|| true);
         damaged(&reached)?;
         let mut late: Vec<ObjectId> = reached.objects.keys().copied().collect();
@@ -145,6 +148,7 @@ impl Snapshots {
             .filter(|pack| but.iter().any(|name| name == pack.pack.name()))
             .map(|pack| pack.bytes)
             .sum();
+        // The new packs take a part of what the old ones took.
         Ok(repack::remove(&self.objects, &old, &but)?.saturating_sub(written))
     }
 

@@ -92,6 +92,7 @@ impl Reached {
     ) -> bool {
         for root in &roots.trees {
             let mut rest = vec![(*root, Vec::new())];
+            // A stack instead of recursion: a tree may be as deep as its author likes.
             while let Some((id, path)) = rest.pop() {
                 if id == ObjectId::EMPTY_TREE || !self.seen.insert(id) {
                     continue;

@@ -113,6 +113,7 @@ impl<'a> SnapshotView<'a> {
         let mut found = std::collections::BTreeMap::new();
         for path in paths {
             for place in path.clone().at_and_above() {
+                // What is above it was looked at when it was found.
                 if found.contains_key(&place) {
                     break;
                 }

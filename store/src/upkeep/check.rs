@@ -14,7 +14,7 @@ use super::gc::sizes;
 use super::settle;
 use crate::error::Result;
 use crate::model::entry::ObjectId;
-use crate::model::number::count;
+use crate::model::number::{count, first_of};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, Diagnostic};
 use crate::snapshot::{Broken, Checked, Snapshots};
@@ -26,7 +26,7 @@ pub const CHECK_TIME: Duration = Duration::from_secs(10);
 /// How long healing waits for a hook that holds the workspace.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How many damaged files are named.
-const NAMED: usize = 5;
+pub(super) const NAMED: usize = 5;
 const SUBJECT: &str = "objects";
 
 /// What was read in all workspaces.
@@ -106,16 +106,15 @@ fn workspace(
     // If somebody is at work, nothing is healed. Reading is safe all the same.
     let lock = place.lock(PATIENCE);
     if lock.is_ok() {
-        let lost = settle::under_lock(store, &place)?;
-        let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
-        findings.extend(lost.map(|text| Finding::new("error", SUBJECT, text)));
+        findings.extend(settled(store, &place, &name)?);
         // Before anything is read: without its index, a whole pack looks like lost objects.
         let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?;
         findings.extend(rebuilt.iter().map(|pack| {
             let pack = pack.display();
-            repaired(format!(
-                "`{name}`: the index of `{pack}` was rebuilt from the pack"
-            ))
+            Finding::repaired(
+                SUBJECT,
+                format!("`{name}`: the index of `{pack}` was rebuilt from the pack"),
+            )
         }));
     }
     let snapshots = place.snapshots()?;
@@ -130,9 +129,10 @@ fn workspace(
         findings.push(repository_gone(&name, &place.folder, lost.is_empty()));
     }
     if healed > 0 {
-        findings.push(repaired(format!(
-            "`{name}`: {healed} damaged objects were stored again"
-        )));
+        findings.push(Finding::repaired(
+            SUBJECT,
+            format!("`{name}`: {healed} damaged objects were stored again"),
+        ));
     }
     let is_harmless = checked.is_whole && lost.is_empty();
     let of_packs = packs
@@ -148,13 +148,22 @@ fn workspace(
     Ok(findings)
 }
 
+/// Copies what is borrowed, and says what of it is lost. The caller holds the workspace's lock.
+fn settled(store: &mut Store, place: &Place, name: &str) -> Result<Vec<Finding>> {
+    let lost = settle::under_lock(store, place)?;
+    let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
+    Ok(lost
+        .map(|text| Finding::new("error", SUBJECT, text))
+        .collect())
+}
+
 fn repository_gone(name: &str, folder: &Path, is_healed: bool) -> Finding {
     let text = format!(
         "`{name}`: the repository in `{}` was gone",
         folder.display()
     );
     match is_healed {
-        true => repaired(text),
+        true => Finding::repaired(SUBJECT, text),
         false => Finding::new("error", SUBJECT, text),
     }
 }
@@ -243,13 +252,6 @@ fn find_paths(store: &Store, workspace: i64, broken: &mut [Broken]) -> Result<()
     Ok(())
 }
 
-fn repaired(text: String) -> Finding {
-    Finding {
-        repaired: true,
-        ..Finding::new("warning", SUBJECT, text)
-    }
-}
-
 fn of_pack(snapshots: &Snapshots, pack: &str, what: &str, is_harmless: bool) -> Finding {
     let repository = snapshots.repository();
     let text = format!("`{}/objects/pack/{pack}` {what}", repository.display());
@@ -304,10 +306,13 @@ fn heal(store: &Store, place: &Place, broken: Vec<Broken>) -> Result<Vec<Broken>
 
 /// Returns what the rows say otherwise than the snapshots, in one sentence per workspace.
 fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding> {
+    if paths.is_empty() {
+        return None;
+    }
     let names = paths
         .iter()
         .map(|path| format!("`{}`", String::from_utf8_lossy(path.as_bytes())));
-    let named = first_of(names.collect())?;
+    let named = first_of(names, NAMED);
     Some(Finding {
         hint: Some("`ckpt-hook restore SNAPSHOT PATH` goes by a snapshot alone".to_owned()),
         ..Finding::new(
@@ -320,16 +325,6 @@ fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding>
     })
 }
 
-/// Joins the first names, and says how many more there are.
-pub(super) fn first_of(mut names: Vec<String>) -> Option<String> {
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
-    if more > 0 {
-        names.push(format!("and {more} more"));
-    }
-    Some(names.join(", ")).filter(|names| !names.is_empty())
-}
-
 /// Returns what is damaged for good, in one sentence per workspace.
 fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
     let first = lost.first()?;
@@ -338,7 +333,7 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
         Some(path) => format!("`{}`", String::from_utf8_lossy(path)),
         None => format!("object `{}`", broken.id),
     });
-    let named = first_of(names.collect())?;
+    let named = first_of(names, NAMED);
     Some(Finding {
         hint: Some("a revert that needs it is refused; --only reverts other files".to_owned()),
         ..Finding::new(

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use ckpt_schema::report::Finding;
 
-use super::check::first_of;
+use super::check::NAMED;
 use crate::fs::ownership::{self, Trouble};
+use crate::model::number::first_of;
 
 const SUBJECT: &str = "store";
 
@@ -23,8 +24,7 @@ pub(crate) fn check(directory: &Path) -> Vec<Finding> {
             let names = alike
                 .iter()
                 .map(|(_, path)| format!("`{}`", path.display()));
-            let names = first_of(names.collect())?;
-            Some(finding(alike.first()?.0, &names))
+            Some(finding(alike.first()?.0, &first_of(names, NAMED)))
         })
         .collect()
 }
@@ -36,18 +36,14 @@ pub(crate) fn repair(directory: &Path) -> Vec<Finding> {
     let misplaced = troubles.filter(|(trouble, _)| *trouble == Trouble::Directory);
     misplaced
         .map(|(_, path)| match ownership::move_aside(directory, &path) {
-            Ok(place) => Finding {
-                repaired: true,
-                ..Finding::new(
-                    "warning",
-                    SUBJECT,
-                    format!(
-                        "moved the directory `{}`, which stood in the place of a file, to `{}`",
-                        path.display(),
-                        place.display()
-                    ),
-                )
-            },
+            Ok(place) => Finding::repaired(
+                SUBJECT,
+                format!(
+                    "moved the directory `{}`, which stood in the place of a file, to `{}`",
+                    path.display(),
+                    place.display()
+                ),
+            ),
             Err(error) => Finding::new("error", SUBJECT, error.with_causes()),
         })
         .collect()

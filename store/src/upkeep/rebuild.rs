@@ -95,10 +95,8 @@ fn known_again(path: &str, key: &str, number: usize, is_aside: bool) -> Finding 
         }
     };
     Finding {
-        repaired: true,
         hint: Some(hint),
-        ..Finding::new(
-            "warning",
+        ..Finding::repaired(
             SUBJECT,
             format!(
                 "`{path}`: recovered {} from the repository; the sessions and prompts, and who made each change, are lost",

@@ -54,10 +54,13 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     let mut findings: Vec<Finding> = sessions::remove_unfinished(&directory)?
         .iter()
         .map(|path| {
-            repaired(format!(
-                "removed `{}`, which a killed repair had left",
-                path.display()
-            ))
+            Finding::repaired(
+                SUBJECT,
+                format!(
+                    "removed `{}`, which a killed repair had left",
+                    path.display()
+                ),
+            )
         })
         .collect();
     if let Some(source) = source(store)? {
@@ -65,7 +68,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     }
     match store.database.write(sessions::mend_objects) {
         Ok(mended) => findings.extend(mended.iter().map(|name| {
-            repaired(format!(
+            Finding::repaired(SUBJECT, format!(
                 "the view, index or trigger `{name}`, which holds no data, was made anew or removed"
             ))
         })),
@@ -90,12 +93,15 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
     let salvaged = sessions::salvage(&directory, source, take_out)?;
     // The open connection is that of the file that was set aside.
     store.database = Database::open(&directory, store.surroundings.settings.durability)?;
-    let mut findings = vec![repaired(format!(
-        "the session store was damaged: {} rows of `{}` could be read and are in a new one; the former one is `{}`",
-        salvaged.rows,
-        source.display(),
-        salvaged.set_aside.display()
-    ))];
+    let mut findings = vec![Finding::repaired(
+        SUBJECT,
+        format!(
+            "the session store was damaged: {} rows of `{}` could be read and are in a new one; the former one is `{}`",
+            salvaged.rows,
+            source.display(),
+            salvaged.set_aside.display()
+        ),
+    )];
     findings.extend(
         salvaged
             .damaged
@@ -178,13 +184,6 @@ fn damaged_number(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
     let number = name.strip_prefix(DATABASE)?.strip_prefix(DAMAGED)?;
     number.parse().ok()
-}
-
-fn repaired(message: String) -> Finding {
-    Finding {
-        repaired: true,
-        ..Finding::new("warning", SUBJECT, message)
-    }
 }
 
 #[cfg(test)]

@@ -68,8 +68,5 @@ pub(crate) fn check(
         "the stored totals of {} did not match the changes, and will be added up again",
         count(messages.len() as u64, "message")
     );
-    Ok(Some(Finding {
-        repaired: true,
-        ..Finding::new("warning", "database", text)
-    }))
+    Ok(Some(Finding::repaired("database", text)))
 }

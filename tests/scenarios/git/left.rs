@@ -34,19 +34,6 @@ fn branch(world: &World, name: &str) -> String {
     world.run_git(&["rev-parse", name])
 }
 
-fn tool(world: &World, kind: EventKind) -> Event {
-    Event {
-        tool_use_id: Some("t".to_owned()),
-        tool_name: Some("Bash".to_owned()),
-        ..world.event(kind, "s1")
-    }
-}
-
-fn start_tool(world: &mut World) {
-    let start = tool(world, EventKind::ToolStart);
-    world.send(&start);
-}
-
 /// Commits with a time of its own in the reflog, so many milliseconds from now.
 fn commit_later(world: &World, text: &str, milliseconds: i64) {
     world.write("a", text);
@@ -156,7 +143,7 @@ fn a_commit_of_the_users_long_after_esc_stays_and_is_named_and_goes_where_it_is_
     world.message("m1");
     // A reflog has whole seconds.
     set_clock_from_files(-40 * MINUTE - 2_000);
-    start_tool(&mut world);
+    world.start_shell();
     // Forty minutes after Esc, of which nobody told.
     let user = commit(&world, "a", "by hand\n");
     set_clock_from_files(0);
@@ -186,12 +173,12 @@ fn a_commit_of_the_users_while_a_prompt_stood_is_not_the_tools() {
     let mut world = World::git(&[("a", "1\n")]);
     world.message("m1");
     set_clock_from_files(-30 * MINUTE);
-    start_tool(&mut world);
+    world.start_shell();
     let user = commit(&world, "a", "by hand\n");
     set_clock_from_files(30 * MINUTE);
     let finish = Event {
         duration_ms: Some(2_000),
-        ..tool(&world, EventKind::ToolFinish)
+        ..world.shell(EventKind::ToolFinish)
     };
     world.send(&finish);
     world.finish();
@@ -210,7 +197,7 @@ fn esc_and_revert_at_once_takes_the_commit_of_the_command() {
     let first = branch(&world, "main");
     world.message("m1");
     set_clock_from_files(-1_000);
-    start_tool(&mut world);
+    world.start_shell();
     commit(&world, "a", "by the command\n");
     set_clock_from_files(1_000);
     let request = RevertRequest {
@@ -394,12 +381,12 @@ fn tags_that_a_command_removed_are_named_also_where_another_was_made_since() {
     world.message("m1");
     let start = Event {
         tool_command: Some("git tag -d v1; git tag -d users; git tag v3".to_owned()),
-        ..tool(&world, EventKind::ToolStart)
+        ..world.shell(EventKind::ToolStart)
     };
     world.send(&start);
     world.run_git(&["tag", "-d", "v1", "users"]);
     world.run_git(&["tag", "v3"]);
-    let finish = tool(&world, EventKind::ToolFinish);
+    let finish = world.shell(EventKind::ToolFinish);
     world.send(&finish);
     world.finish();
     world.run_git(&["tag", "users"]);
@@ -443,12 +430,12 @@ fn branches_that_a_command_deleted_are_named() {
     world.message("m1");
     let start = Event {
         tool_command: Some("git branch -D idea users && git branch new".to_owned()),
-        ..tool(&world, EventKind::ToolStart)
+        ..world.shell(EventKind::ToolStart)
     };
     world.send(&start);
     world.run_git(&["branch", "-q", "-D", "idea", "users"]);
     world.run_git(&["branch", "new"]);
-    let finish = tool(&world, EventKind::ToolFinish);
+    let finish = world.shell(EventKind::ToolFinish);
     world.send(&finish);
     world.finish();
     world.run_git(&["branch", "users"]);

@@ -3,6 +3,7 @@
 //! Runs inside the guard. One line: stdin → the agent's adapter → events → the library, event by event. What goes wrong is
 //! noted where `status` and `doctor` find it, and returned for `--strict` and `--json`.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,7 @@ pub fn run(
         surroundings.config_file().as_deref(),
         surroundings.home.as_deref(),
     );
+    // As early as possible: until now, the deadline was a guess.
     watchdog.set(config.settings.hook_deadline);
     #[cfg(debug_assertions)]
     fault::hang();
@@ -192,6 +194,15 @@ struct Subject<'a> {
     event: Option<&'a Event>,
 }
 
+impl<'a> Subject<'a> {
+    fn of(event: &'a Event) -> Self {
+        Self {
+            agent: Some(&event.agent),
+            event: Some(event),
+        }
+    }
+}
+
 /// Records events and notes what goes wrong. The store is opened when the first of them needs it.
 struct Recorder<'a> {
     surroundings: &'a Environment,
@@ -229,53 +240,57 @@ impl Recorder<'_> {
     }
 
     fn record(&mut self, event: &Event) -> Result<EventReport> {
-        let settings = self.settings(event);
-        if !settings.enabled {
+        if !self.settings(event).enabled {
             return Ok(EventReport::of_nothing(None));
         }
-        // The processes between a hook and its agent change with every call, but the agent changes only with its
-        // session. So it is looked up only when something begins, and no tool has to wait for that.
-        let begun;
-        let mut event = event;
-        if starts_something(event) {
-            self.note_settings();
-            begun = Event {
-                process: ckpt_store::agent_process(),
-                ..event.clone()
-            };
-            event = &begun;
-        }
+        let event = &*self.completed(event);
         let report = self.store().and_then(|store| store.record(event));
         match &report {
-            Ok(report) => {
-                self.log.line(
-                    Level::Info,
-                    &format!("recorded `{}` of {}", event.event.name(), event.agent),
-                );
-                self.tell(event, report);
-                // The agent is gone, so nobody waits while git's refs are written.
-                if event.event == EventKind::SessionEnd
-                    || self.store.as_ref().is_some_and(Store::is_unsettled)
-                {
-                    self.unsettled.clone_from(&event.cwd);
-                }
-            }
-            Err(error) => {
-                let subject = Subject {
-                    agent: Some(&event.agent),
-                    event: Some(event),
-                };
-                if self.store.is_none() {
-                    let now = surroundings::now();
-                    ckpt_store::note_lost_event(self.directory, event, error, now);
-                }
-                self.note("error", &subject, &error.to_string(), &error.causes());
-                if error.kind == ErrorKind::Late {
-                    self.go_on_without_the_hook(event);
-                }
-            }
+            Ok(report) => self.after_recording(event, report),
+            Err(error) => self.after_failing(event, error),
         }
         report
+    }
+
+    /// Returns an event with the process of its agent, if something begins with it.
+    ///
+    /// The processes between a hook and its agent change with every call, but the agent changes only with its session. So
+    /// it is looked up only when something begins, and no tool has to wait for that.
+    fn completed<'e>(&mut self, event: &'e Event) -> Cow<'e, Event> {
+        if !starts_something(event) {
+            return Cow::Borrowed(event);
+        }
+        self.note_settings();
+        Cow::Owned(Event {
+            process: ckpt_store::agent_process(),
+            ..event.clone()
+        })
+    }
+
+    fn after_recording(&mut self, event: &Event, report: &EventReport) {
+        self.log.line(
+            Level::Info,
+            &format!("recorded `{}` of {}", event.event.name(), event.agent),
+        );
+        self.tell(event, report);
+        // At the end of a session the agent is gone, so nobody waits while git's refs are written.
+        let is_over = event.event == EventKind::SessionEnd;
+        if is_over || self.store.as_ref().is_some_and(Store::is_unsettled) {
+            self.unsettled.clone_from(&event.cwd);
+        }
+    }
+
+    fn after_failing(&mut self, event: &Event, error: &Error) {
+        // Without a session store, only a file beside it can say that an event was lost.
+        if self.store.is_none() {
+            let now = surroundings::now();
+            ckpt_store::note_lost_event(self.directory, event, error, now);
+        }
+        let subject = Subject::of(event);
+        self.note("error", &subject, &error.to_string(), &error.causes());
+        if error.kind == ErrorKind::Late {
+            self.go_on_without_the_hook(event);
+        }
     }
 
     /// Tells the agent, if it can be told, which files the user put back since the last message.
@@ -297,15 +312,7 @@ impl Recorder<'_> {
                 "the first snapshot could not go on in the background: take it with `ckpt-hook snapshot`"
             }
         };
-        self.note(
-            "warning",
-            &Subject {
-                agent: Some(&event.agent),
-                event: Some(event),
-            },
-            text,
-            &[],
-        );
+        self.note("warning", &Subject::of(event), text, &[]);
     }
 
     fn settings(&self, event: &Event) -> &Settings {

@@ -37,6 +37,28 @@ impl Verb {
     }
 }
 
+/// What is done with the settings of one agent after the other.
+#[derive(Clone, Copy)]
+struct InstallTask {
+    verb: Verb,
+    scope: SettingsScope,
+    dry_run: bool,
+}
+
+impl InstallTask {
+    fn of(verb: Verb, arguments: &InstallArguments) -> Self {
+        Self {
+            verb,
+            scope: scope(arguments),
+            dry_run: arguments.dry_run,
+        }
+    }
+
+    fn carry_out(self, agent: &str, place: &SettingsPlace<'_>) -> Result<Vec<SettingsChange>> {
+        self.verb.work()(agent, self.scope, place, self.dry_run)
+    }
+}
+
 /// Puts the hook in.
 pub fn install(
     invocation: &Invocation,
@@ -122,6 +144,7 @@ fn run(
     if arguments.list {
         return list(invocation, &place);
     }
+    // All at once: an agent that does not answer keeps this waiting for seconds.
     install::learn_versions(&place, |agent| {
         arguments.all || arguments.agents.iter().any(|name| name == agent)
     });
@@ -153,7 +176,7 @@ fn change_all(
     place: &SettingsPlace<'_>,
     projects: &BTreeSet<PathBuf>,
 ) -> InstallReport {
-    let (scope, dry_run) = (scope(arguments), arguments.dry_run);
+    let task = InstallTask::of(verb, arguments);
     let mut report = empty_report();
     for (agent, presence) in install::look_around(place) {
         match verb {
@@ -161,23 +184,26 @@ fn change_all(
                 report.skipped.push(skipped(agent, presence.reason));
             }
             Verb::Install | Verb::Uninstall => {
-                change(verb, agent, scope, place, dry_run, &mut report);
+                change(task, agent, place, &mut report);
             }
         }
     }
     for project in projects {
         let place = SettingsPlace { project, ..*place };
-        let scope = SettingsScope::Project;
+        let in_project = InstallTask {
+            scope: SettingsScope::Project,
+            ..task
+        };
         let mut of_it = empty_report();
         for (agent, _) in install::look_around(&place) {
-            change(verb, agent, scope, &place, dry_run, &mut of_it);
+            change(in_project, agent, &place, &mut of_it);
         }
         of_it.changes.retain(|change| change.action != "unchanged");
         report.changes.extend(of_it.changes);
         report.skipped.extend(of_it.skipped);
     }
     if verb == Verb::Uninstall {
-        leave_out_unchanged(scope, place, &mut report);
+        leave_out_unchanged(task.scope, place, &mut report);
     }
     report
 }
@@ -188,14 +214,14 @@ fn change_named(
     arguments: &InstallArguments,
     place: &SettingsPlace<'_>,
 ) -> Result<InstallReport> {
-    let (scope, dry_run) = (scope(arguments), arguments.dry_run);
+    let task = InstallTask::of(verb, arguments);
     install::check_known(&arguments.agents)?;
     let mut report = empty_report();
     match arguments.agents.as_slice() {
-        [agent] => report.changes = verb.work()(agent, scope, place, dry_run)?,
+        [agent] => report.changes = task.carry_out(agent, place)?,
         agents => {
             for agent in agents {
-                change(verb, agent, scope, place, dry_run, &mut report);
+                change(task, agent, place, &mut report);
             }
         }
     }
@@ -219,15 +245,8 @@ fn empty_report() -> InstallReport {
 }
 
 /// If the settings of one agent cannot be edited, the others are changed all the same.
-fn change(
-    verb: Verb,
-    agent: &str,
-    scope: SettingsScope,
-    place: &SettingsPlace<'_>,
-    dry_run: bool,
-    report: &mut InstallReport,
-) {
-    match verb.work()(agent, scope, place, dry_run) {
+fn change(task: InstallTask, agent: &str, place: &SettingsPlace<'_>, report: &mut InstallReport) {
+    match task.carry_out(agent, place) {
         Ok(changes) => report.changes.extend(changes),
         Err(error) => {
             let reason = error.with_causes();

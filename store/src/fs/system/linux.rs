@@ -103,18 +103,28 @@ pub(crate) fn device(stat: &Stat) -> u64 {
 /// it. The numbers are those of the kernel's `magic.h`.
 pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
     const REMOTE: [i64; 10] = [
+        // NFS
         0x6969,
+        // CIFS
         0xff53_4d42,
+        // SMB2
         0xfe53_4d42,
+        // SMB
         0x517b,
+        // 9p
         0x0102_1997,
+        // FUSE, and virtiofs
         0x6573_5546,
+        // fusectl
         0x6573_5543,
+        // Lustre
         0x0bd0_0bd0,
+        // AFS
         0x5346_414f,
+        // Ceph
         0x00c3_6400,
     ];
-    // NFS, CIFS, SMB2, SMB, 9p, FUSE (and virtiofs), fusectl, Lustre, AFS, Ceph.
+    // What cannot be asked is not trusted either.
     rustix::fs::fstatfs(root).map_or(true, |stat| REMOTE.contains(&(stat.f_type & 0xffff_ffff)))
 }
 

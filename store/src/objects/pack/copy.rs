@@ -223,6 +223,7 @@ impl SourcePack<'_> {
             EntryContent::Whole(_) => old_header.clone(),
             EntryContent::ToOffset(base) => match moved.get(&base) {
                 Some(base) => encode_delta_header(size, to.position()? - base),
+                // Its base could not be copied. The caller decodes the object instead.
                 None => return Ok(()),
             },
             EntryContent::ToObject(_) => return Ok(()),

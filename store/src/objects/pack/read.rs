@@ -93,6 +93,7 @@ impl PackFile {
         } else {
             None
         };
+        // Too many files are open, so it is closed again, and opened at the next question.
         if index.is_file() && permit.is_none() {
             return index.find(id.as_bytes()).ok()?;
         }

@@ -24,7 +24,7 @@ use super::rebuild::SOON_READ;
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
 use crate::fs::leftover::TEMPORARY_PACK;
-use crate::fs::system;
+use crate::fs::{names, system};
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{Hasher, ObjectKind};
 use crate::objects::reader::{ObjectReader, StoredBytes};
@@ -165,7 +165,7 @@ impl PackWriter {
     /// Begins a pack in a bare repository. It is invisible before [`PackWriter::finish`].
     pub(crate) fn begin(repository: &Path) -> Result<Self> {
         Ok(Self {
-            directory: repository.join("objects/pack"),
+            directory: names::packs(repository),
             stored: None,
             open: None,
         })
@@ -183,6 +183,7 @@ impl PackWriter {
     /// collision.
     pub(crate) fn add(&mut self, object: Packed) -> Result<bool> {
         let pack = self.pack()?;
+        // Two files with the same bytes, or two threads that met one file.
         if let Some(earlier) = pack.objects.get(&object.id).copied() {
             // What is compared below is read back from the file.
             pack.flush()?;
@@ -208,6 +209,7 @@ impl PackWriter {
     ) -> Result<Option<ObjectId>> {
         let stored = self.stored.clone();
         let pack = self.pack()?;
+        // A stream has its id only at its end. It is written first, and taken back if it is stored already.
         let begin = pack.position;
         let kept = pack
             .write_stream(size, reader)

@@ -19,7 +19,7 @@ use super::pack::read::PackFile;
 use super::pack::rebuild::{SOON_READ, with_rebuilt_index};
 use super::tree::{self, TreeEntry};
 use crate::error::{Context, Error, Result, contained};
-use crate::fs::leftover;
+use crate::fs::{leftover, names};
 use crate::model::entry::ObjectId;
 use compare::{Comparer, Mismatch};
 use kept::ObjectCache;
@@ -53,7 +53,7 @@ const AT_ONCE: u64 = 8 << 20;
 impl ObjectReader {
     /// Opens the packs that exist now.
     pub(crate) fn open(repository: &Path) -> Result<Self> {
-        let directory = repository.join("objects/pack");
+        let directory = names::packs(repository);
         let packs = match Packs::noted(&directory) {
             Some(packs) => packs,
             None => Packs::list(&directory, &Packs::default())?.unwrap_or_default(),

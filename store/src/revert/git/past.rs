@@ -16,9 +16,9 @@ use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::git_item::{BRANCHES, GitStateRow, TAGS, plain};
 use crate::model::note::Note;
+use crate::model::number::first_of;
 use crate::model::request::Unclear;
 use crate::revert::movement::Movement;
-use crate::revert::warnings::first_of;
 use crate::sessions::{self, SeenGit, StepSpan};
 use crate::timeline::step_afterwards;
 

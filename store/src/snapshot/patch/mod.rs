@@ -157,6 +157,8 @@ fn look(
         }
     }
     gaps::append_unstored(&mut changes, &before, &after)?;
+    // Last, because it looks at the disk: only for paths of which the trees alone do not tell whether they went or were
+    // hidden.
     let mut hidden = Vec::new();
     if let Some(visibility) = visibility {
         let all = std::mem::take(&mut changes);

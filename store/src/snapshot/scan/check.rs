@@ -220,6 +220,7 @@ impl CacheCheck<'_> {
                 | ItemKind::Ignored
                 | ItemKind::Gap(GapReason::ReservedName | GapReason::TooDeep),
             ) => true,
+            // What could not be captured may be readable by now, so it is tried at every look.
             Some(ItemKind::Gap(
                 GapReason::Unreadable(_)
                 | GapReason::Changing

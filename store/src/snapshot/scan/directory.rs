@@ -93,6 +93,8 @@ impl Open<'_> {
             },
         };
         let is_empty = known.map_or(names.is_empty(), |old| old.is_empty);
+        // At the root, it is the user's own repository. Further down, it is remembered, so that a revert can say that a
+        // repository came or went.
         names.retain(|(name, _)| !self.path.is_empty() || !is_plain_dot_git(name));
         let mut items = Vec::with_capacity(names.len());
         let mut looked = DirectoryFindings::default();
@@ -113,6 +115,7 @@ impl Open<'_> {
             state: ListingState::Listed,
             view: self.view,
             is_empty,
+            // The matcher knows which ignore file decided here. What is new gets it once all threads are done.
             rules: self.old.and_then(|old| old.rules),
             tree: None,
             items,
@@ -187,6 +190,7 @@ impl Open<'_> {
         listed: Option<PathKind>,
         looked: &mut DirectoryFindings,
     ) -> Result<Option<ListedItem>> {
+        // If the file system names the kind, whatever is left out costs no `stat`.
         if listed.is_some_and(|kind| is_of_repository(name, kind)) {
             return Ok(self.repository_below(name));
         }

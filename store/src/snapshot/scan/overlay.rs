@@ -186,6 +186,7 @@ impl<'c> Overlay<'c> {
             .filter(|directory| self.gone.is_empty() || !self.gone.contains(directory.path))
             .peekable();
         let mut fresh = self.fresh.iter().peekable();
+        // Both are sorted by path, so one pass joins them; what was looked at takes the place of what was remembered.
         std::iter::from_fn(move || {
             let Some((path, listing)) = fresh.peek().copied() else {
                 return remembered.next().map(OverlayDirectory::Remembered);

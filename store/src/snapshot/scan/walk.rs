@@ -394,6 +394,7 @@ impl Walk<'_> {
         }) = old
             && stamp.size == size
         {
+            // Often only its time changed, and the pack should not get another copy of it.
             if self.sink.holds_stream(*id, &mut (&mut *file).take(size))? {
                 return Ok(Some(*id));
             }

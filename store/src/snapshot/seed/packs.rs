@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use super::HeldBlobs;
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
+use crate::fs::names::packs as packs_of;
 use crate::fs::system;
 use crate::git::Location;
 use crate::model::entry::ObjectId;
@@ -45,8 +46,8 @@ pub(super) fn take(
         return held_blobs;
     }
     let mut is_any_new = false;
-    for name in names(&location.common.join("objects/pack")) {
-        let theirs = PackFile::new(&location.common.join("objects/pack"), &name);
+    for name in names(&packs_of(&location.common)) {
+        let theirs = PackFile::new(&packs_of(&location.common), &name);
         let Ok(found) = theirs.offsets(&ids) else {
             continue;
         };
@@ -59,15 +60,7 @@ pub(super) fn take(
                 .map(|at| wanted[at].1)
         };
         let saved = found.iter().filter_map(|found| size(found).ok()).sum();
-        if hold(
-            &location.common.join("objects/pack"),
-            &to,
-            &name,
-            saved,
-            objects,
-        )
-        .is_ok()
-        {
+        if hold(&packs_of(&location.common), &to, &name, saved, objects).is_ok() {
             is_any_new = true;
             held_blobs.extend(with_sizes(&theirs, found));
         }

@@ -16,6 +16,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use super::attributes::Attributes;
 use super::borrowed::{self, Borrowed};
 use super::cache::{Cache, CacheHeader, Extent};
 use super::noted;
@@ -25,7 +26,7 @@ use super::scan::overlay::Overlay;
 use super::scan::sink::Sink;
 use super::scan::walk::{RememberedNames, Task};
 use super::times::Times;
-use super::{GitState, IgnoredRemovals, Request, Snapshot, Taken};
+use super::{GitState, IgnoredRemoval, IgnoredRemovals, Request, Snapshot, Taken};
 use crate::error::{Result, contained};
 use crate::fs::beneath;
 use crate::fs::disk::Stamp;
@@ -48,6 +49,7 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
         None => Hint::ask(folder, &scene),
         Some(_) => None,
     };
+    // `anew` is asked for to find and heal damage, so nothing that was seen before counts.
     let cache = if request.anew {
         None
     } else {
@@ -173,6 +175,8 @@ impl<'a> SnapshotBuilder<'a> {
         let is_trusted = cache
             .as_ref()
             .is_some_and(|cache| self.holds_all(cache, &boot));
+        // The cheap question comes first: in the same boot and with the same folder of packs, nothing can have gone
+        // that the cache names. Otherwise every object that it names is looked up.
         let cache = cache.filter(|cache| is_trusted || self.verify(cache));
         let index = UserIndex::look(self.location.as_ref(), cache.as_ref(), self.now);
         let tasks = self.tasks(cache.as_ref(), &index, hint);
@@ -189,14 +193,20 @@ impl<'a> SnapshotBuilder<'a> {
         self.objects.note_borrowing(!header.borrowed.is_empty());
         let (gaps, blob, ignored_gone) = (header.gaps, index.blob, header.ignored_gone);
         hint.iter().for_each(|hint| hint.note());
-        Ok(Some(Taken {
-            ignored_gone: IgnoredRemovals(ignored_gone),
-            ..self.taken(header.snapshot, gaps, blob, Vec::new(), Times::default())
-        }))
+        let (undecided, times) = (Vec::new(), Times::default());
+        Ok(Some(self.taken(
+            header.snapshot,
+            gaps,
+            ignored_gone,
+            blob,
+            undecided,
+            times,
+        )))
     }
 
     /// Returns the hash of everything besides the workspace itself that decides what is captured.
     fn capture_key(&self) -> ObjectId {
+        // With another limit, a file that did not change becomes a gap, or is none any more.
         let sizes = self
             .request
             .whatever_size
@@ -262,6 +272,7 @@ impl<'a> SnapshotBuilder<'a> {
         if reader.refresh().is_err() {
             return false;
         }
+        // All bodies are needed here, and one read is faster than one for each.
         cache.load();
         let packs = self.objects.packs();
         let mut borrowed = cache.header.borrowed.iter();
@@ -303,6 +314,7 @@ impl<'a> SnapshotBuilder<'a> {
     ) -> Result<Option<Taken>> {
         let sink = Sink::new(self.objects)?.keeping(cache.is_some());
         let capture_key = self.capture_key();
+        // Which paths are forced holds only as long as the same paths are tracked and no rule changed.
         let known = cache.filter(|_| !tasks.iter().any(reads_names_again) && !index.is_new);
         let Scanned {
             mut overlay,
@@ -315,14 +327,11 @@ impl<'a> SnapshotBuilder<'a> {
         } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut overlay, &touched, &sink)?;
         let (attributes, gaps) = assemble::survey(&overlay);
+        // Only now: a part of the cache is read when it is needed, so a damaged one shows up during the scan.
         if cache.is_some_and(Cache::is_torn) {
             return Ok(None);
         }
-        let snapshot = Snapshot {
-            tree,
-            attributes: store(&sink, attributes.encode())?,
-            rules: store(&sink, self.rules_of(&forced, &watched).encode())?,
-        };
+        let snapshot = stored(&sink, tree, &attributes, &self.rules_of(&forced, &watched))?;
         store(&sink, index.new_bytes())?;
         // Objects are on the disk before the cache names them, and before any row does.
         self.finish(sink, cache, snapshot, &gaps)?;
@@ -342,14 +351,16 @@ impl<'a> SnapshotBuilder<'a> {
             gaps: gaps.clone(),
             ignored_gone: ignored_gone.clone(),
         };
-        if !self.is_foreseen {
-            remember(folder, cache, &header, &overlay, hint);
-        }
-        let taken = self.taken(snapshot, gaps, index.blob, undecided, times);
-        Ok(Some(Taken {
-            ignored_gone: IgnoredRemovals(ignored_gone),
-            ..taken
-        }))
+        self.remember(folder, cache, &header, &overlay, hint);
+        let blob = index.blob;
+        Ok(Some(self.taken(
+            snapshot,
+            gaps,
+            ignored_gone,
+            blob,
+            undecided,
+            times,
+        )))
     }
 
     /// Syncs what is new, with a note about the snapshot if it is another one than that of the cache.
@@ -366,6 +377,25 @@ impl<'a> SnapshotBuilder<'a> {
             noted::add(&sink, self.request, snapshot, gaps)?;
         }
         sink.finish().map(drop)
+    }
+
+    /// Writes the cache if it differs from the existing one. Nothing is remembered of what is only foreseen.
+    fn remember(
+        &self,
+        folder: &Path,
+        cache: Option<&Cache>,
+        header: &CacheHeader,
+        overlay: &Overlay<'_>,
+        hint: Option<&Hint>,
+    ) {
+        if self.is_foreseen {
+            return;
+        }
+        let is_same = cache.is_some_and(|cache| cache.header == *header) && overlay.is_same();
+        // If the cache cannot be written, the next snapshot is slower; this one is safe.
+        let is_written = is_same || Cache::write(folder, header, overlay).is_ok();
+        // If the cache was not written, the next answer has to contain everything again, so the token stays old.
+        hint.filter(|_| is_written).into_iter().for_each(Hint::note);
     }
 
     /// Returns the rules of the snapshot that are not files in its tree.
@@ -389,6 +419,7 @@ impl<'a> SnapshotBuilder<'a> {
         &self,
         snapshot: Snapshot,
         gaps: Vec<super::Gap>,
+        ignored_gone: Vec<IgnoredRemoval>,
         index: Option<ObjectId>,
         undecided: Vec<String>,
         times: Times,
@@ -410,24 +441,9 @@ impl<'a> SnapshotBuilder<'a> {
             unread: self.unread.clone(),
             times,
             missed: false,
-            ignored_gone: IgnoredRemovals::default(),
+            ignored_gone: IgnoredRemovals(ignored_gone),
         }
     }
-}
-
-/// Writes the cache if it differs from the existing one.
-fn remember(
-    folder: &Path,
-    cache: Option<&Cache>,
-    header: &CacheHeader,
-    overlay: &Overlay<'_>,
-    hint: Option<&Hint>,
-) {
-    let is_same = cache.is_some_and(|cache| cache.header == *header) && overlay.is_same();
-    // If the cache cannot be written, the next snapshot is slower; this one is safe.
-    let is_written = is_same || Cache::write(folder, header, overlay).is_ok();
-    // If the cache was not written, the next answer has to contain everything again, so the token stays old.
-    hint.filter(|_| is_written).into_iter().for_each(Hint::note);
 }
 
 /// Returns the rules of the snapshot that a cache belongs to.
@@ -437,6 +453,20 @@ fn last_rules(folder: &Path, objects: &Objects) -> Option<Rules> {
         Some(blob) => Rules::decode(&objects.reader().ok()?.blob(blob).ok()?).ok(),
         None => Some(Rules::default()),
     }
+}
+
+/// Stores what belongs to a tree, and returns the snapshot.
+fn stored(
+    sink: &Sink<'_>,
+    tree: ObjectId,
+    attributes: &Attributes,
+    rules: &Rules,
+) -> Result<Snapshot> {
+    Ok(Snapshot {
+        tree,
+        attributes: store(sink, attributes.encode())?,
+        rules: store(sink, rules.encode())?,
+    })
 }
 
 fn store(sink: &Sink<'_>, bytes: Option<Vec<u8>>) -> Result<Option<ObjectId>> {

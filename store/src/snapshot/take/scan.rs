@@ -273,6 +273,7 @@ impl<'a> Forced<'a> {
         matcher: &rules::Matcher<'_>,
     ) -> BTreeSet<Vec<u8>> {
         let is_complete = self.old.is_some();
+        // Nothing changed that decides about them, so the index need not be read.
         if let (Some(old), true) = (self.old, self.is_same) {
             return old;
         }
@@ -304,6 +305,7 @@ fn ignored_gone(
     now: FileTime,
 ) -> Vec<IgnoredRemoval> {
     let mut missed = threads::unlocked(missed);
+    // Nobody looked into a directory that went, so the walk did not miss what was in it.
     for path in overlay.gone() {
         let before = overlay.below().and_then(|below| below.listing(path));
         let items = before.into_iter().flat_map(|before| before.items);
@@ -393,6 +395,7 @@ fn check_root(overlay: &Overlay<'_>, root: &Path) -> Result<()> {
     let is_known = overlay.fresh(b"").map_or(overlay.contains(b""), |listing| {
         listing.state == ListingState::Listed
     });
+    // A root that cannot be read is not an empty workspace: a patch would say that everything was deleted.
     if is_known {
         Ok(())
     } else {
@@ -413,6 +416,7 @@ fn merge(
     let mut files = Vec::new();
     let mut large = Vec::new();
     let mut touched = HashSet::new();
+    // Listings first: one thread reads the files of a directory that another one listed.
     for found in found {
         for (path, listing) in found.listings {
             touch(&mut touched, &path);

@@ -150,6 +150,7 @@ fn call(context: &RequestContext<'_>, job: &Job) -> Result<Value, RequestError> 
 }
 
 impl RequestContext<'_> {
+    /// Opens the store, for one request.
     pub fn open(&self) -> Result<Store, RequestError> {
         Ok(self.invocation.open()?)
     }

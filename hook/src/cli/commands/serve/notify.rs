@@ -50,6 +50,14 @@ impl Subscription {
         }
     }
 
+    /// Sends a notification under each of its names that is wanted. Returns false if nobody listens any more.
+    fn send(&self, told: &Notification, lines: &SyncSender<String>) -> bool {
+        let value = json!(told);
+        let names = [Some(told.name()), embedders_name(told)];
+        let mut wanted = names.into_iter().flatten().filter(|name| self.wants(name));
+        wanted.all(|name| lines.send(super::notification(name, &value)).is_ok())
+    }
+
     fn wants(&self, name: &str) -> bool {
         match &self.events {
             Some(events) => events.iter().any(|event| event == name),
@@ -92,15 +100,7 @@ pub fn run(
             let now = subscription.lock().unwrap_or_else(PoisonError::into_inner);
             *now == current && !queue.is_over()
         };
-        let tell = |told: &Notification| {
-            let value = json!(told);
-            let names = [Some(told.name()), embedders_name(told)];
-            names
-                .into_iter()
-                .flatten()
-                .filter(|name| current.wants(name))
-                .all(|name| lines.send(super::notification(name, &value)).is_ok())
-        };
+        let tell = |told: &Notification| current.send(told, lines);
         let followed = follow_with(invocation, current.clone(), tell, &is_still_wanted);
         if let Err(failure) = followed {
             // Try again: a store that is locked or replaced is soon back.

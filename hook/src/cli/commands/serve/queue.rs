@@ -66,6 +66,7 @@ fn line_of(method: &str) -> Option<Line> {
 }
 
 impl RequestQueue {
+    /// Returns an empty queue, to which requests may come.
     pub fn new() -> Self {
         Self {
             state: Mutex::default(),
