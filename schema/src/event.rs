@@ -178,6 +178,10 @@ pub struct Event {
     /// The agent's process, by a name that no other process ever has. Never read from a payload.
     #[serde(skip)]
     pub process: Option<String>,
+    /// Whether that process began so long before the event that it is no program between the agent and the hook. Never read from
+    /// a payload.
+    #[serde(skip)]
+    pub is_long_lived: bool,
     /// With a user message: when the model was given it, if the agent's own record tells of it only later. What was done since
     /// then belongs to it. In milliseconds since 1970; never read from a payload.
     #[serde(skip)]
@@ -221,6 +225,7 @@ impl Event {
             tells_of_tools: false,
             transcript_path: None,
             process: None,
+            is_long_lived: false,
             given_at: None,
             at_once: false,
             has_told_of_ends: false,

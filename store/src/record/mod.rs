@@ -74,7 +74,8 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     if !decision.takes_snapshot() {
         return write::without_snapshot(store, &place, event, &view, &decision);
     }
-    decision.close_dead(&view, is_of_a_dead_process);
+    let now = store.now();
+    decision.close_dead(&view, |step| is_of_a_dead_process(step, now));
     let mut begun = None;
     // The lock is held until the rows are written: the next snapshot is compared with this one.
     let (observation, lock) = match ready {

@@ -11,7 +11,7 @@ use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepRow};
 use crate::store::Store;
-use crate::timeline::life::is_gone;
+use crate::timeline::life::is_dead;
 use crate::timeline::{Place, parent_of};
 
 /// What is known when an event comes.
@@ -114,7 +114,7 @@ impl EventContext {
             ..view
         };
         view.look_for_unheard(connection, place, event)?;
-        Ok(view.asking_for_life(event))
+        Ok(view.asking_for_life(event, now))
     }
 
     /// Finds the tools of which the events were lost. Those of an open step become its own.
@@ -146,11 +146,13 @@ impl EventContext {
 
     /// Asks whether the agent of the session's open step is gone. Only a message needs to know it, so no tool has to wait
     /// for the question.
-    fn asking_for_life(self, event: &Event) -> Self {
+    fn asking_for_life(self, event: &Event, now: Milliseconds) -> Self {
         Self {
             is_own_dead: event.event == EventKind::UserMessage
                 && event.turn_id.is_some()
-                && self.own_step().is_some_and(is_of_a_dead_process),
+                && self
+                    .own_step()
+                    .is_some_and(|step| is_of_a_dead_process(step, now)),
             ..self
         }
     }
@@ -219,6 +221,6 @@ impl EventContext {
 }
 
 /// Returns whether the agent's process that opened a step has ended.
-pub(super) fn is_of_a_dead_process(step: &OpenStep) -> bool {
-    step.life.process.as_deref().is_some_and(is_gone)
+pub(super) fn is_of_a_dead_process(step: &OpenStep, now: Milliseconds) -> bool {
+    is_dead(&step.life, step.last_event_at, now)
 }

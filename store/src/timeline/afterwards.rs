@@ -52,7 +52,7 @@ fn signs_until(step: &OpenStep, end: Milliseconds) -> Signs {
     let mut then = step.clone();
     then.last_event_at = last;
     // Whether the process lives now says nothing about then.
-    then.life.process = None;
+    (then.life.process, then.life.caller) = (None, None);
     then.life.interrupted_at = step.life.interrupted_at.filter(|at| *at <= end);
     life::signs(&then, end)
 }
