@@ -186,6 +186,10 @@ pub struct Event {
     /// then belongs to it. In milliseconds since 1970; never read from a payload.
     #[serde(skip)]
     pub given_at: Option<i64>,
+    /// With a user message: whether the agent began to work with it, so that nothing of what it did before runs any more. Never
+    /// read from a payload.
+    #[serde(skip)]
+    pub begins_anew: bool,
     /// Whether it comes in one call with the event before, so that nothing happened in between. Never read from a
     /// payload.
     #[serde(skip)]
@@ -227,6 +231,7 @@ impl Event {
             process: None,
             is_long_lived: false,
             given_at: None,
+            begins_anew: false,
             at_once: false,
             has_told_of_ends: false,
             is_command: false,

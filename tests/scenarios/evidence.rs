@@ -4,11 +4,9 @@
 
 use ckpt_schema::report::{FileResult, OperationReport, Outcome};
 use ckpt_schema::{Event, EventKind, ToolKind};
-use ckpt_store::{ErrorKind, RevertRequest, Settings, Unclear, agent_process};
+use ckpt_store::{ErrorKind, RevertRequest, Settings, Unclear};
 
-use testing::scenario::{
-    World, ended_process, file_time, paths_with, set_clock_from_files, set_moment, to,
-};
+use testing::scenario::{World, ended_process, file_time, paths_with, set_clock_from_files, to};
 
 const MINUTE: i64 = 60_000;
 
@@ -297,44 +295,6 @@ fn a_process_that_was_seen_once_is_not_believed() {
     world.tool_start_in("s1", "t", &[]);
     let error = world.try_revert(&to("last")).expect_err("at work");
     assert_eq!(error.kind, ErrorKind::Busy, "it may have been a wrapper");
-}
-
-/// A process that was seen once, in which a tool began.
-#[cfg(target_os = "linux")]
-fn seen_once(process: String, is_long_lived: bool) -> World {
-    set_moment(1_700_000_000_000);
-    let mut world = World::new();
-    let start = Event {
-        process: Some(process),
-        is_long_lived,
-        ..world.event(EventKind::UserMessage, "s1")
-    };
-    world.send(&start);
-    world.tool_start_in("s1", "t", &[]);
-    world.write("made", "x\n");
-    world
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_process_that_was_seen_once_and_is_gone_is_dead_after_an_hour_of_silence() {
-    let mut world = seen_once(ended_process(), false);
-    set_moment(1_700_000_000_000 + 61 * MINUTE);
-    world.try_revert(&to("last")).expect("nobody is at work");
-    assert!(!world.exists("made"), "the agent's");
-    let own = agent_process().expect("somebody started the test").name;
-    let mut world = seen_once(own, false);
-    set_moment(1_700_000_000_000 + 61 * MINUTE);
-    let error = world.try_revert(&to("last")).expect_err("at work");
-    assert_eq!(error.kind, ErrorKind::Busy, "it lives, and its tool runs");
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_process_that_is_older_than_any_call_of_a_hook_is_believed_at_once() {
-    let mut world = seen_once(ended_process(), true);
-    world.try_revert(&to("last")).expect("nobody is at work");
-    assert!(!world.exists("made"), "the agent's");
 }
 
 #[test]

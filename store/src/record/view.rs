@@ -150,9 +150,7 @@ impl EventContext {
         Self {
             is_own_dead: event.event == EventKind::UserMessage
                 && event.turn_id.is_some()
-                && self
-                    .own_step()
-                    .is_some_and(|step| is_of_a_dead_process(step, now)),
+                && self.own_step().is_some_and(dead_at(now)),
             ..self
         }
     }
@@ -167,6 +165,13 @@ impl EventContext {
             .find(|step| step.row.session_id == session.id)
     }
 
+    /// Returns whether a message came while a tool of the session's open step counted as running, and no end of that tool was
+    /// reported. If the agent calls the model now, the tool ended before the message, or its end was lost.
+    pub fn is_own_abandoned(&self) -> bool {
+        let ids = [&self.session, &self.root].map(|session| session.as_ref().map(|one| &one.id));
+        self.has_pending && ids[0] == ids[1] && self.own_step().is_some_and(|step| step.has_running)
+    }
+
     /// Returns the open steps of the sub-agents below the event's session.
     pub fn steps_of_children(&self) -> impl Iterator<Item = &OpenStep> {
         let id = self.session.as_ref().map(|session| session.id.as_str());
@@ -179,6 +184,15 @@ impl EventContext {
     /// reported, and with what it knows about the event's own step.
     pub fn open_with(&self, decision: &Decision, place: &Place) -> Vec<OpenStep> {
         let mut open = self.open.clone();
+        if decision.action == Action::OpenStep
+            && self.is_own_abandoned()
+            && let Some(own) = self.own_step().map(|step| step.row.id.clone())
+        {
+            // The message was a sign of the user's life, not of the agent's.
+            open.iter_mut()
+                .filter(|step| step.row.id == own)
+                .for_each(|step| step.last_event_at = step.last_moment());
+        }
         if decision.action == Action::MoveStart
             && let Some(own) = self.own_step().map(|step| step.row.id.clone())
         {
@@ -220,7 +234,7 @@ impl EventContext {
     }
 }
 
-/// Returns whether the agent's process that opened a step has ended.
-pub(super) fn is_of_a_dead_process(step: &OpenStep, now: Milliseconds) -> bool {
-    is_dead(&step.life, step.last_event_at, now)
+/// Returns whether the agent's process that opened a step had ended at a moment.
+pub(super) fn dead_at(now: Milliseconds) -> impl Fn(&OpenStep) -> bool {
+    move |step| is_dead(&step.life, step.last_event_at, now)
 }
