@@ -178,10 +178,18 @@ pub struct Event {
     /// The agent's process, by a name that no other process ever has. Never read from a payload.
     #[serde(skip)]
     pub process: Option<String>,
+    /// Whether that process began so long before the event that it is no program between the agent and the hook. Never read from
+    /// a payload.
+    #[serde(skip)]
+    pub is_long_lived: bool,
     /// With a user message: when the model was given it, if the agent's own record tells of it only later. What was done since
     /// then belongs to it. In milliseconds since 1970; never read from a payload.
     #[serde(skip)]
     pub given_at: Option<i64>,
+    /// With a user message: whether the agent began to work with it, so that nothing of what it did before runs any more. Never
+    /// read from a payload.
+    #[serde(skip)]
+    pub begins_anew: bool,
     /// Whether it comes in one call with the event before, so that nothing happened in between. Never read from a
     /// payload.
     #[serde(skip)]
@@ -221,7 +229,9 @@ impl Event {
             tells_of_tools: false,
             transcript_path: None,
             process: None,
+            is_long_lived: false,
             given_at: None,
+            begins_anew: false,
             at_once: false,
             has_told_of_ends: false,
             is_command: false,

@@ -44,7 +44,7 @@ pub use model::request::{Force, OnConflict, RedoRequest, RestoreRequest, RevertR
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};
-pub use timeline::life::agent_process;
+pub use timeline::life::{AgentProcess, agent_process};
 pub use upkeep::check::CHECK_TIME;
 pub use upkeep::du::Grouping;
 pub use upkeep::forget::What as Forget;

@@ -1,6 +1,6 @@
 //! `workspace`: the histories of directories are listed, offered and taken over.
 
-use testing::binary::Sandbox;
+use testing::binary::{Sandbox, finish};
 
 /// A workspace whose directory was replaced by another one with the same files.
 fn replaced() -> Sandbox {
@@ -114,4 +114,33 @@ fn a_copy_beside_its_original_is_told_where_histories_are() {
     let listed = world.json(&["workspace", "list"]);
     let root = world.workspace();
     assert_eq!(listed["workspaces"][0]["path"], *root.to_string_lossy());
+}
+
+#[test]
+fn a_copy_elsewhere_is_offered_the_history_of_what_is_gone_by_the_command_that_is_named() {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    world.play("m1", "first", |world| world.write("a", "2\n"));
+    let root = world.workspace();
+    let copy = world
+        .path("other/disk")
+        .join(root.file_name().expect("it has one"));
+    std::fs::create_dir_all(&copy).expect("writable");
+    std::fs::copy(root.join("a"), copy.join("a")).expect("writable");
+    std::fs::remove_dir_all(&root).expect("it is there");
+    let run = |arguments: &[&str]| finish(world.command(arguments).current_dir(&copy), b"");
+    let status = run(&["status"]).exits(0);
+    let command = |text: &str| {
+        let (_, rest) = text
+            .split_once("`ckpt-hook workspace adopt ")
+            .expect("it is named");
+        rest.split('`').next().expect("it ends").to_owned()
+    };
+    let id = command(&status.stdout);
+    let refused = run(&["revert", "--message", "m1"]).exits(4);
+    assert!(command(&refused.stderr).starts_with(&id), "{refused}");
+    run(&["workspace", "adopt", &id]).exits(0);
+    run(&["revert", "--message", "m1"]).exits(0);
+    let back = std::fs::read(copy.join("a")).expect("it is there");
+    assert_eq!(back, b"1\n", "it is in reach");
 }

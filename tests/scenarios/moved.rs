@@ -204,6 +204,61 @@ fn a_copy_elsewhere_takes_over_the_history_of_what_is_gone() {
 }
 
 #[test]
+fn a_copy_elsewhere_is_offered_the_history_of_what_is_gone() {
+    let mut world = World::git(&[("a", "0\n")]);
+    world.turn("m1", |world| world.write("a", "1\n"));
+    let (root, name) = (world.root.clone(), "code");
+    let away = world.base().join("other/disk");
+    fs::create_dir_all(&away).expect("writable");
+    let mut offered_at = |place: &Path| {
+        (world.root, world.cwd) = (place.to_owned(), place.to_owned());
+        let status = world.status();
+        let ids: Vec<String> = status.adoptable.iter().map(|one| one.id.clone()).collect();
+        let error = world.try_revert(&to("m1")).expect_err("it is not its own");
+        let hint = error.hint_text().unwrap_or_default().to_owned();
+        assert_eq!(
+            ids.first()
+                .is_some_and(|id| hint.contains(&format!("workspace adopt {id}"))),
+            !ids.is_empty(),
+            "the command is named: {hint}"
+        );
+        ids
+    };
+    for place in [away.join(name), away.join("renamed")] {
+        copy(&root, &place);
+    }
+    assert_eq!(
+        offered_at(&away.join(name)),
+        [] as [&str; 0],
+        "the original is there"
+    );
+    fs::rename(&root, root.with_file_name("beside")).expect("it is free");
+    assert_eq!(
+        offered_at(&away.join(name)),
+        [] as [&str; 0],
+        "it is there still"
+    );
+    fs::remove_dir_all(root.with_file_name("beside")).expect("it is there");
+    let of_its_name = offered_at(&away.join(name));
+    assert_eq!(of_its_name.len(), 1, "it has the name");
+    assert_eq!(
+        offered_at(&away.join("renamed")),
+        of_its_name,
+        "git is at that commit"
+    );
+    fs::remove_dir_all(away.join("renamed/.git")).expect("it is there");
+    assert_eq!(
+        offered_at(&away.join("renamed")),
+        [] as [&str; 0],
+        "nothing speaks for it"
+    );
+    offered_at(&away.join(name));
+    adopt(&mut world, Some(&of_its_name[0]));
+    world.revert("m1");
+    assert_eq!(world.read("a"), "0\n", "it is in reach");
+}
+
+#[test]
 fn a_project_below_a_home_that_is_a_repository_of_dotfiles_is_captured() {
     let mut world = World::new();
     let home = world.base().join("home");

@@ -3,8 +3,10 @@
 
 use ckpt_schema::report::Outcome;
 use ckpt_schema::{Event, EventKind};
-use ckpt_store::RevertRequest;
-use testing::scenario::{World, ended_process, process_started, set_clock_from_files, to};
+use ckpt_store::{ErrorKind, RevertRequest, agent_process};
+use testing::scenario::{
+    World, ended_process, process_started, set_clock_from_files, set_moment, to,
+};
 
 const MINUTE: i64 = 60_000;
 
@@ -117,4 +119,131 @@ fn a_dry_run_names_the_agent_of_a_step_that_is_still_open() {
     assert_eq!(by.agent.as_deref(), Some("generic"), "{by:?}");
     let done = world.revert("m1");
     assert_eq!(done.receipt, Some(receipt), "and the revert says the same");
+}
+
+/// A process that was seen once, in which a tool began.
+#[cfg(target_os = "linux")]
+fn seen_once(process: String, is_long_lived: bool) -> World {
+    set_moment(1_700_000_000_000);
+    let mut world = World::new();
+    let start = Event {
+        process: Some(process),
+        is_long_lived,
+        ..world.event(EventKind::UserMessage, "s1")
+    };
+    world.send(&start);
+    world.tool_start_in("s1", "t", &[]);
+    world.write("made", "x\n");
+    world
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_was_seen_once_and_is_gone_is_dead_after_an_hour_of_silence() {
+    let mut world = seen_once(ended_process(), false);
+    set_moment(1_700_000_000_000 + 61 * MINUTE);
+    world.try_revert(&to("last")).expect("nobody is at work");
+    assert!(!world.exists("made"), "the agent's");
+    let own = agent_process().expect("somebody started the test").name;
+    let mut world = seen_once(own, false);
+    set_moment(1_700_000_000_000 + 61 * MINUTE);
+    let error = world.try_revert(&to("last")).expect_err("at work");
+    assert_eq!(error.kind, ErrorKind::Busy, "it lives, and its tool runs");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_is_older_than_any_call_of_a_hook_is_believed_at_once() {
+    let mut world = seen_once(ended_process(), true);
+    world.try_revert(&to("last")).expect("nobody is at work");
+    assert!(!world.exists("made"), "the agent's");
+}
+
+/// A message in a session that is one turn, from an agent that lives.
+fn typed(world: &World, id: Option<&str>) -> Event {
+    Event {
+        process: agent_process().map(|process| process.name),
+        tells_of_tools: true,
+        ..message(world, id, String::new())
+    }
+}
+
+#[test]
+fn what_was_edited_between_an_esc_that_nobody_heard_of_and_the_next_message_is_unclear() {
+    set_moment(1_700_000_000_000);
+    let mut world = World::new();
+    for kind in [EventKind::SessionStart, EventKind::UserMessage] {
+        let event = Event {
+            event: kind,
+            ..typed(&world, Some("m1"))
+        };
+        world.send(&event);
+    }
+    world.start();
+    world.tool_start_in("s1", "t", &[]);
+    world.write("begun", "by the tool\n");
+    set_moment(1_700_000_000_000 + 30 * MINUTE);
+    world.write("mine", "half an hour later\n");
+    set_moment(1_700_000_000_000 + 60 * MINUTE);
+    // It is in the same turn as the tool, of which no end was heard: it may have been typed while that runs.
+    let next = typed(&world, Some("m2"));
+    world.send(&next);
+    world.start();
+    world.tool_start_in("s1", "u", &[]);
+    world.write("made", "by the agent\n");
+    set_moment(1_700_000_000_000 + 61 * MINUTE);
+    world.tool_finish_in("s1", "u");
+    world.finish();
+    let report = world.revert("m2");
+    assert!(!world.exists("made"), "the second one's: {report:?}");
+    assert!(world.exists("mine"), "not in it");
+    assert_eq!(report.outcome, Outcome::Restored, "and all of it went");
+    let report = world.revert("m1");
+    assert!(world.exists("mine"), "nobody knows whose it is: {report:?}");
+    assert!(!world.exists("begun"), "the tool's goes");
+    assert_eq!(report.outcome, Outcome::Partial, "and it is named");
+}
+
+#[test]
+fn a_task_that_begins_anew_after_an_esc_that_nobody_heard_of_is_a_message_of_its_own() {
+    for in_a_tool in [true, false] {
+        set_moment(1_700_000_000_000);
+        let mut world = World::new();
+        let task = |world: &World| Event {
+            begins_anew: true,
+            ..typed(world, None)
+        };
+        let first = task(&world);
+        world.send(&first);
+        // The start of a task is not waited for, so it may come twice, before and after its first tool.
+        let again = typed(&world, None);
+        world.send(&again);
+        if in_a_tool {
+            world.tool_start_in("s1", "t", &[]);
+        }
+        world.send(&first);
+        set_moment(1_700_000_000_000 + 30 * MINUTE);
+        world.write("mine", "half an hour later\n");
+        set_moment(1_700_000_000_000 + 60 * MINUTE);
+        let second = task(&world);
+        world.send(&second);
+        world.send(&again);
+        world.tool_start_in("s1", "u", &[]);
+        world.write("made", "by the agent\n");
+        set_moment(1_700_000_000_000 + 61 * MINUTE);
+        world.tool_finish_in("s1", "u");
+        world.finish();
+        assert_eq!(world.log().messages.len(), 2, "in a tool: {in_a_tool}");
+        let report = world.revert("last");
+        assert!(!world.exists("made"), "the second one's: {report:?}");
+        assert_eq!(report.outcome, Outcome::Restored, "in a tool: {in_a_tool}");
+        let first = world.log().messages[1].id.clone();
+        let report = world.revert(&first);
+        assert!(world.exists("mine"), "in a tool: {in_a_tool}: {report:?}");
+        let outcome = match in_a_tool {
+            true => Outcome::Partial,
+            false => Outcome::Nothing,
+        };
+        assert_eq!(report.outcome, outcome, "named where it is in doubt");
+    }
 }

@@ -3207,7 +3207,8 @@ class StatusReport(TypedDict):
 
     adoptable: list[WorkspaceReport]
     """
-    The histories of other directories that were at this path: `workspace adopt` takes one over.
+    The histories of other directories that were at this path, or of some that are gone and may have been this one:
+    `workspace adopt` takes one over by its `id`.
     """
     agent: str | None
     """

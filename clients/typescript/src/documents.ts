@@ -2950,7 +2950,8 @@ export interface SnapshotEntry {
  */
 export interface StatusReport {
   /**
-   * The histories of other directories that were at this path: `workspace adopt` takes one over.
+   * The histories of other directories that were at this path, or of some that are gone and may have been this one:
+   * `workspace adopt` takes one over by its `id`.
    */
   adoptable: WorkspaceReport[];
   /**

@@ -42,10 +42,16 @@ pub fn render(report: &StatusReport, told: &[MessageReport], nothing: &str, view
         None => text.push_str("Nothing is reverted.\n"),
     }
     if let Some(history) = report.adoptable.first() {
-        text.push_str(&format!(
-            "Another directory used to be here. `ckpt-hook workspace adopt` takes its history over: {}.\n",
-            super::workspace::history(history, view)
-        ));
+        let described = super::workspace::history(history, view);
+        text.push_str(&match history.path == report.workspace {
+            true => format!(
+                "Another directory used to be here. `ckpt-hook workspace adopt` takes its history over: {described}.\n"
+            ),
+            false => format!(
+                "A directory like this one is gone. If this is it, `ckpt-hook workspace adopt {}` takes its history over: {described}.\n",
+                short(&history.id)
+            ),
+        });
     }
     for line in operation::also_reverted(&report.also_reverted, paint) {
         text.push_str(&line);

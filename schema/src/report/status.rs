@@ -30,7 +30,8 @@ pub struct StatusReport {
     /// The other sessions of the workspace in which something is reverted, the one reverted last first.
     #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
-    /// The histories of other directories that were at this path: `workspace adopt` takes one over.
+    /// The histories of other directories that were at this path, or of some that are gone and may have been this one:
+    /// `workspace adopt` takes one over by its `id`.
     #[serde(default)]
     pub adoptable: Vec<WorkspaceReport>,
     /// Steps that have started and not finished, of all sessions of the workspace.

@@ -33,7 +33,7 @@ use crate::store::Store;
 use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, PATIENCE, Place};
 use decide::Decision;
 use look::LookScope;
-use view::{EventContext, is_of_a_dead_process};
+use view::{EventContext, dead_at};
 
 /// The part of the deadline that is kept for the rows if a snapshot gives up.
 const RESERVE: Duration = Duration::from_millis(500);
@@ -74,7 +74,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     if !decision.takes_snapshot() {
         return write::without_snapshot(store, &place, event, &view, &decision);
     }
-    decision.close_dead(&view, is_of_a_dead_process);
+    decision.close_dead(&view, dead_at(store.now()));
     let mut begun = None;
     // The lock is held until the rows are written: the next snapshot is compared with this one.
     let (observation, lock) = match ready {

@@ -11,7 +11,7 @@ use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepRow};
 use crate::store::Store;
-use crate::timeline::life::is_gone;
+use crate::timeline::life::is_dead;
 use crate::timeline::{Place, parent_of};
 
 /// What is known when an event comes.
@@ -114,7 +114,7 @@ impl EventContext {
             ..view
         };
         view.look_for_unheard(connection, place, event)?;
-        Ok(view.asking_for_life(event))
+        Ok(view.asking_for_life(event, now))
     }
 
     /// Finds the tools of which the events were lost. Those of an open step become its own.
@@ -146,11 +146,11 @@ impl EventContext {
 
     /// Asks whether the agent of the session's open step is gone. Only a message needs to know it, so no tool has to wait
     /// for the question.
-    fn asking_for_life(self, event: &Event) -> Self {
+    fn asking_for_life(self, event: &Event, now: Milliseconds) -> Self {
         Self {
             is_own_dead: event.event == EventKind::UserMessage
                 && event.turn_id.is_some()
-                && self.own_step().is_some_and(is_of_a_dead_process),
+                && self.own_step().is_some_and(dead_at(now)),
             ..self
         }
     }
@@ -165,6 +165,13 @@ impl EventContext {
             .find(|step| step.row.session_id == session.id)
     }
 
+    /// Returns whether a message came while a tool of the session's open step counted as running, and no end of that tool was
+    /// reported. If the agent calls the model now, the tool ended before the message, or its end was lost.
+    pub fn is_own_abandoned(&self) -> bool {
+        let ids = [&self.session, &self.root].map(|session| session.as_ref().map(|one| &one.id));
+        self.has_pending && ids[0] == ids[1] && self.own_step().is_some_and(|step| step.has_running)
+    }
+
     /// Returns the open steps of the sub-agents below the event's session.
     pub fn steps_of_children(&self) -> impl Iterator<Item = &OpenStep> {
         let id = self.session.as_ref().map(|session| session.id.as_str());
@@ -177,6 +184,15 @@ impl EventContext {
     /// reported, and with what it knows about the event's own step.
     pub fn open_with(&self, decision: &Decision, place: &Place) -> Vec<OpenStep> {
         let mut open = self.open.clone();
+        if decision.action == Action::OpenStep
+            && self.is_own_abandoned()
+            && let Some(own) = self.own_step().map(|step| step.row.id.clone())
+        {
+            // The message was a sign of the user's life, not of the agent's.
+            open.iter_mut()
+                .filter(|step| step.row.id == own)
+                .for_each(|step| step.last_event_at = step.last_moment());
+        }
         if decision.action == Action::MoveStart
             && let Some(own) = self.own_step().map(|step| step.row.id.clone())
         {
@@ -218,7 +234,7 @@ impl EventContext {
     }
 }
 
-/// Returns whether the agent's process that opened a step has ended.
-pub(super) fn is_of_a_dead_process(step: &OpenStep) -> bool {
-    step.life.process.as_deref().is_some_and(is_gone)
+/// Returns whether the agent's process that opened a step had ended at a moment.
+pub(super) fn dead_at(now: Milliseconds) -> impl Fn(&OpenStep) -> bool {
+    move |step| is_dead(&step.life, step.last_event_at, now)
 }

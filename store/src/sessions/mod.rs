@@ -102,7 +102,7 @@ pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, wa
 pub(crate) use workspaces::{
     ListedWorkspace, WorkspaceRow, claim_workspace, find_workspace, forget_identity,
     listed_workspaces, note_birth, set_aside, set_last_snapshot, take_over, workspace,
-    workspace_at, workspaces_at_work_below, workspaces_of_turn,
+    workspace_at, workspaces_at_commit, workspaces_at_work_below, workspaces_of_turn,
 };
 
 use rusqlite::RowIndex;

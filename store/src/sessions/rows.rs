@@ -291,8 +291,8 @@ pub(crate) fn touch_session(
             "UPDATE sessions SET last_event_at = iif(?11, last_event_at, ?2), last_event = iif(?9 AND last_event IS ?10, ?10, ?3), ended_at = iif(?4, ?2, NULL),
                     tool_events = ifnull(max(tool_events, ?5), 0), transcript = ifnull(?6, transcript),
                     interrupted_at = iif(?7, ?2, interrupted_at),
-                    process_seen = iif(?8 IS NULL, process_seen, iif(process IS ?8, min(process_seen + 1, 2), 1 + EXISTS
-                        (SELECT 1 FROM sessions AS above WHERE above.id = sessions.parent_id AND above.process = ?8))),
+                    process_seen = iif(?8 IS NULL, process_seen, iif(process IS ?8, min(process_seen + 1, 2), 1 + (?12 OR EXISTS
+                        (SELECT 1 FROM sessions AS above WHERE above.id = sessions.parent_id AND above.process = ?8)))),
                     process = ifnull(?8, process) WHERE id = ?1",
         )
         .and_then(|mut statement| {
@@ -308,6 +308,7 @@ pub(crate) fn touch_session(
                 goes_on,
                 COMMAND,
                 is_typed,
+                event.is_long_lived,
             ])
         })
         .context(|| "cannot note an event")?;

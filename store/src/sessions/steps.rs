@@ -46,6 +46,15 @@ pub(crate) struct OpenStep {
     pub paths: Vec<StepPath>,
 }
 
+impl OpenStep {
+    /// Returns the last moment that is known of the step itself.
+    pub fn last_moment(&self) -> Milliseconds {
+        let moments = |tool: &ToolRow| [Some(tool.started_at), tool.waited_at, tool.finished_at];
+        let told = self.tools.iter().flat_map(moments).flatten();
+        told.chain([self.started_at]).max().unwrap_or_default()
+    }
+}
+
 /// Where signs of an agent's life are found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Life {

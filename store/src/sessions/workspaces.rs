@@ -232,6 +232,21 @@ pub(crate) fn listed_workspaces(connection: &Connection) -> Result<Vec<ListedWor
     })
 }
 
+/// Returns the ids of the workspaces in whose newest snapshot git's HEAD was at a commit.
+pub(crate) fn workspaces_at_commit(connection: &Connection, commit: &str) -> Result<Vec<i64>> {
+    let sql = "SELECT workspaces.id AS id FROM workspaces
+                 JOIN snapshots ON snapshots.id = last_snapshot_id
+                 JOIN git_states ON git_states.id = git_state_id
+                WHERE head = ?1";
+    read::all_or(
+        connection,
+        "cannot list the workspaces",
+        sql,
+        [commit],
+        |row| Ok(row.get("id")?),
+    )
+}
+
 /// Makes a snapshot the newest of its workspace: the next one is compared with it.
 pub(crate) fn set_last_snapshot(
     connection: &Connection,

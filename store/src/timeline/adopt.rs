@@ -17,6 +17,8 @@ use super::observe::{Baseline, Looking, Observation};
 use super::root::{Identity, Workspace};
 use super::workspace::{PATIENCE, Place, workspace_of};
 use crate::error::{Error, Result};
+use crate::git::Location;
+use crate::git::state::head;
 use crate::model::millisecond_of;
 use crate::sessions::{self, ListedWorkspace, OpenStep, StepEnd, WorkspaceRow};
 use crate::store::Store;
@@ -66,12 +68,47 @@ fn found_again(row: &WorkspaceRow, cwd: Option<&Path>) -> Option<PathBuf> {
     same.map(|entry| entry.path()).find(|path| is_it(path))
 }
 
-/// Returns the histories that a directory may take over by default: those of directories that were at its path.
+/// Returns the histories that a directory may take over: those of directories that were at its path, or else those that it may
+/// have had elsewhere. The default of [`adopt`] is one of the first.
 pub(crate) fn offered(store: &Store, root: &Path) -> Result<Vec<WorkspaceReport>> {
-    let listed = sessions::listed_workspaces(store.database.connection())?;
+    let mut listed = sessions::listed_workspaces(store.database.connection())?;
     // A history without a message is nothing to go back to: a look at a directory is enough to begin one.
-    let is_offered = |one: &&ListedWorkspace| stood_at(one, root) && one.messages > 0;
-    Ok(listed.iter().filter(is_offered).map(report_of).collect())
+    listed.retain(|one| one.messages > 0);
+    let stood = listed.iter().filter(|one| stood_at(one, root));
+    let offered: Vec<WorkspaceReport> = stood.map(report_of).collect();
+    if !offered.is_empty() {
+        return Ok(offered);
+    }
+    let came = came_from(store, &listed, root)?;
+    Ok(came.into_iter().map(report_of).collect())
+}
+
+/// Returns the histories of directories that are gone and may have been the one that is here now: it was copied, restored from
+/// a backup, or moved to another file system. Git's HEAD is what it was there; or it has the same name, and no history yet.
+fn came_from<'l>(
+    store: &Store,
+    listed: &'l [ListedWorkspace],
+    root: &Path,
+) -> Result<Vec<&'l ListedWorkspace>> {
+    let Some(identity) = Identity::at(root) else {
+        return Ok(Vec::new());
+    };
+    let is_own = |one: &ListedWorkspace| one.row.is_wherever(&identity);
+    let has_own = listed.iter().any(is_own);
+    let head = Location::of(root).and_then(|location| head(&location).0);
+    let of_head =
+        head.map(|head| sessions::workspaces_at_commit(store.database.connection(), &head));
+    let of_head = of_head.transpose()?.unwrap_or_default();
+    let is_alike = |one: &ListedWorkspace| {
+        of_head.contains(&one.row.id) || (!has_own && one.row.path.file_name() == root.file_name())
+    };
+    let is_gone = |one: &ListedWorkspace| {
+        one.row.path.symlink_metadata().is_err() && found_again(&one.row, None).is_none()
+    };
+    let came = listed
+        .iter()
+        .filter(|one| !is_own(one) && is_alike(one) && is_gone(one));
+    Ok(came.collect())
 }
 
 /// Gives the workspace that holds a directory another history. `which` is a workspace's id or former path; the default

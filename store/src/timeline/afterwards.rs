@@ -8,7 +8,7 @@ use super::attribute::{Acting, step_of};
 use super::evidence::{Reach, Signs, Step, StepStanding};
 use super::life;
 use crate::model::Milliseconds;
-use crate::sessions::{OpenStep, ToolRow};
+use crate::sessions::OpenStep;
 
 /// Returns what is known about a step that may have changed something other than files, such as git's state. An open
 /// step (`finished_at` is `None`) counts as cut off `now`.
@@ -46,13 +46,10 @@ pub(crate) fn step_afterwards(
 /// Returns the signs of life until the end of a step. The session went on after it, so the session's last event is not
 /// one of them.
 fn signs_until(step: &OpenStep, end: Milliseconds) -> Signs {
-    let moments = |tool: &ToolRow| [Some(tool.started_at), tool.waited_at, tool.finished_at];
-    let told = step.tools.iter().flat_map(moments).flatten();
-    let last = told.chain([step.started_at]).max().unwrap_or_default();
     let mut then = step.clone();
-    then.last_event_at = last;
+    then.last_event_at = step.last_moment();
     // Whether the process lives now says nothing about then.
-    then.life.process = None;
+    (then.life.process, then.life.caller) = (None, None);
     then.life.interrupted_at = step.life.interrupted_at.filter(|at| *at <= end);
     life::signs(&then, end)
 }
@@ -60,7 +57,7 @@ fn signs_until(step: &OpenStep, end: Milliseconds) -> Signs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sessions::StepRow;
+    use crate::sessions::{StepRow, ToolRow};
 
     fn step(recovered: bool) -> OpenStep {
         let tool = |started_at, finished_at| ToolRow {

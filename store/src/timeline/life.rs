@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::evidence::Signs;
-use super::process::{Process, namespace};
+use super::process::{Process, namespace, uptime};
 use super::transcript::Transcript;
 use crate::error::Error;
 use crate::model::Milliseconds;
@@ -19,6 +19,9 @@ const ANCESTORS: usize = 64;
 const SHELLS: [&str; 9] = [
     "sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "env",
 ];
+
+/// A process that is older than this was not started for one call of a hook: no agent waits as long for one.
+const LONGEST_CALL: Milliseconds = 60_000;
 
 /// So long an agent may say nothing and still count as at work, where its process is not known.
 const LONGEST_SILENCE: Milliseconds = 3_600_000;
@@ -37,8 +40,22 @@ fn signs_of(life: &Life, last_event_at: Milliseconds, now: Milliseconds) -> Sign
     Signs {
         last: last_event_at.max(record.worked_at.unwrap_or_default()),
         interrupted_at: life.interrupted_at.max(record.interrupted_at),
-        // An unknown process is not a dead one. Calling a live agent dead would take its changes from it.
-        is_dead: life.process.as_deref().is_some_and(is_gone),
+        is_dead: is_dead(life, last_event_at, now),
+    }
+}
+
+/// Returns whether an agent whose last event came at a moment is known to be dead. An unknown process is not a dead one: calling
+/// a live agent dead would take its changes from it. A process that was seen once may have been one between the agent and the
+/// hook. If it is gone, so is the agent that has said nothing since the machine started, or for long.
+pub(crate) fn is_dead(life: &Life, last_event_at: Milliseconds, now: Milliseconds) -> bool {
+    let unheard = now - last_event_at;
+    match (&life.process, &life.caller) {
+        (Some(process), _) => is_gone(process),
+        (None, Some(caller)) => {
+            (unheard > LONGEST_SILENCE || unheard > uptime().saturating_add(LONGEST_CALL))
+                && is_gone(caller)
+        }
+        (None, None) => false,
     }
 }
 
@@ -108,15 +125,26 @@ pub(crate) fn busy<'a>(
         .then(|| Error::busy(who))
 }
 
-/// Returns a name for the process that runs this hook that no other process ever has: its number, its start time and
-/// its PID namespace. `None` if these cannot be read.
-pub fn agent_process() -> Option<String> {
+/// The process that runs this hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentProcess {
+    /// A name that no other process ever has: its number, its start time and its PID namespace.
+    pub name: String,
+    /// Whether it began so long ago that it was not started for this call.
+    pub is_long_lived: bool,
+}
+
+/// Returns the process that runs this hook. `None` if it cannot be read.
+pub fn agent_process() -> Option<AgentProcess> {
     let mut id = rustix::process::getppid()?.as_raw_nonzero().get();
     for _ in 0..GENERATIONS {
         let process = Process::of(id)?;
         if !SHELLS.contains(&process.name.as_str()) {
-            // A number alone is given to another process as soon as this one ends.
-            return Some(format!("{id} {} {}", process.started, namespace()?));
+            return Some(AgentProcess {
+                // A number alone is given to another process as soon as this one ends.
+                name: format!("{id} {} {}", process.started, namespace()?),
+                is_long_lived: process.age().is_some_and(|age| age > LONGEST_CALL),
+            });
         }
         id = process.parent;
     }
@@ -203,6 +231,42 @@ mod tests {
         assert!(!is_gone(&format!("{own} 1 elsewhere")), "nobody can tell");
         assert!(!is_gone("nonsense"), "nor here");
         assert!(agent_process().is_some(), "somebody started the test");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_was_seen_once_is_dead_if_it_is_gone_and_the_machine_started_since() {
+        let own = std::process::id();
+        let started = Process::of(own.cast_signed()).expect("it runs").started;
+        let home = namespace().expect("every system has them");
+        let seen_once = |started: u64| Life {
+            caller: Some(format!("{own} {started} {home}")),
+            ..Life::default()
+        };
+        let silent_for = |silence| (1_700_000_000_000 - silence, 1_700_000_000_000);
+        let (before_boot, now) = silent_for(uptime() + 2 * LONGEST_CALL);
+        let (just_now, _) = silent_for(1_000);
+        assert!(is_dead(&seen_once(1), before_boot, now));
+        assert!(
+            !is_dead(&seen_once(1), just_now, now),
+            "it may have been a wrapper"
+        );
+        assert!(!is_dead(&seen_once(started), before_boot, now), "it lives");
+        assert!(
+            !is_dead(&Life::default(), before_boot, now),
+            "nobody knows it"
+        );
+        let believed = Life {
+            process: seen_once(1).caller,
+            ..Life::default()
+        };
+        assert!(is_dead(&believed, just_now, now), "it was seen twice");
+        let process = Process::of(own.cast_signed()).expect("it runs");
+        let age = process.age().expect("the system tells");
+        assert!(
+            (0..=uptime()).contains(&age),
+            "it began after the machine: {age}"
+        );
     }
 
     #[cfg(any(target_os = "linux", target_os = "macos"))]

@@ -7,6 +7,8 @@ use macos as system;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use unknown as system;
 
+use crate::model::Milliseconds;
+
 /// A process.
 pub(super) struct Process {
     /// Its program's name, which may be cut off.
@@ -24,6 +26,22 @@ impl Process {
     pub fn of(id: i32) -> Option<Self> {
         system::process(id)
     }
+
+    /// Returns how long ago it started, where the system tells that by the clock that [`uptime`] reads.
+    pub fn age(&self) -> Option<Milliseconds> {
+        system::started_after_boot(self.started).map(|started| uptime() - started)
+    }
+}
+
+/// Returns how long ago the machine started, in milliseconds, its sleep included. No clock that is set has a say in it, and it
+/// takes no system call on Linux.
+pub(super) fn uptime() -> Milliseconds {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Monotonic;
+    let time = rustix::time::clock_gettime(clock);
+    time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
 }
 
 /// Returns a name for the place where numbers of processes are unique: the PID namespace on Linux, the machine on
@@ -37,6 +55,7 @@ mod linux {
     use std::io::Read;
 
     use super::Process;
+    use crate::model::Milliseconds;
 
     pub fn process(id: i32) -> Option<Process> {
         // One call reads all of it: a name has up to 15 bytes, and 50 numbers have up to 20 digits each.
@@ -60,6 +79,17 @@ mod linux {
         })
     }
 
+    /// Turns a start time into milliseconds after the machine started. The kernel tells it in hundredths of a second on every
+    /// architecture that Rust's standard library knows.
+    #[expect(clippy::unnecessary_wraps, reason = "other systems do not tell it")]
+    pub fn started_after_boot(started: u64) -> Option<Milliseconds> {
+        Some(
+            i64::try_from(started)
+                .unwrap_or(i64::MAX / 10)
+                .saturating_mul(10),
+        )
+    }
+
     pub fn namespace() -> Option<String> {
         let link = std::fs::read_link("/proc/self/ns/pid").ok()?;
         Some(link.to_str()?.to_owned())
@@ -77,6 +107,7 @@ mod macos {
     use uuid::Uuid;
 
     use super::Process;
+    use crate::model::Milliseconds;
 
     /// `SZOMB` of macOS's `sys/proc.h`.
     const ZOMBIE: u32 = 5;
@@ -110,6 +141,11 @@ mod macos {
         })
     }
 
+    /// A start time is by the clock that is set.
+    pub fn started_after_boot(_started: u64) -> Option<Milliseconds> {
+        None
+    }
+
     /// A store in a home that several machines share would otherwise take the process of one for that of another.
     pub fn namespace() -> Option<String> {
         // In a sandbox that tells nothing of other processes, each of them would count as ended.
@@ -131,6 +167,10 @@ mod macos {
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod unknown {
     pub fn process(_id: i32) -> Option<super::Process> {
+        None
+    }
+
+    pub fn started_after_boot(_started: u64) -> Option<crate::model::Milliseconds> {
         None
     }
 

@@ -99,11 +99,19 @@ impl Place {
         let what = format!("nothing has been recorded in `{}` yet", cwd.display());
         let root = workspace_of(store, cwd)?.root;
         if let Some(history) = super::offered(store, &root)?.first() {
-            return Err(Error::unavailable(what).hint(format!(
-                "another directory used to be at `{}`, with {}: `ckpt-hook workspace adopt` takes its history over",
-                root.display(),
-                count(history.messages, "message")
-            )));
+            let messages = count(history.messages, "message");
+            let hint = if Path::new(&history.path) == root {
+                format!(
+                    "another directory used to be at `{}`, with {messages}: `ckpt-hook workspace adopt` takes its history over",
+                    root.display()
+                )
+            } else {
+                format!(
+                    "`{}`, with {messages}, is gone: if this directory was there, `ckpt-hook workspace adopt {}` takes its history over",
+                    history.path, history.id
+                )
+            };
+            return Err(Error::unavailable(what).hint(hint));
         }
         Err(match neighbour(store, cwd)? {
             Some(path) => Error::unavailable(what).hint(format!(

@@ -240,7 +240,8 @@ fn check_idle(store: &Store, place: &Place) -> Result<()> {
     let name = place.root.display();
     let steps = sessions::open_steps(connection, place.row.id)?;
     // Nobody would ever report the end of a step whose agent was killed.
-    let is_at_work = |step: &OpenStep| !step.life.process.as_deref().is_some_and(life::is_gone);
+    let now = store.now();
+    let is_at_work = |step: &OpenStep| !life::is_dead(&step.life, step.last_event_at, now);
     if steps.iter().any(is_at_work) {
         return Err(
             Error::busy(format!("an agent is at work in `{name}`: a step is open"))

@@ -33,7 +33,8 @@ impl Agent for Cline {
             return Err(PayloadError::UnknownEvent);
         };
         let is_sub_agent = payload.id(&["parent_agent_id"]).is_some();
-        let event = event(payload, kind, is_sub_agent)?;
+        let mut event = event(payload, kind, is_sub_agent)?;
+        event.begins_anew = matches!(name.as_str(), "TaskStart" | "TaskResume");
         Ok(match (kind, is_sub_agent) {
             // The task of a sub-agent is its parent's text, so it is no message.
             (EventKind::UserMessage, true) => vec![Event {

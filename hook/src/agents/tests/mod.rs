@@ -9,7 +9,7 @@ mod replay;
 use std::ffi::OsString;
 use std::path::Path;
 
-use ckpt_schema::event::ToolKind;
+use ckpt_schema::event::{EventKind, ToolKind};
 
 use super::*;
 
@@ -140,4 +140,26 @@ fn the_end_of_a_turn_says_whether_every_tool_of_it_has_ended_where_only_ends_are
         !says("claude-code", "Stop", style),
         "it tells of starts, too"
     );
+}
+
+#[test]
+fn the_start_of_a_task_of_cline_begins_anew_and_its_first_tool_does_not() {
+    let meaning = |event: &str, more: &str| {
+        let payload = format!(r#"{{"taskId":"t","sessionContext":{{"rootSessionId":"s"}}{more}}}"#);
+        let parsed = parse_alone("cline", Some(event), payload.as_bytes());
+        let events = parsed.events.into_iter();
+        let events = events.map(|event| (event.event, event.begins_anew));
+        events.collect::<Vec<_>>()
+    };
+    let message = EventKind::UserMessage;
+    assert_eq!(meaning("TaskStart", ""), [(message, true)]);
+    assert_eq!(meaning("TaskResume", ""), [(message, true)]);
+    let first = r#","iteration":1,"tool_call":{"id":"c","name":"bash","input":{}}"#;
+    assert_eq!(
+        meaning("PreToolUse", first),
+        [(message, false), (EventKind::ToolStart, false)],
+        "several tools of the first call of the model report the message"
+    );
+    let queued = r#","userPromptSubmit":{"prompt":"and this"}"#;
+    assert_eq!(meaning("UserPromptSubmit", queued), [(message, false)]);
 }

@@ -169,7 +169,7 @@ fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
 
 /// Returns the id of the agent's process.
 fn agent_process() -> Option<u32> {
-    let name = ckpt_store::agent_process()?;
+    let name = ckpt_store::agent_process()?.name;
     name.split(' ').next()?.parse().ok()
 }
 
@@ -261,8 +261,12 @@ impl Recorder<'_> {
             return Cow::Borrowed(event);
         }
         self.note_settings();
+        let process = ckpt_store::agent_process();
         Cow::Owned(Event {
-            process: ckpt_store::agent_process(),
+            is_long_lived: process
+                .as_ref()
+                .is_some_and(|process| process.is_long_lived),
+            process: process.map(|process| process.name),
             ..event.clone()
         })
     }

@@ -79,7 +79,7 @@ fn conversation(invocation: &Invocation, named: Option<&str>) -> Option<String> 
     if let Some(session) = named {
         return Some(session.to_owned());
     }
-    let process = ckpt_store::agent_process()?;
+    let process = ckpt_store::agent_process()?.name;
     let directory = invocation.directory().ok()?;
     let session = |mut store: ckpt_store::Store| store.session_of_process(&directory, &process);
     invocation

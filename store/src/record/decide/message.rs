@@ -6,6 +6,7 @@ use ckpt_schema::event::Event;
 use super::{Action, Decision, with_children};
 use crate::model::Milliseconds;
 use crate::record::view::EventContext;
+use crate::timeline::evidence::SILENCE;
 
 /// Two hook calls for one message are at most this far apart. Nobody types the same message again that fast.
 const AT_ONCE: Milliseconds = 500;
@@ -46,7 +47,7 @@ fn is_of_sub_agent(event: &Event, view: &EventContext) -> bool {
 /// Returns whether a message was reported before. A message id identifies one message. A turn id may cover several:
 /// only the same words again, with nothing in between, are the same message. An agent without either that reports a
 /// message twice does so at once. An agent that does not report the prompt has one message per turn; the next one comes
-/// after the turn's end, or from another process after the death of the one before.
+/// after the turn's end, or from another process after the death of the one before, or long after, when the agent begins anew.
 fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
     if event.message_id.is_some() {
         return view.named_message.is_some();
@@ -58,7 +59,8 @@ fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
     // Without a prompt there are no words to compare. A turn id alone is no proof either: Claude Code, Codex
     // and Qwen Code give a message that is typed while they work the id of the running turn.
     if event.turn_id.is_some() && event.prompt.is_none() {
-        return is_same_turn(event, view) && !has_turn_ended(last_event) && !view.is_own_dead;
+        let is_new = has_turn_ended(last_event) || view.is_own_dead || is_anew(event, view);
+        return is_same_turn(event, view) && !is_new;
     }
     let is_at_once = event.prompt.is_some() && view.since_last < AT_ONCE;
     // If the agent does not report the start of tools, the message's own step begins with it.
@@ -84,7 +86,14 @@ fn is_told_late(event: &Event, view: &EventContext) -> bool {
 fn is_steered(event: &Event, view: &EventContext) -> bool {
     is_same_turn(event, view)
         && !view.is_own_dead
+        && !is_anew(event, view)
         && view.own_step().is_some_and(|step| step.has_running)
+}
+
+/// Returns whether the agent began to work again, though the end of what it did before was never reported. The hook of a
+/// message for which nobody waits may come after the first tool, but not as late.
+fn is_anew(event: &Event, view: &EventContext) -> bool {
+    event.begins_anew && view.since_last >= SILENCE
 }
 
 fn is_same_turn(event: &Event, view: &EventContext) -> bool {

@@ -20,9 +20,13 @@ pub(super) fn start(event: &Event, view: &EventContext) -> Decision {
     if event.step_id.is_some() && event.step_id == open.row.agent_id {
         return Decision::default();
     }
+    let standing = match view.is_own_abandoned() {
+        true => StepStanding::Cut,
+        false => StepStanding::Finished,
+    };
     Decision {
         action: Action::OpenStep,
-        closing: vec![closing(open, true, StepStanding::Finished)],
+        closing: vec![closing(open, true, standing)],
         ..Decision::default()
     }
 }
