@@ -17,7 +17,7 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::database::with_suffix;
 use super::mend::has_all_tables;
@@ -50,7 +50,7 @@ struct Leaf {
 pub(super) fn copy_with_new(source: &Path, target: &Path) -> Result<bool> {
     let what = || format!("cannot make the first page of `{}` anew", source.display());
     let is_made = copy(source, target)
-        .and_then(|()| Ok(put(target)? && move_log(target).is_ok() && put(target)?))
+        .and_then(|()| Ok(put(target)? && move_log(target)? && put(target)?))
         .context(what);
     // What is refused leaves nothing behind, and neither does an error.
     if !matches!(is_made, Ok(true)) {
@@ -99,9 +99,17 @@ fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Moves the log into the copy. It may bring a first page of its own, as damaged as the one of the file.
-fn move_log(target: &Path) -> rusqlite::Result<()> {
-    open(target)?.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
+/// Moves the log into the copy, and returns whether that worked. It may bring a first page of its own, as damaged as the
+/// one of the file.
+fn move_log(target: &Path) -> std::io::Result<bool> {
+    let moved = open(target)
+        .and_then(|copy| copy.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(())));
+    match moved {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        moved => Ok(moved.is_ok()),
+    }
 }
 
 /// Writes a new first page, if the definitions are found.
