@@ -19,7 +19,7 @@ use crate::model::path::WorkspacePath;
 use crate::sessions::{self, Diagnostic};
 use crate::snapshot::{Broken, Checked, Snapshots};
 use crate::store::Store;
-use crate::timeline::{CaptureOptions, Place, retrace};
+use crate::timeline::{CaptureOptions, Place, check_losses, retrace};
 
 /// How long objects are read, unless all of them are asked for.
 pub const CHECK_TIME: Duration = Duration::from_secs(10);
@@ -102,7 +102,7 @@ fn workspace(
         return Ok(Vec::new());
     }
     let name = place.root.display().to_string();
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = lost_rows(store, &place).into_iter().collect();
     // If somebody is at work, nothing is healed. Reading is safe all the same.
     let lock = place.lock(PATIENCE);
     if lock.is_ok() {
@@ -328,6 +328,15 @@ pub(super) fn first_of(mut names: Vec<String>) -> Option<String> {
         names.push(format!("and {more} more"));
     }
     Some(names.join(", ")).filter(|names| !names.is_empty())
+}
+
+/// Says that the newest rows of a workspace are gone.
+fn lost_rows(store: &Store, place: &Place) -> Option<Finding> {
+    let error = check_losses(store.database.connection(), place).err()?;
+    Some(Finding {
+        hint: error.hint_text().map(str::to_owned),
+        ..Finding::new("error", "database", error.with_causes())
+    })
 }
 
 /// Returns what is damaged for good, in one sentence per workspace.
