@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::database::with_suffix;
-use super::mend::has_all_tables;
+use super::mend::is_of_this_version;
 use super::new_file::{image, make_file};
 use crate::error::{Context, Result};
 use crate::fs::{layout, presence};
@@ -63,11 +63,12 @@ pub(super) fn copy_with_new(source: &Path, target: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns whether a copy has all tables of this version, and each as this version defines it.
+/// Returns whether all of a copy's definitions are those of this version. If not, it may be a newer version's, whose number
+/// was lost with the page.
 pub(super) fn is_whole(path: &Path) -> bool {
     let tables = open(path)
         .context(|| format!("cannot open `{}`", path.display()))
-        .and_then(|copy| has_all_tables(&copy));
+        .and_then(|copy| is_of_this_version(&copy));
     tables.unwrap_or_default()
 }
 
@@ -305,6 +306,27 @@ mod tests {
         assert!(!is_mended(&bytes, |_| {}), "tables are missing");
         assert!(!is_mended(&[], |_| {}));
         assert!(!is_mended(&[13; 3 * PAGE], |_| {}), "no definition");
+    }
+
+    #[test]
+    fn a_newer_versions_file_is_not_taken_for_one_of_this_version() {
+        for newer in [
+            "CREATE TABLE of_the_future (x)",
+            "CREATE INDEX of_the_future ON sessions (cwd)",
+            "ALTER TABLE sessions ADD COLUMN of_the_future TEXT",
+        ] {
+            let directory = tempfile::tempdir().expect("a scratch directory");
+            filled(directory.path());
+            let path = directory.path().join(DATABASE);
+            let change = |sql: &str| {
+                let database = open(&path).expect("it opens");
+                database.execute_batch(sql).expect("writable");
+            };
+            change(newer);
+            let mut bytes = std::fs::read(&path).expect("ours");
+            bytes[..PAGE].fill(0);
+            assert!(!is_mended(&bytes, |_| {}), "{newer}");
+        }
     }
 
     #[test]

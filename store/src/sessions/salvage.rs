@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use super::damaged::{has_our_tables, set_aside};
 use super::database::{configure, with_suffix};
 use super::first_page;
-use super::mend::has_all_tables;
+use super::mend::is_of_this_version;
 use super::migrate::{DAMAGED, REPLACED, beside, migrate};
 use super::new_file::make_file;
 use crate::error::{Context, Error, Result};
@@ -177,7 +177,7 @@ fn open_damaged(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Returns whether more can be read of a copy with a new first page, which is then there, than of the damaged file.
 fn is_better(damaged: &Connection, source: &Path, mended: &Path) -> bool {
-    if has_all_tables(damaged).unwrap_or_default() {
+    if is_of_this_version(damaged).unwrap_or_default() {
         return false;
     }
     let is_made = first_page::copy_with_new(source, mended).unwrap_or_default();
