@@ -1,7 +1,7 @@
-//! Limits that leave a process too little (`ulimit`), and crashes: nothing is lost without a word.
+//! Limits that leave a process too little (`ulimit`), slow disks, and crashes: nothing is lost without a word.
 
 use serde_json::json;
-use testing::skip::is_debug_build;
+use testing::skip::{has_strace, is_debug_build};
 
 use testing::binary::{Run, Sandbox, finish};
 
@@ -106,4 +106,61 @@ fn a_turn_in_which_not_one_byte_could_be_written_is_told_of_then_and_afterwards(
     let names = std::fs::read_dir(world.store()).expect("ours").flatten();
     let spilled = names.filter(|entry| entry.file_name().to_string_lossy().starts_with("reserve."));
     assert_eq!(spilled.count(), 0, "and the note is gone");
+}
+
+#[test]
+fn a_hook_whose_disk_syncs_slowly_ends_at_the_deadline_and_what_it_could_not_store_is_said() {
+    if !has_strace() {
+        return;
+    }
+    let world = Sandbox::new();
+    world.write("a", "0\n");
+    world.play("m1", "one", |world| world.write("a", "1\n"));
+    let event =
+        |event: &str| serde_json::json!({"event": event, "session_id": "s", "message_id": "m2"});
+    world.event(event("user_message")).ends_silently();
+    world.event(event("step_start")).ends_silently();
+    world.write("a", "2\n");
+    world.configure("hook_deadline = \"300 ms\"");
+    let slow = "inject=fsync,fdatasync,syncfs:delay_enter=400ms";
+    let mut finish_step = testing::strace::command(
+        &world,
+        &[
+            "-o",
+            "/dev/null",
+            "-e",
+            "trace=fsync,fdatasync,syncfs",
+            "-e",
+            slow,
+        ],
+        &["event"],
+    );
+    let mut payload = event("step_finish");
+    payload["cwd"] = world.workspace().to_string_lossy().into();
+    finish(&mut finish_step, payload.to_string().as_bytes()).ends_silently();
+    let said = std::fs::read_to_string(world.store().join("log")).expect("it is there");
+    assert!(
+        said.contains("deadline") || said.contains("not done in time"),
+        "{said}"
+    );
+    world.configure("");
+    world.event(event("turn_end")).ends_silently();
+    let revert = world.run(&["revert", "m2"], b"");
+    if said.contains("deadline") {
+        // It ended before it wrote a row, and the next event saw what the step had changed.
+        assert_eq!(revert.code, Some(0), "{revert}");
+        assert_eq!(world.read("a"), b"1\n", "{revert}");
+        return;
+    }
+    assert_eq!(revert.code, Some(4), "{revert}");
+    assert!(
+        revert.stderr.contains("the snapshot was not done in time"),
+        "{revert}"
+    );
+    world.run(&["revert", "m1"], b"").exits(3);
+    assert_eq!(
+        world.read("a"),
+        b"2\n",
+        "nobody knows what it was in between"
+    );
 }

@@ -537,3 +537,36 @@ fn a_database_of_another_program_is_neither_adopted_nor_changed() {
         repair(&world);
     }
 }
+
+#[test]
+fn an_older_session_store_that_was_put_back_is_told_of_before_anything_else_happens() {
+    for keeps_notes in [true, false] {
+        let world = Sandbox::new();
+        world.write("dir/a", "0\n");
+        for number in ["1", "2"] {
+            world.play(&format!("m{number}"), "please", |world| {
+                world.write("dir/a", number);
+            });
+        }
+        let database = world.store().join("sessions.db");
+        testing::rows::execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");
+        let older = fs::read(&database).expect("ours");
+        let all_is_well = "everything that was recorded can be put back";
+        let status = world.run(&["status"], b"").exits(0);
+        assert!(status.stdout.contains(all_is_well), "{status}");
+        world.play("m3", "third-prompt", |world| world.write("dir/a", "3\n"));
+        put_back(&world, &older);
+        if !keeps_notes {
+            fs::write(folder(&world).join("lock"), "").expect("ours");
+        }
+        let status = world.run(&["status"], b"").exits(0);
+        let lost = "rows of the session store were lost";
+        assert!(status.stdout.contains(lost), "{status}");
+        assert!(!status.stdout.contains(all_is_well), "{status}");
+        let doctor = world.run(&["doctor"], b"").exits(1);
+        assert!(doctor.stdout.contains(lost), "{doctor}");
+        world.run(&["revert", "m2"], b"").exits(3);
+        let doctor = world.run(&["doctor"], b"").exits(0);
+        assert!(doctor.stdout.contains(lost), "{doctor}");
+    }
+}

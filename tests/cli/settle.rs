@@ -2,10 +2,12 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use testing::binary::{Sandbox, finish};
+use testing::mount::Mount;
 use testing::rows;
 use testing::skip::has_strace;
 use testing::strace;
@@ -290,4 +292,58 @@ fn gc_prunes_by_size_where_it_can_measure_and_leaves_a_workspace_that_it_cannot(
         rows::texts(&database, pruned),
         [other.to_str().expect("text")]
     );
+}
+
+/// One message that changes a file, recorded in a store elsewhere.
+fn turn_in(world: &Sandbox, store: &str, message: &str, text: &str) {
+    let send = |event: &str| {
+        let event = json!({"event": event, "session_id": "s", "message_id": message,
+            "cwd": world.workspace().to_string_lossy()});
+        let arguments = ["--store", store, "event"];
+        world
+            .run(&arguments, event.to_string().as_bytes())
+            .ends_silently();
+    };
+    send("user_message");
+    send("step_start");
+    world.write("d0/f0", text);
+    send("step_finish");
+}
+
+#[test]
+fn a_store_that_moves_to_another_place_or_disk_goes_on_with_all_that_it_held() {
+    let world = with_repository();
+    let store = world.store().to_string_lossy().into_owned();
+    turn_in(&world, &store, "m1", "1\n");
+    let moved = world.path("moved").to_string_lossy().into_owned();
+    std::fs::rename(&store, &moved).expect("ours");
+    turn_in(&world, &moved, "m2", "2\n");
+    let disk = world.path("disk");
+    std::fs::create_dir(&disk).expect("ours");
+    let Some(mount) = Mount::new(&disk, "size=100m,mode=700") else {
+        return;
+    };
+    let copied = Command::new("cp")
+        .arg("-a")
+        .args([Path::new(&moved), &disk.join("store")])
+        .status();
+    assert!(copied.is_ok_and(|status| status.success()));
+    let there = disk.join("store").to_string_lossy().into_owned();
+    turn_in(&world, &there, "m3", "3\n");
+    let run = |arguments: &[&str]| {
+        let arguments = [&["--store", &there], arguments].concat();
+        world.run(&arguments, b"").exits(0)
+    };
+    run(&["revert", "m1"]);
+    assert_eq!(world.read("d0/f0"), b"number 0\n");
+    run(&["undo"]);
+    assert_eq!(world.read("d0/f0"), b"3\n");
+    run(&["gc"]);
+    let doctor = run(&["doctor", "--all"]);
+    assert!(!doctor.stdout.contains("lost"), "{doctor}");
+    assert!(
+        !world.store().join("sessions.db").exists(),
+        "nothing begins a new history at the former place"
+    );
+    drop(mount);
 }

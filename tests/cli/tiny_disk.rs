@@ -189,3 +189,69 @@ fn gc_and_forget_take_at_most_the_space_of_what_they_rewrite_and_without_it_they
         drop(mount);
     }
 }
+
+/// Does harm to the first page, or to the one with the newest prompt, which the table does not begin with.
+fn harm(database: &[u8], is_first: bool) -> Vec<u8> {
+    let mut bytes = database.to_vec();
+    let prompt = b"the last prompt";
+    let mut windows = bytes.windows(prompt.len());
+    let at = windows.rposition(|window| window == prompt);
+    let page = match is_first {
+        true => 0,
+        false => at.expect("it is there") / 4096 * 4096,
+    };
+    bytes[page..page + 4096].fill(0xa5);
+    bytes
+}
+
+#[test]
+fn a_damaged_session_store_stays_as_it_is_while_there_is_no_room_for_another_one() {
+    for is_first in [true, false] {
+        let world = Sandbox::new();
+        fs::create_dir_all(world.store()).expect("writable");
+        let Some(mount) = Mount::new(&world.store(), "size=100m,mode=700") else {
+            return;
+        };
+        world.write("a", "0\n");
+        // More than a page of prompts.
+        for number in 0..30 {
+            let prompt = format!("{number} {}", "long ".repeat(100));
+            world.play(&format!("m{number}"), &prompt, |world| {
+                world.write("a", number.to_string());
+            });
+        }
+        world.play("last", "the last prompt", |world| {
+            world.write("a", "last\n")
+        });
+        let database = world.store().join("sessions.db");
+        testing::rows::execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");
+        let bytes = harm(&fs::read(&database).expect("ours"), is_first);
+        fs::write(&database, &bytes).expect("ours");
+        mount.remount(&format!("size={}", used(&world)));
+        if is_first {
+            let event = serde_json::json!({"event": "user_message", "session_id": "s"});
+            world.event(event).ends_silently();
+            world.run(&["log"], b"").exits(1);
+        }
+        world.run(&["doctor", "--repair"], b"").exits(1);
+        let files: Vec<_> = fs::read_dir(world.store())
+            .expect("ours")
+            .flatten()
+            .collect();
+        let is_other = |entry: &fs::DirEntry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.contains("damaged") || name.contains("repaired")
+        };
+        assert!(!files.iter().any(is_other), "{files:?}");
+        assert!(
+            fs::read(&database).expect("ours") == bytes,
+            "nothing is changed"
+        );
+        mount.remount("size=100m");
+        world.run(&["doctor", "--repair"], b"").exits(0);
+        let log = world.run(&["log"], b"").exits(0);
+        assert!(log.stdout.contains("5 long"), "{log}");
+        assert_eq!(log.stdout.contains("the last prompt"), is_first, "{log}");
+        drop(mount);
+    }
+}

@@ -116,12 +116,21 @@ fn rows_that_were_lost_together_with_the_note_of_them_are_noticed_by_the_snapsho
             world.turn("m2", |world| world.write("lost", "1\n"));
         });
         without_notes(&world);
+        assert!(
+            says_so(&mut world),
+            "it is told before anything is recorded again"
+        );
         if !is_revert_first {
             world.turn("m3", |world| world.write("agents", "2\n"));
             assert!(says_so(&mut world), "it is noticed");
         }
         let report = world.revert("m1");
         assert!(says_so(&mut world), "it is noticed");
+        let told = report
+            .notes
+            .iter()
+            .filter(|note| note.contains("were lost"));
+        assert_eq!(told.count(), 1, "once: {:?}", report.notes);
         assert_eq!(world.read("lost"), "1\n", "nobody knows whose it is");
         assert_eq!(world.read("agents"), "0\n", "what is known goes back");
         assert_eq!(report.outcome, Outcome::Partial, "{report:?}");

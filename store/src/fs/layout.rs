@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -163,6 +164,21 @@ pub(crate) fn is_locked(folder: &Path) -> bool {
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
     };
     File::open(folder.join(names::LOCK)).is_ok_and(locked)
+}
+
+/// Returns the note of the last holder of a workspace's lock, for whoever does not take it. `None` if it cannot be read.
+pub(crate) fn note_of(folder: &Path) -> Option<String> {
+    let path = folder.join("lock");
+    // Opening a pipe would never end.
+    if !path.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut note = String::new();
+    let file = File::open(path).ok()?;
+    file.take(LONGEST_NOTE as u64)
+        .read_to_string(&mut note)
+        .ok()?;
+    Some(note)
 }
 
 /// Takes the lock under which a damaged session store is set aside.

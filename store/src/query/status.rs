@@ -65,6 +65,8 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     report.first_snapshot_goes_on =
         place.row.last_snapshot_id.is_none() && layout::is_locked(&place.folder);
     readable(objects_are_there(&place), store.now(), &mut report);
+    let losses = crate::timeline::check_losses(connection, &place);
+    readable(losses, store.now(), &mut report);
     let interrupted = interrupted(store, &place);
     report.interrupted = readable(interrupted, store.now(), &mut report);
     report.unprotected = unprotected(connection, place.row.id)?;

@@ -1,5 +1,6 @@
 //! What becomes of a session store that is damaged. This module does IO.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ffi::{self, SQLITE_CORRUPT};
@@ -50,15 +51,28 @@ pub(super) fn has_our_tables(connection: &Connection) -> Result<bool> {
         .context(|| "cannot read the tables of the session store")
 }
 
+/// Returns whether an error says that the disk is full, or the user's part of it.
+fn is_full(error: &Error) -> bool {
+    let source = std::error::Error::source(error);
+    let kind = source.and_then(|source| Some(source.downcast_ref::<std::io::Error>()?.kind()));
+    matches!(
+        kind,
+        Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+    )
+}
+
 /// Sets a damaged file aside. Puts a copy with a new first page in its place if that is all it takes. Returns its new
 /// name, and whether there is a copy. The caller holds the store's lock.
 pub(super) fn replace_damaged(path: &Path) -> Result<(PathBuf, bool)> {
     let copy = with_suffix(path, UNFINISHED);
     let is_short = path.metadata().is_ok_and(|file| file.len() <= LONGEST_COPY);
-    // A copy that cannot be made, as on a full disk, is no reason not to go on.
-    let is_mended = is_short
-        && first_page::copy_with_new(path, &copy).unwrap_or_default()
-        && first_page::is_whole(&copy);
+    let is_copied = match is_short.then(|| first_page::copy_with_new(path, &copy)) {
+        // Nothing new could be begun either. What is set aside now would be out of sight when there is room.
+        Some(Err(error)) if is_full(&error) => return Err(error),
+        // Another error, as of a sector that cannot be read, is no reason not to go on.
+        copied => copied.is_some_and(Result::unwrap_or_default),
+    };
+    let is_mended = is_copied && first_page::is_whole(&copy);
     let set_aside = set_aside(path, DAMAGED)?;
     if is_mended {
         std::fs::rename(&copy, path)

@@ -17,10 +17,10 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::database::with_suffix;
-use super::mend::has_all_tables;
+use super::mend::is_of_this_version;
 use super::new_file::{image, make_file};
 use crate::error::{Context, Result};
 use crate::fs::{layout, presence};
@@ -50,7 +50,7 @@ struct Leaf {
 pub(super) fn copy_with_new(source: &Path, target: &Path) -> Result<bool> {
     let what = || format!("cannot make the first page of `{}` anew", source.display());
     let is_made = copy(source, target)
-        .and_then(|()| Ok(put(target)? && move_log(target).is_ok() && put(target)?))
+        .and_then(|()| Ok(put(target)? && move_log(target)? && put(target)?))
         .context(what);
     // What is refused leaves nothing behind, and neither does an error.
     if !matches!(is_made, Ok(true)) {
@@ -63,11 +63,12 @@ pub(super) fn copy_with_new(source: &Path, target: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns whether a copy has all tables of this version, and each as this version defines it.
+/// Returns whether all of a copy's definitions are those of this version. If not, it may be a newer version's, whose number
+/// was lost with the page.
 pub(super) fn is_whole(path: &Path) -> bool {
     let tables = open(path)
         .context(|| format!("cannot open `{}`", path.display()))
-        .and_then(|copy| has_all_tables(&copy));
+        .and_then(|copy| is_of_this_version(&copy));
     tables.unwrap_or_default()
 }
 
@@ -99,9 +100,17 @@ fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Moves the log into the copy. It may bring a first page of its own, as damaged as the one of the file.
-fn move_log(target: &Path) -> rusqlite::Result<()> {
-    open(target)?.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
+/// Moves the log into the copy, and returns whether that worked. It may bring a first page of its own, as damaged as the
+/// one of the file.
+fn move_log(target: &Path) -> std::io::Result<bool> {
+    let moved = open(target)
+        .and_then(|copy| copy.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(())));
+    match moved {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        moved => Ok(moved.is_ok()),
+    }
 }
 
 /// Writes a new first page, if the definitions are found.
@@ -297,6 +306,27 @@ mod tests {
         assert!(!is_mended(&bytes, |_| {}), "tables are missing");
         assert!(!is_mended(&[], |_| {}));
         assert!(!is_mended(&[13; 3 * PAGE], |_| {}), "no definition");
+    }
+
+    #[test]
+    fn a_newer_versions_file_is_not_taken_for_one_of_this_version() {
+        for newer in [
+            "CREATE TABLE of_the_future (x)",
+            "CREATE INDEX of_the_future ON sessions (cwd)",
+            "ALTER TABLE sessions ADD COLUMN of_the_future TEXT",
+        ] {
+            let directory = tempfile::tempdir().expect("a scratch directory");
+            filled(directory.path());
+            let path = directory.path().join(DATABASE);
+            let change = |sql: &str| {
+                let database = open(&path).expect("it opens");
+                database.execute_batch(sql).expect("writable");
+            };
+            change(newer);
+            let mut bytes = std::fs::read(&path).expect("ours");
+            bytes[..PAGE].fill(0);
+            assert!(!is_mended(&bytes, |_| {}), "{newer}");
+        }
     }
 
     #[test]

@@ -63,12 +63,16 @@ pub(crate) fn lacks_table(connection: &Connection) -> Result<bool> {
     }))
 }
 
-/// Returns whether every table is there, and is defined as in this version.
-pub(super) fn has_all_tables(connection: &Connection) -> Result<bool> {
+/// Returns whether all objects are there, each as this version defines it, and no others but views that the user may have
+/// added. A newer version's store has others, or other definitions.
+pub(super) fn is_of_this_version(connection: &Connection) -> Result<bool> {
     let both = ours_and_found(connection)?;
     Ok(both.is_some_and(|(ours, found)| {
-        let mut tables = ours.iter().filter(|(_, (kind, _))| kind == "table");
-        tables.all(|(name, table)| found.get(name) == Some(table))
+        ours.iter()
+            .all(|(name, ours)| found.get(name) == Some(ours))
+            && found
+                .iter()
+                .all(|(name, (kind, _))| kind == "view" || ours.contains_key(name))
     }))
 }
 

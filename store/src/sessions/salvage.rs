@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use super::damaged::{has_our_tables, set_aside};
 use super::database::{configure, with_suffix};
 use super::first_page;
-use super::mend::has_all_tables;
+use super::mend::is_of_this_version;
 use super::migrate::{beside, migrate};
 use super::new_file::make_file;
 use crate::error::{Context, Error, Result};
@@ -43,6 +43,11 @@ pub(super) const UNFINISHED: &str = ".repaired";
 
 /// The same for a copy of the damaged one with a new first page, which the rows are read from.
 const MENDED: &str = ".repaired.source";
+
+/// How both are opened: a link that somebody planted is refused.
+const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
+    .union(OpenFlags::SQLITE_OPEN_NOFOLLOW)
+    .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// Returns the files of a new session store that a killed repair left. They hold prompts and file names, but every row
 /// in them is also in the file that it was read from. While a repair is at work, the list is empty.
@@ -98,9 +103,6 @@ fn salvage_locked(
     let path = directory.join(DATABASE);
     let unfinished = with_suffix(&path, UNFINISHED);
     make_file(&unfinished)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let damaged = open_damaged(source).context(what)?;
     // Other processes that have the file open must not write to it any more. A file that is too damaged to be locked is
     // only read.
@@ -111,28 +113,7 @@ fn salvage_locked(
         false => None,
     };
     let old = copy.as_ref().unwrap_or(&damaged);
-    let mut new = Connection::open_with_flags(&unfinished, flags).context(what)?;
-    configure(&new, Durability::Full).context(what)?;
-    migrate(&mut new, &unfinished)?;
-    // What `take_out` removes was forgotten: its bytes must not stay in free pages.
-    new.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))
-        .context(what)?;
-    // Rows come table by table, before those that they refer to. `mend_references` looks at them at the end.
-    new.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
-        .context(what)?;
-    let (rows, mut lost) = copy_rows(old, &new)?;
-    lost.extend(lost_tables(old, &new)?);
-    if rows == 0 {
-        return Err(Error::failed(what())
-            .because("nothing of it can be read")
-            .hint("it is left as it is"));
-    }
-    let is_cut = take_out(&new)?;
-    new.execute_batch("COMMIT").context(what)?;
-    // The rename below moves one file: nothing may be left in a log beside it.
-    new.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
-        .context(what)?;
-    drop(new);
+    let filled = fill(&unfinished, old, what, take_out)?;
     drop(copy);
     presence::remove_file(&mended)?;
     layout::sync(&unfinished)?;
@@ -145,18 +126,49 @@ fn salvage_locked(
     layout::sync(directory)?;
     Ok(Salvaged {
         set_aside,
+        ..filled
+    })
+}
+
+/// Fills a new session store with the rows that can be read of a damaged one. Returns what became of them.
+fn fill(
+    unfinished: &Path,
+    old: &Connection,
+    what: impl Fn() -> String + Copy,
+    take_out: impl FnOnce(&Connection) -> Result<bool>,
+) -> Result<Salvaged> {
+    let mut new = Connection::open_with_flags(unfinished, FLAGS).context(what)?;
+    configure(&new, Durability::Full).context(what)?;
+    migrate(&mut new, unfinished)?;
+    // What `take_out` removes was forgotten: its bytes must not stay in free pages.
+    new.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))
+        .context(what)?;
+    // Rows come table by table, before those that they refer to. `mend_references` looks at them at the end.
+    new.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
+        .context(what)?;
+    let (rows, mut damaged) = copy_rows(old, &new)?;
+    damaged.extend(lost_tables(old, &new)?);
+    if rows == 0 {
+        return Err(Error::failed(what())
+            .because("nothing of it can be read")
+            .hint("it is left as it is"));
+    }
+    let is_cut = take_out(&new)?;
+    new.execute_batch("COMMIT").context(what)?;
+    // The caller renames one file: nothing may be left in a log beside it.
+    new.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
+        .context(what)?;
+    Ok(Salvaged {
+        set_aside: PathBuf::new(),
         rows,
-        damaged: lost,
+        damaged,
         is_cut,
     })
 }
 
 /// Opens a damaged file. Nothing is written to it.
 fn open_damaged(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = Connection::open_with_flags(path, FLAGS)?;
     connection.busy_timeout(super::database::BUSY_TIMEOUT)?;
     // One definition that cannot be read, of a view perhaps, would otherwise keep SQLite from every table.
     connection.execute_batch("PRAGMA writable_schema = ON")?;
@@ -165,7 +177,7 @@ fn open_damaged(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Returns whether more can be read of a copy with a new first page, which is then there, than of the damaged file.
 fn is_better(damaged: &Connection, source: &Path, mended: &Path) -> bool {
-    if has_all_tables(damaged).unwrap_or_default() {
+    if is_of_this_version(damaged).unwrap_or_default() {
         return false;
     }
     let is_made = first_page::copy_with_new(source, mended).unwrap_or_default();

@@ -10,8 +10,8 @@
 
 use rusqlite::Connection;
 
-use crate::error::Result;
-use crate::fs::layout::Lock;
+use crate::error::{Error, Result};
+use crate::fs::layout::{self, Lock};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::sessions::{self, Diagnostic, LastRows};
@@ -26,8 +26,7 @@ const WHY: &str = "rows of the session store were lost: it was damaged, or the p
 /// at.
 pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock) -> Result<bool> {
     let Some((last, looked_at)) = lock.note().as_deref().and_then(read) else {
-        // Whatever took the note away may have put older rows in the place of the newest.
-        return Ok(has_unknown_snapshots(connection, place).unwrap_or_default());
+        return Ok(are_newest_gone(connection, place));
     };
     // SQLite drops what it cannot read at the end of a log, and opens the older state as if nothing had been
     // there.
@@ -35,6 +34,31 @@ pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock)
     // After a loss, that look is not the one that the newest snapshot is of.
     place.looked_at.set(looked_at.filter(|_| !is_lost));
     Ok(is_lost)
+}
+
+/// Fails if the rows that were written last for a workspace are gone and nobody noticed yet. For commands that only tell:
+/// nothing is marked, and no lock is taken.
+pub(crate) fn check(connection: &Connection, place: &Place) -> Result<()> {
+    let note = layout::note_of(&place.folder);
+    let is_lost = match note.as_deref().and_then(read) {
+        Some((last, _)) => !sessions::has_rows(connection, &last)?,
+        None => are_newest_gone(connection, place),
+    };
+    if !is_lost {
+        return Ok(());
+    }
+    Err(Error::damaged(format!(
+        "rows of the session store were lost: the latest records of `{}` are gone",
+        place.root.display()
+    ))
+    .hint("nobody can tell whose the changes since then are: a revert leaves them, and says so"))
+}
+
+/// Like [`has_unknown_snapshots`], where there is no note: whatever took it away may have put older rows in the place of
+/// the newest. A repository that cannot be read is reported by others.
+fn are_newest_gone(connection: &Connection, place: &Place) -> bool {
+    place.has_objects().unwrap_or_default()
+        && has_unknown_snapshots(connection, place).unwrap_or_default()
 }
 
 /// Returns whether the repository holds snapshots that are newer than the newest row, and that no row names. A killed
@@ -68,7 +92,19 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
         .database
         .write(|connection| sessions::mark_lost(connection, place.row.id, WHY, now))?;
     // After the commit: killed in between, the loss is noticed once more; the other way round, never.
-    lock.set_note("");
+    match place.row.last_snapshot_id {
+        Some(id) => {
+            let tree = sessions::snapshot(store.database.connection(), id)?.tree;
+            let (message, step) = (None, None);
+            let rows = LastRows {
+                tree,
+                message,
+                step,
+            };
+            note(lock, &rows, None);
+        }
+        None => lock.set_note(""),
+    }
     let workspace = place.root.to_string_lossy();
     store.diagnose(&Diagnostic {
         level: "error",

@@ -19,7 +19,7 @@ use crate::model::path::WorkspacePath;
 use crate::sessions::{self, Diagnostic};
 use crate::snapshot::{Broken, Checked, Snapshots};
 use crate::store::Store;
-use crate::timeline::{CaptureOptions, Place, retrace};
+use crate::timeline::{CaptureOptions, Place, check_losses, retrace};
 
 /// How long objects are read, unless all of them are asked for.
 pub const CHECK_TIME: Duration = Duration::from_secs(10);
@@ -102,7 +102,7 @@ fn workspace(
         return Ok(Vec::new());
     }
     let name = place.root.display().to_string();
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = lost_rows(store, &place).into_iter().collect();
     // If somebody is at work, nothing is healed. Reading is safe all the same.
     let lock = place.lock(PATIENCE);
     if lock.is_ok() {
@@ -322,6 +322,15 @@ fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding>
                 "`{name}`: what the session store says of {named} is not what its snapshots hold: a row is damaged"
             ),
         )
+    })
+}
+
+/// Says that the newest rows of a workspace are gone.
+fn lost_rows(store: &Store, place: &Place) -> Option<Finding> {
+    let error = check_losses(store.database.connection(), place).err()?;
+    Some(Finding {
+        hint: error.hint_text().map(str::to_owned),
+        ..Finding::new("error", "database", error.with_causes())
     })
 }
 
