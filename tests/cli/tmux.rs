@@ -1,11 +1,12 @@
 //! The browser in tmux, a terminal that people use: what it shows there, at the size that it has, and what is left.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use testing::binary::{Sandbox, binary};
-use testing::skip::has_program;
+use testing::skip::{has_program, skip};
 
 /// How long anything may take; machines that run tests are busy.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -155,4 +156,116 @@ fn a_pane_that_grew_while_the_browser_had_it_is_given_back_without_its_rows() {
         !contents.contains("│"),
         "only the shell's screen: {contents}"
     );
+}
+
+/// A server for `ssh` that knows one key, and no port: each connection starts it.
+struct Ssh {
+    /// What connects, without what is run there.
+    line: String,
+}
+
+impl Ssh {
+    /// Returns it if it lets this user in; says that the test is skipped where it does not.
+    fn open(world: &Sandbox) -> Option<Self> {
+        let found = ["/usr/sbin/sshd", "/usr/bin/sshd", "/usr/local/sbin/sshd"];
+        let Some(sshd) = found.into_iter().find(|path| Path::new(path).exists()) else {
+            skip("`sshd` is not there");
+            return None;
+        };
+        let folder = world.path("");
+        let make = |name: &str| {
+            let key = folder.join(name);
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(&key)
+                .status();
+            assert!(made.is_ok_and(|made| made.success()), "a key of our own");
+            key.display().to_string()
+        };
+        let (host, user) = (make("host"), make("user"));
+        let config = folder.join("sshd_config");
+        let settings = format!(
+            "HostKey {host}\nAuthorizedKeysFile {user}.pub\nPidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n"
+        );
+        fs::write(&config, settings).expect("ours");
+        let line = format!(
+            "ssh -F none -i {user} -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o BatchMode=yes \
+             -o 'ProxyCommand={sshd} -i -f {}' \"$(id -un)@here\"",
+            config.display()
+        );
+        let tried = Command::new("sh")
+            .arg("-c")
+            .arg(format!("{line} echo in </dev/null"))
+            .output()
+            .expect("a shell");
+        if String::from_utf8_lossy(&tried.stdout) != "in\n" {
+            let why = String::from_utf8_lossy(&tried.stderr);
+            skip(&format!("`sshd` lets nobody in here: {}", why.trim()));
+            return None;
+        }
+        Some(Self { line })
+    }
+}
+
+#[test]
+fn the_browser_works_over_ssh_and_ends_with_the_connection() {
+    let world = Sandbox::new();
+    world.play("m1", "first", |world| world.write("one", "eins\n"));
+    world.play("m2", "second", |world| world.write("two", "zwei\n"));
+    let Some(ssh) = Ssh::open(&world) else {
+        return;
+    };
+    let pid = world.path("pid");
+    // What `ssh` starts has nothing of this environment.
+    let script = format!(
+        "cd {}; export HOME={} CKPT_HOOK_HOME={} LC_ALL=C.UTF-8; sh -c 'echo $$ >{}; exec {} ui'; echo ended-$?; stty -a | grep -o ' icanon'\n",
+        world.workspace().display(),
+        world.home().display(),
+        world.store().display(),
+        pid.display(),
+        binary()
+    );
+    let there = world.path("there.sh");
+    fs::write(&there, script).expect("ours");
+    let line = format!("clear; {} -t sh {}", ssh.line, there.display());
+    for (columns, rows) in [(40, 12), (250, 80)] {
+        let Some(tmux) = Tmux::open(&world, columns, rows) else {
+            return;
+        };
+        tmux.keys(&[&line, "Enter"]);
+        tmux.wait_for("▸ Timeline");
+        tmux.keys(&["/", "E", "I", "N"]);
+        tmux.wait_until("what wrote `eins`", |contents| {
+            contents.contains("first") && !contents.contains("second")
+        });
+        tmux.keys(&["Escape"]);
+        tmux.wait_for("second");
+        tmux.keys(&["j", "r"]);
+        tmux.wait_for("Would go back");
+        tmux.keys(&["y"]);
+        tmux.wait_for("Went back");
+        assert!(world.tree().is_empty(), "it is done there");
+        tmux.run(&["resize-window", "-x", "100", "-y", "30"]);
+        tmux.wait_for("│");
+        tmux.keys(&["u"]);
+        tmux.wait_for("Went all the way forward");
+        tmux.keys(&["q"]);
+        tmux.wait_for("ended-0");
+        tmux.wait_for(" icanon");
+        // What is typed before `ssh` has ended is its own.
+        tmux.wait_until("the shell here", |contents| {
+            contents.trim_end().ends_with("READY")
+        });
+        tmux.keys(&[&line, "Enter"]);
+        tmux.wait_for("▸ Timeline");
+        let process = fs::read_to_string(&pid).expect("it says which it is");
+        let there = Path::new("/proc").join(process.trim());
+        // `ssh` goes with its terminal, and the line with it.
+        drop(tmux);
+        let begin = Instant::now();
+        while there.exists() {
+            assert!(begin.elapsed() < PATIENCE, "it ends with its connection");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
 }

@@ -90,6 +90,28 @@ fn a_revert_and_its_way_back_take_a_few_keys() {
 }
 
 #[test]
+fn no_key_is_lost_however_many_come_at_once() {
+    let world = two_messages();
+    let Some(mut screen) = browse(&world, 30, 110, "") else {
+        return;
+    };
+    let pid = std::fs::read_to_string(world.path("pid")).expect("the shell wrote it");
+    let send = |signal: &str| {
+        let kill = Command::new("kill")
+            .args(["-s", signal, pid.trim()])
+            .status();
+        assert!(kill.is_ok_and(|kill| kill.success()), "it runs");
+    };
+    send("STOP");
+    // More than is read at once.
+    screen.press(&("j".repeat(1500) + "o"));
+    send("CONT");
+    screen.wait_for("▸ Operations");
+    screen.press("oq");
+    is_whole(&mut screen, 0);
+}
+
+#[test]
 fn ids_are_as_short_as_everywhere() {
     let world = two_messages();
     let log = world.json(&["log"]);
