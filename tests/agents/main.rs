@@ -133,5 +133,5 @@ tests! {
     opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
-    pi: PI, terminal, anew, next_day, beside, work_trees, background;
+    pi: PI, terminal, anew, next_day, beside, work_trees, background, undo;
 }
