@@ -7,6 +7,7 @@
 mod beside;
 mod broken;
 mod conversation;
+mod headless;
 mod model;
 mod models;
 mod program;
@@ -26,6 +27,8 @@ macro_rules! tests {
                 rules::uninstall_leaves_the_settings_as_they_were;
                 broken::the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary;
                 broken::the_agent_goes_on_without_permission_to_the_store_and_with_a_damaged_store;
+                headless::a_headless_run_that_is_killed_holds_nothing_and_an_edit_by_hand_stays;
+                headless::a_headless_run_whose_time_is_up_holds_nothing_and_an_edit_by_hand_stays;
             );
             $(crate::tests!(@$more $program);)*
         })*
@@ -130,5 +133,5 @@ tests! {
     opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
-    pi: PI, terminal, anew, next_day, beside, work_trees, background;
+    pi: PI, terminal, anew, next_day, beside, work_trees, background, undo;
 }

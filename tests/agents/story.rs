@@ -183,7 +183,7 @@ pub fn after_its_own_rewind_a_revert_takes_back_what_that_left(agent: &'static A
     sitting.expect(&rewound, &[], "as it was before the revert");
 }
 
-/// See its name: some agents' own undo puts back every file that changed, and Codex's puts back none.
+/// See its name: some agents' own undo puts back every file that changed, and that of Codex and of Pi puts back none.
 pub fn a_message_after_its_own_undo_goes_back_to_what_that_left(agent: &'static Agent) {
     let mut sitting = Sitting::begin_to_rewind(agent);
     let before = sitting.world.tree();

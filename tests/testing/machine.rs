@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -217,7 +218,16 @@ impl Machine {
             let name = fs::read_to_string(id.join("comm")).unwrap_or_default();
             ["sh", "bash", "sleep"].contains(&name.trim_end())
         };
-        self.end_processes(|id| !is_shell(id));
+        self.end_processes(|id| !is_shell(id), Signal::KILL);
+    }
+
+    /// Asks this user's programs of a name to end, as `kill` does.
+    pub fn terminate(&self, name: &str) {
+        let is_meant = |id: &Path| {
+            let own = fs::read_to_string(id.join("comm")).unwrap_or_default();
+            own.trim_end() == name
+        };
+        self.end_processes(is_meant, Signal::TERM);
     }
 
     /// Waits until no call of the hook and no shell of this user runs: some agents answer before their hooks have ended.
@@ -235,11 +245,11 @@ impl Machine {
     }
 
     /// Ends what belongs to this user.
-    fn end_processes(&self, is_meant: impl Fn(&Path) -> bool) {
+    fn end_processes(&self, is_meant: impl Fn(&Path) -> bool, signal: Signal) {
         for id in self.processes(is_meant) {
             let id = rustix::process::Pid::from_raw(id).expect("no process has the id 0");
             // It fails only where it has ended by itself.
-            let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+            let _ = rustix::process::kill_process(id, signal);
         }
     }
 
@@ -265,6 +275,6 @@ impl Machine {
 impl Drop for Machine {
     /// Ends what an agent left running.
     fn drop(&mut self) {
-        self.end_processes(|_| true);
+        self.end_processes(|_| true, Signal::KILL);
     }
 }

@@ -93,7 +93,7 @@ pub struct Screen {
     pub rewind: Rewind,
 }
 
-/// How an agent's own rewind of messages is asked for, and what it leaves. No steps where it has none that is tested.
+/// How an agent's own rewind of messages is asked for, and what it leaves.
 pub struct Rewind {
     /// What it may ask at any time because of them, whose first answer is to go on.
     pub may_ask: &'static str,
@@ -106,15 +106,6 @@ pub struct Rewind {
     /// The files that it leaves as nobody wrote them, so that a revert of ours keeps them.
     pub mixes: &'static [&'static str],
 }
-
-/// There is none, or none that the tests ask for.
-pub const NO_REWIND: Rewind = Rewind {
-    may_ask: "",
-    settle: |_| (),
-    steps: &[],
-    is_done: |_| true,
-    mixes: &[],
-};
 
 /// Stands for the session in the arguments of an agent that has to be told which one.
 pub const SESSION: &str = "{session}";

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Agent, ESC, NO_REWIND, Screen, all};
+use super::{Agent, CLEAR, ESC, Rewind, Screen, all};
 use testing::machine::Machine;
 
 /// Pi. It has no sub-agents, so that the model does their work itself.
@@ -43,7 +43,20 @@ pub const PI: Agent = Agent {
         asks_anew: &[],
         resume: &["-c"],
         resumed: "escape interrupt",
-        rewind: NO_REWIND,
+        rewind: Rewind {
+            may_ask: "",
+            settle: |_| (),
+            steps: &[
+                ("Turn again is finished.", &["/tree"]),
+                ("/tree", &["\r"]),
+                ("Session Tree", &["again please"]),
+                ("search: again please", &["\r"]),
+                ("Summarize branch?", &["\r"]),
+                ("Navigated to selected point", &[CLEAR]),
+            ],
+            is_done: |_| true,
+            mixes: &[],
+        },
     }),
 };
 

@@ -1,0 +1,92 @@
+//! A run without a terminal that ends before its time.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::model::Model;
+use crate::program::{Agent, Message};
+use crate::sitting::{HANGING, LATER, messages};
+use testing::machine::Machine;
+
+/// How long a start or an end may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What the tool that hangs has written.
+const STUCK: &str = "stuck.txt";
+
+/// See its name: the shell of its tool goes on.
+pub fn a_headless_run_that_is_killed_holds_nothing_and_an_edit_by_hand_stays(
+    agent: &'static Agent,
+) {
+    stopped(agent, Machine::kill_programs);
+}
+
+/// See its name: `timeout` ends it, as in a script or in CI, and all that it started.
+pub fn a_headless_run_whose_time_is_up_holds_nothing_and_an_edit_by_hand_stays(
+    agent: &'static Agent,
+) {
+    stopped(agent, |world| world.terminate("timeout"));
+}
+
+fn stopped(agent: &'static Agent, stop: impl Fn(&Machine)) {
+    let world = Machine::new();
+    let model = Model::start(&world);
+    (agent.settle)(&world, &model.url());
+    agent.install(&world);
+    let before = world.tree();
+    let message = Message {
+        url: &model.url(),
+        is_first: true,
+        by_package: false,
+        prompt: HANGING,
+    };
+    thread::scope(|scope| {
+        let run = scope.spawn(|| agent.say(&world, &message));
+        wait("its tool starts", || {
+            assert!(!run.is_finished(), "it goes on until it is stopped");
+            world.workspace().join(STUCK).exists()
+        });
+        stop(&world);
+        let ended = run.join().expect("it ends");
+        let is_done = ended.stdout.contains("Turn stuck is finished.");
+        assert!(!is_done, "it was stopped: {ended:?}");
+    });
+    let notes = Path::new("notes.txt");
+    thread::sleep(LATER);
+    fs::write(world.workspace().join(notes), "an hour of work\n").expect("a writable workspace");
+
+    let messages = messages(&world);
+    assert_eq!(
+        messages.len(),
+        1,
+        "what was sent is in the log: {messages:?}"
+    );
+    let revert = || world.hook(&["revert", "--message", "last"]);
+    let mut run = revert();
+    wait("it is known to be gone", || {
+        const BUSY: i32 = 5;
+        if run.code == Some(BUSY) {
+            run = revert();
+        }
+        run.code != Some(BUSY)
+    });
+    assert!(matches!(run.code, Some(0 | 3)), "it is done: {run:?}");
+    let mut expected = before;
+    let newest = world.tree();
+    let by_hand = newest.get(notes).expect("the edit by hand stays");
+    expected.insert(notes.to_owned(), by_hand.clone());
+    world.expect_tree(&expected, &format!("the tool's file went: {run:?}"));
+}
+
+#[track_caller]
+fn wait(what: &str, mut is_met: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_met() {
+        assert!(Instant::now() < end, "{what}: waited for in vain");
+        thread::sleep(PAUSE);
+    }
+}
