@@ -12,7 +12,7 @@ use testing::terminal::Terminal;
 use testing::tree::Tree;
 
 use crate::model::Model;
-use crate::program::{Agent, Rewind, SESSION, Screen};
+use crate::program::{self, Agent, Rewind, SESSION, Screen};
 
 /// Somebody at a terminal with an agent.
 pub struct Sitting {
@@ -24,7 +24,7 @@ pub struct Sitting {
     /// How the agent is used at a terminal.
     pub screen: &'static Screen,
     terminal: Option<Terminal>,
-    /// What the agent's first start asked is asked once.
+    /// What the agent's first start asked is asked once; older versions ask nothing.
     is_known: Cell<bool>,
 }
 
@@ -78,7 +78,7 @@ impl Sitting {
     fn start_with(&mut self, arguments: &[&str], ready: &str) {
         let url = &self.model.url();
         let mut terminal = self.agent.sit_down(&self.world, url, arguments);
-        let questions = if self.is_known.replace(true) {
+        let questions = if self.is_known.replace(true) || program::is_older(self.agent.name) {
             &[]
         } else {
             self.screen.questions
@@ -281,9 +281,14 @@ pub fn interrupt(screen: &Screen, terminal: &mut Terminal) {
     for _ in 0..TRIES {
         for (number, key) in screen.interrupt.iter().enumerate() {
             if number > 0 {
-                terminal.wait_for_text(screen.asks);
+                terminal.wait("the question whether to interrupt", |contents| {
+                    contents.contains(screen.asks) || (screen.interrupted)(contents)
+                });
             }
-            terminal.press(key);
+            // Older versions do not ask.
+            if !terminal.shows(screen.interrupted) {
+                terminal.press(key);
+            }
         }
         if screen.asks.is_empty() || terminal.shows_soon(screen.interrupted) {
             break;

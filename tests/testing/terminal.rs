@@ -150,6 +150,11 @@ impl Terminal {
         is_met(&self.contents())
     }
 
+    /// Returns whether what is on the screen meets a condition.
+    pub fn shows(&self, is_met: impl Fn(&str) -> bool) -> bool {
+        is_met(&self.contents())
+    }
+
     fn contents(&self) -> String {
         self.screen.screen().contents()
     }

@@ -126,11 +126,17 @@ const VARIABLES: [(&str, &str); 6] = [
 /// Its first start asks for colours, the key and the folder.
 fn settle_screen(world: &Machine) {
     let workspace = world.workspace().display().to_string();
+    // Version 2.0 does not start where the list of tools is missing.
+    let project = json!({
+        "hasTrustDialogAccepted": true,
+        "hasCompletedProjectOnboarding": true,
+        "allowedTools": [],
+    });
     let known = json!({
         "hasCompletedOnboarding": true,
         "theme": "dark",
         "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
-        "projects": {workspace: {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+        "projects": {workspace: project},
     });
     world.write_home(".claude.json", &known.to_string());
 }

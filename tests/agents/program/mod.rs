@@ -282,14 +282,19 @@ fn platform() -> &'static str {
 /// Returns the version and the program of a package in the list of them; the agent's version is another one where
 /// `tests/agents/run --versions` says so.
 fn package(name: &str) -> (String, &'static str) {
+    let (listed, program) = listed(name);
+    let version = older_version().filter(|_| name != "node");
+    (version.unwrap_or_else(|| listed.to_owned()), program)
+}
+
+fn listed(name: &str) -> (&'static str, &'static str) {
     let mut rows = include_str!("../packages")
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>());
     let row = rows
         .find(|row| row[0] == name)
         .expect("every agent is in the list");
-    let version = older_version().filter(|_| name != "node");
-    (version.unwrap_or_else(|| row[2].to_owned()), row[3])
+    (row[2], row[3])
 }
 
 /// Returns the version that is tried instead of the one in the list.
@@ -299,6 +304,11 @@ fn package(name: &str) -> (String, &'static str) {
 )]
 fn older_version() -> Option<String> {
     std::env::var("CKPT_REAL_AGENT_VERSION").ok()
+}
+
+/// Returns whether the version that is tried is not the one in the list of packages.
+pub fn is_older(name: &str) -> bool {
+    package(name).0 != listed(name).0
 }
 
 /// Returns whether the version that is tried is this one or a newer one.

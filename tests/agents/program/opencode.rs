@@ -107,7 +107,9 @@ const fn screen(start: fn(&mut Command, &str)) -> Screen {
         sends_at_once: |_| true,
         interrupt: &[ESC, ESC],
         asks: "again to interrupt",
-        interrupted: |screen| screen.contains("interrupted"),
+        interrupted: |screen| {
+            screen.contains("interrupted") || screen.contains("The operation was aborted")
+        },
         anew: "/new",
         asks_anew: &[],
         resume: &["--continue"],

@@ -32,7 +32,7 @@ pub const PI: Agent = Agent {
         settle: |_| (),
         start: |command, _| start(command),
         questions: &[],
-        ready: "escape interrupt",
+        ready: "ctrl+o ",
         taken: "Steering:",
         at_once: "",
         sends_at_once: |_| true,
@@ -42,7 +42,7 @@ pub const PI: Agent = Agent {
         anew: "/new",
         asks_anew: &[],
         resume: &["-c"],
-        resumed: "escape interrupt",
+        resumed: "ctrl+o ",
         rewind: Rewind {
             may_ask: "",
             settle: |_| (),
