@@ -327,6 +327,7 @@ mod tests {
             session: Some("s".to_owned()),
             message: Some("abcdefghij".to_owned()),
             alone: None,
+            undoes: None,
             outcome,
             dry_run: false,
             plan: None,
