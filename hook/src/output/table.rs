@@ -362,7 +362,7 @@ mod tests {
         );
         assert_eq!(
             table.render(&view(Some(36), false)),
-            "key  value value value valu…  default\n",
+            "key  value value value val…  default\n",
             "nobody knows what an … alone stands for"
         );
         assert_eq!(
