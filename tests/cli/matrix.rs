@@ -25,7 +25,7 @@ const HOSTILE: [&str; 8] = [
 const SHOWN_WHOLE: [&str; 2] = ["👨\u{200d}👩\u{200d}👧", "می\u{200c}خواهم"];
 
 /// Every command that shows something. `OPERATION`, `SNAPSHOT` and `SESSION` stand for ids.
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 85] = [
     "log",
     "log --everywhere",
     "log --operations --everywhere",
@@ -58,6 +58,79 @@ const COMMANDS: [&str; 32] = [
     "revert m1 --dry-run",
     "undo --dry-run",
     "workspace",
+    "log text",
+    "log -v",
+    "log -S nothing-like-it",
+    "log --agent nobody",
+    "log --state hidden",
+    "log --graph -v",
+    "show m1 -v",
+    "show OPERATION -v",
+    "show OPERATION --stat",
+    "diff m1 --stat -v",
+    "blame text -L 2,3",
+    "blame nothing-like-it",
+    "cat last:nothing-like-it",
+    "label --list family",
+    "label m5 m6",
+    "status -v",
+    "status --session SESSION",
+    "workspace list",
+    "config",
+    "config get unclear",
+    "config get nothing-like-it",
+    "du --by session",
+    "du --by message",
+    "gc --dry-run",
+    "forget --path new/* --dry-run",
+    "forget --path nothing-like-it --dry-run",
+    "forget --message last --dry-run",
+    "forget --session SESSION --dry-run",
+    "forget --workspace --dry-run",
+    "forget --all --dry-run",
+    "install --list",
+    "install --list -v",
+    "install claude-code --dry-run",
+    "install nobody",
+    "uninstall --all --dry-run",
+    "doctor --all",
+    "doctor -v",
+    "recover text --dry-run",
+    "restore m1 --dry-run",
+    "restore m1 --dry-run -v",
+    "revert m3 --alone --dry-run",
+    "revert m3 --only text --dry-run",
+    "revert m1 --dry-run -v",
+    "revert m1 --on-conflict overwrite --dry-run",
+    "revert nothing-like-it",
+    "redo --dry-run",
+    "unrevert --dry-run",
+    "run",
+    "watch --nothing-like-it",
+    "schema nothing-like-it",
+    "nothing-like-it",
+    "--help",
+    "--version",
+];
+
+/// What changes something, in an order in which each has something to do.
+const CHANGES: [&str; 16] = [
+    "revert m7 --session s",
+    "redo --session s",
+    "unrevert",
+    "undo",
+    "undo -v",
+    "undo",
+    "revert m6 --alone",
+    "restore m2",
+    "undo",
+    "revert m2 --on-conflict keep",
+    "recover",
+    "label last another",
+    "label --delete another",
+    "gc",
+    "forget --path new/* --yes",
+    "uninstall --purge --yes",
 ];
 
 /// Patches and names, which are whole, as git's are: to be applied or copied, on a pipe byte by byte.
@@ -125,7 +198,8 @@ fn script(world: &Sandbox, commands: &[&str], environment: &str) -> String {
             .replace("OPERATION", &operation)
             .replace("SNAPSHOT", &snapshot)
             .replace("SESSION", &session);
-        format!("printf '\\001{command}\\002'; {environment} ckpt-hook {command} 2>&1; ")
+        // No file of the workspace is meant by a pattern.
+        format!("set -f; printf '\\001{command}\\002'; {environment} ckpt-hook {command} 2>&1; ")
     };
     commands.iter().map(line).collect()
 }
@@ -181,9 +255,14 @@ fn wrapped(bytes: &[u8], columns: u16) -> Option<String> {
         .find_map(|(text, row)| screen.row_wrapped(row).then_some(text))
 }
 
-fn on_a_terminal(world: &Sandbox, columns: u16, environment: &str, has_colours: bool) {
-    let commands: Vec<&str> = COMMANDS.iter().chain(&PATCHES).copied().collect();
-    let line = script(world, &commands, &format!("CKPT_HOOK_PAGER= {environment}"));
+fn on_a_terminal(
+    world: &Sandbox,
+    commands: &[&str],
+    columns: u16,
+    environment: &str,
+    has_colours: bool,
+) {
+    let line = script(world, commands, &format!("CKPT_HOOK_PAGER= {environment}"));
     let Some(mut screen) = Screen::open(world, columns, &line) else {
         return;
     };
@@ -208,6 +287,12 @@ fn on_a_terminal(world: &Sandbox, columns: u16, environment: &str, has_colours: 
         if let Some(row) = wrapped(&bytes, columns).filter(|_| fits) {
             broken.push(format!("`{name}` wraps: {row}"));
         }
+        let plain = text.replace("\u{1b}[0m", "").replace("\u{1b}[2m", "");
+        if let Some(row) = plain.lines().find(|row| row.trim_end().ends_with("  …")) {
+            broken.push(format!(
+                "`{name}` has a column of which nothing is left: {row}"
+            ));
+        }
         assert!(!text.trim().is_empty(), "`{name}` says something");
     }
     assert!(
@@ -220,11 +305,21 @@ fn on_a_terminal(world: &Sandbox, columns: u16, environment: &str, has_colours: 
 #[test]
 fn nothing_is_wrapped_and_nothing_acts_on_a_terminal() {
     let world = world();
+    let commands = [&COMMANDS[..], &PATCHES].concat();
     for columns in [40, 80, 200] {
-        on_a_terminal(&world, columns, "", true);
+        on_a_terminal(&world, &commands, columns, "", true);
     }
     for environment in ["NO_COLOR=1", "TERM=dumb", "LC_ALL=C"] {
-        on_a_terminal(&world, 80, environment, environment == "LC_ALL=C");
+        let has_colours = environment == "LC_ALL=C";
+        on_a_terminal(&world, &commands, 80, environment, has_colours);
+    }
+}
+
+#[test]
+fn what_is_done_is_told_without_a_row_that_is_wrapped_or_acts_on_a_terminal() {
+    for (columns, environment) in [(40, ""), (80, "TERM=dumb"), (200, "LC_ALL=C")] {
+        let has_colours = environment != "TERM=dumb";
+        on_a_terminal(&world(), &CHANGES, columns, environment, has_colours);
     }
 }
 

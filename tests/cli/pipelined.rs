@@ -51,6 +51,37 @@ fn events_of_a_client_that_leaves_without_an_answer_are_recorded() {
 }
 
 #[test]
+fn what_a_client_asked_for_is_done_to_its_end_though_it_was_killed_meanwhile() {
+    let world = Sandbox::new();
+    world.write("changed", "1\n");
+    world.play("m1", "change many", |world| {
+        world.write("changed", "2\n");
+        for number in 0..200 {
+            world.write(&format!("folder/{number}"), "1\n");
+        }
+    });
+    let plan = world.json(&["revert", "m1", "--dry-run"]);
+    let mut server = serve(&world);
+    drop(server.stdout.take());
+    let request =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "apply", "params": {"plan": plan["plan"]}});
+    let mut stdin = server.stdin.take().expect("it is piped");
+    stdin
+        .write_all(format!("{request}\n").as_bytes())
+        .expect("the server reads");
+    drop(stdin);
+    server.wait().expect("it ends");
+    assert_eq!(world.read("changed"), b"1\n", "not half of it");
+    assert!(!world.workspace().join("folder").exists(), "nor any other");
+    let operations = world.json(&["log", "--operations"]);
+    let [operation] = &operations["operations"].as_array().expect("a list")[..] else {
+        panic!("one: {operations:#}");
+    };
+    assert_eq!(operation["state"], "done", "{operation:#}");
+    assert_eq!(operation["outcome"], "restored", "{operation:#}");
+}
+
+#[test]
 fn events_that_nobody_waits_for_are_recorded_in_their_order() {
     let world = Sandbox::new();
     for number in 0..100 {

@@ -104,10 +104,32 @@ impl Table {
             .unwrap_or(0);
         let widths: Vec<usize> = (0..columns).map(|column| self.width(column)).collect();
         let shown = self.shown(&widths, view.width);
+        let widths = self.narrowed(widths, &shown, view.width);
         self.rows
             .iter()
             .map(|row| self.line(row, &shown, &widths, view.width))
             .collect()
+    }
+
+    /// Returns the widths that leave room for the last column: the widest one before it gives way, but keeps a third of the
+    /// terminal.
+    fn narrowed(
+        &self,
+        mut widths: Vec<usize>,
+        shown: &[usize],
+        total: Option<usize>,
+    ) -> Vec<usize> {
+        let (Some(total), Some((last, before))) = (total, shown.split_last()) else {
+            return widths;
+        };
+        let used: usize = before.iter().map(|column| widths[*column] + GAP).sum();
+        let missing = (self.indent + used + widths[*last].min(ROOM)).saturating_sub(total);
+        let texts = before.iter().filter(|column| !self.right.contains(column));
+        if let Some(widest) = texts.max_by_key(|column| widths[**column]) {
+            let width = widths[*widest];
+            widths[*widest] = width.saturating_sub(missing).max(width.min(total / 3));
+        }
+        widths
     }
 
     fn width(&self, column: usize) -> usize {
@@ -168,7 +190,8 @@ impl Table {
             }
             let is_right = self.right.contains(column);
             if position + 1 < shown.len() || is_right {
-                pad(&mut line, cell, widths[*column], is_right);
+                let cell = fit(cell, widths[*column]);
+                pad(&mut line, &cell, widths[*column], is_right);
             } else {
                 let left = total.map(|total| total.saturating_sub(width(&line)));
                 line.push_str(&match left {
@@ -326,6 +349,26 @@ mod tests {
             table.render(&view(Some(48), false)),
             "id  a long agent's name  a prompt that goes on\n",
             "where there is room, it is there"
+        );
+    }
+
+    #[test]
+    fn a_long_cell_leaves_room_for_the_last_column() {
+        let mut table = Table::new(&[]);
+        table.row(
+            ["key", &"value ".repeat(9), "default"]
+                .map(str::to_owned)
+                .to_vec(),
+        );
+        assert_eq!(
+            table.render(&view(Some(36), false)),
+            "key  value value value val…  default\n",
+            "nobody knows what an … alone stands for"
+        );
+        assert_eq!(
+            table.render(&view(Some(18), false)),
+            "key  value…  defa…\n",
+            "but it keeps a third"
         );
     }
 
