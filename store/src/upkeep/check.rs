@@ -330,12 +330,12 @@ pub(super) fn first_of(mut names: Vec<String>) -> Option<String> {
     Some(names.join(", ")).filter(|names| !names.is_empty())
 }
 
-/// Says that the newest rows of a workspace are gone.
+/// Says that the newest rows of a workspace are gone. A warning: nothing can be repaired, and what there is is sound.
 fn lost_rows(store: &Store, place: &Place) -> Option<Finding> {
     let error = check_losses(store.database.connection(), place).err()?;
     Some(Finding {
         hint: error.hint_text().map(str::to_owned),
-        ..Finding::new("error", "database", error.with_causes())
+        ..Finding::new("warning", "database", error.with_causes())
     })
 }
 
@@ -363,11 +363,14 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
 
 /// Writes the refs from which git knows what is needed, and beside them what else is known about the snapshots.
 pub(crate) fn name_to_git(store: &Store, place: &Place) -> Result<()> {
-    let connection = store.database.connection();
-    let sessions::Named { trees, blobs } = sessions::named(connection, place.row.id)?;
+    let id = place.row.id;
+    let (named, noted) = store.database.read(|connection| {
+        let named = sessions::named(connection, id)?;
+        Ok((named, sessions::snapshots_to_note(connection, id)?))
+    })?;
+    let sessions::Named { trees, blobs } = named;
     let snapshots = place.snapshots()?;
     snapshots.write_refs(&trees, &blobs)?;
-    let noted = sessions::snapshots_to_note(connection, place.row.id)?;
     snapshots.write_note(place.origin(), &noted)?;
     sizes::note_staying(&place.folder);
     Ok(())
