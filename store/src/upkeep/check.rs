@@ -19,7 +19,7 @@ use crate::model::path::WorkspacePath;
 use crate::sessions::{self, Diagnostic};
 use crate::snapshot::{Broken, Checked, Snapshots};
 use crate::store::Store;
-use crate::timeline::{CaptureOptions, Place, check_losses, retrace};
+use crate::timeline::{CaptureOptions, Place, check_losses, renew_note, retrace};
 
 /// How long objects are read, unless all of them are asked for.
 pub const CHECK_TIME: Duration = Duration::from_secs(10);
@@ -105,7 +105,8 @@ fn workspace(
     let mut findings: Vec<Finding> = lost_rows(store, &place).into_iter().collect();
     // If somebody is at work, nothing is healed. Reading is safe all the same.
     let lock = place.lock(PATIENCE);
-    if lock.is_ok() {
+    if let Ok(lock) = &lock {
+        renew_note(store.database.connection(), &place, lock)?;
         let lost = settle::under_lock(store, &place)?;
         let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
         findings.extend(lost.map(|text| Finding::new("error", SUBJECT, text)));
