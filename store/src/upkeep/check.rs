@@ -13,6 +13,7 @@ use super::contradictions;
 use super::gc::sizes;
 use super::settle;
 use crate::error::Result;
+use crate::fs::layout::Lock;
 use crate::model::entry::ObjectId;
 use crate::model::number::count;
 use crate::model::path::WorkspacePath;
@@ -106,18 +107,7 @@ fn workspace(
     // If somebody is at work, nothing is healed. Reading is safe all the same.
     let lock = place.lock(PATIENCE);
     if let Ok(lock) = &lock {
-        renew_note(store.database.connection(), &place, lock)?;
-        let lost = settle::under_lock(store, &place)?;
-        let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
-        findings.extend(lost.map(|text| Finding::new("error", SUBJECT, text)));
-        // Before anything is read: without its index, a whole pack looks like lost objects.
-        let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?;
-        findings.extend(rebuilt.iter().map(|pack| {
-            let pack = pack.display();
-            repaired(format!(
-                "`{name}`: the index of `{pack}` was rebuilt from the pack"
-            ))
-        }));
+        findings.extend(prepare(store, &place, lock)?);
     }
     let snapshots = place.snapshots()?;
     let packs = snapshots.check_packs(all)?;
@@ -329,6 +319,26 @@ pub(super) fn first_of(mut names: Vec<String>) -> Option<String> {
         names.push(format!("and {more} more"));
     }
     Some(names.join(", ")).filter(|names| !names.is_empty())
+}
+
+/// Makes what is to be read the store's own, and complete. The caller holds the lock.
+fn prepare(store: &mut Store, place: &Place, lock: &Lock) -> Result<Vec<Finding>> {
+    renew_note(store.database.connection(), place, lock)?;
+    let name = place.root.display();
+    let lost = settle::under_lock(store, place)?;
+    let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
+    let mut findings: Vec<Finding> = lost
+        .map(|text| Finding::new("error", SUBJECT, text))
+        .collect();
+    // Before anything is read: without its index, a whole pack looks like lost objects.
+    let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?;
+    findings.extend(rebuilt.iter().map(|pack| {
+        let pack = pack.display();
+        repaired(format!(
+            "`{name}`: the index of `{pack}` was rebuilt from the pack"
+        ))
+    }));
+    Ok(findings)
 }
 
 /// Says that the newest rows of a workspace are gone. A warning: nothing can be repaired, and what there is is sound.
