@@ -80,14 +80,27 @@ struct Stopped {
 impl Stopped {
     /// Starts a command, and returns once it stands still at its so-manieth read of a pack.
     fn at_read(number: usize, world: &Sandbox, arguments: &[&str]) -> Self {
+        let stop = format!("inject=pread64:signal=SIGSTOP:when={number}");
+        Self::at(&stop, &traced(world), world, arguments)
+    }
+
+    /// The same where it has put its so-manieth file in its place, which has this name.
+    fn at_rename(number: usize, name: &str, world: &Sandbox, arguments: &[&str]) -> Self {
+        let calls = ["-e", "trace=rename"].map(str::to_owned);
+        let stop = format!("inject=rename:signal=SIGSTOP:when={number}");
+        let stopped = Self::at(&stop, &calls, world, arguments);
+        let trace = std::fs::read_to_string(&stopped.trace).expect("the trace");
+        assert!(trace.contains(&format!("/{name}\")")), "{name}: {trace}");
+        stopped
+    }
+
+    fn at(stop: &str, traced: &[String], world: &Sandbox, arguments: &[&str]) -> Self {
         let trace = world.path("trace");
         let _ = std::fs::remove_file(&trace);
         let text = |path: &Path| path.to_str().expect("a plain path").to_owned();
-        let of_packs = traced(world);
         let out = text(&trace);
-        let stop = format!("inject=pread64:signal=SIGSTOP:when={number}");
-        let mut options = vec!["-e", &stop, "-o", &out];
-        options.extend(of_packs.iter().map(String::as_str));
+        let mut options = vec!["-e", stop, "-o", &out];
+        options.extend(traced.iter().map(String::as_str));
         let mut command = strace::command(world, &options, arguments);
         let streams = command.stdin(Stdio::null()).stderr(Stdio::piped());
         let strace = streams.stdout(Stdio::piped()).spawn();
@@ -107,10 +120,7 @@ impl Stopped {
                 stopped.process = Pid::from_raw(number.expect("a number")).expect("a process");
                 return stopped;
             }
-            assert!(
-                ended.is_none(),
-                "it never read the pack: {ended:?}\n{trace}"
-            );
+            assert!(ended.is_none(), "it never came there: {ended:?}\n{trace}");
             std::thread::yield_now();
         }
     }
@@ -174,6 +184,35 @@ fn what_stands_still_in_the_middle_of_gc_or_forget_keeps_nobody_from_work() {
         );
         world.run(&["-q", "revert", "m5"], b"").exits(0);
         assert_eq!(world.read("a"), b"4\n", "{arguments:?}: nothing is missing");
+    }
+}
+
+#[test]
+fn what_gc_notes_of_a_long_history_is_written_while_others_work() {
+    if !has_strace() {
+        return;
+    }
+    // After a pack and its index.
+    for (number, name) in [(3, "packed-refs"), (4, "snapshots")] {
+        let world = with_history();
+        let gc = Stopped::at_rename(number, name, &world, &["gc"]);
+        work(&world);
+        let (run, _) = gc.goes_on();
+        assert_eq!(run.code, Some(0), "{name}: {run}");
+        is_whole(&world);
+        // All is in the note or in packs that stayed.
+        let before = world.json(&["log", "--snapshots"])["snapshots"].clone();
+        for ending in ["", "-wal", "-shm"] {
+            let file = world.store().join(format!("sessions.db{ending}"));
+            let _ = std::fs::remove_file(file);
+        }
+        world.run(&["doctor", "--repair"], b"").exits(0);
+        let after = world.json(&["log", "--snapshots"])["snapshots"].clone();
+        let ids = |all: &serde_json::Value| -> Vec<String> {
+            let all = all.as_array().expect("a list").iter();
+            all.map(|one| one["snapshot"].to_string()).collect()
+        };
+        assert_eq!(ids(&after), ids(&before), "{name}: every snapshot is known");
     }
 }
 

@@ -136,11 +136,15 @@ fn is_in_a_file(world: &Sandbox, text: &str) -> bool {
     files_below(&world.store()).iter().any(has_text)
 }
 
-/// The note that a killed command leaves in the folder of its workspace.
+/// Whether a killed command left a note in the folder of its workspace. One in which nothing stands yet says nothing, and
+/// no row was changed before it was written; that a workspace goes is said by the file alone.
 fn is_noted(world: &Sandbox, name: &str) -> bool {
     let folders = fs::read_dir(world.store().join("snapshots")).into_iter();
     let mut folders = folders.flatten().flatten();
-    folders.any(|folder| folder.path().join(name).exists())
+    folders.any(|folder| {
+        let note = folder.path().join(name).metadata();
+        note.is_ok_and(|note| name == "going" || note.len() > 0)
+    })
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::fs;
 
 use ckpt_schema::report::Outcome;
-use ckpt_store::Settings;
+use ckpt_store::{RevertRequest, Settings};
 
-use testing::scenario::World;
+use testing::scenario::{World, to};
 
 /// Lets something be recorded of which the rows are lost afterwards, as if the log of the database ended before them.
 fn losing_its_rows(world: &mut World, work: impl FnOnce(&mut World)) {
@@ -145,6 +145,15 @@ fn a_note_that_is_missing_is_no_loss_where_the_rows_know_every_snapshot() {
     without_notes(&world);
     world.turn("m2", |world| world.write("a", "2\n"));
     without_notes(&world);
+    // What a look stores has no row either.
+    world.write("of the user", "1\n");
+    let plan = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
+    let cwd = world.cwd.clone();
+    world.store.revert(&cwd, &plan).expect("it is planned");
+    assert!(!says_so(&mut world), "nothing was lost");
     let report = world.revert("m1");
     assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
     assert!(!says_so(&mut world), "nothing was lost");

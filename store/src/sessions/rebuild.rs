@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, params};
 
-use super::snapshots::{gaps_of, put_gap};
+use super::snapshots::{gaps_of_workspace, put_gap};
 use super::workspaces::{raw, text, workspace_at};
 use crate::error::{Context, Result};
 use crate::fs::identity::Identity;
@@ -20,9 +20,7 @@ pub(crate) fn snapshots_to_note(
     connection: &Connection,
     workspace_id: i64,
 ) -> Result<Vec<NotedSnapshot>> {
-    let sql = "SELECT DISTINCT snapshot_id FROM gaps JOIN snapshots ON snapshots.id = snapshot_id WHERE workspace_id = ?1";
-    let with_gaps: Vec<i64> = super::read::all(connection, sql, [workspace_id], |row| row.get(0))?;
-    let with_gaps: BTreeSet<i64> = with_gaps.into_iter().collect();
+    let mut gaps = gaps_of_workspace(connection, workspace_id)?;
     let sql = "SELECT id, tree, attributes_blob, rules_blob, taken_at FROM snapshots
                 WHERE workspace_id = ?1 AND pruned_at IS NULL ORDER BY id";
     let rows = super::read::all(connection, sql, [workspace_id], |row| {
@@ -35,15 +33,13 @@ pub(crate) fn snapshots_to_note(
         };
         Ok((row.get::<_, i64>("id")?, snapshot))
     })?;
-    rows.into_iter()
-        .map(|(id, snapshot)| {
-            let gaps = match with_gaps.contains(&id) {
-                true => gaps_of(connection, id)?,
-                false => Vec::new(),
-            };
-            Ok(NotedSnapshot { gaps, ..snapshot })
+    let rows = rows.into_iter();
+    Ok(rows
+        .map(|(id, snapshot)| NotedSnapshot {
+            gaps: gaps.remove(&id).unwrap_or_default(),
+            ..snapshot
         })
-        .collect()
+        .collect())
 }
 
 /// Returns the keys of all workspaces.

@@ -1,5 +1,7 @@
 //! Rows of `snapshots`, `gaps` and `git_states`.
 
+use std::collections::HashMap;
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::read;
@@ -212,6 +214,25 @@ pub(crate) fn gaps_of(connection: &Connection, snapshot_id: i64) -> Result<Vec<G
         [snapshot_id],
         gap,
     )
+}
+
+/// Returns the gaps of all snapshots of a workspace that are not pruned, by snapshot: a long history may have thousands
+/// with gaps.
+pub(super) fn gaps_of_workspace(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<HashMap<i64, Vec<Gap>>> {
+    let sql = "SELECT snapshot_id, gaps.path, gaps.path_raw, gaps.reason, gaps.size
+                 FROM snapshots JOIN gaps ON snapshot_id = snapshots.id
+                WHERE workspace_id = ?1 AND pruned_at IS NULL ORDER BY gaps.id";
+    let all = read::all_or(connection, "cannot read gaps", sql, [workspace_id], |row| {
+        Ok((row.get("snapshot_id")?, gap(row)?))
+    })?;
+    let mut by_snapshot: HashMap<i64, Vec<Gap>> = HashMap::new();
+    for (snapshot, gap) in all {
+        by_snapshot.entry(snapshot).or_default().push(gap);
+    }
+    Ok(by_snapshot)
 }
 
 fn gap(row: &rusqlite::Row<'_>) -> rusqlite::Result<Gap> {

@@ -26,7 +26,11 @@ const WHY: &str = "rows of the session store were lost: it was damaged, or the p
 /// at.
 pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock) -> Result<bool> {
     let Some((last, looked_at)) = lock.note().as_deref().and_then(read) else {
-        return Ok(are_newest_gone(connection, place));
+        let is_lost = are_newest_gone(connection, place);
+        if !is_lost {
+            note_newest(connection, place, lock)?;
+        }
+        return Ok(is_lost);
     };
     // SQLite drops what it cannot read at the end of a log, and opens the older state as if nothing had been
     // there.
@@ -92,19 +96,8 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
         .database
         .write(|connection| sessions::mark_lost(connection, place.row.id, WHY, now))?;
     // After the commit: killed in between, the loss is noticed once more; the other way round, never.
-    match place.row.last_snapshot_id {
-        Some(id) => {
-            let tree = sessions::snapshot(store.database.connection(), id)?.tree;
-            let (message, step) = (None, None);
-            let rows = LastRows {
-                tree,
-                message,
-                step,
-            };
-            note(lock, &rows, None);
-        }
-        None => lock.set_note(""),
-    }
+    lock.set_note("");
+    note_newest(store.database.connection(), place, lock)?;
     let workspace = place.root.to_string_lossy();
     store.diagnose(&Diagnostic {
         level: "error",
@@ -115,6 +108,30 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
         ),
         ..Diagnostic::default()
     })
+}
+
+/// Makes the note of a workspace anew if it is missing and no rows are. For whoever is about to store objects without a row:
+/// they would look like those of lost rows.
+pub(crate) fn renew(connection: &Connection, place: &Place, lock: &Lock) -> Result<()> {
+    match lock.note().as_deref().and_then(read) {
+        Some(_) => Ok(()),
+        None if are_newest_gone(connection, place) => Ok(()),
+        None => note_newest(connection, place, lock),
+    }
+}
+
+/// Notes the newest snapshot of a workspace, if there is one.
+pub(crate) fn note_newest(connection: &Connection, place: &Place, lock: &Lock) -> Result<()> {
+    let id = sessions::workspace(connection, place.row.id)?.last_snapshot_id;
+    if let Some(id) = id {
+        let last = LastRows {
+            tree: sessions::snapshot(connection, id)?.tree,
+            message: None,
+            step: None,
+        };
+        note(lock, &last, None);
+    }
+    Ok(())
 }
 
 /// Notes the rows that were just written, and when everything was last looked at. A failure to note it is ignored.

@@ -21,7 +21,9 @@ mod workspace;
 
 pub(crate) use adopt::{adopt, check_exact, list as list_workspaces, offered};
 pub(crate) use afterwards::step_afterwards;
-pub(crate) use losses::{check as check_losses, has_lost_rows, note, notice};
+pub(crate) use losses::{
+    check as check_losses, has_lost_rows, note, note_newest, notice, renew as renew_note,
+};
 pub(crate) use observe::{Baseline, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
 pub(crate) use retrace::retrace;
 pub(crate) use workspace::{CaptureOptions, PATIENCE, Place, normal, parent_of};
@@ -32,7 +34,8 @@ use crate::store::Store;
 
 /// Captures the workspace without a row, to compare something with its present state.
 pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Taken> {
-    let _lock = place.lock(PATIENCE)?;
+    let lock = place.lock(PATIENCE)?;
+    renew_note(store.database.connection(), place, &lock)?;
     let snapshots = place.snapshots()?;
     place.take(store, &snapshots, CaptureOptions::default())
 }

@@ -13,13 +13,14 @@ use super::contradictions;
 use super::gc::sizes;
 use super::settle;
 use crate::error::Result;
+use crate::fs::layout::Lock;
 use crate::model::entry::ObjectId;
 use crate::model::number::{count, first_of};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, Diagnostic};
 use crate::snapshot::{Broken, Checked, Snapshots};
 use crate::store::Store;
-use crate::timeline::{CaptureOptions, Place, check_losses, retrace};
+use crate::timeline::{CaptureOptions, Place, check_losses, renew_note, retrace};
 
 /// How long objects are read, unless all of them are asked for.
 pub const CHECK_TIME: Duration = Duration::from_secs(10);
@@ -105,17 +106,8 @@ fn workspace(
     let mut findings: Vec<Finding> = lost_rows(store, &place).into_iter().collect();
     // If somebody is at work, nothing is healed. Reading is safe all the same.
     let lock = place.lock(PATIENCE);
-    if lock.is_ok() {
-        findings.extend(settled(store, &place, &name)?);
-        // Before anything is read: without its index, a whole pack looks like lost objects.
-        let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?;
-        findings.extend(rebuilt.iter().map(|pack| {
-            let pack = pack.display();
-            Finding::repaired(
-                SUBJECT,
-                format!("`{name}`: the index of `{pack}` was rebuilt from the pack"),
-            )
-        }));
+    if let Ok(lock) = &lock {
+        findings.extend(prepare(store, &place, lock)?);
     }
     let snapshots = place.snapshots()?;
     let packs = snapshots.check_packs(all)?;
@@ -325,12 +317,27 @@ fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding>
     })
 }
 
-/// Says that the newest rows of a workspace are gone.
+/// Makes what is to be read the store's own, and complete. The caller holds the lock.
+fn prepare(store: &mut Store, place: &Place, lock: &Lock) -> Result<Vec<Finding>> {
+    renew_note(store.database.connection(), place, lock)?;
+    let name = place.root.display().to_string();
+    let mut findings = settled(store, place, &name)?;
+    // Before anything is read: without its index, a whole pack looks like lost objects.
+    let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?;
+    findings.extend(rebuilt.iter().map(|pack| {
+        let pack = pack.display();
+        let text = format!("`{name}`: the index of `{pack}` was rebuilt from the pack");
+        Finding::repaired(SUBJECT, text)
+    }));
+    Ok(findings)
+}
+
+/// Says that the newest rows of a workspace are gone. A warning: nothing can be repaired, and what there is is sound.
 fn lost_rows(store: &Store, place: &Place) -> Option<Finding> {
     let error = check_losses(store.database.connection(), place).err()?;
     Some(Finding {
         hint: error.hint_text().map(str::to_owned),
-        ..Finding::new("error", "database", error.with_causes())
+        ..Finding::new("warning", "database", error.with_causes())
     })
 }
 
@@ -358,11 +365,14 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
 
 /// Writes the refs from which git knows what is needed, and beside them what else is known about the snapshots.
 pub(crate) fn name_to_git(store: &Store, place: &Place) -> Result<()> {
-    let connection = store.database.connection();
-    let sessions::Named { trees, blobs } = sessions::named(connection, place.row.id)?;
+    let id = place.row.id;
+    let (named, noted) = store.database.read(|connection| {
+        let named = sessions::named(connection, id)?;
+        Ok((named, sessions::snapshots_to_note(connection, id)?))
+    })?;
+    let sessions::Named { trees, blobs } = named;
     let snapshots = place.snapshots()?;
     snapshots.write_refs(&trees, &blobs)?;
-    let noted = sessions::snapshots_to_note(connection, place.row.id)?;
     snapshots.write_note(place.origin(), &noted)?;
     sizes::note_staying(&place.folder);
     Ok(())

@@ -29,7 +29,7 @@ use crate::sessions::{self, OpenStep};
 use crate::snapshot::{Forgetting, PathPattern, Replacements};
 use crate::store::Store;
 use crate::timeline::orphans::refuse_orphans;
-use crate::timeline::{PATIENCE, Place, life};
+use crate::timeline::{PATIENCE, Place, life, note_newest};
 
 /// What to forget.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -379,9 +379,11 @@ fn take_out(
     // no longer be stored.
     lock.clear_note()?;
     forget_caches(&place.folder)?;
-    store
+    let numbers = store
         .database
-        .write(|connection| forgetting::take_out(connection, place.row.id, forgetting))
+        .write(|connection| forgetting::take_out(connection, place.row.id, forgetting))?;
+    note_newest(store.database.connection(), place, lock)?;
+    Ok(numbers)
 }
 
 /// Returns what a part of a workspace is, in objects and rows.

@@ -57,10 +57,11 @@ pub(crate) fn whole(
         }
         begun => begun?,
     };
+    // This comes before the commits go, which say the same about the snapshots. It need not be under the lock: what is
+    // recorded meanwhile has its commits in packs that stay. A long history takes a while to write.
+    check::name_to_git(store, place)?;
     let _lock = place.lock(patience(how))?;
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
-    // This comes before the commits go, which say the same about the snapshots.
-    check::name_to_git(store, place)?;
     snapshots.end_repack(repack, &roots)?;
     snapshots.sweep((!is_unswept).then_some(now - day))?;
     match is_unswept {
