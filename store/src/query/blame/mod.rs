@@ -18,7 +18,7 @@ use crate::snapshot::Now;
 use crate::store::Store;
 use crate::timeline::{self, Place};
 use trace::{FileState, Origin, trace};
-use versions::{FileHistories, VersionAuthor, WrittenVersion, content};
+use versions::{FileHistories, VersionAuthor, WrittenVersion, content, last_content};
 
 /// The answer to `blame`, with the file that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,17 +143,8 @@ fn add_if_new(
     content: ObjectId,
     writer: VersionAuthor,
 ) {
-    let last = versions.last().and_then(|last| last.version.content);
-    if last != Some(content) {
-        versions.push(WrittenVersion {
-            version: FileState {
-                content: Some(content),
-                origin: Origin::Written,
-                is_reverted: false,
-            },
-            writer,
-            path: path.clone(),
-        });
+    if last_content(versions) != Some(content) {
+        versions.push(WrittenVersion::new(Some(content), writer, path));
     }
 }
 

@@ -39,6 +39,21 @@ pub(super) struct WrittenVersion {
     pub path: WorkspacePath,
 }
 
+impl WrittenVersion {
+    /// Returns a version that somebody wrote, as far as is known.
+    pub fn new(content: Option<ObjectId>, writer: VersionAuthor, path: &WorkspacePath) -> Self {
+        Self {
+            version: FileState {
+                content,
+                origin: Origin::Written,
+                is_reverted: false,
+            },
+            writer,
+            path: path.clone(),
+        }
+    }
+}
+
 /// How many renames are followed.
 const MOST_RENAMES: usize = 32;
 
@@ -48,9 +63,15 @@ const LARGEST_COMPARED: u64 = 1 << 20;
 /// How many files that a step deleted are compared with one that it added.
 const MOST_COMPARED: usize = 50;
 
-/// A place in a workspace's history: first by the snapshot that saw it; then operations after the changes that the
-/// snapshot before them saw; then by the order of the rows.
-type HistoryPosition = (SeenBy, bool, i64);
+/// A place in a workspace's history: first by the snapshot that saw it, then by its kind, then by the order of the rows.
+type HistoryPosition = (SeenBy, HappenedKind, i64);
+
+/// An operation comes after the changes that the snapshot before it saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum HappenedKind {
+    Change,
+    Operation,
+}
 
 /// The first snapshot that saw something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,10 +96,13 @@ enum Happened {
 impl Happened {
     fn position(&self) -> HistoryPosition {
         match self {
-            Self::Change(change) => (SeenBy::new(change.to_snapshot_id), false, change.id),
+            Self::Change(change) => {
+                let seen_by = SeenBy::new(change.to_snapshot_id);
+                (seen_by, HappenedKind::Change, change.id)
+            }
             Self::Operation(operation) => {
                 let before = SeenBy::new(operation.before_snapshot_id);
-                (before, true, operation.seq)
+                (before, HappenedKind::Operation, operation.seq)
             }
         }
     }
@@ -119,6 +143,11 @@ impl FileHistories<'_> {
         happened.sort_by_key(Happened::position);
         let mut is_first = true;
         for one in happened {
+            // What is there before the first thing belongs to another name of the file.
+            let last = match is_first {
+                true => None,
+                false => last_content(versions),
+            };
             match one {
                 Happened::Change(change) => {
                     if let Some(known) = shared_with(versions, &change).filter(|_| !is_first) {
@@ -133,14 +162,15 @@ impl FileHistories<'_> {
                         Some(old) => {
                             let position = Happened::Change(old.clone()).position();
                             self.collect(&old.path, Some(position), renames - 1, versions)?;
-                            bridge(versions, old.old, &old.path, false);
+                            let last = last_content(versions);
+                            bridge(versions, last, old.old, &old.path);
                         }
-                        None => bridge(versions, change.old, path, is_first),
+                        None => bridge(versions, last, change.old, path),
                     }
                     versions.push(by_change(change, path));
                 }
                 Happened::Operation(operation) => {
-                    bridge(versions, operation.expected, path, is_first);
+                    bridge(versions, last, operation.expected, path);
                     versions.push(by_operation(operation, path));
                 }
             }
@@ -254,26 +284,22 @@ fn shared_with<'v>(
     is_same.then_some(known)
 }
 
-/// Adds the state before the next thing that happened if no version led to it: nobody saw how it came.
-fn bridge(versions: &mut Vec<WrittenVersion>, before: State, path: &WorkspacePath, is_first: bool) {
+/// Returns the content of the newest version.
+pub(super) fn last_content(versions: &[WrittenVersion]) -> Option<ObjectId> {
+    versions.last().and_then(|last| last.version.content)
+}
+
+/// Adds the state before the next thing that happened if the last version did not lead to it: nobody saw how it came.
+fn bridge(
+    versions: &mut Vec<WrittenVersion>,
+    last: Option<ObjectId>,
+    before: State,
+    path: &WorkspacePath,
+) {
     let before = content(before);
-    let last = if is_first {
-        None
-    } else {
-        versions.last().and_then(|last| last.version.content)
-    };
-    if before == last {
-        return;
+    if before != last {
+        versions.push(WrittenVersion::new(before, VersionAuthor::Unrecorded, path));
     }
-    versions.push(WrittenVersion {
-        version: FileState {
-            content: before,
-            origin: Origin::Written,
-            is_reverted: false,
-        },
-        writer: VersionAuthor::Unrecorded,
-        path: path.clone(),
-    });
 }
 
 /// Returns whether an operation undid a change: its step or message alone, or all of its session from an earlier message on.
