@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::model::Milliseconds;
+use crate::model::path::WorkspacePath;
 use crate::sessions::{self, OpenStep, SessionRow, ToolRow};
 use crate::timeline::Place;
 
@@ -49,6 +50,12 @@ impl UnheardTools {
             None => session.last_event_at,
         };
         Ok(Some(Self { tools, since }))
+    }
+
+    /// Returns whether one of them can have changed a path.
+    pub fn reach(&self, place: &Place, path: &WorkspacePath) -> bool {
+        let mut rows = self.rows(place).into_iter();
+        rows.any(|tool| tool.paths.is_empty() || tool.paths.contains(path))
     }
 
     /// Returns them as tools of a step of which only its end told.
