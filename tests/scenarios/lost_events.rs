@@ -117,6 +117,23 @@ fn a_tool_of_which_both_events_were_lost_is_seen_beside_one_that_was_told_of() {
 }
 
 #[test]
+fn an_end_that_calls_the_tools_of_its_step_otherwise_tells_of_no_lost_one() {
+    let mut world = working();
+    at(5 * SECOND);
+    world.write("by hand", "mine\n");
+    at(MINUTE);
+    world.tool_start_in("s1", "toolu_2", &["edited"]);
+    world.write("edited", "1\n");
+    at(MINUTE + SECOND);
+    ended(&mut world, &edit("toolu_2", "edited"), None);
+    batch(&mut world, &[edit("call_2", "edited")]);
+    let report = world.revert("m1");
+    assert_eq!(unclear_of(&report), [] as [&str; 0], "{report:#?}");
+    assert!(world.exists("by hand"), "the user's stays");
+    assert_eq!(world.read("edited"), "0\n", "the agent's goes");
+}
+
+#[test]
 fn what_a_tool_of_which_both_events_were_lost_did_before_the_next_one_began_is_unclear() {
     for names in [false, true] {
         let mut world = working();
