@@ -122,11 +122,11 @@ fn an_end_that_calls_the_tools_of_its_step_otherwise_tells_of_no_lost_one() {
     at(5 * SECOND);
     world.write("by hand", "mine\n");
     at(MINUTE);
-    world.tool_start_in("s1", "toolu_2", &["edited"]);
+    world.tool_start_in("s1", "toolu_2", &[]);
     world.write("edited", "1\n");
     at(MINUTE + SECOND);
-    ended(&mut world, &edit("toolu_2", "edited"), None);
-    batch(&mut world, &[edit("call_2", "edited")]);
+    ended(&mut world, &shell("toolu_2"), None);
+    batch(&mut world, &[shell("call_2")]);
     let report = world.revert("m1");
     assert_eq!(unclear_of(&report), [] as [&str; 0], "{report:#?}");
     assert!(world.exists("by hand"), "the user's stays");
