@@ -127,7 +127,8 @@ fn a_copy_elsewhere_is_offered_the_history_of_what_is_gone_by_the_command_that_i
         .join(root.file_name().expect("it has one"));
     std::fs::create_dir_all(&copy).expect("writable");
     std::fs::copy(root.join("a"), copy.join("a")).expect("writable");
-    std::fs::remove_dir_all(&root).expect("it is there");
+    world.remove("a");
+    std::fs::remove_dir(&root).expect("it is empty");
     let run = |arguments: &[&str]| finish(world.command(arguments).current_dir(&copy), b"");
     let status = run(&["status"]).exits(0);
     let command = |text: &str| {

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use ckpt_schema::report::{DifferenceReason, OperationReport};
 use ckpt_schema::{Event, EventKind, ToolKind, ToolUse};
 
-use testing::scenario::{World, set_moment};
+use ckpt_store::{RevertRequest, Unclear};
+
+use testing::scenario::{World, set_moment, to};
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60_000;
@@ -112,6 +114,59 @@ fn a_tool_of_which_both_events_were_lost_is_seen_beside_one_that_was_told_of() {
     let report = world.revert("m1");
     assert_eq!(unclear_of(&report), ["made"], "named: {report:#?}");
     assert_eq!(world.read("edited"), "0\n", "what is known goes");
+}
+
+#[test]
+fn an_end_that_calls_the_tools_of_its_step_otherwise_tells_of_no_lost_one() {
+    let mut world = working();
+    at(5 * SECOND);
+    world.write("by hand", "mine\n");
+    at(MINUTE);
+    world.tool_start_in("s1", "toolu_2", &[]);
+    world.write("edited", "1\n");
+    at(MINUTE + SECOND);
+    ended(&mut world, &shell("toolu_2"), None);
+    batch(&mut world, &[shell("call_2")]);
+    let report = world.revert("m1");
+    assert_eq!(unclear_of(&report), [] as [&str; 0], "{report:#?}");
+    assert!(world.exists("by hand"), "the user's stays");
+    assert_eq!(world.read("edited"), "0\n", "the agent's goes");
+}
+
+#[test]
+fn what_a_tool_of_which_both_events_were_lost_did_before_the_next_one_began_is_unclear() {
+    for names in [false, true] {
+        let mut world = working();
+        at(5 * SECOND);
+        world.write("made", "by a tool that nobody heard of\n");
+        world.write("edited", "1\n");
+        at(6 * SECOND);
+        world.tool_start_in("s1", "t3", &[]);
+        world.write("known", "x\n");
+        at(7 * SECOND);
+        ended(&mut world, &shell("t3"), None);
+        let lost = match names {
+            true => edit("t2", "edited"),
+            false => shell("t2"),
+        };
+        batch(&mut world, &[lost, shell("t3")]);
+        let report = world.revert("m1");
+        let expected: &[&str] = match names {
+            true => &["edited"],
+            false => &["edited", "made"],
+        };
+        assert_eq!(unclear_of(&report), expected, "named: {report:#?}");
+        assert!(!world.exists("known"), "what is known goes");
+        assert_eq!(world.read("edited"), "1\n", "and the rest stays");
+        world.unrevert();
+        let request = RevertRequest {
+            unclear: Some(Unclear::Take),
+            ..to("m1")
+        };
+        world.try_revert(&request).expect("it is known");
+        assert_eq!(world.read("edited"), "0\n", "it can be taken");
+        assert_eq!(world.exists("made"), names, "as far as a tool reached");
+    }
 }
 
 #[test]

@@ -203,56 +203,51 @@ fn a_copy_elsewhere_takes_over_the_history_of_what_is_gone() {
     assert_eq!(world.read("a"), "0\n");
 }
 
+/// Returns which histories a directory is offered, and checks that a revert there names the command that takes the first one over.
+fn offered_at(world: &mut World, place: &Path) -> Vec<String> {
+    (world.root, world.cwd) = (place.to_owned(), place.to_owned());
+    let status = world.status();
+    let ids: Vec<String> = status.adoptable.iter().map(|one| one.id.clone()).collect();
+    let error = world.try_revert(&to("m1")).expect_err("it is not its own");
+    let hint = error.hint_text().unwrap_or_default().to_owned();
+    let is_named = |id: &String| hint.contains(&format!("workspace adopt {id}"));
+    assert_eq!(ids.first().is_some_and(is_named), !ids.is_empty(), "{hint}");
+    ids
+}
+
 #[test]
 fn a_copy_elsewhere_is_offered_the_history_of_what_is_gone() {
     let mut world = World::git(&[("a", "0\n")]);
     world.turn("m1", |world| world.write("a", "1\n"));
-    let (root, name) = (world.root.clone(), "code");
-    let away = world.base().join("other/disk");
+    let root = world.root.clone();
+    let (beside, away) = (
+        root.with_file_name("beside"),
+        world.base().join("other/disk"),
+    );
+    let (copied, renamed) = (away.join("code"), away.join("renamed"));
     fs::create_dir_all(&away).expect("writable");
-    let mut offered_at = |place: &Path| {
-        (world.root, world.cwd) = (place.to_owned(), place.to_owned());
-        let status = world.status();
-        let ids: Vec<String> = status.adoptable.iter().map(|one| one.id.clone()).collect();
-        let error = world.try_revert(&to("m1")).expect_err("it is not its own");
-        let hint = error.hint_text().unwrap_or_default().to_owned();
-        assert_eq!(
-            ids.first()
-                .is_some_and(|id| hint.contains(&format!("workspace adopt {id}"))),
-            !ids.is_empty(),
-            "the command is named: {hint}"
-        );
-        ids
-    };
-    for place in [away.join(name), away.join("renamed")] {
-        copy(&root, &place);
-    }
+    copy(&root, &copied);
+    copy(&root, &renamed);
+    let none = Vec::<String>::new();
     assert_eq!(
-        offered_at(&away.join(name)),
-        [] as [&str; 0],
+        offered_at(&mut world, &copied),
+        none,
         "the original is there"
     );
-    fs::rename(&root, root.with_file_name("beside")).expect("it is free");
-    assert_eq!(
-        offered_at(&away.join(name)),
-        [] as [&str; 0],
-        "it is there still"
-    );
-    fs::remove_dir_all(root.with_file_name("beside")).expect("it is there");
-    let of_its_name = offered_at(&away.join(name));
+    fs::rename(&root, &beside).expect("it is free");
+    assert_eq!(offered_at(&mut world, &copied), none, "it is there still");
+    world.remove_tree(&beside);
+    let of_its_name = offered_at(&mut world, &copied);
     assert_eq!(of_its_name.len(), 1, "it has the name");
+    let at_its_commit = offered_at(&mut world, &renamed);
+    assert_eq!(at_its_commit, of_its_name, "git is at that commit");
+    fs::rename(renamed.join(".git"), renamed.join("git")).expect("it is free");
     assert_eq!(
-        offered_at(&away.join("renamed")),
-        of_its_name,
-        "git is at that commit"
-    );
-    fs::remove_dir_all(away.join("renamed/.git")).expect("it is there");
-    assert_eq!(
-        offered_at(&away.join("renamed")),
-        [] as [&str; 0],
+        offered_at(&mut world, &renamed),
+        none,
         "nothing speaks for it"
     );
-    offered_at(&away.join(name));
+    offered_at(&mut world, &copied);
     adopt(&mut world, Some(&of_its_name[0]));
     world.revert("m1");
     assert_eq!(world.read("a"), "0\n", "it is in reach");

@@ -9,8 +9,10 @@ use super::decide::{self, Action, Decision};
 use super::view::EventContext;
 use crate::error::Result;
 use crate::model::Milliseconds;
+use crate::model::path::WorkspacePath;
 use crate::sessions::{self, NewMessage, OpenStep, SessionRow, StepPath, StepRow, ToolRow, new_id};
 use crate::settings::{RecordPrompts, Settings};
+use crate::timeline::evidence::Doubt;
 use crate::timeline::{Observation, Place, parent_of};
 
 /// How many characters of a command line are kept.
@@ -266,9 +268,13 @@ impl<'a> Recording<'a> {
 
     /// Adds the tools to their step of which only its end told.
     fn insert_unheard(&self, step: &str) -> Result<()> {
-        let Some(unheard) = &self.view.unheard else {
+        let unheard = self.view.unheard.as_ref();
+        let Some(unheard) = unheard.filter(|unheard| !unheard.tools.is_empty()) else {
             return Ok(());
         };
+        let reach = |path: &WorkspacePath| unheard.reach(self.place, path);
+        let why = Doubt::Unheard.to_string();
+        sessions::doubt_what_came_before(self.connection, step, unheard.since, reach, &why)?;
         unheard.tools.iter().try_for_each(|tool| {
             let tool = tool.clone();
             let event = Event {

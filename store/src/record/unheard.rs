@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::model::Milliseconds;
+use crate::model::path::WorkspacePath;
 use crate::sessions::{self, OpenStep, SessionRow, ToolRow};
 use crate::timeline::Place;
 
@@ -35,6 +36,12 @@ impl UnheardTools {
             let mut tools = own.iter().flat_map(|step| &step.tools);
             tools.any(|known| known.agent_id.as_deref() == Some(tool.tool_use_id.as_str()))
         };
+        // Qwen Code calls a tool otherwise at the end of its step than at its own start and end. So if nothing that was heard of
+        // is named, what is named was heard of under other names.
+        let has_tools = own.is_some_and(|step| !step.tools.is_empty());
+        if event.event == EventKind::StepFinish && has_tools && !named.iter().any(is_own) {
+            return Ok(None);
+        }
         let mut tools = Vec::new();
         for tool in named {
             let is_known = tool.tool_kind == Some(ToolKind::Read)
@@ -49,6 +56,12 @@ impl UnheardTools {
             None => session.last_event_at,
         };
         Ok(Some(Self { tools, since }))
+    }
+
+    /// Returns whether one of them can have changed a path.
+    pub fn reach(&self, place: &Place, path: &WorkspacePath) -> bool {
+        let mut rows = self.rows(place).into_iter();
+        rows.any(|tool| tool.paths.is_empty() || tool.paths.contains(path))
     }
 
     /// Returns them as tools of a step of which only its end told.

@@ -213,6 +213,36 @@ pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<
     totals::outdate(connection, [step])
 }
 
+/// Gives a step the changes from outside that were seen after a moment and before it began, where a tool of it reached: the tool
+/// may have run before the step is known to have begun.
+pub(crate) fn doubt_what_came_before(
+    connection: &Connection,
+    step: &str,
+    since: Milliseconds,
+    reaches: impl Fn(&WorkspacePath) -> bool,
+    reason: &str,
+) -> Result<()> {
+    let sql = "SELECT changes.id AS id, path, path_raw
+                 FROM steps JOIN sessions ON sessions.id = steps.session_id JOIN changes USING (workspace_id)
+                WHERE steps.id = ?1 AND step_id IS NULL AND attribution = 'outside'
+                  AND happened_at > ?2 AND happened_at <= steps.started_at
+                ORDER BY changes.id";
+    let what = "cannot read what changed before a step";
+    let rows: Vec<(i64, WorkspacePath)> =
+        read::all_or(connection, what, sql, params![step, since], |row| {
+            Ok((row.get("id")?, super::path(row)?))
+        })?;
+    for (id, _) in rows.iter().filter(|(_, path)| reaches(path)) {
+        connection
+            .execute(
+                "UPDATE changes SET step_id = ?2, attribution = 'unclear', reason = ?3 WHERE id = ?1",
+                params![id, step, reason],
+            )
+            .context(|| "cannot note whose a change may be")?;
+    }
+    totals::outdate(connection, [step])
+}
+
 /// Returns the changes of a step, oldest first.
 pub(crate) fn changes_of_step(connection: &Connection, step: &str) -> Result<Vec<ChangeRow>> {
     read::all_or(

@@ -40,9 +40,9 @@ pub use memory::keep_memory;
 
 pub(crate) use changes::{
     ChangeRow, ChangeSince, LiveChange, changes_between, changes_between_kept, changes_of_message,
-    changes_of_others, changes_of_step, changes_since, delete_changes, insert_changes,
-    live_changes, mark_undone, outside_paths, owners_of, release_to_outside, reverted_changes,
-    sharers,
+    changes_of_others, changes_of_step, changes_since, delete_changes, doubt_what_came_before,
+    insert_changes, live_changes, mark_undone, outside_paths, owners_of, release_to_outside,
+    reverted_changes, sharers,
 };
 pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, git_operations_since,
