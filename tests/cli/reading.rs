@@ -323,3 +323,39 @@ fn a_snapshot_names_all_messages_that_begin_with_it() {
     let run = world.run(&["log", "--snapshots"], b"").exits(0);
     assert!(run.stdout.contains(" … 2 more"), "{run}");
 }
+
+#[test]
+fn show_tells_of_each_step_by_itself_where_that_is_asked_for() {
+    let world = Sandbox::new();
+    world.write("text", "1\n");
+    world.play("m1", "in two steps", |world| world.write("text", "2\n"));
+    let step = |command: &'static str| {
+        world
+            .run(&[command, "--strict", "--session", "s"], b"")
+            .exits(0);
+    };
+    step("step-start");
+    world.write("text", "3\n");
+    world.write("new", "1\n");
+    step("step-finish");
+    let sum = printed(&world, "show m1 -p");
+    assert!(sum.contains("-1\n+3\n"), "from before to after: {sum}");
+    let steps = printed(&world, "show m1 --steps -p");
+    let (_, steps) = steps.split_once("# step ").expect("the first");
+    let (first, second) = steps.split_once("# step ").expect("the second");
+    assert!(
+        first.contains("-1\n+2\n") && !first.contains("new"),
+        "what the first did: {first}"
+    );
+    assert!(
+        second.contains("-2\n+3\n") && second.contains("+++ b/new"),
+        "what the second did: {second}"
+    );
+    let listed = printed(&world, "show m1 --steps");
+    assert_eq!(listed.matches("\nStep ").count(), 2, "{listed}");
+    assert_eq!(
+        listed.matches("  modified  +1  -1  text\n").count(),
+        2,
+        "{listed}"
+    );
+}

@@ -270,6 +270,23 @@ test("a file says who wrote each line", async (t) => {
   await tab.getByRole("heading", { name: "Charge VAT" }).waitFor();
 });
 
+test("a long line scrolls by itself, and a long file is all there in the end", async (t) => {
+  const world = new World();
+  world.play("m1", "Write much", () => {
+    world.write("one.txt", "word ".repeat(12_000));
+    world.write("many.txt", Array.from({ length: 5000 }, (_, at) => `line ${at + 1}\n`).join(""));
+  });
+  const { tab } = await page(t, world);
+  await message(tab, "Write much").click();
+  const long = tab.locator("details.file .long").first();
+  await long.waitFor();
+  assert.ok((await long.boundingBox()).height < 300, "the rest of the page is not far away");
+  await accessible(tab);
+  await tab.locator("details.file").filter({ hasText: "many.txt" }).locator(".blame").click();
+  await tab.locator("dialog.blame tr").nth(4999).waitFor({ state: "attached" });
+  assert.match(await tab.locator("dialog.blame tr").nth(4999).innerText(), /line 5000/);
+});
+
 test("a file whose name is no text says who wrote it as well", async (t) => {
   const world = bakery();
   const name = Buffer.concat([Buffer.from(`${world.workspace}/caf`), Buffer.from([0xe9])]);

@@ -5,6 +5,9 @@ import { tokens } from "/colours.js";
 import { code } from "/diff.js";
 import { count, h, path, shown, time } from "/dom.js";
 
+/** How many lines are made elements of before the browser may draw. */
+const AT_ONCE = 1000;
+
 const others = {
   outside: "you, or another program",
   operation: "merged by an operation",
@@ -29,16 +32,19 @@ export async function open(file, go) {
     if (bytes.includes(0)) throw new Error("This file is not text.");
     const lines = await tokens(new TextDecoder().decode(bytes).replaceAll("\r\n", "\n"), file.path);
     const body = h("tbody");
+    dialog.replaceChildren(head, h("p.facts", {}, h("span", {}, count(report.lines, "line"))),
+      h("div.scroll", { tabindex: 0, role: "region", "aria-label": "The file with who wrote its lines" }, h("table.diff.blamed", {}, body)));
     for (const [index, hunk] of report.hunks.entries()) {
       for (let at = 0; at < hunk.lines; at += 1) {
         const line = hunk.start + at;
+        // The beginning of a long file is shown, and can be scrolled and closed, before all of it is there.
+        if (line % AT_ONCE === 0) await new Promise((resolve) => setTimeout(resolve));
+        if (!dialog.isConnected) return;
         body.append(h(`tr.${index % 2 === 0 ? "even" : "odd"}${at === 0 ? ".begin" : ""}`, {},
           at === 0 ? h("th.by", { scope: "rowgroup", rowspan: Math.min(hunk.lines, 65534) }, author(hunk, dialog, go)) : null,
           h("td.number", { "data-line": line }), h("td.code", {}, code(lines[line - 1] ?? [], null, "ins"))));
       }
     }
-    dialog.replaceChildren(head, h("p.facts", {}, h("span", {}, count(report.lines, "line"))),
-      h("div.scroll", { tabindex: 0, role: "region", "aria-label": "The file with who wrote its lines" }, h("table.diff.blamed", {}, body)));
   } catch (error) {
     dialog.replaceChildren(head, h("p.note", { role: "alert" }, shown(error.message)));
   }

@@ -5,6 +5,8 @@ import { blob, bytesOf } from "/api.js";
 import { styleOf, tokens } from "/colours.js";
 import { count, h, shown, size } from "/dom.js";
 
+/** A line with more characters scrolls by itself. */
+const LONG_LINE = 4000;
 const AROUND = 3;
 const MOST_BYTES = 2 << 20;
 const MOST_ROWS = 4000;
@@ -167,7 +169,8 @@ export function code(line, marks, name) {
     }
     at += text.length;
   }
-  return nodes;
+  // What is all in one line, as of a tool that makes files small, would fill the page.
+  return at > LONG_LINE ? [h("div.long", { tabindex: 0, role: "group", "aria-label": "A long line" }, nodes)] : nodes;
 }
 
 async function table(path, texts, options) {
