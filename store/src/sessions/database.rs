@@ -29,6 +29,9 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
 /// have copied.
 const LONGEST_LOG: u64 = 400 << 10;
 
+/// How many statements a connection keeps; rusqlite keeps 16 by default.
+const KEPT_STATEMENTS: usize = 64;
+
 /// The first SQLite without the WAL-reset bug (see sqlite.org, release 3.51.3).
 pub const OLDEST_SQLITE: i32 = 3_051_003;
 
@@ -404,6 +407,8 @@ pub(super) fn configure(connection: &Connection, durability: Durability) -> rusq
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     // `write` does that once the log is long ([`LONGEST_LOG`]).
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
+    // An event asks more questions than that, some of them twice.
+    connection.set_prepared_statement_cache_capacity(KEPT_STATEMENTS);
     Ok(())
 }
 

@@ -48,6 +48,20 @@ pub(super) fn all_or<T>(
     rows().context(|| what)
 }
 
+/// Reads the one row of a query that is asked again and again.
+pub(super) fn one<T>(
+    connection: &Connection,
+    what: &'static str,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<T> {
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.query_row(parameters, read))
+        .context(|| what)
+}
+
 /// Returns a number that counts something. SQLite knows only signed numbers. A negative one is damage, and counts as
 /// nothing: no decision depends on a count.
 pub(super) fn unsigned(number: i64) -> u64 {

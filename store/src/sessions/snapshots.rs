@@ -100,13 +100,9 @@ pub(crate) fn snapshot(connection: &Connection, id: i64) -> Result<SnapshotRow> 
 
 /// Returns the snapshot with an id, pruned or not.
 pub(crate) fn snapshot_row(connection: &Connection, id: i64) -> Result<SnapshotRow> {
-    connection
-        .query_row(
-            &format!("SELECT {COLUMNS} FROM snapshots WHERE id = ?1"),
-            [id],
-            SnapshotRow::read,
-        )
-        .context(|| "cannot read a snapshot's row")
+    let sql = format!("SELECT {COLUMNS} FROM snapshots WHERE id = ?1");
+    let what = "cannot read a snapshot's row";
+    read::one(connection, what, &sql, [id], SnapshotRow::read)
 }
 
 /// Returns at most this many snapshots of a workspace after one of them, newest first.
@@ -327,7 +323,7 @@ pub(crate) fn put_git_state(
     let known: Option<i64> = connection
         .query_row(
             // Only the newest ones: searching all of them would cost more with every step.
-            "SELECT id FROM (SELECT * FROM git_states WHERE workspace_id = ?1 ORDER BY id DESC LIMIT 16)
+            "SELECT id FROM (SELECT id, head, branch, index_blob, doing FROM git_states WHERE workspace_id = ?1 ORDER BY id DESC LIMIT 16)
               WHERE head IS ?2 AND branch IS ?3 AND index_blob IS ?4 AND doing IS ?5 ORDER BY id DESC LIMIT 1",
             params![workspace_id, state.head, state.branch, state.index, state.doing],
             |row| row.get(0),

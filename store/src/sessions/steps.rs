@@ -337,13 +337,9 @@ pub(crate) fn steps_in_background(
 
 /// Returns whether there is such a step. Each event asks, and the answer is nearly always no, which the tools alone tell.
 pub(crate) fn has_steps_in_background(connection: &Connection, workspace_id: i64) -> Result<bool> {
-    let has_tool: bool = connection
-        .query_row(
-            "SELECT EXISTS (SELECT 1 FROM tools WHERE background = 1 AND released_at IS NULL)",
-            [],
-            |row| row.get(0),
-        )
-        .context(|| "cannot look for commands in the background")?;
+    let sql = "SELECT EXISTS (SELECT 1 FROM tools WHERE background = 1 AND released_at IS NULL)";
+    let what = "cannot look for commands in the background";
+    let has_tool: bool = read::one(connection, what, sql, [], |row| row.get(0))?;
     Ok(has_tool && !steps_in_background(connection, workspace_id)?.is_empty())
 }
 

@@ -76,13 +76,14 @@ impl WorkspaceRow {
 
 /// Returns the workspace with an id.
 pub(crate) fn workspace(connection: &Connection, id: i64) -> Result<WorkspaceRow> {
-    connection
-        .query_row(
-            &format!("SELECT {COLUMNS} FROM workspaces WHERE id = ?1"),
-            [id],
-            WorkspaceRow::read,
-        )
-        .context(|| "cannot read a workspace")
+    let sql = format!("SELECT {COLUMNS} FROM workspaces WHERE id = ?1");
+    read::one(
+        connection,
+        "cannot read a workspace",
+        &sql,
+        [id],
+        WorkspaceRow::read,
+    )
 }
 
 /// Returns the row of the directory at a path, if that very directory was seen before: there, somewhere else before it
