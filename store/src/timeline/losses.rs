@@ -20,6 +20,10 @@ use crate::store::Store;
 
 use super::Place;
 
+/// How long a note is, in bytes, without its end of line. Notes are not synced. If their lengths differed, a power cut could leave
+/// the length of one with the text of another; as they are, an older one is left, of which the database has the rows.
+const LENGTH: usize = 192;
+
 const WHY: &str = "rows of the session store were lost: it was damaged, or the power failed";
 
 /// Returns whether the rows that were written last are gone. If not, the place learns when everything was last looked
@@ -137,13 +141,14 @@ pub(crate) fn note_newest(connection: &Connection, place: &Place, lock: &Lock) -
 /// Notes the rows that were just written, and when everything was last looked at. A failure to note it is ignored.
 pub(crate) fn note(lock: &Lock, last: &LastRows, looked_at: Option<Milliseconds>) {
     let text = |id: &Option<String>| id.clone().unwrap_or_else(|| "-".to_owned());
-    lock.set_note(&format!(
-        "{} {} {} {}\n",
+    let text = format!(
+        "{} {} {} {}",
         last.tree,
         text(&last.message),
         text(&last.step),
         text(&looked_at.map(|at| at.to_string()))
-    ));
+    );
+    lock.set_note(&format!("{text:<LENGTH$}\n"));
 }
 
 /// Parses a note. One of an earlier version has no time.
@@ -158,4 +163,34 @@ fn read(note: &str) -> Option<(LastRows, Option<Milliseconds>)> {
     };
     let looked_at = words.next().and_then(|at| at.parse().ok());
     Some((last, looked_at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::layout::lock_workspace;
+    use crate::objects::hash::blob_id;
+    use std::time::Duration;
+
+    #[test]
+    fn every_note_has_the_same_length_and_says_what_it_said() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let lock = lock_workspace(folder.path(), Duration::ZERO).expect("it is free");
+        let mut lengths = std::collections::BTreeSet::new();
+        for (id, looked_at) in [
+            (None, None),
+            (Some("0".repeat(36)), Some(1_764_000_000_000)),
+        ] {
+            let last = LastRows {
+                tree: blob_id(b""),
+                message: id.clone(),
+                step: id,
+            };
+            note(&lock, &last, looked_at);
+            let text = lock.note().expect("it was written");
+            lengths.insert(text.len());
+            assert_eq!(read(&text), Some((last, looked_at)));
+        }
+        assert_eq!(lengths.len(), 1, "{lengths:?}");
+    }
 }
