@@ -71,14 +71,9 @@ pub(crate) fn git_line(
     )
 }
 
-/// Returns the steps of a workspace that ended at or after a snapshot, or are open: a step that changed neither files nor HEAD ends
-/// with the snapshot that it began with.
-pub(crate) fn step_spans(
-    connection: &Connection,
-    workspace_id: i64,
-    from: i64,
-) -> Result<Vec<StepSpan>> {
-    let sql = "SELECT steps.id AS step_id, messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id,
+/// The steps of a workspace since a snapshot. `CROSS JOIN` and `+`: from the few steps since then, by their indexes. SQLite would
+/// read all steps of the workspace.
+const STEP_SPANS: &str = "SELECT steps.id AS step_id, messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id,
                     steps.finish_snapshot_id, steps.started_at, steps.finished_at,
                     messages.state = 'discarded' AND EXISTS (
                       SELECT 1 FROM operations
@@ -88,15 +83,23 @@ pub(crate) fn step_spans(
                          AND operation_git.result = 'done' AND operation_git.part <> 'index'
                          AND point.seq <= messages.seq AND operations.started_at >= messages.created_at) AS is_undone
                FROM steps
-               JOIN messages ON messages.id = steps.message_id
-               JOIN sessions ON sessions.id = messages.session_id
+               CROSS JOIN messages ON messages.id = steps.message_id
+               CROSS JOIN sessions ON sessions.id = messages.session_id
               WHERE sessions.workspace_id = ?1 AND steps.start_snapshot_id IS NOT NULL
                 AND (steps.finish_snapshot_id >= ?2 OR steps.state = 'open')
-              ORDER BY steps.seq";
+              ORDER BY +steps.seq";
+
+/// Returns the steps of a workspace that ended at or after a snapshot, or are open: a step that changed neither files nor HEAD ends
+/// with the snapshot that it began with.
+pub(crate) fn step_spans(
+    connection: &Connection,
+    workspace_id: i64,
+    from: i64,
+) -> Result<Vec<StepSpan>> {
     read::all_or(
         connection,
         "cannot read steps",
-        sql,
+        STEP_SPANS,
         [workspace_id, from],
         |row| {
             Ok(StepSpan {
@@ -226,4 +229,23 @@ pub(crate) fn git_operations_since(
         .into_iter()
         .map(|(_, operation)| operation)
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::Database;
+    use crate::settings::Durability;
+
+    #[test]
+    fn the_steps_since_a_snapshot_are_found_however_many_came_before() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let database = Database::open(folder.path(), Durability::Objects).expect("a fresh folder");
+        let sql = format!("EXPLAIN QUERY PLAN {STEP_SPANS}");
+        let plan = |row: &rusqlite::Row<'_>| row.get::<_, String>("detail");
+        let plan = read::all(database.connection(), &sql, [1, 1], plan).expect("a plan");
+        let plan = plan.join("\n");
+        assert!(plan.contains("steps_by_finish"), "{plan}");
+        assert!(!plan.contains("SCAN"), "{plan}");
+    }
 }
