@@ -27,6 +27,10 @@ const LONGEST_END: u64 = 1 << 20;
 /// would cost a system call.
 const AT_ONCE: usize = 64 << 10;
 
+/// How much is read first, in bytes. Most payloads are shorter, and the larger buffer is cleared before it is used, which
+/// takes more than all else that is done with such a payload.
+const AT_FIRST: usize = 8 << 10;
+
 /// How long to read from a writer if nothing will be recorded, so that it does not write into a closed pipe.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -41,8 +45,28 @@ pub struct RawPayload {
 
 /// Reads stdin to its end.
 pub fn read_payload(mut stdin: impl Read) -> io::Result<RawPayload> {
-    let (mut condenser, mut buffer, mut read) = (Condenser::default(), [0; AT_ONCE], 0);
-    while read < MOST_READ {
+    let mut condenser = Condenser::default();
+    let mut read = condense::<AT_FIRST>(&mut stdin, &mut condenser, AT_FIRST as u64)?;
+    if read >= AT_FIRST as u64 {
+        read += condense::<AT_ONCE>(&mut stdin, &mut condenser, MOST_READ - read)?;
+    }
+    let (bytes, is_cut) = condenser.finish();
+    Ok(RawPayload {
+        bytes,
+        is_cut: is_cut || read >= MOST_READ,
+    })
+}
+
+/// Reads up to the end, or until it has read at least `most` bytes, and returns how many these were. Not inlined, so that
+/// only a payload that needs the larger buffer clears it.
+#[inline(never)]
+fn condense<const SIZE: usize>(
+    stdin: &mut impl Read,
+    condenser: &mut Condenser,
+    most: u64,
+) -> io::Result<u64> {
+    let (mut buffer, mut read) = ([0; SIZE], 0);
+    while read < most {
         match stdin.read(&mut buffer) {
             Ok(0) => break,
             Ok(length) => {
@@ -53,11 +77,7 @@ pub fn read_payload(mut stdin: impl Read) -> io::Result<RawPayload> {
             Err(error) => return Err(error),
         }
     }
-    let (bytes, is_cut) = condenser.finish();
-    Ok(RawPayload {
-        bytes,
-        is_cut: is_cut || read >= MOST_READ,
-    })
+    Ok(read)
 }
 
 /// Returns the first line of a file that a payload names, up to a limit.

