@@ -56,6 +56,8 @@ pub(crate) fn carry_out(
     let snapshots = place.snapshots()?;
 
     // Observe: one look at the workspace, with which the session's own steps end.
+    // They end as cut off, not as finished: nobody reported their ends, so what came long after the last sign of
+    // life stays unclear instead of going back with the agent's work.
     let closing: Vec<_> = own
         .iter()
         .map(|step| (*step, evidence::StepStanding::Cut))
@@ -424,6 +426,8 @@ impl Execution<'_> {
                 "the workspace or its history has changed since the plan was made",
             ));
         }
+        // After the fingerprint, of which the counts are no part. Counting reads both sides of each file, and nobody
+        // shows a plan that is refused as stale.
         count_lines(snapshots, &mut operation.plan, &operation.lines);
         refuse::damaged_objects(snapshots, &operation.plan)?;
         if !options.dry_run {

@@ -77,6 +77,8 @@ impl ItemWriter<'_> {
         let (standing, _) = look(place.directory, place.name).map_err(what)?;
         // A directory compares equal whatever is in it, and it was swapped out by its name alone.
         let stored = left.is(expected) && !matches!(left, Found::Directory { empty: false, .. });
+        // This comes before the leftover is discarded as our own beginning. Where the old entry had to go first,
+        // the crash left the target as the only entry of the two, and its place is empty.
         if standing == Found::Nothing
             && target.is_some_and(|target| left.is(Some(target)) && in_two_calls(expected, target))
         {
@@ -132,6 +134,7 @@ impl ItemWriter<'_> {
 
     /// Returns whether a leftover is the beginning of the target, perhaps with holes where a power cut lost bytes.
     fn is_part_of(&self, place: &Slot<'_>, left: &Found, target: State) -> ItemResult<bool> {
+        // Nothing of ours could be there: this item only removes.
         let Some(target) = target else {
             return Ok(false);
         };

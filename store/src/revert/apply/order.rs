@@ -79,6 +79,7 @@ pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
             (Some(EntryKind::Symlink), _) => order.links.push(index),
         }
     }
+    // An item knows what its directory must be; a directory without one goes only if it happens to be empty.
     for directory in also_emptied(items, removable, &order.losing, &order.gaining) {
         emptied.entry(directory).or_insert(None);
     }

@@ -16,6 +16,7 @@ pub(super) fn share<T: Send, R: Send>(
     if !helped || tasks.len() < 2 {
         return tasks.into_iter().map(act).collect();
     }
+    // One queue and not two halves: a chunk with one large file would leave the other thread idle.
     let queue = Mutex::new(tasks.into_iter());
     let results = Mutex::new(Vec::new());
     let work = || {

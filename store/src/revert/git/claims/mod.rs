@@ -135,6 +135,8 @@ fn claim_exactly_at(
     exact: Milliseconds,
     since: UndoneMessages<'_>,
 ) -> Option<GitClaim> {
+    // The kernel stamps files with the time of its last tick, so a move may look a bit earlier than the step that
+    // made it.
     let at_work: Vec<&Worker> = workers
         .iter()
         .filter(|worker| {
