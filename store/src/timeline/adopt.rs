@@ -64,6 +64,7 @@ fn found_again(row: &WorkspaceRow, cwd: Option<&Path>) -> Option<PathBuf> {
         return Some(path.to_owned());
     }
     let entries = std::fs::read_dir(row.path.parent()?).ok()?.take(BESIDE);
+    // By the inode in the directory's own list first: that takes no system call for each name.
     let same = entries.flatten().filter(|entry| entry.ino() == row.inode);
     same.map(|entry| entry.path()).find(|path| is_it(path))
 }
