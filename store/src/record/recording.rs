@@ -274,6 +274,8 @@ impl<'a> Recording<'a> {
         };
         let reach = |path: &WorkspacePath| unheard.reach(self.place, path);
         let why = Doubt::Unheard.to_string();
+        // Rows of earlier looks may call changes of that time outside. The tool may have made them, and nobody
+        // knows when it ran.
         sessions::doubt_what_came_before(self.connection, step, unheard.since, reach, &why)?;
         unheard.tools.iter().try_for_each(|tool| {
             let tool = tool.clone();
@@ -338,6 +340,8 @@ impl<'a> Recording<'a> {
         let Some(supposed) = &decision.supposed else {
             return Ok(None);
         };
+        // An agent that repeats a finish, or reports one for a step without tools, would otherwise add an empty
+        // step each time.
         if observation.is_some_and(|observation| observation.changes_of(&supposed.id) == 0) {
             return Ok(None);
         }

@@ -51,6 +51,8 @@ impl UnheardTools {
                 tools.push(tool);
             }
         }
+        // An unheard tool may have run at any time since the boundary before the step, so that is how far the doubt
+        // reaches.
         let since = match own.filter(|_| !tools.is_empty()) {
             Some(step) => sessions::boundary_before(connection, &step.row.id)?,
             None => session.last_event_at,

@@ -86,6 +86,7 @@ impl Decision {
         let ends: Vec<_> = dead
             .map(|step| closing(step, true, StepStanding::Cut))
             .collect();
+        // Everywhere, because nobody reported what the dead one did last.
         if !ends.is_empty() {
             self.look = LookScope::Everywhere;
         }

@@ -71,6 +71,7 @@ pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
             && open.row.agent_id.is_some()
             && event.step_id != open.row.agent_id;
         let doubled = another && view.named_step.is_some();
+        // Of tools side by side, each end may come as the finish of a step. Only the last of them is the end.
         let early = event.tool_use_id.is_some() && open.has_running;
         return if doubled || early {
             Decision::default()
