@@ -214,6 +214,9 @@ enum IndexNames {
 impl IndexNames {
     fn of(bytes: &IndexBytes, range: Range<u64>, count: u32) -> Result<Self> {
         let (length, start) = (range.end - range.start, range.start);
+        // Names of one length need not be read to be found. Git may have written the file, so this is not taken for
+        // granted; and if names of other lengths add up to the same by chance, `get` finds no name where one should
+        // be.
         if (u64::from(count) * OUR_NAME).next_multiple_of(4) == length {
             return Ok(Self::Ours { start, count });
         }

@@ -90,6 +90,8 @@ impl ObjectReader {
     /// Notes a pack that was just written, joins the indexes if many packs are outside, and removes what killed
     /// processes left.
     pub(crate) fn note_new_pack(&self, name: &Path) -> Result<()> {
+        // Most steps end here, with one small file written. Listing the directory, and joining indexes, is for one
+        // step in many.
         if let Some(packs) = self.packs().with(&self.directory, name) {
             self.set_packs(packs);
             return Ok(());
@@ -129,6 +131,8 @@ impl ObjectReader {
                 StoredBytes::Collision
             };
         }
+        // Not in borrowed packs: an object is left out of ours only if nobody else can take away the copy that is
+        // counted on.
         match first(id, self.packs().own_likely(id), |pack, offset| {
             pack.object(offset, id)
         }) {
