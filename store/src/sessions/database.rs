@@ -79,6 +79,8 @@ impl Database {
     /// Replaces a damaged file. If many processes find the damage at once, one of them moves it.
     fn replace(directory: &Path, durability: Durability) -> Result<Self> {
         let _lock = layout::lock_store(directory, BUSY_TIMEOUT)?;
+        // Once more, under the lock: whoever held it before may have replaced the file. Without this look, the
+        // second of two processes would set the sound new file aside.
         match Self::open_file(directory, durability) {
             Err(error) if is_damage(&error) => {
                 let (set_aside, is_mended) = replace_damaged(&directory.join(DATABASE))?;
@@ -102,6 +104,7 @@ impl Database {
         }
         // Without `CREATE`: `make_store` makes the file, because SQLite would give it the umask's mode. A link that
         // somebody planted is refused.
+        // No mutex: a connection never leaves its thread.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NOFOLLOW
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -186,6 +189,7 @@ impl Database {
     /// Runs `work` in one transaction that takes the write lock first.
     pub fn write<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let value = self.commit(work)?;
+        // After the commit: a checkpoint cannot run within a transaction.
         if with_suffix(&self.path, "-wal")
             .metadata()
             .is_ok_and(|log| log.len() > LONGEST_LOG)
@@ -267,6 +271,8 @@ impl Database {
     pub(crate) fn scrub(&self) -> Result<()> {
         self.overwrite_deleted()?;
         self.connection
+            // This writes the new file to the log. Until the log is moved, the old file with its deleted rows is
+            // what is on the disk, so the rest is no tidying but the second half.
             .execute_batch("VACUUM")
             .context(|| "cannot rewrite the session store")?;
         let end = Instant::now() + BUSY_TIMEOUT;

@@ -50,6 +50,8 @@ struct Leaf {
 pub(super) fn copy_with_new(source: &Path, target: &Path) -> Result<bool> {
     let what = || format!("cannot make the first page of `{}` anew", source.display());
     let is_made = copy(source, target)
+        // Twice: SQLite opens the copy, and with it the log, only if there is a first page. Then the log may bring
+        // back the damaged one, and pages with definitions that are newer than those of the file.
         .and_then(|()| Ok(put(target)? && move_log(target)? && put(target)?))
         .context(what);
     // What is refused leaves nothing behind, and neither does an error.
@@ -141,6 +143,7 @@ fn leaves(file: &File) -> std::io::Result<Option<Vec<Leaf>>> {
         }
     }
     leaves.sort_by_key(|leaf| leaf.first);
+    // A page that SQLite freed keeps its bytes, so a former leaf looks like one in use.
     let is_clear = leaves.windows(2).all(|pair| pair[0].last < pair[1].first);
     Ok(Some(leaves).filter(|leaves| is_clear && !leaves.is_empty()))
 }

@@ -231,6 +231,8 @@ pub(crate) fn blobs(
                     "UPDATE {table} SET {blob} = NULL WHERE {of_workspace} AND {blob} = ?2
                         AND path = ?3 AND CAST(ifnull(path_raw, path) AS BLOB) = ?4"
                 );
+                // The text is asked for as well because it has an index; the bytes alone would be compared in every
+                // row.
                 let text = String::from_utf8_lossy(&path);
                 connection
                     .execute(&sql, params![workspace_id, id, text, path])

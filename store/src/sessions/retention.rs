@@ -78,6 +78,7 @@ pub(crate) fn session_uses(connection: &Connection) -> Result<Vec<SessionUse>> {
         // A sub-agent's row comes after that of the session that started it.
         let known = parent.and_then(|parent| roots.get(&parent).copied());
         let at = known.unwrap_or(uses.len());
+        // Also for a sub-agent: it may have started others, whose rows name it and not the root.
         roots.insert(session.ids[0].clone(), at);
         match known {
             Some(at) => uses[at].join(session),
