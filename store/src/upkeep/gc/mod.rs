@@ -344,6 +344,8 @@ fn prune(
     now: Milliseconds,
     how: GcOptions,
 ) -> Result<usize> {
+    // Rows first, objects after them: killed in between, the store holds more than its rows name, which the next
+    // run packs. The other way round, rows would name what is gone.
     let _lock = place.lock(patience(how))?;
     store.database.write(|connection| {
         let ids = sessions::prunable(connection, pruning)?;

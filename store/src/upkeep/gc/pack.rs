@@ -61,6 +61,7 @@ pub(crate) fn whole(
     // recorded meanwhile has its commits in packs that stay. A long history takes a while to write.
     check::name_to_git(store, place)?;
     let _lock = place.lock(patience(how))?;
+    // Read again, under the lock: rows that came since the packing began may name what was left out of the pack.
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
     snapshots.end_repack(repack, &roots)?;
     snapshots.sweep((!is_unswept).then_some(now - day))?;
