@@ -196,6 +196,8 @@ fn initialize(
     if asked.protocol.is_some_and(|protocol| protocol < PROTOCOL) {
         return Err(RequestError::parameters("the lowest protocol is 1"));
     }
+    // A store that cannot be opened is no reason not to begin: the client needs the connection to ask what is
+    // wrong.
     let seq = context
         .open()
         .and_then(|mut store| Ok(store.newest_in_feed()?));

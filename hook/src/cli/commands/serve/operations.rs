@@ -17,6 +17,8 @@ fn refuse_useless(asked: &OperationParameters, dry_run: bool) -> Result<(), Requ
     let is_revert = matches!(asked.operation, OperationName::Revert);
     let is_undo = asked.operation == OperationName::Undo;
     let is_restore = matches!(asked.operation, OperationName::Restore);
+    // A parameter that is passed over in silence would be believed in: a client that limits a `redo` with `only`
+    // must not get all of it.
     let wrong = [
         ("message", asked.message.is_some() && !is_revert),
         ("alone", asked.alone && (!is_revert || asked.step.is_some())),
@@ -85,6 +87,7 @@ pub fn plan(
 
 /// Applies a plan, if it still holds.
 pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Value, RequestError> {
+    // A token names its workspace, so it would lead out of the server's own.
     if context.is_confined {
         let directory = context.directory(None)?;
         if !context.open()?.is_plan_of(&asked.plan, &directory)? {

@@ -41,6 +41,8 @@ impl Jobs {
         let at = self.waiting.iter().position(may_begin)?;
         let job = self.waiting.remove(at)?;
         if let Some(line) = line_of(&job.method) {
+            // Taken here and given back by the `Turn`, not for as long as the request is worked on: a thread that
+            // has taken it may not have begun yet when the next one asks.
             self.is_busy[line as usize] = true;
         }
         Some(job)
@@ -105,6 +107,7 @@ impl RequestQueue {
         let mut state = self.state();
         loop {
             if let Some(job) = state.next() {
+                // There is room now for one that waits in `put`.
                 self.changed.notify_all();
                 return Some(job);
             }

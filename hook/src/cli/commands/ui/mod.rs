@@ -136,6 +136,7 @@ impl Browser {
         // Opened before the output is quiet, so that ids are as short here as everywhere.
         let mut store = invocation.open()?;
         let mut wanted = invocation.common.wanted();
+        // What a command says on stderr would be written over the frame.
         wanted.quiet = true;
         let view = *invocation.output.view();
         let invocation = Invocation {
@@ -211,6 +212,7 @@ impl Browser {
                 keys::of(key).map_or(UiAction::Nothing, |key| self.model.update(key))
             }
             Event::Paste(text) => self.model.paste(&text),
+            // The rows of the list were cut to the former width.
             Event::Resize(..) => UiAction::List,
             _ => UiAction::Nothing,
         }
