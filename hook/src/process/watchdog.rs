@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::posix;
+use crate::locks;
 use crate::log_file::{Level, LogFile};
 
 /// A thread that waits for the deadline.
@@ -62,7 +63,7 @@ impl Watchdog {
 
 impl WatchdogState {
     fn lock(&self) -> MutexGuard<'_, Watched> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locks::lock(&self.state)
     }
 
     fn wait(&self, strict: bool) {

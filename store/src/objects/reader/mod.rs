@@ -11,7 +11,7 @@ mod packs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use super::hash::ObjectKind;
 use super::multi_pack_index;
@@ -19,7 +19,7 @@ use super::pack::read::PackFile;
 use super::pack::rebuild::{SOON_READ, with_rebuilt_index};
 use super::tree::{self, TreeEntry};
 use crate::error::{Context, Error, Result, contained};
-use crate::fs::{leftover, names};
+use crate::fs::{leftover, names, threads};
 use crate::model::entry::ObjectId;
 use compare::{Comparer, Mismatch};
 use kept::ObjectCache;
@@ -76,8 +76,7 @@ impl ObjectReader {
     }
 
     fn set_packs(&self, packs: Packs) {
-        let mut known = self.packs.write().unwrap_or_else(PoisonError::into_inner);
-        *known = Arc::new(packs);
+        *threads::write(&self.packs) = Arc::new(packs);
     }
 
     /// Forgets what is known about the packs and lists them again. An index that is open may have been replaced since.
@@ -354,7 +353,7 @@ impl ObjectReader {
 
     /// Returns the packs that are known now.
     pub(crate) fn packs(&self) -> Arc<Packs> {
-        Arc::clone(&self.packs.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&threads::read(&self.packs))
     }
 }
 

@@ -55,8 +55,5 @@ pub(super) fn alongside<A: Send, B>(
 }
 
 fn next<T>(queue: &Mutex<std::vec::IntoIter<T>>) -> Option<T> {
-    queue
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .next()
+    threads::lock(queue).next()
 }
