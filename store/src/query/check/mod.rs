@@ -177,17 +177,11 @@ fn unknown_folders(store: &Store) -> Result<Option<Finding>> {
 fn interrupted(store: &Store) -> Result<Vec<Finding>> {
     let sql = "SELECT operations.kind, substr(operations.id, 1, 8), workspaces.path
                  FROM operations JOIN workspaces ON workspaces.id = workspace_id WHERE state = 'open' ORDER BY operations.seq";
-    let text = |row: &rusqlite::Row<'_>| -> rusqlite::Result<String> {
-        let (kind, id, path): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        Ok(format!(
-            "the {kind} `{id}` in `{path}` is not finished: it is under way, was interrupted, or could not write all files"
-        ))
-    };
     let open: Vec<String> = store
         .database
         .connection()
         .prepare(sql)
-        .and_then(|mut statement| statement.query_map([], text)?.collect())
+        .and_then(|mut statement| statement.query_map([], unfinished_text)?.collect())
         .context(|| "cannot read the operations")?;
     let hint = Some("`ckpt-hook snapshot` in that directory finishes it".to_owned());
     Ok(open
@@ -197,6 +191,14 @@ fn interrupted(store: &Store) -> Result<Vec<Finding>> {
             ..Finding::new("warning", "operations", text)
         })
         .collect())
+}
+
+/// Says that an operation is unfinished.
+fn unfinished_text(row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
+    let (kind, id, path): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    Ok(format!(
+        "the {kind} `{id}` in `{path}` is not finished: it is under way, was interrupted, or could not write all files"
+    ))
 }
 
 fn broken(subject: &str, error: &crate::error::Error) -> Finding {
