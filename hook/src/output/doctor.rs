@@ -27,11 +27,8 @@ pub fn render(report: &DoctorReport, view: &View) -> String {
         .map(|finding| line(finding, view.paint))
         .collect();
     let number = |level: &str| {
-        report
-            .findings
-            .iter()
-            .filter(|finding| finding.level == level)
-            .count() as u64
+        let findings = report.findings.iter();
+        findings.filter(|finding| finding.level == level).count() as u64
     };
     let (errors, warnings) = (number("error"), number("warning"));
     text.push_str(&match (errors, warnings) {

@@ -153,18 +153,19 @@ fn rows_of_definitions(page: &[u8; PAGE]) -> Option<(u64, u64)> {
     if page[0] != LEAF_OF_TABLE {
         return None;
     }
-    let two = |at: usize| {
-        Some(usize::from(u16::from_be_bytes([
-            *page.get(at)?,
-            *page.get(at + 1)?,
-        ])))
-    };
     let mut rows = Vec::new();
-    for cell in 0..two(3)? {
-        rows.push(row_of_definition(page.get(two(8 + 2 * cell)?..)?)?);
+    for cell in 0..number_at(page, 3)? {
+        let start = number_at(page, 8 + 2 * cell)?;
+        rows.push(row_of_definition(page.get(start..)?)?);
     }
     let ascends = rows.windows(2).all(|pair| pair[0] < pair[1]);
     Some((*rows.first()?, *rows.last()?)).filter(|_| ascends)
+}
+
+/// Returns the number in the two bytes at a place of a page.
+fn number_at(page: &[u8; PAGE], at: usize) -> Option<usize> {
+    let bytes = [*page.get(at)?, *page.get(at + 1)?];
+    Some(usize::from(u16::from_be_bytes(bytes)))
 }
 
 /// Returns the number of a row if it is a definition.

@@ -144,11 +144,9 @@ fn claim_exactly_at(
                 && worker.span.finished_at.is_none_or(|finish| finish >= exact)
         })
         .collect();
-    let moment = Moment {
-        earliest: exact,
-        latest: exact,
-    };
-    weigh(&at_work, &[Some(moment)], since).pop().flatten()
+    weigh(&at_work, &[Some(Moment::exact(exact))], since)
+        .pop()
+        .flatten()
 }
 
 /// Returns the times within an inexact moment at which the evidence may change: its ends, and those of the steps and
