@@ -27,6 +27,7 @@ pub(crate) type OuterAgent = (OuterTool, Signs);
 pub(super) type HasStarted<'a> = dyn Fn(&str, &str) -> Option<bool> + 'a;
 
 impl OuterAgents {
+    /// Divides tools by whether it is known which files they may have changed.
     pub fn of(tools: &[OuterAgent]) -> Self {
         // An edit tool whose files are unknown counts as a shell: it may have written anything.
         let (shells, named): (Vec<_>, Vec<_>) = tools
