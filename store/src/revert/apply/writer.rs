@@ -133,7 +133,9 @@ impl ItemWriter<'_> {
         target: State,
         which: AsideLook,
     ) -> ItemResult<ItemChange> {
-        // The lease is held until the file is gone.
+        // The order decides what can be lost. First the lease: until the file is gone, nobody can open it for
+        // writing, and whoever had it open before is known. Then the hash, of a file that can no longer change. Only
+        // then does it go. The other way round, a program could write between the hash and the removal.
         let lease = self.lease_on(place, &place.own, expected);
         let found = match &lease {
             Lease::Held(file, stat) => look_at_open(file, stat),
