@@ -361,7 +361,7 @@ mod tests {
             report,
             &around,
             &View {
-                paint: Paint::new(false),
+                paint: Paint::PLAIN,
                 width: None,
                 times,
                 verbose: false,
