@@ -40,7 +40,7 @@ pub(super) fn without_snapshot(
         let seen = Seen::AsBefore(last);
         recording.end_steps(decision, &seen, None)?;
         recording.act(decision.action, &seen)?;
-        recording.end(true)
+        recording.end(&seen)
     })?;
     Ok(report(event, decision, written, None))
 }
@@ -91,7 +91,7 @@ pub(super) fn with_snapshot(
             recording.bind_messages(&seen)?;
         }
         recording.act(decision.action, &seen)?;
-        let written = recording.end(seen.failure().is_none())?;
+        let written = recording.end(&seen)?;
         begun
             .map(|begun| sessions::end_run(connection, begun.run))
             .transpose()?;

@@ -91,6 +91,33 @@ pub(super) fn write_down(
     Ok(())
 }
 
+/// Takes back the rows after they could not be synced. They may still be complete in the database's log, and valid for
+/// the next process that opens it. Other rows now replace them. If those cannot be written either, nobody knows whether
+/// the plan is valid. A read-only file took nothing.
+pub(super) fn take_back_what_was_written(
+    store: &mut Store,
+    operation: &Operation<'_>,
+    error: Error,
+) -> Error {
+    if sessions::is_read_only(&error) {
+        return error;
+    }
+    let causes = error.causes().join(": ");
+    let noted = store.diagnose(&sessions::Diagnostic {
+        level: "error",
+        message: "the operation could not be recorded, so it was not started",
+        detail: Some(&causes),
+        ..sessions::Diagnostic::default()
+    });
+    match noted {
+        Ok(()) => error,
+        Err(_) => error.after([format!(
+            "whether the plan of the {} is on the disk is not known: if it is, the next command or message carries it out",
+            operation.kind.name()
+        )]),
+    }
+}
+
 /// Returns what a part names: the message or the step, and the paths.
 fn named_by(part: &Part) -> (Option<&str>, Option<&str>, &[WorkspacePath]) {
     match part {

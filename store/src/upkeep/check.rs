@@ -18,7 +18,7 @@ use crate::model::entry::ObjectId;
 use crate::model::number::{count, first_of};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, Diagnostic};
-use crate::snapshot::{Broken, Checked, Snapshots};
+use crate::snapshot::{Broken, Checked, PackCheck, Snapshots};
 use crate::store::Store;
 use crate::timeline::{CaptureOptions, Place, check_losses, renew_note, retrace};
 
@@ -40,8 +40,12 @@ struct Sum {
 }
 
 /// Reads the objects of every workspace as long as `goes_on` returns true, heals what it can, and returns what it found.
-/// With `all`, what no row needs is read as well.
-pub(crate) fn check(store: &mut Store, all: bool, goes_on: &dyn Fn() -> bool) -> Vec<Finding> {
+/// Of whole packs, what no row needs is read as well.
+pub(crate) fn check(
+    store: &mut Store,
+    packs: PackCheck,
+    goes_on: &dyn Fn() -> bool,
+) -> Vec<Finding> {
     let workspaces = match sessions::workspaces(store.database.connection()) {
         Ok(workspaces) => workspaces,
         Err(error) => return vec![Finding::new("error", SUBJECT, error.to_string())],
@@ -52,7 +56,7 @@ pub(crate) fn check(store: &mut Store, all: bool, goes_on: &dyn Fn() -> bool) ->
         ..Sum::default()
     };
     for id in workspaces {
-        match workspace(store, id, all, goes_on, &mut sum) {
+        match workspace(store, id, packs, goes_on, &mut sum) {
             Ok(found) => findings.extend(found),
             Err(error) => findings.push(Finding::new("error", SUBJECT, error.with_causes())),
         }
@@ -91,7 +95,7 @@ impl Sum {
 fn workspace(
     store: &mut Store,
     id: i64,
-    all: bool,
+    packs: PackCheck,
     goes_on: &dyn Fn() -> bool,
     sum: &mut Sum,
 ) -> Result<Vec<Finding>> {
@@ -110,12 +114,16 @@ fn workspace(
         findings.extend(prepare(store, &place, lock)?);
     }
     let snapshots = place.snapshots()?;
-    let packs = snapshots.check_packs(all)?;
+    let packs = snapshots.check_packs(packs)?;
+    let healing = match &lock {
+        Ok(_) => Healing::UnderLock,
+        Err(_) => Healing::Nothing,
+    };
     let Mended {
         checked,
         lost,
         healed,
-    } = mend(store, &place, lock.is_ok(), goes_on)?;
+    } = mend(store, &place, healing, goes_on)?;
     sum.add(&checked, roots.trees.len());
     if is_gone {
         findings.push(repository_gone(&name, &place.folder, lost.is_empty()));
@@ -170,12 +178,21 @@ struct Mended {
     healed: usize,
 }
 
-/// Reads what the rows of a workspace name, heals what it can if `may_heal` (the caller holds the workspace's lock), and
-/// reads again: only an intact tree shows what it leads to.
+/// Whether damaged objects are stored again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Healing {
+    /// They are: the caller holds the workspace's lock.
+    UnderLock,
+    /// They are only found.
+    Nothing,
+}
+
+/// Reads what the rows of a workspace name, heals what it can, and reads again: only an intact tree shows what it leads
+/// to.
 fn mend(
     store: &Store,
     place: &Place,
-    may_heal: bool,
+    healing: Healing,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<Mended> {
     let mut healed = 0;
@@ -189,7 +206,7 @@ fn mend(
         // What was not whole after all would be healed again and again.
         let ids: BTreeSet<ObjectId> = broken.iter().map(|broken| broken.id).collect();
         let is_new = std::mem::replace(&mut known, ids) != known;
-        let lost = match may_heal && is_new && before > 0 {
+        let lost = match healing == Healing::UnderLock && is_new && before > 0 {
             true => heal(store, place, broken)?,
             false => broken,
         };
@@ -215,7 +232,10 @@ pub(crate) fn heal_workspace(store: &mut Store, place: &Place) -> Result<bool> {
 pub(crate) fn heal_under_lock(store: &mut Store, place: &Place) -> Result<bool> {
     let begin = Instant::now();
     let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?.len();
-    let healed = mend(store, place, true, &|| begin.elapsed() < CHECK_TIME)?.healed;
+    let healed = mend(store, place, Healing::UnderLock, &|| {
+        begin.elapsed() < CHECK_TIME
+    })?
+    .healed;
     if rebuilt + healed == 0 {
         return Ok(false);
     }

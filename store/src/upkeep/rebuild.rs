@@ -66,7 +66,7 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
         let (id, is_aside) = sessions::put_noted(connection, &workspace, &snapshots, now)?;
         // The objects of what was being forgotten are still there.
         if is_unswept {
-            sessions::note_unswept(connection, id, true)?;
+            sessions::note_unswept(connection, id)?;
         }
         Ok(is_aside)
     })?;

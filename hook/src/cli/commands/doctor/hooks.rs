@@ -17,7 +17,7 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
     let Ok(paths) = InstallPaths::of(invocation) else {
         return Vec::new();
     };
-    let place = paths.place(invocation, false);
+    let place = paths.place(invocation);
     let agents = install::list(&place);
     let mut findings: Vec<Finding> = agents.iter().flat_map(agent).collect();
     if agents

@@ -22,10 +22,11 @@ use std::time::{Duration, Instant};
 
 use ckpt_schema::report::{ChangeReport, TimelineEntry};
 use ckpt_store::query::{DiffRequest, LogFilter};
-use ckpt_store::{Chosen, Error, Force, Store};
+use ckpt_store::{Chosen, DryRun, Error, Force, Store};
 use ratatui::crossterm::event::{self, Event};
 
 use super::changes::ChangesView;
+use super::outcome::AskedExtent;
 use super::{empty, undo};
 use crate::cli::arguments::{ChangesArguments, UiArguments};
 use crate::cli::invocation::Invocation;
@@ -306,15 +307,15 @@ impl Browser {
                     Some((workspace, chosen)) => {
                         browser
                             .store
-                            .apply_parts(workspace, chosen, None, false, Force::No)?
+                            .apply_parts(workspace, chosen, None, DryRun::No, Force::No)?
                     }
                 };
-                browser.done(&report, chosen.is_some(), None)
+                browser.done(&report, AskedExtent::of(chosen.is_some()), None)
             }),
             UiAction::Undo => self.tell(|browser| {
                 let asked = undo::Undo::default();
                 let undone = undo::undo(&mut browser.store, &browser.directory, asked)?;
-                browser.done(&undone.report, undone.is_part, Some(undone.of))
+                browser.done(&undone.report, undone.extent, Some(undone.of))
             }),
         }
         Ok(())
