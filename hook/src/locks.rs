@@ -7,6 +7,7 @@
 use std::sync::{
     Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
+use std::time::Duration;
 
 /// Locks what threads share.
 pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -16,6 +17,16 @@ pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Lets go of a lock until the others say that something changed, and takes it again.
 pub fn wait<'g, T>(changed: &Condvar, guard: MutexGuard<'g, T>) -> MutexGuard<'g, T> {
     changed.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does so for a limited time.
+pub fn wait_at_most<'g, T>(
+    changed: &Condvar,
+    guard: MutexGuard<'g, T>,
+    most: Duration,
+) -> MutexGuard<'g, T> {
+    let woken = changed.wait_timeout(guard, most);
+    woken.unwrap_or_else(PoisonError::into_inner).0
 }
 
 /// Locks what threads share, to read it.

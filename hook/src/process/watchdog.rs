@@ -2,7 +2,7 @@
 //!
 //! Objects and rows are written so that a process can be killed at any moment, so nothing needs to be tidied up here.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -73,10 +73,7 @@ impl WatchdogState {
             if left.is_zero() {
                 break;
             }
-            (state, _) = self
-                .moved
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = locks::wait_at_most(&self.moved, state, left);
         }
         let log = state.log.take();
         drop(state);

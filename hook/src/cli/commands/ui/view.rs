@@ -1,9 +1,9 @@
 //! Draws the browser: turns its state into a frame. All text from outside was made safe before.
 
-use ckpt_store::model::number::count;
 use std::collections::BTreeSet;
 
 use ansi_to_tui::IntoText;
+use ckpt_store::model::number::count;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Modifier;
