@@ -53,6 +53,8 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
         }
     };
     let migrations = match from {
+        // One script, not all migrations in turn: SQLite reads the schema again at most of their statements, which
+        // takes longer than everything else a first hook does.
         0 => &[NEW_STORE],
         from => &MIGRATIONS[from as usize..],
     };

@@ -117,6 +117,7 @@ fn salvage_locked(
     drop(copy);
     presence::remove_file(&mended)?;
     layout::sync(&unfinished)?;
+    // Named apart, so that the next attempt does not take the whole store that makes way here for the damaged one.
     let ending = match source == path {
         true => DAMAGED,
         false => REPLACED,

@@ -194,6 +194,8 @@ impl<'a> Attempt<'a> {
     }
 
     fn tell_progress(&self, count: usize) {
+        // Counted and told under one lock: otherwise a thread could tell its lower count after another one's
+        // higher, and the last line would be wrong.
         let mut done = threads::lock(&self.done);
         *done += count;
         if let Some(progress) = self.work.progress {
