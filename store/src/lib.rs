@@ -471,7 +471,7 @@ impl Store {
         let mut findings = upkeep::owned::check(&self.surroundings.directory);
         findings.extend(query::check(self));
         findings.extend(lost.into_iter().map(|message| report::Finding {
-            level: "error".to_owned(),
+            level: report::FindingLevel::Error.name().to_owned(),
             subject: "events".to_owned(),
             message,
             hint: Some("make room on the disk of the store".to_owned()),
@@ -481,7 +481,7 @@ impl Store {
         match upkeep::totals::check(self, |store| query::wrong_totals(store, &goes_on)) {
             Ok(found) => findings.extend(found),
             Err(error) => findings.push(report::Finding::new(
-                "error",
+                report::FindingLevel::Error,
                 "database",
                 error.with_causes(),
             )),

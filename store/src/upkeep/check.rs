@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::contradictions;
 use super::gc::sizes;
@@ -48,7 +48,13 @@ pub(crate) fn check(
 ) -> Vec<Finding> {
     let workspaces = match sessions::workspaces(store.database.connection()) {
         Ok(workspaces) => workspaces,
-        Err(error) => return vec![Finding::new("error", SUBJECT, error.to_string())],
+        Err(error) => {
+            return vec![Finding::new(
+                FindingLevel::Error,
+                SUBJECT,
+                error.to_string(),
+            )];
+        }
     };
     let mut findings = Vec::new();
     let mut sum = Sum {
@@ -58,7 +64,11 @@ pub(crate) fn check(
     for id in workspaces {
         match workspace(store, id, packs, goes_on, &mut sum) {
             Ok(found) => findings.extend(found),
-            Err(error) => findings.push(Finding::new("error", SUBJECT, error.with_causes())),
+            Err(error) => findings.push(Finding::new(
+                FindingLevel::Error,
+                SUBJECT,
+                error.with_causes(),
+            )),
         }
     }
     findings.insert(0, sum.finding());
@@ -76,7 +86,7 @@ impl Sum {
         let read = count(*objects, "object");
         if *is_whole {
             return Finding::new(
-                "ok",
+                FindingLevel::Ok,
                 SUBJECT,
                 format!("read {read} of {}", count(*trees as u64, "snapshot")),
             );
@@ -84,7 +94,7 @@ impl Sum {
         Finding {
             hint: Some("`ckpt-hook doctor --all` reads all of them".to_owned()),
             ..Finding::new(
-                "note",
+                FindingLevel::Note,
                 SUBJECT,
                 format!("read {read}, of the newest {trees} of {all_trees} snapshots"),
             )
@@ -153,7 +163,7 @@ fn settled(store: &mut Store, place: &Place, name: &str) -> Result<Vec<Finding>>
     let lost = settle::under_lock(store, place)?;
     let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
     Ok(lost
-        .map(|text| Finding::new("error", SUBJECT, text))
+        .map(|text| Finding::new(FindingLevel::Error, SUBJECT, text))
         .collect())
 }
 
@@ -164,7 +174,7 @@ fn repository_gone(name: &str, folder: &Path, is_healed: bool) -> Finding {
     );
     match is_healed {
         true => Finding::repaired(SUBJECT, text),
-        false => Finding::new("error", SUBJECT, text),
+        false => Finding::new(FindingLevel::Error, SUBJECT, text),
     }
 }
 
@@ -269,12 +279,12 @@ fn of_pack(snapshots: &Snapshots, pack: &str, what: &str, is_harmless: bool) -> 
     let text = format!("`{}/objects/pack/{pack}` {what}", repository.display());
     if is_harmless {
         Finding::new(
-            "warning",
+            FindingLevel::Warning,
             SUBJECT,
             format!("{text}; nothing that is needed is lost"),
         )
     } else {
-        Finding::new("error", SUBJECT, text)
+        Finding::new(FindingLevel::Error, SUBJECT, text)
     }
 }
 
@@ -328,7 +338,7 @@ fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding>
     Some(Finding {
         hint: Some("`ckpt-hook restore SNAPSHOT PATH` goes by a snapshot alone".to_owned()),
         ..Finding::new(
-            "error",
+            FindingLevel::Error,
             "database",
             format!(
                 "`{name}`: what the session store says of {named} is not what its snapshots hold: a row is damaged"
@@ -357,7 +367,7 @@ fn lost_rows(store: &Store, place: &Place) -> Option<Finding> {
     let error = check_losses(store.database.connection(), place).err()?;
     Some(Finding {
         hint: error.hint_text().map(str::to_owned),
-        ..Finding::new("warning", "database", error.with_causes())
+        ..Finding::new(FindingLevel::Warning, "database", error.with_causes())
     })
 }
 
@@ -373,7 +383,7 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
     Some(Finding {
         hint: Some("a revert that needs it is refused; --only reverts other files".to_owned()),
         ..Finding::new(
-            "error",
+            FindingLevel::Error,
             SUBJECT,
             format!(
                 "`{name}`: what the snapshots hold of {} is damaged or missing ({})",

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::check::NAMED;
 use crate::fs::ownership::{self, Fault};
@@ -16,7 +16,7 @@ pub(crate) fn check(directory: &Path) -> Vec<Finding> {
     let faults = ownership::faults(directory);
     if faults.is_empty() {
         let text = format!("`{}` is yours alone", directory.display());
-        return vec![Finding::new("ok", SUBJECT, text)];
+        return vec![Finding::new(FindingLevel::Ok, SUBJECT, text)];
     }
     faults
         .chunk_by(|one, other| one.0 == other.0)
@@ -44,7 +44,7 @@ pub(crate) fn repair(directory: &Path) -> Vec<Finding> {
                     place.display()
                 ),
             ),
-            Err(error) => Finding::new("error", SUBJECT, error.with_causes()),
+            Err(error) => Finding::new(FindingLevel::Error, SUBJECT, error.with_causes()),
         })
         .collect()
 }
@@ -52,27 +52,27 @@ pub(crate) fn repair(directory: &Path) -> Vec<Finding> {
 fn finding(fault: Fault, names: &str) -> Finding {
     let (level, what, hint) = match fault {
         Fault::OfAnother => (
-            "error",
+            FindingLevel::Error,
             "the store holds what belongs to another user",
             "somebody else may have prepared it, or `sudo` made it: look at it, then `chown` it or move it out of the store",
         ),
         Fault::NoFile => (
-            "error",
+            FindingLevel::Error,
             "the store holds what is neither a file nor a directory",
             "somebody else may have prepared it: look at it, and move it out of the store",
         ),
         Fault::Directory => (
-            "error",
+            FindingLevel::Error,
             "the store holds a directory in the place of a file",
             "somebody else may have prepared it: look at it; `ckpt-hook doctor --repair` moves it aside",
         ),
         Fault::Closed => (
-            "error",
+            FindingLevel::Error,
             "the store holds what lacks the permissions that recording needs",
             "`chmod u+rwx` it",
         ),
         Fault::Open => (
-            "warning",
+            FindingLevel::Warning,
             "other users may look into the store",
             "the next event makes it private again",
         ),
