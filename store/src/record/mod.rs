@@ -27,8 +27,8 @@ use crate::model::entry::ObjectId;
 use crate::model::label::Label;
 use crate::model::note::{self, Note};
 use crate::model::progress::SnapshotProgress;
-use crate::sessions::Diagnostic;
 use crate::sessions::LastRows;
+use crate::sessions::{Diagnostic, DiagnosticLevel};
 use crate::store::Store;
 use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, PATIENCE, Place};
 use decide::Decision;
@@ -300,7 +300,7 @@ fn tell_of_doubts(
     let workspace = place.root.to_string_lossy().into_owned();
     doubts.iter().try_for_each(|message| {
         store.diagnose_once(&Diagnostic {
-            level: "warning",
+            level: DiagnosticLevel::Warning,
             agent: Some(&event.agent),
             event: Some(event.event.name()),
             session: Some(&event.session_id),
@@ -315,7 +315,7 @@ fn tell_of_doubts(
 fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> Result<()> {
     let workspace = place.root.to_string_lossy().into_owned();
     store.diagnose(&Diagnostic {
-        level: "error",
+        level: DiagnosticLevel::Error,
         agent: Some(&event.agent),
         event: Some(event.event.name()),
         session: Some(&event.session_id),

@@ -104,7 +104,7 @@ pub(super) fn take_back_what_was_written(
     }
     let causes = error.causes().join(": ");
     let noted = store.diagnose(&sessions::Diagnostic {
-        level: "error",
+        level: sessions::DiagnosticLevel::Error,
         message: "the operation could not be recorded, so it was not started",
         detail: Some(&causes),
         ..sessions::Diagnostic::default()

@@ -47,11 +47,34 @@ pub struct Database {
     pub(crate) is_new: bool,
 }
 
+/// The level of a diagnostic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DiagnosticLevel {
+    /// Something was not done, or is lost.
+    #[default]
+    Error,
+    /// It was done, and somebody should look at something.
+    Warning,
+    /// Nothing is wrong.
+    Info,
+}
+
+impl DiagnosticLevel {
+    /// Returns the word in rows.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
 /// Something that went wrong in a hook.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Diagnostic<'a> {
-    /// `error`, `warning` or `info`.
-    pub level: &'a str,
+    /// Its level.
+    pub level: DiagnosticLevel,
     /// The agent, if known.
     pub agent: Option<&'a str>,
     /// The event, if known.
@@ -305,7 +328,7 @@ impl Database {
                     "INSERT INTO diagnostics (level, agent, event, session, workspace, message, detail, at)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                     params![
-                        diagnostic.level,
+                        diagnostic.level.name(),
                         diagnostic.agent,
                         diagnostic.event,
                         diagnostic.session,
@@ -473,7 +496,7 @@ mod tests {
             .map(|_| {
                 let text = "x".repeat(40 << 10);
                 let diagnostic = Diagnostic {
-                    level: "info",
+                    level: DiagnosticLevel::Info,
                     message: &text,
                     ..Diagnostic::default()
                 };
@@ -506,7 +529,7 @@ mod tests {
         let reader = open(directory.path());
         let text = "x".repeat(500 << 10);
         let diagnostic = Diagnostic {
-            level: "info",
+            level: DiagnosticLevel::Info,
             message: &text,
             ..Diagnostic::default()
         };
@@ -534,7 +557,7 @@ mod tests {
         database
             .diagnose(
                 &Diagnostic {
-                    level: "info",
+                    level: DiagnosticLevel::Info,
                     message: "y",
                     ..Diagnostic::default()
                 },

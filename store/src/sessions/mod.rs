@@ -34,7 +34,7 @@ mod unrecorded;
 mod words;
 mod workspaces;
 
-pub use database::{Database, Diagnostic, OLDEST_SQLITE};
+pub use database::{Database, Diagnostic, DiagnosticLevel, OLDEST_SQLITE};
 pub(crate) use database::{is_noted, is_read_only};
 pub use memory::keep_memory;
 

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fs::layout::{self, Lock};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
-use crate::sessions::{self, Diagnostic, LastRows};
+use crate::sessions::{self, Diagnostic, DiagnosticLevel, LastRows};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 
@@ -106,7 +106,7 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
     note_newest(store.database.connection(), place, lock)?;
     let workspace = place.root.to_string_lossy();
     store.diagnose(&Diagnostic {
-        level: "error",
+        level: DiagnosticLevel::Error,
         workspace: Some(&workspace),
         message: "rows of the session store were lost",
         detail: Some(

@@ -17,7 +17,7 @@ use crate::fs::layout::Lock;
 use crate::model::entry::ObjectId;
 use crate::model::number::{count, first_of};
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, Diagnostic};
+use crate::sessions::{self, Diagnostic, DiagnosticLevel};
 use crate::snapshot::{Broken, Checked, PackCheck, Snapshots};
 use crate::store::Store;
 use crate::timeline::{CaptureOptions, Place, check_losses, renew_note, retrace};
@@ -251,7 +251,7 @@ pub(crate) fn heal_under_lock(store: &mut Store, place: &Place) -> Result<bool> 
     }
     let workspace = place.root.to_string_lossy();
     store.diagnose(&Diagnostic {
-        level: "warning",
+        level: DiagnosticLevel::Warning,
         workspace: Some(&workspace),
         message: "the store was damaged and was healed",
         detail: Some(&format!(

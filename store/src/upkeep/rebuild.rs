@@ -8,7 +8,7 @@ use ckpt_schema::report::{Finding, FindingLevel};
 use crate::error::Result;
 use crate::fs::layout;
 use crate::model::number::count;
-use crate::sessions::{self, Diagnostic};
+use crate::sessions::{self, Diagnostic, DiagnosticLevel};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::PATIENCE;
@@ -71,7 +71,7 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
         Ok(is_aside)
     })?;
     store.diagnose(&Diagnostic {
-        level: "warning",
+        level: DiagnosticLevel::Warning,
         workspace: Some(&path),
         message: RECOVERED,
         detail: Some(

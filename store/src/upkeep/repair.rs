@@ -111,7 +111,7 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
     }));
     if !salvaged.damaged.is_empty() {
         store.diagnose(&sessions::Diagnostic {
-            level: "warning",
+            level: sessions::DiagnosticLevel::Warning,
             message: ROWS_LOST,
             detail: Some(&format!("of {}", salvaged.damaged.join(", "))),
             ..sessions::Diagnostic::default()
