@@ -397,14 +397,14 @@ fn the_documentation_has_every_agent_with_the_versions_that_it_was_proven_on() {
 
 #[test]
 fn entries_that_were_moved_into_the_local_settings_of_a_project_are_kept_there_and_found() {
+    type Act = fn(&str, SettingsScope, &SettingsPlace<'_>, DryRun) -> Result<Vec<SettingsChange>>;
     let world = World::new();
     world.has_claude_code();
-    let project =
-        |act: fn(&str, SettingsScope, &SettingsPlace<'_>, bool) -> Result<Vec<SettingsChange>>| {
-            let changes =
-                world.with_place(|place| act("claude-code", SettingsScope::Project, place, false));
-            changes.expect("the settings are as they should be");
-        };
+    let project = |act: Act| {
+        let changes =
+            world.with_place(|place| act("claude-code", SettingsScope::Project, place, DryRun::No));
+        changes.expect("the settings are as they should be");
+    };
     let (shared, local) = (
         world.path("project/.claude/settings.json"),
         world.path("project/.claude/settings.local.json"),
