@@ -213,7 +213,7 @@ fn finish(glance: &Glance, done: &Result<Recorded, Failure>) -> ExitCode {
         Err(failure) if glance.strict => {
             output::write_error(&output::failure::render(
                 failure,
-                output::paint::Paint::new(false),
+                output::paint::Paint::PLAIN,
             ));
             ExitCode::from(FAILED)
         }

@@ -5,6 +5,7 @@ mod cli;
 mod config;
 mod failure;
 mod guard;
+mod locks;
 mod log_file;
 mod output;
 mod process;

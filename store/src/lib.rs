@@ -40,7 +40,9 @@ pub use fs::names::{DATABASE, INSTALLED, TEMPORARY};
 pub use hints::{WatchLimits, serve as watch};
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
 pub use model::request::{Chosen, ChosenContent};
-pub use model::request::{Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
+pub use model::request::{
+    DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+};
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};
@@ -171,25 +173,25 @@ impl Store {
         settled.and(upkeep::totals::keep(self, query::of_unsummed))
     }
 
-    /// Prunes what was not used for long, and repacks the rest. A `dry_run` only reports what it would prune.
-    pub fn gc(&mut self, dry_run: bool) -> Result<report::GcReport> {
+    /// Prunes what was not used for long, and repacks the rest. A dry run only reports what it would prune.
+    pub fn gc(&mut self, dry_run: DryRun) -> Result<report::GcReport> {
         let report = upkeep::gc::by_hand(self, dry_run)?;
-        if !dry_run {
+        if dry_run == DryRun::No {
             // A failure here does not undo what is done: a list adds up what is not kept, and the next run keeps it.
             let _ = upkeep::totals::keep(self, query::of_unsummed);
         }
         Ok(report)
     }
 
-    /// Removes every trace of a path, a session, a message, a workspace, or of everything. A `dry_run` only reports
-    /// what would go.
+    /// Removes every trace of a path, a session, a message, a workspace, or of everything. A dry run only reports what
+    /// would go.
     ///
-    /// Fails as busy while a step or an operation is open in one of the workspaces; a `dry_run` only says so.
+    /// Fails as busy while a step or an operation is open in one of the workspaces; a dry run only says so.
     pub fn forget(
         &mut self,
         cwd: &Path,
         what: &Forget,
-        dry_run: bool,
+        dry_run: DryRun,
     ) -> Result<report::ForgetReport> {
         let ours = self.with_our_id(cwd, what)?;
         upkeep::forget::forget(self, cwd, &ours, dry_run)
@@ -271,7 +273,7 @@ impl Store {
         cwd: &Path,
         chosen: &[Chosen],
         undoes: Option<&str>,
-        dry_run: bool,
+        dry_run: DryRun,
         force: Force,
     ) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
@@ -306,7 +308,7 @@ impl Store {
         &mut self,
         cwd: &Path,
         which: Option<&str>,
-        dry_run: bool,
+        dry_run: DryRun,
     ) -> Result<report::AdoptReport> {
         timeline::adopt(self, cwd, which, dry_run)
     }
@@ -461,21 +463,25 @@ impl Store {
     pub fn check(&mut self, time: Option<Duration>) -> Vec<report::Finding> {
         let begin = Instant::now();
         let goes_on = || time.is_none_or(|time| begin.elapsed() < time);
+        let packs = match time {
+            Some(_) => snapshot::PackCheck::End,
+            None => snapshot::PackCheck::Whole,
+        };
         let lost = record::lost::take_up(self).unwrap_or_default();
         let mut findings = upkeep::owned::check(&self.surroundings.directory);
         findings.extend(query::check(self));
         findings.extend(lost.into_iter().map(|message| report::Finding {
-            level: "error".to_owned(),
+            level: report::FindingLevel::Error.name().to_owned(),
             subject: "events".to_owned(),
             message,
             hint: Some("make room on the disk of the store".to_owned()),
             repaired: false,
         }));
-        findings.extend(upkeep::check::check(self, time.is_none(), &goes_on));
+        findings.extend(upkeep::check::check(self, packs, &goes_on));
         match upkeep::totals::check(self, |store| query::wrong_totals(store, &goes_on)) {
             Ok(found) => findings.extend(found),
             Err(error) => findings.push(report::Finding::new(
-                "error",
+                report::FindingLevel::Error,
                 "database",
                 error.with_causes(),
             )),
@@ -506,7 +512,7 @@ impl Store {
         &mut self,
         cwd: &Path,
         paths: &[PathBuf],
-        dry_run: bool,
+        dry_run: DryRun,
         force: Force,
     ) -> Result<report::RecoverReport> {
         let _ = record::lost::take_up(self);

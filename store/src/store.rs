@@ -110,7 +110,7 @@ impl Store {
                 "the session store was damaged: its first page was made anew, and the damaged one is `{place}`"
             );
             return self.diagnose(&sessions::Diagnostic {
-                level: "warning",
+                level: sessions::DiagnosticLevel::Warning,
                 message: &message,
                 detail: Some("`ckpt-hook doctor` checks whether the rest of it is sound"),
                 ..sessions::Diagnostic::default()
@@ -118,7 +118,7 @@ impl Store {
         }
         let message = format!("the session store was damaged and is set aside as `{place}`");
         self.diagnose(&sessions::Diagnostic {
-            level: "error",
+            level: sessions::DiagnosticLevel::Error,
             agent: None,
             event: None,
             session: None,
@@ -134,7 +134,7 @@ impl Store {
             return Ok(());
         }
         self.diagnose(&sessions::Diagnostic {
-            level: "error",
+            level: sessions::DiagnosticLevel::Error,
             message: "the session store was gone, and a new one was begun",
             detail: Some(OUT_OF_SIGHT),
             ..sessions::Diagnostic::default()

@@ -36,6 +36,7 @@ const HOUSES: &[House] = &[
     House {
         sources: "hook/src",
         rooms: &[
+            "locks",
             "surroundings",
             "failure",
             "config",

@@ -295,7 +295,11 @@ fn the_store_of_ordinary_days_stops_growing_when_old_sessions_go() {
             wait_ms(2 * HOUR);
         }
         wait_ms(14 * HOUR);
-        days_of_work.world.store.gc(false).expect("ours");
+        days_of_work
+            .world
+            .store
+            .gc(ckpt_store::DryRun::No)
+            .expect("ours");
         if (day + 1).is_multiple_of(10) {
             tell(&format!("day {}", day + 1), size(&days_of_work.store()));
         }

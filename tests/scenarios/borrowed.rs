@@ -294,7 +294,10 @@ fn forget_beside_an_unread_pack() {
     assert!(shares_inodes(&world), "it may be readable again some day");
     world.finish_in("s1");
     let (cwd, what) = (world.root.clone(), Forget::Path(file(0)));
-    world.store.forget(&cwd, &what, false).expect("it is ours");
+    world
+        .store
+        .forget(&cwd, &what, ckpt_store::DryRun::No)
+        .expect("it is ours");
     assert!(!shares_inodes(&world), "it may have the bytes of the file");
 }
 

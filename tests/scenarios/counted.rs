@@ -377,7 +377,7 @@ fn what_is_kept_of_a_message_is_what_its_changes_give_whatever_comes_later() {
     let secret = ckpt_store::Forget::Path("secret".to_owned());
     world
         .store
-        .forget(&cwd, &secret, false)
+        .forget(&cwd, &secret, ckpt_store::DryRun::No)
         .expect("it is ours");
     world.assert_totals();
 }

@@ -226,7 +226,7 @@ fn a_damaged_index_beside_a_whole_pack_is_made_again() {
             let mut world = two_steps();
             if is_packed {
                 // One pack with deltas.
-                world.store.gc(false).expect("it is ours");
+                world.store.gc(ckpt_store::DryRun::No).expect("it is ours");
             }
             let pack = world.packs()[0].clone();
             let index = pack.with_extension("idx");

@@ -45,7 +45,10 @@ fn places_of(world: &World, needle: &str) -> Vec<String> {
 
 fn forget(world: &mut World, what: Forget) -> ForgetReport {
     let cwd = world.cwd.clone();
-    world.store.forget(&cwd, &what, false).expect("it is ours")
+    world
+        .store
+        .forget(&cwd, &what, ckpt_store::DryRun::No)
+        .expect("it is ours")
 }
 
 /// Two messages that write a secret, in a file that the user had and in one that the agent made, and one that does not.
@@ -74,7 +77,11 @@ fn the_bytes_of_a_forgotten_path_are_nowhere_in_the_store() {
     let cwd = world.cwd.clone();
     let plan = world
         .store
-        .forget(&cwd, &Forget::Path(".env".to_owned()), true)
+        .forget(
+            &cwd,
+            &Forget::Path(".env".to_owned()),
+            ckpt_store::DryRun::Yes,
+        )
         .expect("it is ours");
     let paths = |report: &ForgetReport| -> Vec<String> {
         let files = &report.workspaces[0].files;
@@ -161,7 +168,9 @@ fn a_restore_and_a_recovery_say_that_what_is_gone_was_forgotten() {
     forget(&mut world, Forget::Path("key".to_owned()));
     let cwd = world.cwd.clone();
     let paths = [PathBuf::from("key")];
-    let recovered = world.store.recover(&cwd, &paths, false, Force::No);
+    let recovered = world
+        .store
+        .recover(&cwd, &paths, ckpt_store::DryRun::No, Force::No);
     let recovered = recovered.expect("it is named").operation;
     for report in [
         recovered.expect("it has one"),
@@ -287,7 +296,7 @@ fn nothing_is_forgotten_while_a_step_is_open() {
     ] {
         let error = world
             .store
-            .forget(&cwd, &what, false)
+            .forget(&cwd, &what, ckpt_store::DryRun::No)
             .expect_err("an agent is at work");
         assert_eq!(error.kind, ErrorKind::Busy, "{error}");
     }
@@ -303,7 +312,11 @@ fn what_matches_nothing_is_said_and_what_is_forgotten_may_be_captured_again() {
     let cwd = world.cwd.clone();
     let error = world
         .store
-        .forget(&cwd, &Forget::Path("*.pem".to_owned()), false)
+        .forget(
+            &cwd,
+            &Forget::Path("*.pem".to_owned()),
+            ckpt_store::DryRun::No,
+        )
         .expect_err("there is none");
     assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
     forget(&mut world, Forget::Path("kept".to_owned()));
@@ -400,7 +413,7 @@ fn with_secrets_of_every_kind() -> World {
     world.turn_in("s", "m3", |world| {
         world.write("secret/late", format!("late {SECRET}\n"));
     });
-    world.store.gc(false).expect("it is ours");
+    world.store.gc(ckpt_store::DryRun::No).expect("it is ours");
     world.turn_in("s", "m4", |world| {
         world.write("secret/deep/text", lines("fourth"));
     });

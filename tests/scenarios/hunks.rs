@@ -47,9 +47,13 @@ fn of_f(proposal: &Proposal, bytes: &str) -> Vec<Chosen> {
 
 fn apply(world: &mut World, chosen: &[Chosen]) -> Result<OperationReport, ckpt_store::Error> {
     let cwd = world.cwd.clone();
-    world
-        .store
-        .apply_parts(&cwd, chosen, None, false, ckpt_store::Force::No)
+    world.store.apply_parts(
+        &cwd,
+        chosen,
+        None,
+        ckpt_store::DryRun::No,
+        ckpt_store::Force::No,
+    )
 }
 
 #[test]

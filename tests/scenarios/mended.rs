@@ -336,7 +336,7 @@ fn doctor_says_that_a_repository_is_gone_and_stores_what_is_still_there() {
 
 /// Runs `gc`, and returns why it left workspaces as they were.
 fn skipped_by_gc(world: &mut World) -> Vec<String> {
-    let report = world.store.gc(false).expect("it is ours");
+    let report = world.store.gc(ckpt_store::DryRun::No).expect("it is ours");
     let rows = report.workspaces.into_iter();
     rows.filter_map(|row| row.skipped).collect()
 }

@@ -32,7 +32,10 @@ fn swap(world: &World) {
 
 fn adopt(world: &mut World, which: Option<&str>) {
     let cwd = world.cwd.clone();
-    world.store.adopt(&cwd, which, false).expect("there is one");
+    world
+        .store
+        .adopt(&cwd, which, ckpt_store::DryRun::No)
+        .expect("there is one");
 }
 
 #[test]
@@ -52,7 +55,10 @@ fn a_directory_that_was_copied_and_swapped_goes_on_with_its_history_where_that_i
         "{error:?}"
     );
     let cwd = world.cwd.clone();
-    let plan = world.store.adopt(&cwd, None, true).expect("there is one");
+    let plan = world
+        .store
+        .adopt(&cwd, None, ckpt_store::DryRun::Yes)
+        .expect("there is one");
     assert!(
         plan.dry_run && world.status().session.is_none(),
         "only told"
@@ -179,10 +185,12 @@ fn the_history_of_a_directory_that_is_there_is_not_taken_away_from_it() {
     let clone = world.base().join("clone");
     copy(&world.root, &clone);
     let old = world.root.to_string_lossy().into_owned();
-    let error = world.store.adopt(&clone, Some(&old), false);
+    let error = world
+        .store
+        .adopt(&clone, Some(&old), ckpt_store::DryRun::No);
     let error = error.expect_err("two clones are two");
     assert!(error.to_string().contains("still there"), "{error}");
-    let error = world.store.adopt(&clone, None, false);
+    let error = world.store.adopt(&clone, None, ckpt_store::DryRun::No);
     assert_eq!(
         error.expect_err("none stood here").kind,
         ErrorKind::Unavailable

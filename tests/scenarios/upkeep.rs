@@ -41,7 +41,7 @@ fn end(world: &mut World, session: &str) {
 }
 
 fn gc(world: &mut World) -> GcReport {
-    let report = world.store.gc(false).expect("it is ours");
+    let report = world.store.gc(ckpt_store::DryRun::No).expect("it is ours");
     let skipped = report
         .workspaces
         .iter()
@@ -74,7 +74,7 @@ fn old_and_young() -> World {
 fn a_session_that_was_not_used_for_long_is_pruned_and_its_history_stays_readable() {
     let mut world = old_and_young();
     let cwd = world.cwd.clone();
-    let plan = world.store.gc(true).expect("it is ours");
+    let plan = world.store.gc(ckpt_store::DryRun::Yes).expect("it is ours");
     let goes = |report: &GcReport| -> Vec<(bool, String)> {
         let sessions = report.sessions.iter();
         sessions
@@ -191,7 +191,12 @@ fn a_file_that_is_gone_and_was_pruned_is_listed_without_its_bytes_and_stays_gone
     assert_eq!(stored(&mut world), [false, false], "listed all the same");
     let report = world
         .store
-        .recover(&cwd, &["gone".into()], false, ckpt_store::Force::No)
+        .recover(
+            &cwd,
+            &["gone".into()],
+            ckpt_store::DryRun::No,
+            ckpt_store::Force::No,
+        )
         .expect("it says what is there");
     let operation = report.operation.expect("it was asked for");
     assert_eq!(

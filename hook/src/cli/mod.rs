@@ -48,7 +48,7 @@ use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command, Common};
+use arguments::{Arguments, Command, Common, Forward};
 use commands::{
     blame, candidates, cat, demo, diff, doctor, empty, exact, generate, history, inside, install,
     label, log, manual, mcp, no_document, operation, page, recover, run as run_command, schema,
@@ -149,8 +149,10 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         }
         Command::Undo(arguments) => undo::run(invocation, arguments),
         Command::Revert(arguments) => operation::revert(invocation, arguments),
-        Command::Redo(arguments) => operation::redo(invocation, &arguments.forward, arguments.all),
-        Command::Unrevert(arguments) => operation::redo(invocation, arguments, true),
+        Command::Redo(arguments) => {
+            operation::redo(invocation, &arguments.forward, arguments.how_far())
+        }
+        Command::Unrevert(arguments) => operation::redo(invocation, arguments, Forward::AllTheWay),
         Command::Restore(arguments) => operation::restore(invocation, arguments),
         Command::Status(arguments) => status::run(invocation, arguments),
         Command::Log(arguments) => log::run(invocation, arguments),

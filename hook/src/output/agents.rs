@@ -51,10 +51,8 @@ fn row(agent: &AgentReport, paint: Paint) -> Vec<String> {
         versions => safe(&versions.join(", ")).into_owned(),
     };
     let settings = |scope: &str| {
-        agent
-            .settings
-            .iter()
-            .find(|settings| settings.scope == scope)
+        let mut all = agent.settings.iter();
+        all.find(|settings| settings.scope == scope)
     };
     let name = paint.strong(&safe(&agent.agent));
     let user = match (&agent.package, settings("user")) {

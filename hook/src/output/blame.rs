@@ -67,11 +67,8 @@ pub fn render(report: &BlameReport, bytes: &[u8], view: &View) -> String {
 /// Returns whose lines are: the message with its agent, or `you`.
 fn author(hunk: &BlameHunk) -> String {
     let step = |step: &BlameStep| {
-        format!(
-            "{} {}",
-            short(&step.message),
-            fit(&safe(&step.agent), AGENT)
-        )
+        let agent = safe(&step.agent);
+        format!("{} {}", short(&step.message), fit(&agent, AGENT))
     };
     match (hunk.by, hunk.steps.first()) {
         (LineAuthor::Agent, Some(first)) => step(first),

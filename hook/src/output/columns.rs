@@ -158,7 +158,7 @@ mod tests {
         let style = Style {
             look: DiffOptions::default(),
             is_for_people: true,
-            paint: Paint::new(false),
+            paint: Paint::PLAIN,
             moved: &MovedLines::default(),
         };
         let (old, new) = ("one\ntwo 日本\nthree\n", "one\nzwei\nthree\nfour\n");

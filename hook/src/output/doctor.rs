@@ -1,6 +1,6 @@
 //! The findings of `doctor`.
 
-use ckpt_schema::report::{DoctorReport, Finding};
+use ckpt_schema::report::{DoctorReport, Finding, FindingLevel};
 use ckpt_store::model::number::count;
 
 use super::View;
@@ -26,14 +26,12 @@ pub fn render(report: &DoctorReport, view: &View) -> String {
         .iter()
         .map(|finding| line(finding, view.paint))
         .collect();
-    let number = |level: &str| {
-        report
-            .findings
-            .iter()
-            .filter(|finding| finding.level == level)
-            .count() as u64
+    let number = |level: FindingLevel| {
+        let findings = report.findings.iter();
+        let alike = findings.filter(|finding| finding.level == level.name());
+        alike.count() as u64
     };
-    let (errors, warnings) = (number("error"), number("warning"));
+    let (errors, warnings) = (number(FindingLevel::Error), number(FindingLevel::Warning));
     text.push_str(&match (errors, warnings) {
         (0, 0) => format!("\n{}\n", view.paint.good("All is well.")),
         _ => format!(

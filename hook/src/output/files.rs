@@ -221,7 +221,7 @@ mod tests {
         let few = (0..3).map(|number| kept(format!("gen/few-{number}"), "edited"));
         let all: Vec<FileReport> = many.chain(few).collect();
         let view = |verbose| View {
-            paint: Paint::new(false),
+            paint: Paint::PLAIN,
             width: None,
             times: TimeContext {
                 now: 0,

@@ -14,9 +14,28 @@ use super::time::duration;
 use super::workspace::WorkspaceNames;
 use super::{NARROW, View};
 
-/// Returns one row per message, and their number. `everywhere` says that they may be of several workspaces.
-pub fn log(report: &LogReport, everywhere: bool, view: &View) -> String {
-    messages(&report.messages, everywhere, view) + &total(&report.messages, view)
+/// Where the entries of a list may be from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogReach {
+    /// One workspace, which need not be named.
+    Workspace,
+    /// Any, so each entry names its own.
+    Everywhere,
+}
+
+impl LogReach {
+    /// Returns that of a list for which `--everywhere` was asked, or was not.
+    pub fn asked(everywhere: bool) -> Self {
+        match everywhere {
+            true => Self::Everywhere,
+            false => Self::Workspace,
+        }
+    }
+}
+
+/// Returns one row per message, and their number.
+pub fn log(report: &LogReport, reach: LogReach, view: &View) -> String {
+    messages(&report.messages, reach, view) + &total(&report.messages, view)
 }
 
 /// Returns the line below a list of messages: their number, and the sum of their lines.
@@ -33,7 +52,8 @@ pub fn total(messages: &[MessageReport], view: &View) -> String {
 }
 
 /// Returns one row per message, or two lines on a narrow terminal, with no line below them.
-pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> String {
+pub fn messages(messages: &[MessageReport], reach: LogReach, view: &View) -> String {
+    let everywhere = reach == LogReach::Everywhere;
     let workspaces = everywhere.then(|| WorkspaceNames::of_messages(messages, view));
     if view.is_narrow() {
         let two = |message| two_lines(message, workspaces.as_ref(), view);
@@ -241,12 +261,13 @@ pub fn choice(message: &MessageReport, view: &View) -> String {
         short(&message.id),
         view.times.ago(message.time),
         count(message.files, "file"),
-        called(message, Paint::new(false))
+        called(message, Paint::PLAIN)
     )
 }
 
-/// Returns one row per operation. `everywhere` says that they may be of several workspaces.
-pub fn operations(report: &OperationsReport, everywhere: bool, view: &View) -> String {
+/// Returns one row per operation.
+pub fn operations(report: &OperationsReport, reach: LogReach, view: &View) -> String {
+    let everywhere = reach == LogReach::Everywhere;
     let number = report.operations.len() as u64;
     let mut names = vec![
         "operation",

@@ -50,7 +50,7 @@ pub fn page(
     let total = diff::total(
         files,
         &View {
-            paint: Paint::new(false),
+            paint: Paint::PLAIN,
             ..*view
         },
     );
@@ -105,7 +105,7 @@ fn file(change: &ChangeReport, sides: &FileSides) -> Markup {
     html! {
         h2 { (name(change)) " " (counts(change)) }
         details open {
-            summary { (diff::kind(change, Paint::new(false))) (modes(change)) }
+            summary { (diff::kind(change, Paint::PLAIN)) (modes(change)) }
             @match sides {
                 FileSides::Text { old, new } => (text(old, new)),
                 FileSides::Bytes { old, new, why } => p { (why) ": " (old.len()) " → " (new.len()) " bytes" },
@@ -145,13 +145,20 @@ fn line(row: &ColumnRow<'_>) -> Markup {
     };
     html! {
         tr class=(if row.differs { "differs" } else { "same" }) {
-            (side(row.old.as_ref(), gone, false))
-            (side(row.new.as_ref(), come, true))
+            (side(row.old.as_ref(), gone, HtmlSide::Old))
+            (side(row.new.as_ref(), come, HtmlSide::New))
         }
     }
 }
 
-fn side(cell: Option<&Cell<'_>>, class: &str, is_new: bool) -> Markup {
+/// A side of a row.
+#[derive(Clone, Copy)]
+enum HtmlSide {
+    Old,
+    New,
+}
+
+fn side(cell: Option<&Cell<'_>>, class: &str, side: HtmlSide) -> Markup {
     let Some(cell) = cell else {
         return html! { td.n {} td {} };
     };
@@ -159,10 +166,10 @@ fn side(cell: Option<&Cell<'_>>, class: &str, is_new: bool) -> Markup {
         td.n { (cell.number) }
         td class=(class) {
             @for (part, is_marked) in parts(cell.line, &cell.marked) {
-                @match (is_marked, is_new) {
+                @match (is_marked, side) {
                     (false, _) => (part),
-                    (true, true) => ins { (part) },
-                    (true, false) => del { (part) },
+                    (true, HtmlSide::New) => ins { (part) },
+                    (true, HtmlSide::Old) => del { (part) },
                 }
             }
         }

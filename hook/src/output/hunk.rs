@@ -217,7 +217,7 @@ mod tests {
         let style = Style {
             look: DiffOptions::default(),
             is_for_people: false,
-            paint: Paint::new(false),
+            paint: Paint::PLAIN,
             moved: &MovedLines::default(),
         };
         String::from_utf8(hunk.render(old, &style)).expect("text")

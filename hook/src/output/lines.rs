@@ -339,7 +339,7 @@ mod tests {
         let style = Style {
             look,
             is_for_people: true,
-            paint: Paint::new(false),
+            paint: Paint::PLAIN,
             moved: &MovedLines::default(),
         };
         String::from_utf8(hunks(old.as_bytes(), new.as_bytes(), &style)).expect("text")

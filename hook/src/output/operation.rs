@@ -1,6 +1,5 @@
 //! What a revert, redo or restore did or would do, and how to undo it.
 
-use ckpt_store::model::number::count;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{
@@ -8,6 +7,7 @@ use ckpt_schema::report::{
     Outcome, PathText, ReasonCode, RevertedSession,
 };
 
+use ckpt_store::model::number::count;
 use ckpt_store::revert::PriorState;
 
 use super::View;
@@ -361,7 +361,7 @@ mod tests {
             report,
             &around,
             &View {
-                paint: Paint::new(false),
+                paint: Paint::PLAIN,
                 width: None,
                 times,
                 verbose: false,

@@ -22,6 +22,13 @@ pub struct Paint {
 }
 
 impl Paint {
+    /// No colours.
+    pub const PLAIN: Self = Self { on: false };
+
+    /// Colours.
+    #[cfg(test)]
+    pub const COLOURED: Self = Self { on: true };
+
     /// Returns colours, or none.
     pub const fn new(on: bool) -> Self {
         Self { on }

@@ -52,22 +52,24 @@ fn when(gone: &GoneReport, view: &View) -> String {
     view.paint.faint(&when)
 }
 
+/// Returns the message in which a file went.
+fn message(gone: &GoneReport, view: &View) -> String {
+    let id = gone.message.as_deref().map(short).unwrap_or_default();
+    let agent = gone.agent.as_deref().map(safe).unwrap_or_default();
+    let title = title(gone.prompt.as_deref());
+    format!("{} {agent} “{title}”", view.paint.id(&id))
+}
+
 fn taken(gone: &GoneReport, view: &View) -> String {
     let lost = if gone.blob.is_none() {
         format!(" ({})", view.paint.bad("its bytes are not stored"))
     } else {
         String::new()
     };
-    let message = || {
-        let id = gone.message.as_deref().map(short).unwrap_or_default();
-        let agent = gone.agent.as_deref().map(safe).unwrap_or_default();
-        let title = title(gone.prompt.as_deref());
-        format!("{} {agent} “{title}”", view.paint.id(&id))
-    };
     let by = match gone.by {
-        TakenBy::Agent => message(),
-        TakenBy::Shared => format!("{}, or another session", message()),
-        TakenBy::Unclear => format!("{}, or you", message()),
+        TakenBy::Agent => message(gone, view),
+        TakenBy::Shared => format!("{}, or another session", message(gone, view)),
+        TakenBy::Unclear => format!("{}, or you", message(gone, view)),
         TakenBy::Outside | TakenBy::Uncaptured => "you, or another program".to_owned(),
         TakenBy::Operation => {
             let id = gone.operation.as_deref().map(short).unwrap_or_default();

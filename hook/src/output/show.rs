@@ -8,7 +8,7 @@ use ckpt_store::model::number::count;
 use super::View;
 use super::diff;
 use super::files::moved;
-use super::history::{self, is_unfinished, messages, outcome, state, total};
+use super::history::{self, LogReach, is_unfinished, messages, outcome, state, total};
 use super::paint::Paint;
 use super::text::{path, safe, short, wrap};
 use super::time::duration;
@@ -59,7 +59,7 @@ pub fn caption(report: &ShowReport, view: &View) -> (String, Vec<String>) {
         ShowReport::Operation { operation, .. } => (
             title("Operation", &operation.id),
             vec![
-                history::kind(operation, Paint::new(false)),
+                history::kind(operation, Paint::PLAIN),
                 view.times.exact(operation.time),
             ],
         ),
@@ -194,15 +194,19 @@ fn field_id(id: &str, view: &View) -> String {
 const NAMES: usize = 12;
 
 fn list(fields: Vec<(&str, String)>, view: &View) -> String {
-    let line = |(name, value): (&str, String)| {
-        let name = view.paint.faint(&format!("{name:NAMES$}"));
-        let line = format!("  {name}{value}\n");
-        match view.width {
-            Some(columns) => wrap(&line, columns, NAMES),
-            None => line,
-        }
-    };
-    fields.into_iter().map(line).collect()
+    let fields = fields.into_iter();
+    fields
+        .map(|(name, value)| field(name, &value, view))
+        .collect()
+}
+
+fn field(name: &str, value: &str, view: &View) -> String {
+    let name = view.paint.faint(&format!("{name:NAMES$}"));
+    let line = format!("  {name}{value}\n");
+    match view.width {
+        Some(columns) => wrap(&line, columns, NAMES),
+        None => line,
+    }
 }
 
 fn show_message(
@@ -336,7 +340,11 @@ fn show_session(session: &SessionReport, all: &[MessageReport], view: &View) -> 
     let table = if all.is_empty() {
         String::new()
     } else {
-        format!("\n{}{}", messages(all, false, view), total(all, view))
+        format!(
+            "\n{}{}",
+            messages(all, LogReach::Workspace, view),
+            total(all, view)
+        )
     };
     heading("Session", &session.id, view) + &list(fields, view) + &table
 }

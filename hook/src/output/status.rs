@@ -120,15 +120,15 @@ fn banner(report: &StatusReport, point: &str, told: &[MessageReport], view: &Vie
 
 /// Names the messages that are undone while later ones stay.
 fn alone(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
-    let name = |id: &String| {
-        let message = told.iter().find(|message| message.id == *id);
-        let prompt = message.and_then(|message| message.prompt.as_deref());
-        format!(
-            "Undone alone: {}\n",
-            operation::message(id, prompt, view.paint)
-        )
+    let prompt = |id: &String| {
+        let message = told.iter().find(|message| message.id == *id)?;
+        message.prompt.as_deref()
     };
-    report.undone_alone.iter().map(name).collect()
+    let names = report.undone_alone.iter();
+    let names = names.map(|id| operation::message(id, prompt(id), view.paint));
+    names
+        .map(|name| format!("Undone alone: {name}\n"))
+        .collect()
 }
 
 /// Without a revert point, only single files, steps or messages were undone.

@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn columns_are_aligned_and_the_last_one_is_fitted() {
         assert_eq!(
-            table(Paint::new(false)),
+            table(Paint::PLAIN),
             "a      1  short\n日本  23  a longer …\n",
             "by columns of the screen"
         );
@@ -296,10 +296,10 @@ mod tests {
 
     #[test]
     fn colours_take_no_room() {
-        let painted = table(Paint::new(true));
+        let painted = table(Paint::COLOURED);
         assert_eq!(
             console::strip_ansi_codes(&painted),
-            table(Paint::new(false)),
+            table(Paint::PLAIN),
             "the same but for the colours"
         );
     }

@@ -6,11 +6,13 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
 
 use ckpt_schema::report::PathText;
 use ckpt_store::Prefixes;
 use console::{AnsiCodeIterator, measure_text_width};
+
+use crate::locks;
 
 /// Returns text without characters that act on a terminal.
 pub fn safe(text: &str) -> Cow<'_, str> {
@@ -117,13 +119,13 @@ static IDS: RwLock<Option<(Prefixes, usize)>> = RwLock::new(None);
 /// From now on, shortens ids to what distinguishes them from these.
 pub fn know_ids(prefixes: Prefixes, least: usize) {
     // The first store that is opened counts.
-    let mut ids = IDS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut ids = locks::write(&IDS);
     ids.get_or_insert((prefixes, least));
 }
 
 /// Does something with what ids are shortened by, if that is known.
 pub fn with_ids(work: impl FnOnce(&Prefixes)) {
-    let ids = IDS.read().unwrap_or_else(PoisonError::into_inner);
+    let ids = locks::read(&IDS);
     if let Some((prefixes, _)) = &*ids {
         work(prefixes);
     }
@@ -131,7 +133,7 @@ pub fn with_ids(work: impl FnOnce(&Prefixes)) {
 
 /// From now on, shortens them to what distinguishes them from what was recorded meanwhile, too.
 pub fn know_new_ids(prefixes: Prefixes) {
-    let mut ids = IDS.write().unwrap_or_else(PoisonError::into_inner);
+    let mut ids = locks::write(&IDS);
     if let Some((known, _)) = &mut *ids {
         *known = prefixes;
     }
@@ -139,7 +141,7 @@ pub fn know_new_ids(prefixes: Prefixes) {
 
 /// Returns the beginning of an id, long enough to be unique; a prefix is accepted wherever an id is.
 pub fn short(id: &str) -> String {
-    let ids = IDS.read().unwrap_or_else(PoisonError::into_inner);
+    let ids = locks::read(&IDS);
     let unique = ids
         .as_ref()
         .and_then(|(prefixes, least)| Some(prefixes.length(id)?.max(*least)));

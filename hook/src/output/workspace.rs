@@ -138,7 +138,7 @@ mod tests {
 
     fn view(width: Option<usize>) -> View {
         View {
-            paint: Paint::new(false),
+            paint: Paint::PLAIN,
             width,
             times: TimeContext {
                 now: 0,

@@ -2,11 +2,12 @@
 //!
 //! Objects and rows are written so that a process can be killed at any moment, so nothing needs to be tidied up here.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::posix;
+use crate::locks;
 use crate::log_file::{Level, LogFile};
 
 /// A thread that waits for the deadline.
@@ -62,7 +63,7 @@ impl Watchdog {
 
 impl WatchdogState {
     fn lock(&self) -> MutexGuard<'_, Watched> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locks::lock(&self.state)
     }
 
     fn wait(&self, strict: bool) {
@@ -72,10 +73,7 @@ impl WatchdogState {
             if left.is_zero() {
                 break;
             }
-            (state, _) = self
-                .moved
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = locks::wait_at_most(&self.moved, state, left);
         }
         let log = state.log.take();
         drop(state);

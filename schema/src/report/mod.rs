@@ -44,7 +44,8 @@ pub use reason::{AuthorKind, AuthorReport, ReasonCode};
 pub use recording::{EventReport, Looked, SnapshotReport};
 pub use setup::{
     AgentReport, AgentSettings, AgentsReport, ConfigChange, ConfigReport, DoctorReport, Finding,
-    InstallReport, PageReport, SettingReport, SettingSource, SettingsChange, SkippedAgent,
+    FindingLevel, InstallReport, PageReport, SettingReport, SettingSource, SettingsChange,
+    SkippedAgent,
 };
 pub use status::{DiagnosticReport, StatusReport, UnclearReport};
 pub use upkeep::{

@@ -3,6 +3,31 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// How bad a finding of `doctor` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FindingLevel {
+    /// All is well.
+    Ok,
+    /// Nothing is wrong, but the user may want to know it.
+    Note,
+    /// Something is not as it should be, and everything works.
+    Warning,
+    /// Something does not work, or is lost.
+    Error,
+}
+
+impl FindingLevel {
+    /// Returns the name that the level has in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// A finding of `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
@@ -20,9 +45,9 @@ pub struct Finding {
 
 impl Finding {
     /// Returns a finding without a hint, of which nothing was repaired.
-    pub fn new(level: &str, subject: &str, message: impl Into<String>) -> Self {
+    pub fn new(level: FindingLevel, subject: &str, message: impl Into<String>) -> Self {
         Self {
-            level: level.to_owned(),
+            level: level.name().to_owned(),
             subject: subject.to_owned(),
             message: message.into(),
             hint: None,
@@ -34,7 +59,7 @@ impl Finding {
     pub fn repaired(subject: &str, message: impl Into<String>) -> Self {
         Self {
             repaired: true,
-            ..Self::new("warning", subject, message)
+            ..Self::new(FindingLevel::Warning, subject, message)
         }
     }
 }

@@ -168,7 +168,7 @@ pub(crate) fn is_locked(folder: &Path) -> bool {
 
 /// Returns the note of the last holder of a workspace's lock, for whoever does not take it. `None` if it cannot be read.
 pub(crate) fn note_of(folder: &Path) -> Option<String> {
-    let path = folder.join("lock");
+    let path = folder.join(names::LOCK);
     // Opening a pipe would never end.
     if !path.symlink_metadata().ok()?.is_file() {
         return None;

@@ -277,7 +277,7 @@ pub(crate) fn check_all_ours(directory: &Path) -> Result<()> {
 
 /// Why something in a store is not the user's alone, or not to be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Trouble {
+pub(crate) enum Fault {
     /// Its owner can change it, and may have prepared it.
     OfAnother,
     /// It leads elsewhere, or it is a device, a pipe or a socket.
@@ -292,16 +292,16 @@ pub(crate) enum Trouble {
 
 /// Returns what in a store, at any depth, is not as the store makes it, by kind and path. What a command needs, it
 /// checks itself; this is for `doctor`, which looks at everything.
-pub(crate) fn troubles(directory: &Path) -> Vec<(Trouble, PathBuf)> {
+pub(crate) fn faults(directory: &Path) -> Vec<(Fault, PathBuf)> {
     let mut found = Vec::new();
     let is_open = |metadata: Metadata| metadata.mode() & OPEN_TO_OTHERS != 0;
     if directory.metadata().is_ok_and(is_open) {
-        found.push((Trouble::Open, directory.to_owned()));
+        found.push((Fault::Open, directory.to_owned()));
     }
     let store = directory;
     let mut waiting = vec![store.to_owned()];
     while let Some(directory) = waiting.pop() {
-        // What `gc` removes meanwhile is no trouble.
+        // What `gc` removes meanwhile is no fault.
         let Ok(entries) = directory.read_dir() else {
             continue;
         };
@@ -310,9 +310,9 @@ pub(crate) fn troubles(directory: &Path) -> Vec<(Trouble, PathBuf)> {
                 continue;
             };
             let is_directory = metadata.is_dir();
-            found.extend(trouble(&path, &metadata).map(|trouble| (trouble, path.clone())));
+            found.extend(fault(&path, &metadata).map(|fault| (fault, path.clone())));
             if is_directory && is_a_file(path.strip_prefix(store).unwrap_or(&path)) {
-                found.push((Trouble::Directory, path));
+                found.push((Fault::Directory, path));
             } else if is_directory {
                 waiting.push(path);
             }
@@ -360,16 +360,16 @@ fn is_a_file(path: &Path) -> bool {
     }
 }
 
-fn trouble(path: &Path, metadata: &Metadata) -> Option<Trouble> {
+fn fault(path: &Path, metadata: &Metadata) -> Option<Fault> {
     /// What the store's directories permit their owner.
     const ALL: u32 = 0o700;
     let is_socket = metadata.file_type().is_socket() && path.ends_with(names::WATCH_SOCKET);
     if metadata.uid() != user() {
-        Some(Trouble::OfAnother)
+        Some(Fault::OfAnother)
     } else if metadata.is_dir() {
-        (metadata.mode() & ALL != ALL).then_some(Trouble::Closed)
+        (metadata.mode() & ALL != ALL).then_some(Fault::Closed)
     } else {
-        (!metadata.is_file() && !is_socket).then_some(Trouble::NoFile)
+        (!metadata.is_file() && !is_socket).then_some(Fault::NoFile)
     }
 }
 

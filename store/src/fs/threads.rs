@@ -4,7 +4,9 @@
 //! a whole snapshot. So each is moved to another processor as it starts, and then released.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{
+    Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 
 use super::system::Processors;
 
@@ -56,6 +58,16 @@ pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> 
 /// the same: its panic is reported where it is caught, and another one here would only hide it.
 pub(crate) fn lock<T: ?Sized>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Locks what threads share, to read it. See [`lock`].
+pub(crate) fn read<T>(shared: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    shared.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Locks what threads share, to change it. See [`lock`].
+pub(crate) fn write<T>(shared: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    shared.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns what threads shared, once they are done. See [`lock`].

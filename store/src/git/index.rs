@@ -224,6 +224,8 @@ impl<'a> IndexCursor<'a> {
             return None;
         }
         let stage = (flags >> 12) & 3;
+        // Of these the index does not tell what is on the disk: a conflict has several blobs, and the flags tell
+        // git not to look.
         let silent =
             stage != 0 || flags & ASSUME_VALID != 0 || extended & SKIP_WORKTREE_OR_INTENT != 0;
         let is_content = matches!(mode & file_type::MASK, file_type::REGULAR | file_type::LINK);

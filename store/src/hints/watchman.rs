@@ -218,20 +218,21 @@ fn find(
     let (watched, below) = above
         .max_by_key(|(watched, _)| watched.len())
         .ok_or(WatchEnd)?;
-    let is_out_of_view = || {
-        let mut names = OUT_OF_VIEW.iter();
-        names.any(|name| {
-            let metadata = real.join(name).symlink_metadata();
-            metadata.is_ok_and(|metadata| metadata.is_dir())
-        })
-    };
     let below = below.to_str().ok_or(WatchEnd)?.to_owned();
-    (!below.is_empty() || is_out_of_view())
+    (!below.is_empty() || hides_its_file(&real))
         .then(|| WatchmanPlace {
             watched: watched.to_owned(),
             below,
         })
         .ok_or(WatchEnd)
+}
+
+/// Returns whether the file that Watchman writes into a directory is where no snapshot looks.
+fn hides_its_file(directory: &Path) -> bool {
+    OUT_OF_VIEW.iter().any(|name| {
+        let metadata = directory.join(name).symlink_metadata();
+        metadata.is_ok_and(|metadata| metadata.is_dir())
+    })
 }
 
 /// Returns Watchman's settings for all directories, or `Null` if there are none.

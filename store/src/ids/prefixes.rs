@@ -139,15 +139,8 @@ impl PrefixReader {
 
 /// Returns the beginnings of the ids just before and after one, in each table. `None` if no table has it.
 fn looked_up(connection: &Connection, id: &str) -> rusqlite::Result<Option<Vec<u64>>> {
-    // Each column has an index that begins with it. One statement for all tables takes SQLite's locks once.
-    let of_table = |(table, column): (&str, &str)| {
-        format!(
-            "SELECT (SELECT max({column}) FROM {table} WHERE {column} < ?1),
-                    (SELECT min({column}) FROM {table} WHERE {column} > ?1),
-                    EXISTS (SELECT 1 FROM {table} WHERE {column} = ?1)"
-        )
-    };
-    let sql = IDS.map(of_table).join(" UNION ALL ");
+    // One statement for all tables takes SQLite's locks once.
+    let sql = IDS.map(looked_up_in).join(" UNION ALL ");
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([id])?;
     let mut neighbours = Vec::new();
@@ -160,6 +153,15 @@ fn looked_up(connection: &Connection, id: &str) -> rusqlite::Result<Option<Vec<u
         is_known |= row.get::<_, bool>(2)?;
     }
     Ok(is_known.then_some(neighbours))
+}
+
+/// Returns the question about one table. Each column has an index that begins with it.
+fn looked_up_in((table, column): (&str, &str)) -> String {
+    format!(
+        "SELECT (SELECT max({column}) FROM {table} WHERE {column} < ?1),
+                (SELECT min({column}) FROM {table} WHERE {column} > ?1),
+                EXISTS (SELECT 1 FROM {table} WHERE {column} = ?1)"
+    )
 }
 
 /// Returns the ones before and after one among all. `None` if it is not among them.

@@ -32,13 +32,17 @@ pub fn decode(digits: &str) -> Option<Vec<u8>> {
 
 /// Returns the byte that two hex digits say.
 pub fn byte([high, low]: [u8; 2]) -> Option<u8> {
-    let digit = |digit: u8| match digit {
+    Some(half(high)? << 4 | half(low)?)
+}
+
+/// Returns the number that a hex digit says.
+fn half(digit: u8) -> Option<u8> {
+    match digit {
         b'0'..=b'9' => Some(digit - b'0'),
         b'a'..=b'f' => Some(digit - b'a' + 10),
         b'A'..=b'F' => Some(digit - b'A' + 10),
         _ => None,
-    };
-    Some(digit(high)? << 4 | digit(low)?)
+    }
 }
 
 #[cfg(test)]

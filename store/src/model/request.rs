@@ -91,6 +91,38 @@ pub struct RevertRequest {
     pub git: bool,
 }
 
+impl RevertRequest {
+    /// Returns whether it is about some files, or about a single message or step: then the revert point stays.
+    pub fn is_part(&self) -> bool {
+        self.alone || self.step.is_some() || !self.only.is_empty()
+    }
+}
+
+/// Whether something is done, or only planned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DryRun {
+    /// It is done.
+    #[default]
+    No,
+    /// It is planned and reported, and nothing is changed.
+    Yes,
+}
+
+impl DryRun {
+    /// Returns what `--dry-run` means, if it is given.
+    pub fn asked(is_given: bool) -> Self {
+        match is_given {
+            true => Self::Yes,
+            false => Self::No,
+        }
+    }
+
+    /// Returns whether nothing is changed.
+    pub fn is_dry(self) -> bool {
+        self == Self::Yes
+    }
+}
+
 /// What an operation does not refuse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Force {

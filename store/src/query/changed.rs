@@ -6,7 +6,8 @@ use std::path::Path;
 use ckpt_schema::report::ChangeReport;
 use rusqlite::Connection;
 
-use super::{compare, own, renames, show};
+use super::renames::with_renames;
+use super::{compare, own, show};
 use crate::error::{Error, Result};
 use crate::fs::threads;
 use crate::model::entry::{Change, ObjectId};
@@ -72,10 +73,9 @@ fn read_each<T>(
 
 /// Returns what a message changed in total, as `show` does: the rows of its only step, or those of several joined.
 fn rows_of_message(connection: &Connection, id: &str) -> Result<Vec<ChangeRow>> {
-    let mut rows = sessions::changes_of_message(connection, id)?;
-    if sessions::count_steps(connection, id)? != 1 {
-        return Ok(own::in_all(rows));
-    }
+    let rows = sessions::changes_of_message(connection, id)?;
+    let steps = sessions::count_steps(connection, id)?;
+    let mut rows = own::of_message(rows, steps.unsigned_abs());
     rows.sort_by(|one, other| one.change.path.cmp(&other.change.path));
     Ok(rows)
 }
@@ -91,11 +91,6 @@ fn of_rows(snapshots: &Snapshots, rows: &[ChangeRow], detail: ChangeDetail) -> V
 fn of_changes(snapshots: &Snapshots, changes: &[Change]) -> Vec<ChangeReport> {
     let one = |change| compare::report(snapshots, change);
     with_renames(snapshots, changes.iter().map(one).collect())
-}
-
-fn with_renames(snapshots: &Snapshots, mut files: Vec<ChangeReport>) -> Vec<ChangeReport> {
-    renames::find(snapshots, &mut files);
-    files
 }
 
 /// The blobs of a workspace, which stay open for many questions.

@@ -114,14 +114,13 @@ fn document(
     mut files: Vec<ChangeReport>,
 ) -> DiffReport {
     files.sort_by(|one, other| one.path.cmp(&other.path));
-    renames::find(snapshots, &mut files);
     DiffReport {
         version: VERSION,
         from: from.tree.to_string(),
         to: to.tree.to_string(),
         from_name: Some(names.from),
         to_name: Some(names.to),
-        files,
+        files: renames::with_renames(snapshots, files),
     }
 }
 
@@ -146,8 +145,7 @@ pub(super) fn between(
     let changes = patched(snapshots, root, from, to)?;
     let mut files = threads::map(&changes, |change| compare::report(snapshots, change));
     files.sort_by(|one, other| one.path.cmp(&other.path));
-    renames::find(snapshots, &mut files);
-    Ok(files)
+    Ok(renames::with_renames(snapshots, files))
 }
 
 /// Returns the first snapshot with a tree, and the one before it, if any.

@@ -132,13 +132,15 @@ fn notification(store: &Store, entry: FeedRow) -> Result<Option<Notification>> {
             workspace,
             step,
         }),
-        FeedKind::Operation => history::read_operations(connection, "id", Some(&subject))?
-            .pop()
-            .map(|operation| Notification::Operation {
-                seq,
-                workspace,
-                operation,
-            }),
+        FeedKind::Operation => {
+            history::read_operations(connection, history::HistoryRange::Only(&subject))?
+                .pop()
+                .map(|operation| Notification::Operation {
+                    seq,
+                    workspace,
+                    operation,
+                })
+        }
         FeedKind::Gap => gaps_of_step(connection, &subject)?.map(|gaps| Notification::Gap {
             seq,
             workspace,

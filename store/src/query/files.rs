@@ -52,11 +52,7 @@ pub(super) fn count(
     steps: u64,
 ) -> Result<FileCount> {
     let rows = sessions::changes_of_message(connection, message)?;
-    let rows = match steps {
-        1 => rows,
-        _ => own::in_all(rows),
-    };
-    Ok(counted(snapshots, &rows))
+    Ok(counted(snapshots, &own::of_message(rows, steps)))
 }
 
 /// Counts the files of one step, a renamed one once.
@@ -70,9 +66,8 @@ pub(super) fn of_step(
 }
 
 fn counted(snapshots: &Snapshots, rows: &[ChangeRow]) -> FileCount {
-    let mut files: Vec<ChangeReport> = rows.iter().map(compare::without_bytes).collect();
-    renames::find(snapshots, &mut files);
-    different(&files)
+    let files = rows.iter().map(compare::without_bytes).collect();
+    different(&renames::with_renames(snapshots, files))
 }
 
 fn different(files: &[ChangeReport]) -> FileCount {
@@ -100,10 +95,7 @@ fn lines_of_renames(files: &[&ChangeReport]) -> (LineCount, LineCount) {
         let Some(rename) = &new.renamed_from else {
             continue;
         };
-        let is_old = |file: &&&ChangeReport| {
-            file.path == rename.path && file.renamed_to.as_ref() == Some(&new.path)
-        };
-        let Some(old) = files.iter().find(is_old) else {
+        let Some(old) = files.iter().find(|old| renames::became(old, new)) else {
             continue;
         };
         let counts = [

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ckpt_schema::report::{ChangeReport, GoneReport, TakenBy};
+use ckpt_schema::report::{GoneReport, TakenBy};
 use rusqlite::Connection;
 
 use super::{compare, renames};
@@ -157,8 +157,8 @@ fn note_renames(
         };
         let went = places.iter().filter_map(|place| gone[*place].as_change());
         let both = went.chain(added);
-        let mut files: Vec<ChangeReport> = both.map(|change| compare::unread(&change)).collect();
-        renames::find(snapshots, &mut files);
+        let files = both.map(|change| compare::unread(&change)).collect();
+        let files = renames::with_renames(snapshots, files);
         for (place, file) in places.into_iter().zip(files) {
             gone[place].report.renamed_to = file.renamed_to;
         }

@@ -178,8 +178,8 @@ pub(crate) fn operations(
     };
     let mut operations = match &place {
         None if !filter.everywhere => Vec::new(),
-        None => read_operations(connection, "id", None::<i64>)?,
-        Some(place) => read_operations(connection, "workspace_id", Some(place.row.id))?,
+        None => read_operations(connection, HistoryRange::All)?,
+        Some(place) => read_operations(connection, HistoryRange::Workspace(place.row.id))?,
     };
     if place.is_some() || filter.everywhere {
         let workspace_id = place.as_ref().map(|place| place.row.id);
@@ -208,10 +208,11 @@ pub(crate) fn operations(
 /// Lists the sessions of a workspace, or of all, the most recently active first.
 pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsReport> {
     let place = cwd.map(|cwd| Place::find(store, cwd)).transpose()?;
+    let connection = store.database.connection();
     let sessions = match place {
         Some(None) => Vec::new(),
-        Some(Some(place)) => read_sessions(store.database.connection(), Some(place.row.id), None)?,
-        None => read_sessions(store.database.connection(), None, None)?,
+        Some(Some(place)) => read_sessions(connection, HistoryRange::Workspace(place.row.id))?,
+        None => read_sessions(connection, HistoryRange::All)?,
     };
     let Loss {
         set_aside,
@@ -377,12 +378,27 @@ fn why_not_revertable(
     }
 }
 
-/// Reads the sessions of one workspace, or only one session.
+/// Which rows of a list are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HistoryRange<'a> {
+    /// All.
+    All,
+    /// Those of a workspace.
+    Workspace(i64),
+    /// The one with an id.
+    Only(&'a str),
+}
+
+/// Reads sessions, the most recently active first.
 pub(super) fn read_sessions(
     connection: &Connection,
-    workspace_id: Option<i64>,
-    session_id: Option<&str>,
+    range: HistoryRange<'_>,
 ) -> Result<Vec<SessionReport>> {
+    let (workspace_id, session_id) = match range {
+        HistoryRange::All => (None, None),
+        HistoryRange::Workspace(id) => (Some(id), None),
+        HistoryRange::Only(id) => (None, Some(id)),
+    };
     let sql = "
         SELECT sessions.*, workspaces.path AS workspace,
                (SELECT count(*) FROM messages WHERE messages.session_id = sessions.id) AS messages,
@@ -415,15 +431,15 @@ pub(super) fn read_sessions(
     })
 }
 
-/// Reads the operations with a value in a column, or all for `None`, newest first.
+/// Reads operations, newest first.
 pub(super) fn read_operations(
     connection: &Connection,
-    column: &'static str,
-    value: Option<impl rusqlite::ToSql>,
+    range: HistoryRange<'_>,
 ) -> Result<Vec<OperationEntry>> {
-    let chosen = match value {
-        Some(_) => format!("operations.{column} = ?1"),
-        None => "?1 IS NULL".to_owned(),
+    let (chosen, value): (_, &dyn ToSql) = match &range {
+        HistoryRange::All => ("?1 IS NULL", &rusqlite::types::Null),
+        HistoryRange::Workspace(id) => ("operations.workspace_id = ?1", id),
+        HistoryRange::Only(id) => ("operations.id = ?1", id),
     };
     let sql = format!(
         "SELECT operations.id, workspaces.path AS workspace, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, undoes, started_at, state, outcome, git,

@@ -6,11 +6,12 @@ use crate::model::attribution::Attribution;
 use crate::model::path::WorkspacePath;
 use crate::sessions::ChangeRow;
 
-/// Returns the total changes of a message from those of each of its steps.
-pub(super) fn of_steps(mut steps: Vec<Vec<ChangeRow>>) -> Vec<ChangeRow> {
-    match steps.len() {
-        1 => steps.remove(0),
-        _ => in_all(steps.into_iter().flatten().collect()),
+/// Returns the total changes of a message with so many steps from the rows of all of them.
+pub(super) fn of_message(rows: Vec<ChangeRow>, steps: u64) -> Vec<ChangeRow> {
+    match steps {
+        // Nothing continues a step that is alone, and its rows keep their counts of lines.
+        1 => rows,
+        _ => in_all(rows),
     }
 }
 
@@ -18,7 +19,7 @@ pub(super) fn of_steps(mut steps: Vec<Vec<ChangeRow>>) -> Vec<ChangeRow> {
 ///
 /// If somebody else changed a path between two of the steps, the rows before and after stay separate: what came in
 /// between is not theirs. A file that was created and removed again is no change.
-pub(super) fn in_all(mut rows: Vec<ChangeRow>) -> Vec<ChangeRow> {
+fn in_all(mut rows: Vec<ChangeRow>) -> Vec<ChangeRow> {
     rows.sort_by_key(|row| row.id);
     let mut by_path: BTreeMap<WorkspacePath, Vec<ChangeRow>> = BTreeMap::new();
     for row in rows {

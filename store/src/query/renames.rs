@@ -23,8 +23,16 @@ const MAX_SIZE: u64 = 1 << 20;
 /// A longer line is cut into pieces, as in git's `diffcore-delta.c`.
 const PIECE: usize = 64;
 
-/// Notes the renames among the paths of one difference.
-pub(super) fn find(snapshots: &Snapshots, files: &mut [ChangeReport]) {
+/// Returns the paths of one difference with the renames among them.
+pub(super) fn with_renames(
+    snapshots: &Snapshots,
+    mut files: Vec<ChangeReport>,
+) -> Vec<ChangeReport> {
+    find(snapshots, &mut files);
+    files
+}
+
+fn find(snapshots: &Snapshots, files: &mut [ChangeReport]) {
     let mut gone = places(files, ChangeKind::Deleted);
     let mut come = places(files, ChangeKind::Added);
     let mut pairs = same_bytes(files, &mut gone, &mut come);
@@ -66,14 +74,9 @@ pub(super) fn joined(snapshots: &Snapshots, changes: Vec<Change>) -> Vec<Change>
     if !changes.iter().any(is_one_sided) {
         return changes;
     }
-    let mut files: Vec<ChangeReport> = changes.iter().map(compare::unread).collect();
-    find(snapshots, &mut files);
+    let files = with_renames(snapshots, changes.iter().map(compare::unread).collect());
     let old_of = |new: &ChangeReport| {
-        let rename = new.renamed_from.as_ref()?;
-        let is_old = |file: &ChangeReport| {
-            file.path == rename.path && file.renamed_to.as_ref() == Some(&new.path)
-        };
-        let place = files.iter().position(is_old)?;
+        let place = files.iter().position(|file| became(file, new))?;
         Some(changes[place].old)
     };
     let pairs = files.iter().zip(&changes);
@@ -84,6 +87,14 @@ pub(super) fn joined(snapshots: &Snapshots, changes: Vec<Change>) -> Vec<Change>
             ..change.clone()
         })
         .collect()
+}
+
+/// Returns whether one file is what another one was before it was renamed. The old path alone does not tell: something else
+/// may be there now.
+pub(super) fn became(old: &ChangeReport, new: &ChangeReport) -> bool {
+    let rename = new.renamed_from.as_ref();
+    rename.is_some_and(|rename| rename.path == old.path)
+        && old.renamed_to.as_ref() == Some(&new.path)
 }
 
 fn lines(snapshots: &Snapshots, old: &ChangeReport, new: &ChangeReport) -> Option<(u64, u64)> {

@@ -7,7 +7,9 @@ use ckpt_schema::report::{
 };
 use rusqlite::{Connection, Row};
 
-use super::{compare, diff, history, own, renames};
+use super::history::HistoryRange;
+use super::renames::with_renames;
+use super::{compare, diff, history, own};
 use crate::error::{Context, Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
@@ -28,7 +30,7 @@ pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
     match ids::any(connection, place.row.id, id)? {
         Any::Message(message) => show_message(store, &place, &message.id, message.snapshot_id),
         Any::Step(step) => {
-            let step = read_steps(connection, "id", &step.id)?
+            let step = read_steps(connection, ShownSteps::Only(&step.id))?
                 .pop()
                 .ok_or_else(|| gone(id))?;
             let snapshots = place.snapshots()?;
@@ -74,16 +76,16 @@ fn show_message(
     let snapshot = snapshot_id
         .map(|id| sessions::snapshot_row(connection, id))
         .transpose()?;
-    let steps = read_steps(connection, "message_id", id)?;
+    let steps = read_steps(connection, ShownSteps::OfMessage(id))?;
     let snapshots = place.snapshots()?;
-    let rows: Vec<Vec<ChangeRow>> = steps.iter().map(|step| step.changes.clone()).collect();
+    let rows: Vec<ChangeRow> = steps.iter().flat_map(|step| step.changes.clone()).collect();
     let steps: Vec<StepReport> = steps
         .into_iter()
         .map(|step| step.report(&snapshots))
         .collect();
     let changes = match &steps[..] {
         [step] => step.files.clone(),
-        _ => changes_in_all(&snapshots, own::of_steps(rows)),
+        steps => changes_in_all(&snapshots, own::of_message(rows, steps.len() as u64)),
     };
     (message.additions, message.deletions) = lines_in_all(&changes);
     Ok(ShowReport::Message {
@@ -123,14 +125,9 @@ fn changes_in_all(snapshots: &Snapshots, rows: Vec<ChangeRow>) -> Vec<ChangeRepo
     with_renames(snapshots, files)
 }
 
-fn with_renames(snapshots: &Snapshots, mut files: Vec<ChangeReport>) -> Vec<ChangeReport> {
-    renames::find(snapshots, &mut files);
-    files
-}
-
 fn show_session(store: &Store, id: &str) -> Result<ShowReport> {
     let connection = store.database.connection();
-    let session: SessionReport = history::read_sessions(connection, None, Some(id))?
+    let session: SessionReport = history::read_sessions(connection, HistoryRange::Only(id))?
         .pop()
         .ok_or_else(|| gone(id))?;
     let chosen = history::Messages {
@@ -145,7 +142,7 @@ fn show_session(store: &Store, id: &str) -> Result<ShowReport> {
 }
 
 fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<ShowReport> {
-    let operation: OperationEntry = history::read_operations(connection, "id", Some(id))?
+    let operation: OperationEntry = history::read_operations(connection, HistoryRange::Only(id))?
         .pop()
         .ok_or_else(|| gone(id))?;
     let files = operation_files(connection, id)?;
@@ -247,8 +244,21 @@ impl ShownStep {
     }
 }
 
-/// Reads the steps with a value in a column, oldest first. Those of sub-agents name the message of their root.
-fn read_steps(connection: &Connection, column: &'static str, id: &str) -> Result<Vec<ShownStep>> {
+/// Which steps are read.
+#[derive(Clone, Copy)]
+enum ShownSteps<'a> {
+    /// The one with an id.
+    Only(&'a str),
+    /// Those of a message. Those of sub-agents name the message of their root.
+    OfMessage(&'a str),
+}
+
+/// Reads steps, oldest first.
+fn read_steps(connection: &Connection, which: ShownSteps<'_>) -> Result<Vec<ShownStep>> {
+    let (column, id) = match which {
+        ShownSteps::Only(id) => ("id", id),
+        ShownSteps::OfMessage(id) => ("message_id", id),
+    };
     let sql = format!(
         "SELECT steps.*, start.tree AS start_tree, finish.tree AS finish_tree
            FROM steps

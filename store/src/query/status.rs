@@ -13,7 +13,7 @@ use crate::model::Milliseconds;
 use crate::revert::chain::{reverted_files, undone_alone};
 use crate::revert::{interrupted, short};
 use crate::sessions::read::{all, count, gaps, path};
-use crate::sessions::{self, OpenStep, SessionRow};
+use crate::sessions::{self, DiagnosticLevel, OpenStep, SessionRow};
 use crate::store::Store;
 use crate::timeline::life::is_at_work;
 use crate::timeline::root::Workspace;
@@ -186,7 +186,7 @@ fn readable<T: Default>(read: Result<T>, now: Milliseconds, report: &mut StatusR
         report.diagnostics += 1;
         let diagnostic = DiagnosticReport {
             time: now,
-            level: "error".to_owned(),
+            level: DiagnosticLevel::Error.name().to_owned(),
             agent: None,
             event: None,
             message: error.to_string(),

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::fs::reserve;
 use crate::model::Milliseconds;
-use crate::sessions::{self, Diagnostic, NewMessage, StepRow, new_id};
+use crate::sessions::{self, Diagnostic, DiagnosticLevel, NewMessage, StepRow, new_id};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -203,7 +203,7 @@ fn write(store: &mut Store, lost: &Lost) -> Result<()> {
     };
     let what = lost.describe();
     let diagnostic = Diagnostic {
-        level: "error",
+        level: DiagnosticLevel::Error,
         agent: Some(&lost.agent),
         event: None,
         session: Some(&lost.session),

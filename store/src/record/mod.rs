@@ -27,8 +27,8 @@ use crate::model::entry::ObjectId;
 use crate::model::label::Label;
 use crate::model::note::{self, Note};
 use crate::model::progress::SnapshotProgress;
-use crate::sessions::Diagnostic;
 use crate::sessions::LastRows;
+use crate::sessions::{Diagnostic, DiagnosticLevel};
 use crate::store::Store;
 use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, PATIENCE, Place};
 use decide::Decision;
@@ -56,13 +56,14 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     }
     let deadline = begin + place.settings.hook_deadline.saturating_sub(RESERVE);
+    // Decided twice. Without the lock first, because most events need none, and an agent would wait for another's
+    // look. Under the lock again, because the other's look may have changed what this one has to do.
     let decision = decided(&place, event, &view)?;
     // An event without a snapshot still looks at what a tool is about to change, so a killed operation has to be
     // finished first.
     if !decision.takes_snapshot() && !has_open_operation {
         return write::without_snapshot(store, &place, event, &view, &decision);
     }
-    let is_first = place.row.last_snapshot_id.is_none();
     let ready = lock(store, &place, deadline)
         .and_then(|lock| Ok((view_under_lock(store, &place, event, &lock)?, lock)));
     // What was read before the lock was taken, and before a killed operation was finished, may be outdated by now.
@@ -70,23 +71,44 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         Ok((view, lock)) => (view, Ok(lock)),
         Err(error) => (EventContext::of(store, &place, event)?, Err(error)),
     };
-    let mut decision = decided(&place, event, &view)?;
+    let decision = decided(&place, event, &view)?;
     if !decision.takes_snapshot() {
         return write::without_snapshot(store, &place, event, &view, &decision);
     }
-    decision.close_dead(&view, dead_at(store.now()));
+    with_a_look(store, &place, event, &view, decision, ready, deadline)
+}
+
+/// Looks at the workspace for an event, and writes its rows. Without the lock, the look has failed, and the rows say why.
+fn with_a_look(
+    store: &mut Store,
+    place: &Place,
+    event: &Event,
+    view: &EventContext,
+    mut decision: Decision,
+    lock: Result<Lock>,
+    deadline: Instant,
+) -> Result<EventReport> {
+    decision.close_dead(view, dead_at(store.now()));
     let mut begun = None;
     // The lock is held until the rows are written: the next snapshot is compared with this one.
-    let (observation, lock) = match ready {
+    //
+    //   lock ─► look ─► objects ─sync─► rows, one commit ─► note in the lock file ─► unlock
+    //
+    // The commit is not synced: a power cut may take the last events, and the note shows that it did. Each of them
+    // would otherwise cost the agent a sync.
+    let (observation, lock) = match lock {
         Err(error) => (Err(error), None),
         Ok(lock) => (
-            look(store, &place, event, &view, &decision, deadline, &mut begun),
+            look(store, place, event, view, &decision, deadline, &mut begun),
             Some(lock),
         ),
     };
+    // A kind of error of its own: the hook then has a process in the background take the first snapshot, without a
+    // deadline.
+    let is_first = place.row.last_snapshot_id.is_none();
     let is_late = is_first && observation.is_err() && Instant::now() >= deadline;
     let aftermath = observation.as_ref().map(Aftermath::of).unwrap_or_default();
-    let report = write::with_snapshot(store, &place, event, &view, &decision, observation, begun);
+    let report = write::with_snapshot(store, place, event, view, &decision, observation, begun);
     // The note follows the commit. Before it, a kill in between would make the next event believe that these
     // rows were lost.
     if let (Some(lock), Some(tree), Ok(report)) = (&lock, aftermath.tree, &report) {
@@ -98,8 +120,9 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         };
         crate::timeline::note(lock, &rows, place.looked_at.get());
     }
+    // What follows may copy objects or pack them, and the next event need not wait for that.
     drop(lock);
-    aftermath.settle(store, &place, event)?;
+    aftermath.settle(store, place, event)?;
     report.map_err(|error| if is_late { error.late() } else { error })
 }
 
@@ -277,7 +300,7 @@ fn tell_of_doubts(
     let workspace = place.root.to_string_lossy().into_owned();
     doubts.iter().try_for_each(|message| {
         store.diagnose_once(&Diagnostic {
-            level: "warning",
+            level: DiagnosticLevel::Warning,
             agent: Some(&event.agent),
             event: Some(event.event.name()),
             session: Some(&event.session_id),
@@ -292,7 +315,7 @@ fn tell_of_doubts(
 fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> Result<()> {
     let workspace = place.root.to_string_lossy().into_owned();
     store.diagnose(&Diagnostic {
-        level: "error",
+        level: DiagnosticLevel::Error,
         agent: Some(&event.agent),
         event: Some(event.event.name()),
         session: Some(&event.session_id),

@@ -274,6 +274,8 @@ impl<'a> Recording<'a> {
         };
         let reach = |path: &WorkspacePath| unheard.reach(self.place, path);
         let why = Doubt::Unheard.to_string();
+        // Rows of earlier looks may call changes of that time outside. The tool may have made them, and nobody
+        // knows when it ran.
         sessions::doubt_what_came_before(self.connection, step, unheard.since, reach, &why)?;
         unheard.tools.iter().try_for_each(|tool| {
             let tool = tool.clone();
@@ -338,6 +340,8 @@ impl<'a> Recording<'a> {
         let Some(supposed) = &decision.supposed else {
             return Ok(None);
         };
+        // An agent that repeats a finish, or reports one for a step without tools, would otherwise add an empty
+        // step each time.
         if observation.is_some_and(|observation| observation.changes_of(&supposed.id) == 0) {
             return Ok(None);
         }
@@ -396,9 +400,9 @@ impl<'a> Recording<'a> {
         sessions::bind_pending_messages(self.connection, &self.root.id, start, why)
     }
 
-    /// Notes the time of the event, and what it says about its agent. `is_seen` says that the changes before it are in
-    /// the rows. If they are not, a command in the background may still have made them.
-    pub fn end(mut self, is_seen: bool) -> Result<EventOutcome> {
+    /// Notes the time of the event, and what it says about its agent. Where the look failed, the changes before the event
+    /// are not in the rows, and a command in the background may still have made them.
+    pub fn end(mut self, seen: &Seen<'_>) -> Result<EventOutcome> {
         if self.written.message.is_none() {
             let newest = sessions::newest_message(self.connection, &self.root.id)?;
             self.written.message = newest.map(|message| message.id);
@@ -417,7 +421,7 @@ impl<'a> Recording<'a> {
             tells_of_tools,
             self.now,
         )?;
-        if is_seen && super::ends_background(self.event) {
+        if seen.failure().is_none() && super::ends_background(self.event) {
             sessions::release_background(self.connection, &session, self.now)?;
         }
         self.written.session = Some(session);

@@ -51,6 +51,8 @@ impl UnheardTools {
                 tools.push(tool);
             }
         }
+        // An unheard tool may have run at any time since the boundary before the step, so that is how far the doubt
+        // reaches.
         let since = match own.filter(|_| !tools.is_empty()) {
             Some(step) => sessions::boundary_before(connection, &step.row.id)?,
             None => session.last_event_at,
@@ -66,18 +68,22 @@ impl UnheardTools {
 
     /// Returns them as tools of a step of which only its end told.
     pub fn rows(&self, place: &Place) -> Vec<ToolRow> {
-        let row = |tool: &ToolUse| {
-            let paths = tool.paths.iter().filter_map(|path| place.path_of(path));
-            ToolRow {
-                agent_id: Some(tool.tool_use_id.clone()),
-                kind: tool.tool_kind,
-                paths: paths.collect(),
-                started_at: self.since,
-                is_unheard: true,
-                ..ToolRow::default()
-            }
-        };
-        self.tools.iter().map(row).collect()
+        self.tools
+            .iter()
+            .map(|tool| self.row(place, tool))
+            .collect()
+    }
+
+    fn row(&self, place: &Place, tool: &ToolUse) -> ToolRow {
+        let paths = tool.paths.iter().filter_map(|path| place.path_of(path));
+        ToolRow {
+            agent_id: Some(tool.tool_use_id.clone()),
+            kind: tool.tool_kind,
+            paths: paths.collect(),
+            started_at: self.since,
+            is_unheard: true,
+            ..ToolRow::default()
+        }
     }
 }
 

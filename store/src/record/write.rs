@@ -31,6 +31,7 @@ pub(super) fn without_snapshot(
     let written = store.database.write(|connection| {
         let mut recording = Recording::of(connection, place, event, view, &named, now)?;
         // Nothing else refers to a snapshot, so the row need not be read.
+        // A look that is not needed still is a boundary: the step ends, or begins, at the last one.
         let last = if decision.is_boundary() {
             sessions::workspace(connection, place.row.id)?.last_snapshot_id
         } else {
@@ -39,7 +40,7 @@ pub(super) fn without_snapshot(
         let seen = Seen::AsBefore(last);
         recording.end_steps(decision, &seen, None)?;
         recording.act(decision.action, &seen)?;
-        recording.end(true)
+        recording.end(&seen)
     })?;
     Ok(report(event, decision, written, None))
 }
@@ -80,12 +81,17 @@ pub(super) fn with_snapshot(
             },
             Err(error) => Seen::Failed(error.with_causes()),
         };
+        //   rows in the order of time:
+        //
+        //   an inferred step ─► the changes ─► steps end ─► waiting messages begin ─► what the event begins
+        //
+        // With the new step first, the changes before it would be inside it.
         recording.end_steps(decision, &seen, supposed.as_deref())?;
         if decision.is_boundary() {
             recording.bind_messages(&seen)?;
         }
         recording.act(decision.action, &seen)?;
-        let written = recording.end(seen.failure().is_none())?;
+        let written = recording.end(&seen)?;
         begun
             .map(|begun| sessions::end_run(connection, begun.run))
             .transpose()?;

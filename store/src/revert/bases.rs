@@ -61,11 +61,15 @@ pub(super) fn pasts(
     for operation in chain {
         for item in &operation.items {
             let walk = walks.entry(&item.path).or_insert(PathWalk::since(base));
+            // It is still where it was, so the base is not touched. If this was the first time, the base is what
+            // was found there when it first moves.
             if item.result != FileResult::Done {
                 walk.was_kept = true;
                 continue;
             }
             let before = operation.row.before_snapshot_id.unwrap_or(walk.seen);
+            // The agent changed it again while it was reverted, and this revert undid that. What it found holds
+            // that change, and the snapshot before the first revert does not.
             let is_asked_anew = operation.row.kind == OperationKind::Revert
                 && own.get(&item.path).is_some_and(|seen_in| {
                     let is_new = |seen: &i64| (walk.seen.saturating_add(1)..=before).contains(seen);
@@ -80,6 +84,7 @@ pub(super) fn pasts(
     }
     for (path, seen_in) in asked {
         let walk = walks.entry(path).or_insert(PathWalk::since(base));
+        // The same for a change that the revert being planned is to undo: it was seen after all operations so far.
         let is_new = |seen: &Option<i64>| seen.is_none_or(|seen| seen > walk.seen);
         if kind == OperationKind::Revert && seen_in.iter().any(is_new) {
             walk.past = PathPast {

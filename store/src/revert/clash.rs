@@ -33,6 +33,9 @@ pub fn blocked(
     if steps.is_empty() {
         return Vec::new();
     }
+    //    a       a file that stays
+    //    a/b     to be made: blocked by `a`
+    //    a/b/c   to be made below it: blocked by `a` as well, and not by `a/b`, which will not be there
     let mut standing = standing(steps, before);
     // First the steps below a file that stays. What they would have made will not exist, so it must not block others.
     let below_files: Vec<_> = meet(steps, |step| file_above(&standing, before, step)).collect();

@@ -267,20 +267,32 @@ impl ConflictKind {
 }
 
 impl Author {
+    /// Returns which agent's step it was, if it was one's.
+    fn source(&self) -> Option<&Source> {
+        match self {
+            Self::Agent(source) => Some(source),
+            Self::User | Self::Unrecorded => None,
+        }
+    }
+
     /// Returns its report.
     pub(super) fn report(&self) -> AuthorReport {
-        let nobody = |kind| AuthorReport {
-            kind,
-            session: None,
-            message: None,
-            step: None,
-            agent: None,
-        };
         match self {
             Self::User => nobody(AuthorKind::User),
             Self::Unrecorded => nobody(AuthorKind::Unrecorded),
             Self::Agent(source) => source.report(),
         }
+    }
+}
+
+/// Returns the report on an author who is no agent.
+fn nobody(kind: AuthorKind) -> AuthorReport {
+    AuthorReport {
+        kind,
+        session: None,
+        message: None,
+        step: None,
+        agent: None,
     }
 }
 
@@ -369,14 +381,16 @@ fn names(authors: &[Author]) -> String {
 
 /// Returns an agent's name, with the number of steps and sessions if that was more than one step.
 fn agent(name: &str, authors: &[Author]) -> String {
-    let of_agent = || {
-        authors.iter().filter_map(|author| match author {
-            Author::Agent(source) if source.agent == name => Some(source),
-            Author::Agent(_) | Author::User | Author::Unrecorded => None,
-        })
-    };
-    let steps: BTreeSet<&str> = of_agent().map(|source| source.step.as_str()).collect();
-    let sessions: BTreeSet<&str> = of_agent().map(|source| source.session.as_str()).collect();
+    let sources: Vec<&Source> = authors
+        .iter()
+        .filter_map(Author::source)
+        .filter(|source| source.agent == name)
+        .collect();
+    let steps: BTreeSet<&str> = sources.iter().map(|source| source.step.as_str()).collect();
+    let sessions: BTreeSet<&str> = sources
+        .iter()
+        .map(|source| source.session.as_str())
+        .collect();
     match (steps.len(), sessions.len()) {
         (0 | 1, _) => name.to_owned(),
         (steps, 1) => format!("{name} ({steps} steps)"),

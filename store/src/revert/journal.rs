@@ -54,6 +54,7 @@ pub(super) fn write_down(
     let (notes, remarks) = note::to_json(&operation.warnings);
     let made = directories_to_make(place, operation, seen)?;
     let directories = OperationDirectories::new(leaving.to_vec(), made);
+    // One transaction: the look, the ends of the steps and the plan are all in the rows, or none of them is.
     operation.base = store.database.write_first(|connection| {
         let before = seen.write(connection, place.row.id, None, now)?;
         close_steps(connection, closing, before, now)?;
@@ -90,6 +91,33 @@ pub(super) fn write_down(
     Ok(())
 }
 
+/// Takes back the rows after they could not be synced. They may still be complete in the database's log, and valid for
+/// the next process that opens it. Other rows now replace them. If those cannot be written either, nobody knows whether
+/// the plan is valid. A read-only file took nothing.
+pub(super) fn take_back_what_was_written(
+    store: &mut Store,
+    operation: &Operation<'_>,
+    error: Error,
+) -> Error {
+    if sessions::is_read_only(&error) {
+        return error;
+    }
+    let causes = error.causes().join(": ");
+    let noted = store.diagnose(&sessions::Diagnostic {
+        level: sessions::DiagnosticLevel::Error,
+        message: "the operation could not be recorded, so it was not started",
+        detail: Some(&causes),
+        ..sessions::Diagnostic::default()
+    });
+    match noted {
+        Ok(()) => error,
+        Err(_) => error.after([format!(
+            "whether the plan of the {} is on the disk is not known: if it is, the next command or message carries it out",
+            operation.kind.name()
+        )]),
+    }
+}
+
 /// Returns what a part names: the message or the step, and the paths.
 fn named_by(part: &Part) -> (Option<&str>, Option<&str>, &[WorkspacePath]) {
     match part {
@@ -109,6 +137,7 @@ fn directories_to_make(
 ) -> Result<BTreeMap<WorkspacePath, Option<u32>>> {
     let coming = operation.plan.items.iter().filter(|item| item.is_planned());
     let new = coming.filter(|item| item.target.is_some() && item.expected.is_none());
+    // Only for new files: where something is replaced, its directory is there already.
     let parents: BTreeSet<WorkspacePath> =
         new.flat_map(|item| item.path.directories_above()).collect();
     let (Some(reference), false) = (operation.reference, parents.is_empty()) else {
@@ -223,12 +252,18 @@ pub(crate) fn finish(
             git: sessions::git_items(connection, id)?,
         })
     })?;
+    //   objects ──► rows of the plan ──► files ──► git ──► a look ──► results, outcome, point
+    //          sync                sync      sync                sync
+    //          └─ killed here:     └─ killed here: the next command or message finishes it,
+    //             nothing happened    by the rows and by what it finds beside each file
     let performed = perform(store, place, snapshots, root, &rows);
     let has_failed = performed.has_failed();
     let compared = match &performed.unfinished {
         None => compare(store, &performed.items, performed.after.as_ref()),
         Some(_) => Ok(None),
     };
+    // A disk that was full may have room at the second try. At a third it would only keep every later command
+    // waiting for the same file, so then the operation is closed and names it.
     let unfinished = if performed.unfinished.is_some() || has_failed && which == Try::First {
         // What is done is never touched again, because it may be edited from now on. The rest stays planned, even items
         // that were not as expected: the failure may be the reason.
@@ -303,6 +338,7 @@ fn perform(
     rows: &OperationRows,
 ) -> Performed {
     let OperationRows { row, items, git } = rows;
+    // By the rows and not by the plan in memory: a second try has less to do.
     let has_work = items.iter().any(Item::is_planned) || git.iter().any(GitItem::is_planned);
     // Before the first file: a panic from here on must not be reported as one that changed nothing.
     HAS_BEGUN.fetch_or(has_work, Ordering::Relaxed);
@@ -311,6 +347,8 @@ fn perform(
         let git = git::carry_out(store, place, snapshots, &row.id, row.kind, git.clone());
         // Without work, the state before the operation is the state after it.
         let after = if has_work {
+            // This look is taken while the files are synced, and its own objects may be on the disk before them.
+            // That does no harm: the row that names it is written only in `close`, after both.
             Some(look_again(store, place, snapshots, items)?)
         } else {
             None

@@ -29,6 +29,8 @@ pub(super) fn directories_that_may_go(
     let parents: Vec<WorkspacePath> = parents.into_iter().collect();
     let snapshots = place.snapshots()?;
     let were_there = snapshots.are_directories(&reference, &parents)?;
+    // A directory that was there before stays, even if only what the agent put into it kept it from being empty: an
+    // empty directory is the user's, too.
     let (kept, mut may_go) = parted(parents, &were_there);
     let Some(movement) = operation.movement else {
         return Ok(may_go);

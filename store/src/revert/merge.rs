@@ -79,6 +79,8 @@ impl<'a> MergeBlobs<'a> {
     }
 
     fn text(&self, blob: ObjectId) -> Result<Option<Vec<u8>>> {
+        // A merge may build on another one: its blob is in no pack yet, and if the plan is only shown, it never
+        // will be.
         if let Some(bytes) = self.made.get(&blob) {
             return Ok((bytes.len() <= lines::MAX_SIZE).then(|| bytes.clone()));
         }

@@ -59,7 +59,8 @@ use crate::fs::layout::Lock;
 use crate::model::entry::{Entry, ObjectId};
 use crate::model::note::{self, Note};
 use crate::model::request::{
-    Chosen, ChosenContent, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+    Chosen, ChosenContent, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest,
+    Unclear,
 };
 use crate::sessions;
 use crate::store::Store;
@@ -87,7 +88,7 @@ pub(crate) fn revert(
     request: &RevertRequest,
     expected: Option<ObjectId>,
 ) -> Result<Executed> {
-    if request.git && (request.alone || request.step.is_some() || !request.only.is_empty()) {
+    if request.git && request.is_part() {
         return Err(Error::failed(
             "`--git` works only with a whole revert: HEAD and the index do not belong to a path, a step or a single message",
         ));
@@ -121,6 +122,7 @@ fn revert_in(
         .map_err(|error| error.after(done.clone()))?;
     let executed = operate::carry_out(store, place, &movement, options, recovered)
         .map_err(|error| error.after(done))?;
+    // In full: a short id may mean two messages by the time that the token is used.
     let asked = RevertRequest {
         message: movement.asked_for.clone().unwrap_or_default(),
         step: movement.step().map(str::to_owned),
@@ -224,7 +226,7 @@ pub(crate) fn apply(
         fingerprint,
     } = PlanToken::decode(token)?;
     let how = PlanOptions {
-        dry_run: false,
+        dry_run: DryRun::No,
         force,
         find_gone,
     };
@@ -248,7 +250,7 @@ pub(crate) fn planned(
     } = PlanToken::decode(token)?;
     // Whether an agent is at work is checked when it is carried out.
     let how = PlanOptions {
-        dry_run: true,
+        dry_run: DryRun::Yes,
         force: Force::All,
         find_gone,
     };
@@ -259,7 +261,7 @@ pub(crate) fn planned(
 /// How to carry out what a token asks for.
 #[derive(Clone, Copy)]
 struct PlanOptions<'a> {
-    dry_run: bool,
+    dry_run: DryRun,
     force: Force,
     find_gone: &'a FindGone,
 }
@@ -278,7 +280,7 @@ fn carry_out(
     match asked {
         PlanRequest::Revert(request) => {
             let request = RevertRequest {
-                dry_run,
+                dry_run: dry_run.is_dry(),
                 force,
                 ..request
             };
@@ -286,7 +288,7 @@ fn carry_out(
         }
         PlanRequest::Redo(request) => {
             let request = RedoRequest {
-                dry_run,
+                dry_run: dry_run.is_dry(),
                 force,
                 ..request
             };
@@ -294,7 +296,7 @@ fn carry_out(
         }
         PlanRequest::Restore(request) => {
             let request = RestoreRequest {
-                dry_run,
+                dry_run: dry_run.is_dry(),
                 force,
                 ..request
             };
@@ -363,7 +365,7 @@ pub(crate) fn recover(
     cwd: &Path,
     named: &[PathBuf],
     states: &PathStates,
-    dry_run: bool,
+    dry_run: DryRun,
     force: Force,
 ) -> Result<OperationReport> {
     let executed = recover_in(store, cwd, named, states, plain(dry_run, force))?;
@@ -389,9 +391,9 @@ fn recover_in(
 }
 
 /// Returns the options of an operation that sets files to entries, each to its own.
-fn plain(dry_run: bool, force: Force) -> Options {
+fn plain(dry_run: DryRun, force: Force) -> Options {
     Options {
-        dry_run,
+        dry_run: dry_run.is_dry(),
         force,
         git: false,
         expected: None,
@@ -405,7 +407,7 @@ pub(crate) fn apply_parts(
     cwd: &Path,
     chosen: &[Chosen],
     undoes: Option<&str>,
-    dry_run: bool,
+    dry_run: DryRun,
     force: Force,
 ) -> Result<OperationReport> {
     let mut seen = PathStates::new();

@@ -185,6 +185,7 @@ impl Movement {
             }),
             None => None,
         };
+        // A part leaves the revert point where it is: what comes after it stays in force.
         let to = if part.is_some() {
             from.clone()
         } else {

@@ -7,10 +7,12 @@ use super::apply::Root;
 use super::chain::{chain, newest_of_chain, policy};
 use super::gather::{Material, gather};
 use super::git::{self, GitSide};
-use super::journal::{Finished, finish_first, keep_what_was_seen, write_down};
+use super::journal::{
+    Finished, finish_first, keep_what_was_seen, take_back_what_was_written, write_down,
+};
 use super::leaving::directories_that_may_go;
 use super::movement::Movement;
-use super::operation::{Operation, Options};
+use super::operation::{GitFate, Operation, Options};
 use super::plan::{Plan, count_lines, plan_for};
 use super::receipt::{self, Expectation};
 use super::recover::Recovered;
@@ -26,7 +28,7 @@ use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
 use crate::model::progress::OperationProgress;
-use crate::model::request::{Force, Unclear};
+use crate::model::request::{DryRun, Force, Unclear};
 use crate::sessions::{self, ChainOperation, OpenStep};
 use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
@@ -56,6 +58,8 @@ pub(crate) fn carry_out(
     let snapshots = place.snapshots()?;
 
     // Observe: one look at the workspace, with which the session's own steps end.
+    // They end as cut off, not as finished: nobody reported their ends, so what came long after the last sign of
+    // life stays unclear instead of going back with the agent's work.
     let closing: Vec<_> = own
         .iter()
         .map(|step| (*step, evidence::StepStanding::Cut))
@@ -123,13 +127,13 @@ impl<'a, 'm> PlanContext<'a, 'm> {
     fn plan_once_told(&self, options: Options, warnings: Vec<Note>) -> Result<Operation<'m>> {
         let connection = self.store.database.connection();
         let mut operation = self.plan(options, warnings)?;
-        let moves_git = operation.git.is_some();
+        let git = GitFate::of(operation.git.as_deref());
         operation.warnings.extend(surroundings::told(
             connection,
             self.place,
             self.movement,
             self.seen,
-            moves_git,
+            git,
         )?);
         operation.warnings.extend(cleaned::told(
             self.store,
@@ -164,10 +168,10 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         let connection = store.database.connection();
         let base = movement.session.revert_base_id;
         warnings.extend(self.warnings_of_the_movement()?);
-        // If nothing changed since the same revert, the whole history need not be read.
+        // If nothing changed since the same revert, the history need not be read. (No tree shows where HEAD is.)
         if !options.git && is_there(connection, movement, seen)? {
             let git = self.git_side();
-            warnings.extend(warnings::head_moved(&git, movement, base, false)?);
+            warnings.extend(warnings::head_moved(&git, movement, base, GitFate::Stays)?);
             warnings.extend(warnings::not_captured(movement, &Plan::default(), seen));
             return Ok(Operation::nothing(movement, warnings));
         }
@@ -194,7 +198,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
         let is_told = options.dry_run && options.contents;
         let plan = plan_for(snapshots, &material, (undoing, on_conflict), is_told)?;
-        warnings.extend(self.warnings_of(&material, git.is_some(), &plan)?);
+        warnings.extend(self.warnings_of(&material, GitFate::of(git.as_deref()), &plan)?);
         let reference = self.reference(base)?;
         Ok(Operation {
             kind: movement.kind,
@@ -273,7 +277,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
     }
 
     /// Returns the warnings that depend on the plan.
-    fn warnings_of(&self, material: &Material, moves_git: bool, plan: &Plan) -> Result<Vec<Note>> {
+    fn warnings_of(&self, material: &Material, git: GitFate, plan: &Plan) -> Result<Vec<Note>> {
         let Self {
             store,
             place,
@@ -288,16 +292,11 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             told.extend(warnings::vanished(material));
         }
         told.extend(warnings::unread_directories(material));
-        if moves_git {
+        if git == GitFate::Along {
             told.extend(git::why_nothing(&place.root));
         }
         let base = movement.session.revert_base_id;
-        told.extend(warnings::head_moved(
-            &self.git_side(),
-            movement,
-            base,
-            moves_git,
-        )?);
+        told.extend(warnings::head_moved(&self.git_side(), movement, base, git)?);
         told.extend(warnings::not_captured(movement, plan, seen));
         told.extend(warnings::without_a_step(
             store, place, snapshots, movement, plan, seen,
@@ -424,6 +423,8 @@ impl Execution<'_> {
                 "the workspace or its history has changed since the plan was made",
             ));
         }
+        // After the fingerprint, of which the counts are no part. Counting reads both sides of each file, and nobody
+        // shows a plan that is refused as stale.
         count_lines(snapshots, &mut operation.plan, &operation.lines);
         refuse::damaged_objects(snapshots, &operation.plan)?;
         if !options.dry_run {
@@ -474,7 +475,8 @@ impl Execution<'_> {
         }
         let git = operation.git.clone().unwrap_or_default();
         let what = (&operation.plan.items[..], &git[..]);
-        let mut told = report(store, operation, None, what, receipt, options.dry_run);
+        let dry_run = DryRun::asked(options.dry_run);
+        let mut told = report(store, operation, None, what, receipt, dry_run);
         if options.dry_run && options.contents {
             contents::add(snapshots, &operation.plan, &mut told.files);
         }
@@ -520,7 +522,14 @@ impl Execution<'_> {
             operation.warnings.push(warnings::unfinished(&error));
         }
         let what = (&items[..], &git[..]);
-        Ok(report(store, operation, Some(id), what, receipt, false))
+        Ok(report(
+            store,
+            operation,
+            Some(id),
+            what,
+            receipt,
+            DryRun::No,
+        ))
     }
 }
 
@@ -539,33 +548,6 @@ fn take_receipt(
             operation.warnings.push(warnings::not_compared(&error));
             None
         }
-    }
-}
-
-/// Takes back the rows after they could not be synced. They may still be complete in the database's log, and valid for
-/// the next process that opens it. Other rows now replace them. If those cannot be written either, nobody knows whether
-/// the plan is valid. A read-only file took nothing.
-fn take_back_what_was_written(
-    store: &mut Store,
-    operation: &Operation<'_>,
-    error: crate::error::Error,
-) -> crate::error::Error {
-    if sessions::is_read_only(&error) {
-        return error;
-    }
-    let causes = error.causes().join(": ");
-    let noted = store.diagnose(&sessions::Diagnostic {
-        level: "error",
-        message: "the operation could not be recorded, so it was not started",
-        detail: Some(&causes),
-        ..sessions::Diagnostic::default()
-    });
-    match noted {
-        Ok(()) => error,
-        Err(_) => error.after([format!(
-            "whether the plan of the {} is on the disk is not known: if it is, the next command or message carries it out",
-            operation.kind.name()
-        )]),
     }
 }
 

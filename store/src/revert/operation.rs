@@ -25,6 +25,25 @@ pub(crate) struct Options {
     pub contents: bool,
 }
 
+/// Whether git's own state moves along with the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GitFate {
+    /// HEAD, its branch and the index move.
+    Along,
+    /// They stay, and what the agent did to them is named.
+    Stays,
+}
+
+impl GitFate {
+    /// Returns whether a plan for it was made.
+    pub fn of(git: Option<&[GitItem]>) -> Self {
+        match git {
+            Some(_) => Self::Along,
+            None => Self::Stays,
+        }
+    }
+}
+
 /// A plan, with everything that its operation's row says.
 pub(crate) struct Operation<'a> {
     pub kind: OperationKind,

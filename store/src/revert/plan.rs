@@ -121,6 +121,7 @@ fn settle(items: &mut [Item], step: StateMove<'_>) {
     for (index, by) in blocked {
         let item = &mut items[index];
         item.target = item.expected;
+        // It did not move. With the new goal, the next move would take what is there for an edit.
         item.goal = step.old_goal(&item.path);
         item.action = FileAction::Keep;
         item.result = FileResult::Conflict;
@@ -131,6 +132,8 @@ fn settle(items: &mut [Item], step: StateMove<'_>) {
         .into_iter()
         .map(|at| indices[at])
         .collect();
+    // The directory comes or goes with its contents. As an item of its own it would find the directory filled, or
+    // gone, and call that a conflict.
     for index in implied {
         items[index].target = None;
         items[index].action = FileAction::None;
@@ -203,6 +206,8 @@ impl<'a> MovedPath<'a> {
         contents: &mut MergeBlobs<'_>,
         on_conflict: OnConflict,
     ) -> Result<Option<Item>> {
+        // First, because it needs nothing else: where both points ask for the same, the path is left alone even if
+        // it is a gap, was edited since, or cannot be read.
         if self.expected == self.target.state {
             let is_concerned = self.target.verdict != TargetReason::Untouched;
             return Ok(is_concerned.then(|| self.already()));
@@ -213,6 +218,8 @@ impl<'a> MovedPath<'a> {
         let sides = ThreeWay {
             ancestor: self.expected,
             theirs: self.target.state,
+            // The present is compared with where the path was left, not with the base: what the user did while
+            // something was reverted is an edit like any other.
             ours: self.current,
         };
         Ok(Some(
@@ -368,6 +375,7 @@ fn put_back_exactly(items: &mut Vec<Item>, undone: &[Item], current: &PathStates
     let mut is_any = false;
     for row in undone.iter().filter(|row| is_exact(row)) {
         let has_work = row.expected != row.target || at.contains_key(&row.path);
+        // Changed since: then the rule that was applied above decides, as for any other path.
         if !has_work || current.get(&row.path) != Some(&row.target) {
             continue;
         }
@@ -381,6 +389,8 @@ fn put_back_exactly(items: &mut Vec<Item>, undone: &[Item], current: &PathStates
         let Some(item) = items.get_mut(at) else {
             continue;
         };
+        // What would have stayed goes back after all, so its goal is what was found there. Of what moves anyway,
+        // only the bytes are replaced.
         if at >= count || item.target != row.expected {
             let would_stay = matches!(item.result, FileResult::Conflict | FileResult::Gap);
             *item = back(row, if would_stay { row.expected } else { item.goal });

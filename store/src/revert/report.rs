@@ -10,6 +10,7 @@ use crate::model::attribution::is_unclear;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
 use crate::model::note;
+use crate::model::request::DryRun;
 use crate::sessions;
 use crate::sessions::read::{blob_text, mode_text};
 use crate::store::Store;
@@ -57,7 +58,7 @@ pub(super) fn report(
     id: Option<String>,
     (items, git): (&[Item], &[GitItem]),
     receipt: Option<Receipt>,
-    dry_run: bool,
+    dry_run: DryRun,
 ) -> OperationReport {
     let movement = operation.movement;
     let outcome = if operation.is_incomplete {
@@ -76,7 +77,7 @@ pub(super) fn report(
         alone: movement.and_then(Movement::alone).map(str::to_owned),
         undoes: operation.undoes.clone(),
         outcome,
-        dry_run,
+        dry_run: dry_run.is_dry(),
         plan: None,
         busy: false,
         messages_hidden: movement

@@ -8,7 +8,7 @@ use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 use super::gather::{self, PathStates};
 use super::git::GitSide;
 use super::operate::{self, Executed};
-use super::operation::{Operation, Options};
+use super::operation::{GitFate, Operation, Options};
 use super::receipt::Expectation;
 use super::recover::Recovered;
 use super::refuse;
@@ -138,7 +138,7 @@ impl WantedState<'_> {
         } else {
             None
         };
-        warnings.extend(self.warnings(&wanted, git.is_some())?);
+        warnings.extend(self.warnings(&wanted, GitFate::of(git.as_deref()))?);
         let forgotten = gather::forgotten(store, place)?;
         let plan = super::plan::plan_exactly(snapshots, &wanted, &current, &forgotten)?;
         let unseen = unseen(store, id, seen, only)?;
@@ -165,7 +165,7 @@ impl WantedState<'_> {
     }
 
     /// Returns the warnings.
-    fn warnings(&self, wanted: &PathStates, moves_git: bool) -> Result<Vec<Note>> {
+    fn warnings(&self, wanted: &PathStates, git: GitFate) -> Result<Vec<Note>> {
         let Self {
             store,
             place,
@@ -191,7 +191,7 @@ impl WantedState<'_> {
             seen,
             is_asked_for,
         ));
-        if moves_git {
+        if git == GitFate::Along {
             told.extend(super::git::why_nothing(&place.root));
         }
         Ok(told)

@@ -46,6 +46,8 @@ pub fn three_way(
         theirs,
         ours,
     } = sides;
+    // Equal states come first, because they need no bytes: what is too large to merge, or a link, still goes back
+    // if nobody else touched it.
     if ours == theirs || theirs == ancestor {
         return Ok(Ruling::Already);
     }
@@ -55,6 +57,7 @@ pub fn three_way(
     match on_conflict {
         OnConflict::Keep => Ok(untouched(sides)),
         OnConflict::Merge => merge(sides, contents),
+        // Even then it is merged first: to overwrite is for what cannot be had otherwise, and a merge keeps both.
         OnConflict::Overwrite => match merge(sides, contents)? {
             Ruling::Conflict(_) | Ruling::Missing(_) => Ok(Ruling::Taken(theirs)),
             ruling => Ok(ruling),
@@ -74,6 +77,8 @@ fn merge(sides: ThreeWay, contents: &mut MergeBlobs<'_>) -> Result<Ruling> {
         Ok(entries) => entries,
         Err(ruling) => return Ok(ruling),
     };
+    // The permissions are merged by themselves. Otherwise `chmod +x` by the user would conflict with every edit of
+    // the agent.
     let Some(mode) = merge_mode(entries.map(|entry| entry.mode)) else {
         return Ok(Ruling::Conflict(ConflictKind::Permissions));
     };

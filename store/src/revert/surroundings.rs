@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use super::chain::holding;
 use super::ignored;
 use super::movement::{Movement, WholeRevert};
+use super::operation::GitFate;
 use super::plan::Plan;
 use super::report::short;
 use super::warnings::first_quoted;
@@ -38,7 +39,7 @@ pub(super) fn told(
     place: &Place,
     movement: &Movement,
     seen: &Observation,
-    moves_git: bool,
+    git: GitFate,
 ) -> Result<Vec<Note>> {
     let Some(revert) = movement.whole_revert() else {
         return Ok(Vec::new());
@@ -51,7 +52,8 @@ pub(super) fn told(
             .map(|id| sessions::git_state(connection, id))
             .transpose()?;
         told.extend(repository(&place.root, then.as_ref(), seen.git.as_ref()));
-        told.extend(under_way(then.as_ref(), seen.git.as_ref()).filter(|_| !moves_git));
+        let under_way = under_way(then.as_ref(), seen.git.as_ref());
+        told.extend(under_way.filter(|_| git == GitFate::Stays));
     }
     let since = sessions::message_time(connection, &to.id)?;
     told.extend(submodules(&place.root, since));

@@ -220,6 +220,7 @@ fn undo<'a>(
     contents: &mut MergeBlobs<'_>,
     on_conflict: OnConflict,
 ) -> Result<Undone<'a>> {
+    // There are no bytes to undo anything in.
     if is_unstored(base) {
         return Ok(Undone {
             state: base,
@@ -242,6 +243,7 @@ fn undo<'a>(
         return Ok(joined);
     }
     if on_conflict == OnConflict::Overwrite {
+        // By force one by one, too: a step that can be undone gently then still is, and others' lines in it stay.
         undo_runs(base, runs, contents, on_conflict)
     } else {
         Ok(undone)
@@ -255,6 +257,7 @@ fn join<'a>(runs: &[ChangeRun<'a>]) -> Vec<ChangeRun<'a>> {
         match joined.last_mut() {
             Some(newer) if newer.old == run.new => {
                 newer.old = run.old;
+                // A doubt about one of them is a doubt about all that go with it.
                 newer.held = newer.held.or(run.held);
             }
             _ => joined.push(*run),

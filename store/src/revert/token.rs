@@ -91,34 +91,27 @@ impl PlanToken {
 }
 
 fn asked(asked: &Value) -> Option<PlanRequest> {
-    if let Some(named) = asked["recover"].as_array() {
-        return named
-            .iter()
-            .map(path)
-            .collect::<Option<_>>()
-            .map(PlanRequest::Recover);
+    if asked["recover"].is_array() {
+        return paths_of(&asked["recover"]).map(PlanRequest::Recover);
     }
     let git = asked["git"].as_bool()?;
-    let text = |key: &str| asked[key].as_str().map(str::to_owned);
+    let text = |key: &str| text_or_none(&asked[key]);
     let on_conflict = match asked["on_conflict"].as_str() {
         None => None,
         Some(word) => Some(OnConflict::from_name(word)?),
     };
-    let only = || {
-        asked["only"]
-            .as_array()?
-            .iter()
-            .map(path)
-            .collect::<Option<Vec<_>>>()
-    };
-    if let Some(message) = text("revert") {
+    if let Some(message) = text("revert")? {
         return Some(PlanRequest::Revert(RevertRequest {
             message,
-            alone: asked["alone"].as_bool().unwrap_or_default(),
-            step: text("step"),
-            undoes: text("undoes"),
-            session: text("session"),
-            only: only()?,
+            alone: match &asked["alone"] {
+                // The tokens of a version that could not undo a message alone say nothing of it.
+                Value::Null => false,
+                word => word.as_bool()?,
+            },
+            step: text("step")?,
+            undoes: text("undoes")?,
+            session: text("session")?,
+            only: paths_of(&asked["only"])?,
             on_conflict: on_conflict?,
             unclear: match asked["unclear"].as_str() {
                 None => None,
@@ -128,23 +121,38 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
             ..RevertRequest::default()
         }));
     }
-    if let Some(id) = text("restore") {
+    if let Some(id) = text("restore")? {
         return Some(PlanRequest::Restore(RestoreRequest {
             id,
-            paths: only()?,
-            undoes: text("undoes"),
+            paths: paths_of(&asked["only"])?,
+            undoes: text("undoes")?,
             git,
             ..RestoreRequest::default()
         }));
     }
     Some(PlanRequest::Redo(RedoRequest {
-        session: text("session"),
+        session: text("session")?,
         all: asked["redo"].as_bool()?,
-        undoes: text("undoes"),
+        undoes: text("undoes")?,
         on_conflict,
         git,
         ..RedoRequest::default()
     }))
+}
+
+/// Returns a text that may be missing: `None` for what is no text. Taken for a missing one, a damaged `step` would ask for a
+/// whole message.
+fn text_or_none(value: &Value) -> Option<Option<String>> {
+    match value {
+        Value::Null => Some(None),
+        Value::String(text) => Some(Some(text.clone())),
+        _ => None,
+    }
+}
+
+/// Returns a list of paths; `None` if anything in it is no path.
+fn paths_of(value: &Value) -> Option<Vec<PathBuf>> {
+    value.as_array()?.iter().map(path).collect()
 }
 
 fn paths(paths: &[PathBuf]) -> Vec<String> {

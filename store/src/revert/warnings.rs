@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use super::gather::Material;
 use super::git::{GitSide, GitWarnings};
 use super::movement::{Movement, Part, RevertScope};
+use super::operation::GitFate;
 use super::plan::Plan;
 use super::report::short;
 use crate::error::{Error, Result};
@@ -58,14 +59,16 @@ pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
 
 /// Names the steps whose changes nobody saw when they were made.
 pub(super) fn unprotected_steps(material: &Material) -> impl Iterator<Item = Note> {
-    let note = |(step, why): &(String, String)| {
-        let text = format!(
-            "step `{}` was not recorded, and what no later look saw of it stays: {why}",
-            short(step)
-        );
-        Note::about(NoteCode::StepNotRecorded, text, vec![step.clone()])
-    };
-    material.unprotected.iter().map(note)
+    let steps = material.unprotected.iter();
+    steps.map(|(step, why)| step_not_recorded(step, why))
+}
+
+fn step_not_recorded(step: &str, why: &str) -> Note {
+    let text = format!(
+        "step `{}` was not recorded, and what no later look saw of it stays: {why}",
+        short(step)
+    );
+    Note::about(NoteCode::StepNotRecorded, text, vec![step.to_owned()])
 }
 
 /// Warns if no snapshot was taken at the message: the state before it is known only from the snapshots around it.
@@ -302,15 +305,15 @@ pub(super) fn head_moved(
     side: &GitSide<'_>,
     movement: &Movement,
     base: Option<i64>,
-    moves_git: bool,
+    git: GitFate,
 ) -> Result<Vec<Note>> {
     let told = if movement.kind == OperationKind::Revert {
-        side.told(movement, base, moves_git)?
+        side.told(movement, base, git)?
     } else {
         GitWarnings::default()
     };
     let head = match told.commits {
-        _ if moves_git => None,
+        _ if git == GitFate::Along => None,
         Some((commits, about)) => Some(Note::about(
             NoteCode::Commits,
             format!("{commits}; `--git` moves the branch back"),

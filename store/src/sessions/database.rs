@@ -47,11 +47,34 @@ pub struct Database {
     pub(crate) is_new: bool,
 }
 
+/// The level of a diagnostic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DiagnosticLevel {
+    /// Something was not done, or is lost.
+    #[default]
+    Error,
+    /// It was done, and somebody should look at something.
+    Warning,
+    /// Nothing is wrong.
+    Info,
+}
+
+impl DiagnosticLevel {
+    /// Returns the word in rows.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
 /// Something that went wrong in a hook.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Diagnostic<'a> {
-    /// `error`, `warning` or `info`.
-    pub level: &'a str,
+    /// Its level.
+    pub level: DiagnosticLevel,
     /// The agent, if known.
     pub agent: Option<&'a str>,
     /// The event, if known.
@@ -79,6 +102,8 @@ impl Database {
     /// Replaces a damaged file. If many processes find the damage at once, one of them moves it.
     fn replace(directory: &Path, durability: Durability) -> Result<Self> {
         let _lock = layout::lock_store(directory, BUSY_TIMEOUT)?;
+        // Once more, under the lock: whoever held it before may have replaced the file. Without this look, the
+        // second of two processes would set the sound new file aside.
         match Self::open_file(directory, durability) {
             Err(error) if is_damage(&error) => {
                 let (set_aside, is_mended) = replace_damaged(&directory.join(DATABASE))?;
@@ -102,6 +127,7 @@ impl Database {
         }
         // Without `CREATE`: `make_store` makes the file, because SQLite would give it the umask's mode. A link that
         // somebody planted is refused.
+        // No mutex: a connection never leaves its thread.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NOFOLLOW
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -186,6 +212,7 @@ impl Database {
     /// Runs `work` in one transaction that takes the write lock first.
     pub fn write<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let value = self.commit(work)?;
+        // After the commit: a checkpoint cannot run within a transaction.
         if with_suffix(&self.path, "-wal")
             .metadata()
             .is_ok_and(|log| log.len() > LONGEST_LOG)
@@ -267,6 +294,8 @@ impl Database {
     pub(crate) fn scrub(&self) -> Result<()> {
         self.overwrite_deleted()?;
         self.connection
+            // This writes the new file to the log. Until the log is moved, the old file with its deleted rows is
+            // what is on the disk, so the rest is no tidying but the second half.
             .execute_batch("VACUUM")
             .context(|| "cannot rewrite the session store")?;
         let end = Instant::now() + BUSY_TIMEOUT;
@@ -299,7 +328,7 @@ impl Database {
                     "INSERT INTO diagnostics (level, agent, event, session, workspace, message, detail, at)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                     params![
-                        diagnostic.level,
+                        diagnostic.level.name(),
                         diagnostic.agent,
                         diagnostic.event,
                         diagnostic.session,
@@ -467,7 +496,7 @@ mod tests {
             .map(|_| {
                 let text = "x".repeat(40 << 10);
                 let diagnostic = Diagnostic {
-                    level: "info",
+                    level: DiagnosticLevel::Info,
                     message: &text,
                     ..Diagnostic::default()
                 };
@@ -500,7 +529,7 @@ mod tests {
         let reader = open(directory.path());
         let text = "x".repeat(500 << 10);
         let diagnostic = Diagnostic {
-            level: "info",
+            level: DiagnosticLevel::Info,
             message: &text,
             ..Diagnostic::default()
         };
@@ -528,7 +557,7 @@ mod tests {
         database
             .diagnose(
                 &Diagnostic {
-                    level: "info",
+                    level: DiagnosticLevel::Info,
                     message: "y",
                     ..Diagnostic::default()
                 },

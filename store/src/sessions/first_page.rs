@@ -50,6 +50,8 @@ struct Leaf {
 pub(super) fn copy_with_new(source: &Path, target: &Path) -> Result<bool> {
     let what = || format!("cannot make the first page of `{}` anew", source.display());
     let is_made = copy(source, target)
+        // Twice: SQLite opens the copy, and with it the log, only if there is a first page. Then the log may bring
+        // back the damaged one, and pages with definitions that are newer than those of the file.
         .and_then(|()| Ok(put(target)? && move_log(target)? && put(target)?))
         .context(what);
     // What is refused leaves nothing behind, and neither does an error.
@@ -141,6 +143,7 @@ fn leaves(file: &File) -> std::io::Result<Option<Vec<Leaf>>> {
         }
     }
     leaves.sort_by_key(|leaf| leaf.first);
+    // A page that SQLite freed keeps its bytes, so a former leaf looks like one in use.
     let is_clear = leaves.windows(2).all(|pair| pair[0].last < pair[1].first);
     Ok(Some(leaves).filter(|leaves| is_clear && !leaves.is_empty()))
 }
@@ -150,18 +153,19 @@ fn rows_of_definitions(page: &[u8; PAGE]) -> Option<(u64, u64)> {
     if page[0] != LEAF_OF_TABLE {
         return None;
     }
-    let two = |at: usize| {
-        Some(usize::from(u16::from_be_bytes([
-            *page.get(at)?,
-            *page.get(at + 1)?,
-        ])))
-    };
     let mut rows = Vec::new();
-    for cell in 0..two(3)? {
-        rows.push(row_of_definition(page.get(two(8 + 2 * cell)?..)?)?);
+    for cell in 0..number_at(page, 3)? {
+        let start = number_at(page, 8 + 2 * cell)?;
+        rows.push(row_of_definition(page.get(start..)?)?);
     }
     let ascends = rows.windows(2).all(|pair| pair[0] < pair[1]);
     Some((*rows.first()?, *rows.last()?)).filter(|_| ascends)
+}
+
+/// Returns the number in the two bytes at a place of a page.
+fn number_at(page: &[u8; PAGE], at: usize) -> Option<usize> {
+    let bytes = [*page.get(at)?, *page.get(at + 1)?];
+    Some(usize::from(u16::from_be_bytes(bytes)))
 }
 
 /// Returns the number of a row if it is a definition.

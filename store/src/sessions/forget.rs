@@ -200,13 +200,21 @@ const COLUMNS: [Column; 6] = [
     },
 ];
 
-/// Returns the paths at which rows of a workspace name forgotten blobs, each with the number of blobs. With `write`,
-/// the rows no longer name them: something was there, but its bytes are not stored.
+/// What becomes of the rows that name something forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NamingRows {
+    /// They stay as they are.
+    Stay,
+    /// They no longer name it: something was there, but its bytes are not stored.
+    Emptied,
+}
+
+/// Returns the forgotten blobs that rows of a workspace name, by path.
 pub(crate) fn blobs(
     connection: &Connection,
     workspace_id: i64,
     is_forgotten: &IsBlobForgotten<'_>,
-    write: bool,
+    rows: NamingRows,
 ) -> Result<HashMap<Vec<u8>, HashSet<ObjectId>>> {
     let mut found: HashMap<Vec<u8>, HashSet<ObjectId>> = HashMap::new();
     for Column {
@@ -220,17 +228,19 @@ pub(crate) fn blobs(
               WHERE {of_workspace} AND {blob} IS NOT NULL GROUP BY 1, 2"
         );
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        let rows: Vec<(Vec<u8>, ObjectId)> = all(connection, &sql, [workspace_id], read)?;
-        for (path, id) in rows {
+        let named: Vec<(Vec<u8>, ObjectId)> = all(connection, &sql, [workspace_id], read)?;
+        for (path, id) in named {
             // That id stands for a directory, and says nothing about contents.
             if id == ObjectId::EMPTY_TREE || !is_forgotten(&path, id) {
                 continue;
             }
-            if write {
+            if rows == NamingRows::Emptied {
                 let sql = format!(
                     "UPDATE {table} SET {blob} = NULL WHERE {of_workspace} AND {blob} = ?2
                         AND path = ?3 AND CAST(ifnull(path_raw, path) AS BLOB) = ?4"
                 );
+                // The text is asked for as well because it has an index; the bytes alone would be compared in every
+                // row.
                 let text = String::from_utf8_lossy(&path);
                 connection
                     .execute(&sql, params![workspace_id, id, text, path])
@@ -239,7 +249,7 @@ pub(crate) fn blobs(
             found.entry(path).or_default().insert(id);
         }
     }
-    if write && !found.is_empty() {
+    if rows == NamingRows::Emptied && !found.is_empty() {
         super::totals::outdate_all(connection)?;
     }
     Ok(found)

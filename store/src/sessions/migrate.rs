@@ -36,6 +36,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
     if from > VERSION {
         return refuse_newer(&transaction, path, from).map(|()| false);
     }
+    // Not `Ok(false)` at once: only the number was looked at, and another program may use it, too.
     if from == VERSION {
         return check_application(&transaction, path).map(|()| false);
     }
@@ -46,10 +47,14 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
         }
         _ => {
             check_application(&transaction, path)?;
+            // Nothing was written in this transaction yet, so the reader that makes the copy sees exactly what is
+            // about to be migrated.
             Some(keep_copy(path, from)?)
         }
     };
     let migrations = match from {
+        // One script, not all migrations in turn: SQLite reads the schema again at most of their statements, which
+        // takes longer than everything else a first hook does.
         0 => &[NEW_STORE],
         from => &MIGRATIONS[from as usize..],
     };

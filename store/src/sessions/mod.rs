@@ -34,7 +34,7 @@ mod unrecorded;
 mod words;
 mod workspaces;
 
-pub use database::{Database, Diagnostic, OLDEST_SQLITE};
+pub use database::{Database, Diagnostic, DiagnosticLevel, OLDEST_SQLITE};
 pub(crate) use database::{is_noted, is_read_only};
 pub use memory::keep_memory;
 
@@ -65,7 +65,8 @@ pub(crate) use operations::{
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use retention::{
     Measured, Pruning, SessionUse, WorkspacePresence, delete_workspace, mark_pruned, note_gone,
-    note_sizes, note_unswept, presences, prunable, session_uses, snapshots_to_measure, trees_of,
+    note_sizes, note_swept, note_unswept, presences, prunable, session_uses, snapshots_to_measure,
+    trees_of,
 };
 pub(crate) use roots::{Named, named, paths_of_blobs, roots, workspaces};
 pub(crate) use rows::{

@@ -118,6 +118,8 @@ impl OperationRow {
             after_snapshot_id: row.get("after_snapshot_id")?,
             part_message_id: row.get("part_message_id")?,
             base_snapshot_id: row.get("base_snapshot_id")?,
+            // Strictly: an operation without a list is about everything, so a list that cannot be read must not
+            // become an empty one.
             only_paths: parsed(
                 row,
                 WordTable::Operations,

@@ -78,6 +78,7 @@ pub(crate) fn session_uses(connection: &Connection) -> Result<Vec<SessionUse>> {
         // A sub-agent's row comes after that of the session that started it.
         let known = parent.and_then(|parent| roots.get(&parent).copied());
         let at = known.unwrap_or(uses.len());
+        // Also for a sub-agent: it may have started others, whose rows name it and not the root.
         roots.insert(session.ids[0].clone(), at);
         match known {
             Some(at) => uses[at].join(session),
@@ -131,7 +132,8 @@ pub(crate) struct Pruning<'a> {
     pub workspace_id: i64,
     /// All sessions of the workspace that stay.
     pub kept: &'a [String],
-    /// Snapshots of no session that were taken before this go.
+    /// Snapshots of no session that were taken before this go. They were never used, so they go by their age: with the
+    /// sessions of their time.
     pub unused_before: Milliseconds,
     /// Snapshots that were taken since then stay.
     pub young_since: Milliseconds,
@@ -298,15 +300,29 @@ pub(crate) fn note_gone(
     Ok(())
 }
 
-/// Notes whether what was forgotten of a workspace is still in its packs.
-pub(crate) fn note_unswept(connection: &Connection, id: i64, is_unswept: bool) -> Result<()> {
+/// Notes that what was forgotten of a workspace is still in its packs.
+pub(crate) fn note_unswept(connection: &Connection, id: i64) -> Result<()> {
+    set_unswept(
+        connection,
+        id,
+        "UPDATE workspaces SET unswept = 1 WHERE id = ?1",
+    )
+}
+
+/// Notes that nothing that was forgotten of a workspace is in its packs any more.
+pub(crate) fn note_swept(connection: &Connection, id: i64) -> Result<()> {
+    set_unswept(
+        connection,
+        id,
+        "UPDATE workspaces SET unswept = 0 WHERE id = ?1",
+    )
+}
+
+fn set_unswept(connection: &Connection, id: i64, sql: &str) -> Result<()> {
     connection
-        .execute(
-            "UPDATE workspaces SET unswept = ?2 WHERE id = ?1",
-            params![id, is_unswept],
-        )
-        .context(|| "cannot note what is to be swept")?;
-    Ok(())
+        .execute(sql, [id])
+        .map(drop)
+        .context(|| "cannot note what is to be swept")
 }
 
 /// Removes a workspace with all of its rows.

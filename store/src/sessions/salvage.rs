@@ -117,10 +117,13 @@ fn salvage_locked(
     drop(copy);
     presence::remove_file(&mended)?;
     layout::sync(&unfinished)?;
+    // Named apart, so that the next attempt does not take the whole store that makes way here for the damaged one.
     let ending = match source == path {
         true => DAMAGED,
         false => REPLACED,
     };
+    // A kill between this line and the next leaves a store without a session store, which the next command makes
+    // anew. Nothing is lost: the rows are in the file that was set aside, and `doctor` lists it.
     let set_aside = set_aside(&path, ending)?;
     std::fs::rename(&unfinished, &path).context(what)?;
     layout::sync(directory)?;
@@ -144,6 +147,7 @@ fn fill(
     new.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))
         .context(what)?;
     // Rows come table by table, before those that they refer to. `mend_references` looks at them at the end.
+    // The order counts, too: within a transaction, the pragma does nothing.
     new.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
         .context(what)?;
     let (rows, mut damaged) = copy_rows(old, &new)?;
@@ -289,6 +293,7 @@ fn copy_by_numbers(
     let Ok(mut select) = old.prepare(&format!(
         "SELECT rowid, {columns} FROM {table} WHERE rowid > ?1 ORDER BY rowid"
     )) else {
+        // The definition says `WITHOUT ROWID`, or cannot be read. The other way fails for the second of these.
         return copy_without_numbers(old, table, columns, |row| put(row, 0));
     };
     let mut sum = 0;
@@ -331,6 +336,8 @@ fn copy_without_numbers(
 ) -> Result<(u64, bool)> {
     let mut sum = 0;
     for order in ["ASC", "DESC"] {
+        // Such a table is in the order of its key, which is its first column. From the end, SQLite reaches the rows
+        // behind the damaged page without going through it.
         let key = columns.split(", ").next().unwrap_or(columns);
         let sql = format!("SELECT {columns} FROM {table} ORDER BY {key} {order}");
         let Ok(mut select) = old.prepare(&sql) else {
@@ -368,6 +375,7 @@ fn mend_references(new: &Connection) -> Result<()> {
         for (table, (from, other, to)) in &references {
             let is_lost =
                 format!("{from} IS NOT NULL AND {from} NOT IN (SELECT {to} FROM {other})");
+            // `OR IGNORE` passes over rows whose column must not be NULL. The next statement removes them.
             changed += new
                 .execute(
                     &format!("UPDATE OR IGNORE {table} SET {from} = NULL WHERE {is_lost}"),

@@ -314,6 +314,7 @@ pub(crate) fn workspaces_at_work_below(
                   ifnull((SELECT taken_at FROM snapshots WHERE id = ?3), 0))"
         ))
         .context(|| "cannot look workspaces up")?;
+    // A range, which an index answers. `LIKE` would read all rows, and take `_` and `%` in a path for wildcards.
     let from = String::from_utf8_lossy(&below).into_owned();
     below.pop();
     below.push(b'0'); // the character after the slash

@@ -135,10 +135,8 @@ fn link(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>) -> Result<State> {
 
 fn file(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>, mode: Mode) -> Result<State> {
     let entry = |stamp: Stamp, blob| {
-        Some(Entry {
-            mode: Mode::file(stamp.mode),
-            blob,
-        })
+        let mode = Mode::file(stamp.mode);
+        Some(Entry { mode, blob })
     };
     Ok(
         match read::file(directory.as_fd(), name)

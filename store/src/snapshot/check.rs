@@ -181,26 +181,34 @@ fn packed_object(folder: &Path, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {
 /// The largest object that is taken from the user's repository, in bytes.
 const LARGEST: u64 = 512 << 20;
 
-/// Returns what is wrong with the packs of a repository themselves: the name of each damaged one, and why. `all` reads
-/// each pack completely.
-pub(super) fn packs(objects: &Objects, all: bool) -> Result<Vec<(String, &'static str)>> {
+/// How much of a pack is read to check it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PackCheck {
+    /// Its end, which its index repeats.
+    End,
+    /// All of it.
+    Whole,
+}
+
+/// Returns what is wrong with the packs of a repository themselves: the name of each damaged one, and why.
+pub(super) fn packs(objects: &Objects, extent: PackCheck) -> Result<Vec<(String, &'static str)>> {
     let reader = objects.reader()?;
     reader.refresh()?;
     let packs = reader.packs();
     let packs: Vec<_> = packs.alone().iter().chain(packs.each_joint()).collect();
     let named = |pack: &&std::sync::Arc<PackFile>| {
-        let what = pack_problem(pack, all)?;
+        let what = pack_problem(pack, extent)?;
         Some((pack.name().display().to_string(), what))
     };
     let problems = threads::map(&packs, named);
     Ok(problems.into_iter().flatten().collect())
 }
 
-/// Returns what is wrong with a pack. Only with `all`, it is read completely.
-fn pack_problem(pack: &PackFile, all: bool) -> Option<&'static str> {
+/// Returns what is wrong with a pack.
+fn pack_problem(pack: &PackFile, extent: PackCheck) -> Option<&'static str> {
     if !pack.has_its_end() {
         Some("is cut off, or is not what its index was made of")
-    } else if all && !pack.is_sound() {
+    } else if extent == PackCheck::Whole && !pack.is_sound() {
         Some("is damaged")
     } else {
         None

@@ -41,7 +41,7 @@ use crate::model::{FileTime, Milliseconds};
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
 pub use capture::Now;
-pub(crate) use check::{Broken, Checked};
+pub(crate) use check::{Broken, Checked, PackCheck};
 pub(crate) use forget::{ForgottenPath, Replacements, Rewritten, RewrittenRules};
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
@@ -248,9 +248,9 @@ impl Snapshots {
             .is_ok_and(|reader| reader.has_rebuilt())
     }
 
-    /// Returns what is wrong with the packs themselves, by name. `all` reads each pack completely.
-    pub(crate) fn check_packs(&self, all: bool) -> Result<Vec<(String, &'static str)>> {
-        check::packs(&self.objects, all)
+    /// Returns what is wrong with the packs themselves, by name.
+    pub(crate) fn check_packs(&self, extent: PackCheck) -> Result<Vec<(String, &'static str)>> {
+        check::packs(&self.objects, extent)
     }
 
     /// Stores damaged objects again from the workspace's files and the user's repository. Returns those that are still

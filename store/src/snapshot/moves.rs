@@ -84,14 +84,13 @@ impl<'a> Moves<'a> {
     }
 }
 
+/// Returns the lengths of a path's names, the last one first.
+fn lengths_from_end(path: &[u8]) -> impl Iterator<Item = usize> {
+    path.split(|byte| *byte == b'/').rev().map(<[u8]>::len)
+}
+
 /// Returns how many bytes of whole names two paths have in common at their ends.
 fn common_suffix(one: &[u8], other: &[u8]) -> usize {
-    let names = |path: &'_ [u8]| {
-        path.split(|byte| *byte == b'/')
-            .rev()
-            .map(<[u8]>::len)
-            .collect::<Vec<_>>()
-    };
     let same = one
         .iter()
         .rev()
@@ -99,9 +98,8 @@ fn common_suffix(one: &[u8], other: &[u8]) -> usize {
         .take_while(|(one, other)| one == other)
         .count();
     let mut length = 0;
-    for name in names(one)
-        .into_iter()
-        .zip(names(other))
+    for name in lengths_from_end(one)
+        .zip(lengths_from_end(other))
         .take_while(|(one, other)| one == other)
     {
         let next = length + name.0 + usize::from(length > 0);

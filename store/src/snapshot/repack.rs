@@ -82,6 +82,8 @@ impl Snapshots {
         }
         // What was given up is no longer among the torn ones. Any other would be dropped in silence.
         damaged(&reached)?;
+        // What hooks store while this runs is in no row yet. So young packs are kept as a whole: an object in them
+        // may be waiting for the row that names it.
         let mut wanted = wanted(&reached);
         let is_young = |pack: &&OldPack| young_since.is_some_and(|since| pack.written >= since);
         for pack in old.iter().filter(is_young) {
@@ -141,6 +143,8 @@ impl Snapshots {
             let (kind, bytes) = reader.any_once(id)?;
             more.add(pack_object(kind, id, &bytes, Effort::More))?;
         }
+        // Synced, and only then do the old packs go. Killed in between, every object is in two packs, and the next
+        // `gc` takes one.
         let more = more.finish()?;
         let but: Vec<PathBuf> = new.into_iter().chain(more).collect();
         let written: u64 = repack::list(&self.objects)?

@@ -246,6 +246,7 @@ pub(super) fn give_back(folder: &Path, objects: &Objects) -> Result<()> {
     let cache = Cache::read(folder, Extent::Front).filter(|cache| {
         cache.header.boot == boot && cache.header.packs == super::take::stamp_of_packs(objects)
     });
+    // Only after the copies are synced: killed in between, the store has both.
     borrowed::give_back(&objects.packs())?;
     objects.note_borrowing(false);
     objects.reader()?.refresh()?;

@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::git::Location;
 use crate::git::state::head;
 use crate::model::millisecond_of;
+use crate::model::request::DryRun;
 use crate::sessions::{self, ListedWorkspace, OpenStep, StepEnd, WorkspaceRow};
 use crate::store::Store;
 
@@ -32,21 +33,23 @@ const REPLACED: &str = "the directory was replaced while a tool ran";
 /// is beside its former place or holds `cwd`: no row says so before an event or an operation comes there.
 pub(crate) fn list(store: &Store, cwd: Option<&Path>) -> Result<WorkspacesReport> {
     let listed = sessions::listed_workspaces(store.database.connection())?;
-    let found = |one: &ListedWorkspace| {
-        let report = report_of(one);
-        match found_again(&one.row, cwd) {
-            Some(path) if report.state != WorkspaceState::Here => WorkspaceReport {
-                path: path.to_string_lossy().into_owned(),
-                state: WorkspaceState::Here,
-                ..report
-            },
-            _ => report,
-        }
-    };
     Ok(WorkspacesReport {
         version: VERSION,
-        workspaces: listed.iter().map(found).collect(),
+        workspaces: listed.iter().map(|one| where_it_is(one, cwd)).collect(),
     })
+}
+
+/// Returns the report on a workspace, with the place where it was found again.
+fn where_it_is(one: &ListedWorkspace, cwd: Option<&Path>) -> WorkspaceReport {
+    let report = report_of(one);
+    match found_again(&one.row, cwd) {
+        Some(path) if report.state != WorkspaceState::Here => WorkspaceReport {
+            path: path.to_string_lossy().into_owned(),
+            state: WorkspaceState::Here,
+            ..report
+        },
+        _ => report,
+    }
 }
 
 /// How many names beside a workspace's former place are looked at.
@@ -64,6 +67,7 @@ fn found_again(row: &WorkspaceRow, cwd: Option<&Path>) -> Option<PathBuf> {
         return Some(path.to_owned());
     }
     let entries = std::fs::read_dir(row.path.parent()?).ok()?.take(BESIDE);
+    // By the inode in the directory's own list first: that takes no system call for each name.
     let same = entries.flatten().filter(|entry| entry.ino() == row.inode);
     same.map(|entry| entry.path()).find(|path| is_it(path))
 }
@@ -117,7 +121,7 @@ pub(crate) fn adopt(
     store: &mut Store,
     cwd: &Path,
     which: Option<&str>,
-    dry_run: bool,
+    dry_run: DryRun,
 ) -> Result<AdoptReport> {
     let workspace = workspace_of(store, cwd)?;
     let listed = sessions::listed_workspaces(store.database.connection())?;
@@ -140,7 +144,7 @@ pub(crate) fn adopt(
         workspace: workspace.root.to_string_lossy().into_owned(),
         adopted: report_of(wanted),
         set_aside,
-        dry_run,
+        dry_run: dry_run.is_dry(),
     };
     // Only the directory that is here has to be checked: nobody works in one that is gone.
     if let Some(here) = &here {
@@ -149,7 +153,7 @@ pub(crate) fn adopt(
             return Err(error.hint("wait until it is done"));
         }
     }
-    if !dry_run {
+    if dry_run == DryRun::No {
         exchange(store, &workspace, here, &wanted.row)?;
     }
     Ok(report)

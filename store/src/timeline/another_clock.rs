@@ -20,6 +20,8 @@ pub(super) fn judge(
     let undated = Changed { at: None, ..change };
     let judged = match judged {
         // The change came after the last look, whatever its time says.
+        // The time says that no tool was running, and it is wrong: the last look did not see this change. Judged
+        // without it, the change belongs to whom the events leave.
         Verdict::Outside if is_stale => evidence.judge(undated, preferred),
         judged if evidence.is_dated(change) => return judged,
         judged => judged,

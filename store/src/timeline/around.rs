@@ -27,6 +27,7 @@ pub(crate) type OuterAgent = (OuterTool, Signs);
 pub(super) type HasStarted<'a> = dyn Fn(&str, &str) -> Option<bool> + 'a;
 
 impl OuterAgents {
+    /// Divides tools by whether it is known which files they may have changed.
     pub fn of(tools: &[OuterAgent]) -> Self {
         // An edit tool whose files are unknown counts as a shell: it may have written anything.
         let (shells, named): (Vec<_>, Vec<_>) = tools
@@ -53,6 +54,8 @@ impl OuterAgents {
         let began = began(step, change);
         let is_above =
             |number: usize| is_above(self.processes[number].as_deref(), process, has_started);
+        // A shell that began before the inner agent's tool and is above it in the process tree most likely is what
+        // runs that agent. One that began later runs beside it, whoever started whom.
         let is_rival = |(number, shell): (usize, &evidence::Step)| {
             evidence.could_make(number, change) && (shell.started_at > began || !is_above(number))
         };

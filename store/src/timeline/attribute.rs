@@ -81,6 +81,7 @@ pub(crate) fn attribute(
     let preferred = acting
         .iter()
         .rposition(|one| Some(one.step.row.session_id.as_str()) == session);
+    // Where no step is open, no time can make a change anybody's, and each one costs a look at a file.
     let dated = |change| (!steps.is_empty()).then(|| time(change)).flatten();
     let times: Vec<Option<Dated>> = changes.iter().map(dated).collect();
     let seen: Vec<Changed<'_>> = changes.iter().zip(&times).map(changed).collect();
@@ -91,6 +92,7 @@ pub(crate) fn attribute(
         .zip(&seen)
         .zip(&times)
         .flat_map(|((change, seen), time)| {
+            // Evidence gives a change to a step, and a doubt only takes it back: their order decides what reason is told.
             let judged = match is_replaced {
                 true => replaced(&evidence, acting.len(), preferred),
                 false => another_clock::judge(&evidence, *seen, *time, patch.looked_at, preferred),
@@ -186,6 +188,8 @@ fn in_this_workspace(verdict: Verdict, own: usize) -> Verdict {
         steps
     };
     match verdict {
+        // The steps behind the first `own` are those of other workspaces. Each look records changes for its own
+        // workspace only: otherwise one edit would be two changes, and two reverts would undo it.
         Verdict::Agent(step) if step >= own => Verdict::Outside,
         Verdict::Shared(steps) => Verdict::Shared(only_own(steps)),
         Verdict::Unclear(steps, doubt) => match only_own(steps) {
@@ -265,6 +269,7 @@ pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {
     let mut removed = Vec::new();
     let mut added = Vec::new();
     for (ids, row) in chains.into_values().flatten() {
+        // A single row that is in the database already says what it is to say.
         let stays = ids.len() == 1 && row.id.is_some();
         if stays {
             continue;

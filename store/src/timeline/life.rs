@@ -52,6 +52,8 @@ pub(crate) fn is_dead(life: &Life, last_event_at: Milliseconds, now: Millisecond
     match (&life.process, &life.caller) {
         (Some(process), _) => is_gone(process),
         (None, Some(caller)) => {
+            // Seen only once, it may have been a wrapper that lived for one call. Two things make its end the
+            // agent's all the same: a silence longer than agents have, and a machine that was started since.
             (unheard > LONGEST_SILENCE || unheard > uptime().saturating_add(LONGEST_CALL))
                 && is_gone(caller)
         }
@@ -69,6 +71,8 @@ pub(super) fn signs_around(outer: &OuterTool, now: Milliseconds) -> Signs {
         };
     }
     let signs = signs_of(&outer.life, outer.last_event_at, now);
+    // An agent around this one casts doubt on all changes here for as long as it seems to run a shell. Without a
+    // limit, one that was killed would do so for ever.
     let is_silent = now - signs.last > LONGEST_SILENCE;
     Signs {
         is_dead: signs.is_dead || (outer.life.process.is_none() && is_silent),

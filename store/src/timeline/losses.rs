@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::fs::layout::{self, Lock};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
-use crate::sessions::{self, Diagnostic, LastRows};
+use crate::sessions::{self, Diagnostic, DiagnosticLevel, LastRows};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 
@@ -30,6 +30,8 @@ const WHY: &str = "rows of the session store were lost: it was damaged, or the p
 /// at.
 pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock) -> Result<bool> {
     let Some((last, looked_at)) = lock.note().as_deref().and_then(read) else {
+        // No note: it is from before there were any, or the folder was restored from a backup, or the last process
+        // was killed before it wrote one. Only the repository can tell these from a loss.
         let is_lost = are_newest_gone(connection, place);
         if !is_lost {
             note_newest(connection, place, lock)?;
@@ -104,7 +106,7 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
     note_newest(store.database.connection(), place, lock)?;
     let workspace = place.root.to_string_lossy();
     store.diagnose(&Diagnostic {
-        level: "error",
+        level: DiagnosticLevel::Error,
         workspace: Some(&workspace),
         message: "rows of the session store were lost",
         detail: Some(
@@ -148,6 +150,8 @@ pub(crate) fn note(lock: &Lock, last: &LastRows, looked_at: Option<Milliseconds>
         text(&last.step),
         text(&looked_at.map(|at| at.to_string()))
     );
+    // Not synced: this is written for every event, and a sync costs more than the event's rows. `LENGTH` says what
+    // a power cut may leave.
     lock.set_note(&format!("{text:<LENGTH$}\n"));
 }
 

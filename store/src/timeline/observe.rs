@@ -106,6 +106,7 @@ impl Observation {
             drafts.extend(hidden_changes(snapshots, &taken.snapshot, step)?);
             replaced.extend(join(connection, &mut drafts, &step.row.id)?);
         }
+        // Only now: joined rows are counted once, and from their first state to their last.
         let lines = threads::map(&drafts, |draft| count(snapshots, &draft.change));
         drafts
             .iter_mut()
@@ -165,6 +166,7 @@ impl Observation {
         }
         sessions::delete_changes(connection, &self.replaced)?;
         sessions::insert_changes(connection, workspace_id, &self.changes, Some(id), now)?;
+        // The same state again gets the same row, and writing that it is the newest would cost each event a page.
         if self.previous != Some(id) {
             sessions::set_last_snapshot(connection, workspace_id, id, now)?;
         }
@@ -359,8 +361,11 @@ fn attributed(
     let told = store.surroundings.file_times;
     // A look that is to come was before the clock was set back.
     let looked_at = place.looked_at.get().filter(|looked_at| *looked_at <= now);
+    // A file's time may lag behind by a tick, so one that seems just older than the look may be younger.
     let is_since =
         |at: Milliseconds| looked_at.is_none_or(|looked_at| told(at) + TICK >= looked_at);
+    // Lazy, because it compares every path that went with every one that came, and most looks have no step to ask
+    // for it.
     let moved = LazyCell::new(|| taken.times.of_moves(&place.root, &changes, is_since));
     let patch = Patch {
         changes: patch,

@@ -48,6 +48,8 @@ pub(crate) fn refuse_orphans(store: &Store, cwd: &Path) -> Result<()> {
     }
     let workspace = workspace_of(store, cwd)?;
     for orphan in orphans {
+        // To be refused although the orphan is another directory's is a nuisance; to be told that nothing was
+        // recorded here, where it was, is a lie. So what cannot be read counts as this directory's.
         let path = Snapshots::open(&orphan.folder).and_then(|its| its.noted_path(&orphan.key));
         let Ok(Some(path)) = path else {
             return Err(Error::unavailable(format!(

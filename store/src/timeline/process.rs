@@ -57,6 +57,7 @@ mod linux {
     use super::Process;
     use crate::model::Milliseconds;
 
+    /// Returns what `/proc` says of a process.
     pub fn process(id: i32) -> Option<Process> {
         // One call reads all of it: a name has up to 15 bytes, and 50 numbers have up to 20 digits each.
         let mut text = [0; 2048];
@@ -90,6 +91,7 @@ mod linux {
         )
     }
 
+    /// Returns the namespace that the numbers of processes belong to: containers use them again.
     pub fn namespace() -> Option<String> {
         let link = std::fs::read_link("/proc/self/ns/pid").ok()?;
         Some(link.to_str()?.to_owned())
@@ -141,7 +143,7 @@ mod macos {
         })
     }
 
-    /// A start time is by the clock that is set.
+    /// Returns `None`: a start time is by the clock that is set.
     pub fn started_after_boot(_started: u64) -> Option<Milliseconds> {
         None
     }
@@ -166,14 +168,17 @@ mod macos {
 /// Systems that tell nothing of processes: only its silence shows that an agent was killed.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod unknown {
+    /// Returns `None`.
     pub fn process(_id: i32) -> Option<super::Process> {
         None
     }
 
+    /// Returns `None`.
     pub fn started_after_boot(_started: u64) -> Option<crate::model::Milliseconds> {
         None
     }
 
+    /// Returns `None`.
     pub fn namespace() -> Option<String> {
         None
     }

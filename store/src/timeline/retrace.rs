@@ -31,6 +31,8 @@ pub(crate) fn retrace(
             };
             let (first, last) = (at.min(beside.id), at.max(beside.id));
             let changes = sessions::changes_between(connection, workspace_id, first, last)?;
+            // The rows say what changed, not what was there. So a later snapshot is walked back by the old sides,
+            // the newest change first, and an earlier one is walked forward by the new sides.
             if beside.id > at {
                 for change in changes.iter().rev() {
                     files.set(change.path.as_bytes(), change.old);
@@ -40,6 +42,8 @@ pub(crate) fn retrace(
                     files.set(change.path.as_bytes(), change.new);
                 }
             }
+            // Nothing is believed here: a tree is stored only under the id that was lost, and that id is the hash
+            // of its bytes.
             let stored = snapshots.store_trees(&files, lost)?;
             if stored > 0 {
                 return Ok(stored);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::contradictions;
 use super::gc::sizes;
@@ -17,8 +17,8 @@ use crate::fs::layout::Lock;
 use crate::model::entry::ObjectId;
 use crate::model::number::{count, first_of};
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, Diagnostic};
-use crate::snapshot::{Broken, Checked, Snapshots};
+use crate::sessions::{self, Diagnostic, DiagnosticLevel};
+use crate::snapshot::{Broken, Checked, PackCheck, Snapshots};
 use crate::store::Store;
 use crate::timeline::{CaptureOptions, Place, check_losses, renew_note, retrace};
 
@@ -40,11 +40,21 @@ struct Sum {
 }
 
 /// Reads the objects of every workspace as long as `goes_on` returns true, heals what it can, and returns what it found.
-/// With `all`, what no row needs is read as well.
-pub(crate) fn check(store: &mut Store, all: bool, goes_on: &dyn Fn() -> bool) -> Vec<Finding> {
+/// Of whole packs, what no row needs is read as well.
+pub(crate) fn check(
+    store: &mut Store,
+    packs: PackCheck,
+    goes_on: &dyn Fn() -> bool,
+) -> Vec<Finding> {
     let workspaces = match sessions::workspaces(store.database.connection()) {
         Ok(workspaces) => workspaces,
-        Err(error) => return vec![Finding::new("error", SUBJECT, error.to_string())],
+        Err(error) => {
+            return vec![Finding::new(
+                FindingLevel::Error,
+                SUBJECT,
+                error.to_string(),
+            )];
+        }
     };
     let mut findings = Vec::new();
     let mut sum = Sum {
@@ -52,9 +62,13 @@ pub(crate) fn check(store: &mut Store, all: bool, goes_on: &dyn Fn() -> bool) ->
         ..Sum::default()
     };
     for id in workspaces {
-        match workspace(store, id, all, goes_on, &mut sum) {
+        match workspace(store, id, packs, goes_on, &mut sum) {
             Ok(found) => findings.extend(found),
-            Err(error) => findings.push(Finding::new("error", SUBJECT, error.with_causes())),
+            Err(error) => findings.push(Finding::new(
+                FindingLevel::Error,
+                SUBJECT,
+                error.with_causes(),
+            )),
         }
     }
     findings.insert(0, sum.finding());
@@ -72,7 +86,7 @@ impl Sum {
         let read = count(*objects, "object");
         if *is_whole {
             return Finding::new(
-                "ok",
+                FindingLevel::Ok,
                 SUBJECT,
                 format!("read {read} of {}", count(*trees as u64, "snapshot")),
             );
@@ -80,7 +94,7 @@ impl Sum {
         Finding {
             hint: Some("`ckpt-hook doctor --all` reads all of them".to_owned()),
             ..Finding::new(
-                "note",
+                FindingLevel::Note,
                 SUBJECT,
                 format!("read {read}, of the newest {trees} of {all_trees} snapshots"),
             )
@@ -91,7 +105,7 @@ impl Sum {
 fn workspace(
     store: &mut Store,
     id: i64,
-    all: bool,
+    packs: PackCheck,
     goes_on: &dyn Fn() -> bool,
     sum: &mut Sum,
 ) -> Result<Vec<Finding>> {
@@ -110,12 +124,16 @@ fn workspace(
         findings.extend(prepare(store, &place, lock)?);
     }
     let snapshots = place.snapshots()?;
-    let packs = snapshots.check_packs(all)?;
+    let packs = snapshots.check_packs(packs)?;
+    let healing = match &lock {
+        Ok(_) => Healing::UnderLock,
+        Err(_) => Healing::Nothing,
+    };
     let Mended {
         checked,
         lost,
         healed,
-    } = mend(store, &place, lock.is_ok(), goes_on)?;
+    } = mend(store, &place, healing, goes_on)?;
     sum.add(&checked, roots.trees.len());
     if is_gone {
         findings.push(repository_gone(&name, &place.folder, lost.is_empty()));
@@ -145,7 +163,7 @@ fn settled(store: &mut Store, place: &Place, name: &str) -> Result<Vec<Finding>>
     let lost = settle::under_lock(store, place)?;
     let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
     Ok(lost
-        .map(|text| Finding::new("error", SUBJECT, text))
+        .map(|text| Finding::new(FindingLevel::Error, SUBJECT, text))
         .collect())
 }
 
@@ -156,7 +174,7 @@ fn repository_gone(name: &str, folder: &Path, is_healed: bool) -> Finding {
     );
     match is_healed {
         true => Finding::repaired(SUBJECT, text),
-        false => Finding::new("error", SUBJECT, text),
+        false => Finding::new(FindingLevel::Error, SUBJECT, text),
     }
 }
 
@@ -170,12 +188,21 @@ struct Mended {
     healed: usize,
 }
 
-/// Reads what the rows of a workspace name, heals what it can if `may_heal` (the caller holds the workspace's lock), and
-/// reads again: only an intact tree shows what it leads to.
+/// Whether damaged objects are stored again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Healing {
+    /// They are: the caller holds the workspace's lock.
+    UnderLock,
+    /// They are only found.
+    Nothing,
+}
+
+/// Reads what the rows of a workspace name, heals what it can, and reads again: only an intact tree shows what it leads
+/// to.
 fn mend(
     store: &Store,
     place: &Place,
-    may_heal: bool,
+    healing: Healing,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<Mended> {
     let mut healed = 0;
@@ -189,7 +216,7 @@ fn mend(
         // What was not whole after all would be healed again and again.
         let ids: BTreeSet<ObjectId> = broken.iter().map(|broken| broken.id).collect();
         let is_new = std::mem::replace(&mut known, ids) != known;
-        let lost = match may_heal && is_new && before > 0 {
+        let lost = match healing == Healing::UnderLock && is_new && before > 0 {
             true => heal(store, place, broken)?,
             false => broken,
         };
@@ -215,13 +242,16 @@ pub(crate) fn heal_workspace(store: &mut Store, place: &Place) -> Result<bool> {
 pub(crate) fn heal_under_lock(store: &mut Store, place: &Place) -> Result<bool> {
     let begin = Instant::now();
     let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?.len();
-    let healed = mend(store, place, true, &|| begin.elapsed() < CHECK_TIME)?.healed;
+    let healed = mend(store, place, Healing::UnderLock, &|| {
+        begin.elapsed() < CHECK_TIME
+    })?
+    .healed;
     if rebuilt + healed == 0 {
         return Ok(false);
     }
     let workspace = place.root.to_string_lossy();
     store.diagnose(&Diagnostic {
-        level: "warning",
+        level: DiagnosticLevel::Warning,
         workspace: Some(&workspace),
         message: "the store was damaged and was healed",
         detail: Some(&format!(
@@ -249,12 +279,12 @@ fn of_pack(snapshots: &Snapshots, pack: &str, what: &str, is_harmless: bool) -> 
     let text = format!("`{}/objects/pack/{pack}` {what}", repository.display());
     if is_harmless {
         Finding::new(
-            "warning",
+            FindingLevel::Warning,
             SUBJECT,
             format!("{text}; nothing that is needed is lost"),
         )
     } else {
-        Finding::new("error", SUBJECT, text)
+        Finding::new(FindingLevel::Error, SUBJECT, text)
     }
 }
 
@@ -308,7 +338,7 @@ fn contradicting(name: &str, paths: &BTreeSet<WorkspacePath>) -> Option<Finding>
     Some(Finding {
         hint: Some("`ckpt-hook restore SNAPSHOT PATH` goes by a snapshot alone".to_owned()),
         ..Finding::new(
-            "error",
+            FindingLevel::Error,
             "database",
             format!(
                 "`{name}`: what the session store says of {named} is not what its snapshots hold: a row is damaged"
@@ -337,7 +367,7 @@ fn lost_rows(store: &Store, place: &Place) -> Option<Finding> {
     let error = check_losses(store.database.connection(), place).err()?;
     Some(Finding {
         hint: error.hint_text().map(str::to_owned),
-        ..Finding::new("warning", "database", error.with_causes())
+        ..Finding::new(FindingLevel::Warning, "database", error.with_causes())
     })
 }
 
@@ -353,7 +383,7 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
     Some(Finding {
         hint: Some("a revert that needs it is refused; --only reverts other files".to_owned()),
         ..Finding::new(
-            "error",
+            FindingLevel::Error,
             SUBJECT,
             format!(
                 "`{name}`: what the snapshots hold of {} is damaged or missing ({})",

@@ -23,8 +23,9 @@ use crate::fs::names::{self, CACHE, DATABASE};
 use crate::fs::{layout, leftover, ownership, presence, reserve};
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
+use crate::model::request::DryRun;
 use crate::objects::repack::OnDamage;
-use crate::sessions::forget::{self, Belongings};
+use crate::sessions::forget::{self, Belongings, NamingRows};
 use crate::sessions::{self, OpenStep};
 use crate::snapshot::{Forgetting, PathPattern, Replacements};
 use crate::store::Store;
@@ -51,11 +52,11 @@ pub(crate) fn forget(
     store: &mut Store,
     cwd: &Path,
     what: &What,
-    dry_run: bool,
+    dry_run: DryRun,
 ) -> Result<ForgetReport> {
     let mut report = ForgetReport {
         version: VERSION,
-        dry_run,
+        dry_run: dry_run.is_dry(),
         ..ForgetReport::default()
     };
     if store.is_missing {
@@ -79,13 +80,7 @@ pub(crate) fn forget(
         .map(|copy| copy.to_string_lossy().into_owned())
         .collect();
     let places = places(store, cwd, what)?;
-    let mut busy = Vec::new();
-    for place in &places {
-        match check_idle(store, place) {
-            Err(error) if dry_run && error.kind == ErrorKind::Busy => busy.push(place.row.id),
-            checked => checked?,
-        }
-    }
+    let busy = busy_ones(store, &places, dry_run)?;
     // Before the first row goes: SQLite leaves the bytes of deleted rows in free pages.
     store.database.overwrite_deleted()?;
     for place in &places {
@@ -95,17 +90,32 @@ pub(crate) fn forget(
                 forget_named(store, place, what, dry_run)
             }
         };
-        let is_first = dry_run || report.workspaces.is_empty();
+        // As long as nothing is gone, the error needs no warning.
+        let is_first = dry_run.is_dry() || report.workspaces.is_empty();
         let forgotten = forgotten.map_err(|error| if is_first { error } else { begun(error) })?;
         report.workspaces.push(ForgetWorkspace {
             busy: busy.contains(&place.row.id),
             ..forgotten
         });
     }
-    if !dry_run {
+    if dry_run == DryRun::No {
         report.bytes_after = finish(store, what).map_err(begun)?;
     }
     Ok(report)
+}
+
+/// Returns the workspaces where a step or an operation is open. Only a dry run goes on in spite of them.
+fn busy_ones(store: &Store, places: &[Place], dry_run: DryRun) -> Result<Vec<i64>> {
+    let mut busy = Vec::new();
+    for place in places {
+        match check_idle(store, place) {
+            Err(error) if dry_run.is_dry() && error.kind == ErrorKind::Busy => {
+                busy.push(place.row.id)
+            }
+            checked => checked?,
+        }
+    }
+    Ok(busy)
 }
 
 /// Fails if a step or an operation is open where something would be forgotten.
@@ -141,11 +151,14 @@ fn forget_named(
     store: &mut Store,
     place: &Place,
     what: &What,
-    dry_run: bool,
+    dry_run: DryRun,
 ) -> Result<ForgetWorkspace> {
     let is_new = !is_unswept(store, place)?;
     let part = part(store, place, what)?;
-    let forgotten = forget_part(store, place, &part, dry_run)?;
+    let forgotten = match dry_run {
+        DryRun::Yes => forgettable(store, place, &part)?,
+        DryRun::No => forget_part(store, place, &part)?,
+    };
     if let (What::Path(pattern), true) = (what, is_new && is_nothing(&forgotten)) {
         return Err(Error::unavailable(format!(
             "nothing recorded in `{}` matches `{pattern}`",
@@ -288,7 +301,7 @@ fn no_pattern(pattern: &str) -> Error {
 }
 
 /// Forgets a workspace with its history.
-fn whole(store: &mut Store, place: &Place, dry_run: bool) -> Result<ForgetWorkspace> {
+fn whole(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<ForgetWorkspace> {
     let connection = store.database.connection();
     let mut report = ForgetWorkspace {
         workspace: place.root.to_string_lossy().into_owned(),
@@ -296,7 +309,7 @@ fn whole(store: &mut Store, place: &Place, dry_run: bool) -> Result<ForgetWorksp
         ..ForgetWorkspace::default()
     };
     (report.snapshots, report.prompts) = forget::numbers(connection, place.row.id)?;
-    if !dry_run {
+    if dry_run == DryRun::No {
         // In this order everywhere: who settles holds this lock while it waits for the other.
         let _settling = layout::lock_settling(&place.folder, PATIENCE)?;
         let _lock = place.lock(PATIENCE)?;
@@ -308,60 +321,80 @@ fn whole(store: &mut Store, place: &Place, dry_run: bool) -> Result<ForgetWorksp
     Ok(report)
 }
 
+/// Says what would be forgotten of a part of a workspace. Nothing is stored, and nobody has to wait.
+fn forgettable(store: &mut Store, place: &Place, part: &ForgetPart) -> Result<ForgetWorkspace> {
+    let replacements = Replacements::Hashed;
+    let without = read_history(store, place, part, replacements)?;
+    let forgetting = find(store, place, part, replacements, without)?;
+    let mut report = report_of(place, &forgetting);
+    count(store, place.row.id, &forgetting, &mut report)?;
+    Ok(report)
+}
+
 /// Forgets a part of a workspace. The packs still hold it until they are swept.
-fn forget_part(
-    store: &mut Store,
-    place: &Place,
-    part: &ForgetPart,
-    dry_run: bool,
-) -> Result<ForgetWorkspace> {
-    let replacements = match dry_run {
-        true => Replacements::Hashed,
-        false => Replacements::Stored,
-    };
-    let has_objects = place.has_objects()?;
-    if !dry_run && has_objects && place.snapshots()?.borrows_now()? {
+fn forget_part(store: &mut Store, place: &Place, part: &ForgetPart) -> Result<ForgetWorkspace> {
+    if place.has_objects()? && place.snapshots()?.borrows_now()? {
         // A borrowed pack is the user's and cannot be rewritten: what is to go would stay in it.
         settle::settle_now(store, place)?;
     }
+    let replacements = Replacements::Stored;
     // Reading a long history takes a while, and hooks wait for the lock: under it, only what came since is read.
+    let without = read_history(store, place, part, replacements)?;
+    let lock = place.lock(PATIENCE)?;
+    check_idle(store, place)?;
+    let forgetting = find(store, place, part, replacements, without)?;
+    let mut report = report_of(place, &forgetting);
+    if forgetting != Forgetting::default() {
+        (report.snapshots, report.prompts) =
+            take_out(store, place, &lock, &forgetting).map_err(begun)?;
+    }
+    Ok(report)
+}
+
+/// Reads the history of a workspace for what a part of it is in objects, and makes those that take their place.
+fn read_history(
+    store: &Store,
+    place: &Place,
+    part: &ForgetPart,
+    replacements: Replacements,
+) -> Result<Without> {
     let mut without = Without::default();
-    if has_objects {
-        match without.add(store, place, part, replacements, OnDamage::Refuse) {
-            // It is healed under the lock.
-            Err(error) if error.is_damage() => without = Without::default(),
-            added => added?,
-        }
+    if !place.has_objects()? {
+        return Ok(without);
     }
-    let lock = match dry_run {
-        true => None,
-        false => Some(place.lock(PATIENCE)?),
-    };
-    if !dry_run {
-        check_idle(store, place)?;
+    match without.add(store, place, part, replacements, OnDamage::Refuse) {
+        Ok(_) => Ok(without),
+        // `find` heals it, under the lock.
+        Err(error) if error.is_damage() => Ok(Without::default()),
+        Err(error) => Err(error),
     }
-    let workspace = place.row.id;
-    if has_objects {
+}
+
+/// Finds what a part of a workspace is, in objects and rows: what was read of its history before, and what came since.
+fn find(
+    store: &mut Store,
+    place: &Place,
+    part: &ForgetPart,
+    replacements: Replacements,
+    mut without: Without,
+) -> Result<Forgetting> {
+    if place.has_objects()? {
         add_damaged(store, place, part, replacements, &mut without)?;
     }
-    let forgetting = forgetting(store, workspace, part, without)?;
+    let forgetting = forgetting(store, place.row.id, part, without)?;
     // Before the first row is changed: half a pattern must not be forgotten.
     part.refuse_undecided()?;
+    Ok(forgetting)
+}
+
+/// Returns a report that names the files, without the numbers.
+fn report_of(place: &Place, forgetting: &Forgetting) -> ForgetWorkspace {
     let paths = forgetting.paths.iter();
-    let mut report = ForgetWorkspace {
+    ForgetWorkspace {
         workspace: place.root.to_string_lossy().into_owned(),
         files: paths.map(|path| path_text(path)).collect(),
         ..ForgetWorkspace::default()
-    };
-    match lock {
-        None => count(store, workspace, &forgetting, &mut report)?,
-        Some(_) if forgetting == Forgetting::default() => {}
-        Some(lock) => {
-            (report.snapshots, report.prompts) =
-                take_out(store, place, &lock, &forgetting).map_err(begun)?;
-        }
     }
-    Ok(report)
 }
 
 /// Makes the rows of a workspace name nothing of what is forgotten. Returns the numbers of snapshots and prompts that
@@ -395,7 +428,8 @@ fn forgetting(
 ) -> Result<Forgetting> {
     let Without { trees, rules, .. } = without;
     let is_file = |path: &[u8], id| part.has_file(path, id);
-    let blobs = forget::blobs(store.database.connection(), workspace, &is_file, false)?;
+    let connection = store.database.connection();
+    let blobs = forget::blobs(connection, workspace, &is_file, NamingRows::Stay)?;
     let gone = trees.iter().flat_map(|one| one.gone.iter());
     let mut paths: BTreeSet<Vec<u8>> = gone.map(|gone| gone.path.clone()).collect();
     paths.extend(blobs.keys().cloned());
@@ -429,7 +463,7 @@ fn count(
 fn sweep(store: &mut Store, place: &Place) -> Result<()> {
     if place.has_objects()? {
         let how = gc::GcOptions::default();
-        return pack::whole(store, place, how, true);
+        return pack::whole(store, place, how, pack::Leftovers::AllGo);
     }
     let _lock = place.lock(PATIENCE)?;
     pack::note_swept(store, place)

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::fs::{layout, names};
 use crate::model::entry::ObjectId;
 use crate::sessions;
-use crate::sessions::forget::{self, Belongings};
+use crate::sessions::forget::{self, Belongings, NamingRows};
 use crate::snapshot::Forgetting;
 
 /// Makes the rows of a workspace name nothing of what is forgotten, and notes that its packs still hold it. Returns the numbers of
@@ -31,7 +31,7 @@ pub(super) fn take_out(
         let of_path = forgetting.blobs.get(path);
         of_path.is_some_and(|ids| ids.contains(&id))
     };
-    forget::blobs(connection, workspace, &is_forgotten, true)?;
+    forget::blobs(connection, workspace, &is_forgotten, NamingRows::Emptied)?;
     let belongings = Belongings {
         messages: forgetting.messages.clone(),
         agent_ids: forgetting.agent_ids.clone(),
@@ -45,7 +45,7 @@ pub(super) fn take_out(
     forget::commands_about(connection, &texts)?;
     forget::diagnostics_about(connection, &texts)?;
     // In the same transaction: once the rows are gone, nothing else says that the packs still hold it.
-    sessions::note_unswept(connection, workspace, true)?;
+    sessions::note_unswept(connection, workspace)?;
     Ok((snapshots, prompts))
 }
 

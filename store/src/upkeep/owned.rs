@@ -3,22 +3,22 @@
 
 use std::path::Path;
 
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::check::NAMED;
-use crate::fs::ownership::{self, Trouble};
+use crate::fs::ownership::{self, Fault};
 use crate::model::number::first_of;
 
 const SUBJECT: &str = "store";
 
-/// Looks at everything in a store, and returns a finding for each kind of trouble, or one that says that all is well.
+/// Looks at everything in a store, and returns a finding for each kind of fault, or one that says that all is well.
 pub(crate) fn check(directory: &Path) -> Vec<Finding> {
-    let troubles = ownership::troubles(directory);
-    if troubles.is_empty() {
+    let faults = ownership::faults(directory);
+    if faults.is_empty() {
         let text = format!("`{}` is yours alone", directory.display());
-        return vec![Finding::new("ok", SUBJECT, text)];
+        return vec![Finding::new(FindingLevel::Ok, SUBJECT, text)];
     }
-    troubles
+    faults
         .chunk_by(|one, other| one.0 == other.0)
         .filter_map(|alike| {
             let names = alike
@@ -32,8 +32,8 @@ pub(crate) fn check(directory: &Path) -> Vec<Finding> {
 /// Moves the directories aside that stand in the place of a file, as one in the place of a lock keeps everybody from work.
 /// Nothing of them is removed. Returns what was done.
 pub(crate) fn repair(directory: &Path) -> Vec<Finding> {
-    let troubles = ownership::troubles(directory).into_iter();
-    let misplaced = troubles.filter(|(trouble, _)| *trouble == Trouble::Directory);
+    let faults = ownership::faults(directory).into_iter();
+    let misplaced = faults.filter(|(fault, _)| *fault == Fault::Directory);
     misplaced
         .map(|(_, path)| match ownership::move_aside(directory, &path) {
             Ok(place) => Finding::repaired(
@@ -44,35 +44,35 @@ pub(crate) fn repair(directory: &Path) -> Vec<Finding> {
                     place.display()
                 ),
             ),
-            Err(error) => Finding::new("error", SUBJECT, error.with_causes()),
+            Err(error) => Finding::new(FindingLevel::Error, SUBJECT, error.with_causes()),
         })
         .collect()
 }
 
-fn finding(trouble: Trouble, names: &str) -> Finding {
-    let (level, what, hint) = match trouble {
-        Trouble::OfAnother => (
-            "error",
+fn finding(fault: Fault, names: &str) -> Finding {
+    let (level, what, hint) = match fault {
+        Fault::OfAnother => (
+            FindingLevel::Error,
             "the store holds what belongs to another user",
             "somebody else may have prepared it, or `sudo` made it: look at it, then `chown` it or move it out of the store",
         ),
-        Trouble::NoFile => (
-            "error",
+        Fault::NoFile => (
+            FindingLevel::Error,
             "the store holds what is neither a file nor a directory",
             "somebody else may have prepared it: look at it, and move it out of the store",
         ),
-        Trouble::Directory => (
-            "error",
+        Fault::Directory => (
+            FindingLevel::Error,
             "the store holds a directory in the place of a file",
             "somebody else may have prepared it: look at it; `ckpt-hook doctor --repair` moves it aside",
         ),
-        Trouble::Closed => (
-            "error",
+        Fault::Closed => (
+            FindingLevel::Error,
             "the store holds what lacks the permissions that recording needs",
             "`chmod u+rwx` it",
         ),
-        Trouble::Open => (
-            "warning",
+        Fault::Open => (
+            FindingLevel::Warning,
             "other users may look into the store",
             "the next event makes it private again",
         ),

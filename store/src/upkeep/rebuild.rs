@@ -3,12 +3,12 @@
 //! What a repository notes about its snapshots becomes rows again: which directory, when, and what it could not hold.
 //! Sessions, prompts and attributions are only in the session store, and stay lost.
 
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{Finding, FindingLevel};
 
 use crate::error::Result;
 use crate::fs::layout;
 use crate::model::number::count;
-use crate::sessions::{self, Diagnostic};
+use crate::sessions::{self, Diagnostic, DiagnosticLevel};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::PATIENCE;
@@ -27,7 +27,7 @@ pub(crate) fn rebuild(store: &mut Store) -> Result<Vec<Finding>> {
         findings.extend(found.unwrap_or_else(|error| {
             vec![Finding {
                 hint: error.hint_text().map(str::to_owned),
-                ..Finding::new("error", SUBJECT, error.with_causes())
+                ..Finding::new(FindingLevel::Error, SUBJECT, error.with_causes())
             }]
         }));
     }
@@ -42,7 +42,7 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
     let noted = repository.noted(&orphan.key)?;
     let Some((workspace, snapshots, lost)) = noted else {
         return Ok(vec![Finding::new(
-            "warning",
+            FindingLevel::Warning,
             SUBJECT,
             format!(
                 "`{folder}` holds snapshots, but nothing says of which directory or when; it stays as it is"
@@ -53,7 +53,7 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if lost > 0 {
         findings.push(Finding::new(
-            "error",
+            FindingLevel::Error,
             SUBJECT,
             format!("`{path}`: snapshots that are not whole any more, and are left out: {lost}"),
         ));
@@ -66,12 +66,12 @@ fn take_up(store: &mut Store, orphan: &Orphan) -> Result<Vec<Finding>> {
         let (id, is_aside) = sessions::put_noted(connection, &workspace, &snapshots, now)?;
         // The objects of what was being forgotten are still there.
         if is_unswept {
-            sessions::note_unswept(connection, id, true)?;
+            sessions::note_unswept(connection, id)?;
         }
         Ok(is_aside)
     })?;
     store.diagnose(&Diagnostic {
-        level: "warning",
+        level: DiagnosticLevel::Warning,
         workspace: Some(&path),
         message: RECOVERED,
         detail: Some(

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{Finding, FindingLevel};
 use rusqlite::Connection;
 
 use super::{forgetting, rebuild};
@@ -33,7 +33,7 @@ pub(crate) fn repair(store: &mut Store) -> Vec<Finding> {
 fn failed(error: &Error) -> Finding {
     Finding {
         hint: error.hint_text().map(str::to_owned),
-        ..Finding::new("error", SUBJECT, error.with_causes())
+        ..Finding::new(FindingLevel::Error, SUBJECT, error.with_causes())
     }
 }
 
@@ -102,15 +102,16 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
             salvaged.set_aside.display()
         ),
     )];
-    findings.extend(
-        salvaged
-            .damaged
-            .iter()
-            .map(|table| Finding::new("warning", SUBJECT, format!("rows of `{table}` are lost"))),
-    );
+    findings.extend(salvaged.damaged.iter().map(|table| {
+        Finding::new(
+            FindingLevel::Warning,
+            SUBJECT,
+            format!("rows of `{table}` are lost"),
+        )
+    }));
     if !salvaged.damaged.is_empty() {
         store.diagnose(&sessions::Diagnostic {
-            level: "warning",
+            level: sessions::DiagnosticLevel::Warning,
             message: ROWS_LOST,
             detail: Some(&format!("of {}", salvaged.damaged.join(", "))),
             ..sessions::Diagnostic::default()
@@ -124,7 +125,7 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
                 "`ckpt-hook gc` removes the rest of it; `{}` holds it as well, and can be removed",
                 salvaged.set_aside.display()
             )),
-            ..Finding::new("warning", SUBJECT, message)
+            ..Finding::new(FindingLevel::Warning, SUBJECT, message)
         });
     }
     Ok(findings)

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::fs::layout;
-use crate::sessions::{self, Diagnostic};
+use crate::sessions::{self, Diagnostic, DiagnosticLevel};
 use crate::snapshot::Settled;
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place};
@@ -126,7 +126,7 @@ fn tell(store: &mut Store, place: &Place, settled: &Settled) -> Result<()> {
     };
     let workspace = place.root.to_string_lossy().into_owned();
     store.diagnose(&Diagnostic {
-        level: "error",
+        level: DiagnosticLevel::Error,
         agent: None,
         event: None,
         session: None,

@@ -12,6 +12,7 @@ use crate::agents::settings::advice::{self, Advice};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::file;
+use crate::agents::settings::hook_table::HookSubject::{Conversation, Tool};
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
@@ -55,19 +56,19 @@ pub const TARGET: AgentTarget = AgentTarget {
 /// The seconds after which Claude Code continues without us: far above our own deadline.
 pub const TIMEOUT: u32 = 30;
 
-/// The events in the order of a conversation, and whether each is about a single tool.
+/// The events in the order of a conversation, and what each is about.
 pub const EVENTS: &[HookEvent] = &[
-    ("SessionStart", false),
-    ("UserPromptSubmit", false),
-    ("PreToolUse", true),
-    ("PermissionRequest", true),
-    ("PostToolUse", true),
-    ("PostToolUseFailure", true),
-    (STEP_END, false),
-    ("SubagentStart", false),
-    ("SubagentStop", false),
-    ("Stop", false),
-    ("SessionEnd", false),
+    ("SessionStart", Conversation),
+    ("UserPromptSubmit", Conversation),
+    ("PreToolUse", Tool),
+    ("PermissionRequest", Tool),
+    ("PostToolUse", Tool),
+    ("PostToolUseFailure", Tool),
+    (STEP_END, Conversation),
+    ("SubagentStart", Conversation),
+    ("SubagentStop", Conversation),
+    ("Stop", Conversation),
+    ("SessionEnd", Conversation),
 ];
 
 /// The event at which a step ends.

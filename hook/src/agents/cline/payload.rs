@@ -42,7 +42,8 @@ impl Agent for Cline {
                 ..event
             }],
             (EventKind::ToolStart, false) if is_first_iteration(payload) => {
-                vec![message_of(&event), event]
+                // The store already has the message if the task's start arrived in time.
+                vec![shape::without_tool(EventKind::UserMessage, &event), event]
             }
             _ => shape::bounded_by_tools(event),
         })
@@ -122,17 +123,4 @@ fn words_of(prompt: &str) -> &str {
 
 fn is_first_iteration(payload: &Payload<'_>) -> bool {
     payload.object().number("iteration") == Some(1)
-}
-
-/// Returns the message whose first tool call this is. The store already has it if the task's start arrived in time.
-fn message_of(tool_start: &Event) -> Event {
-    Event {
-        event: EventKind::UserMessage,
-        tool_name: None,
-        tool_command: None,
-        tool_use_id: None,
-        tool_kind: None,
-        paths: Vec::new(),
-        ..tool_start.clone()
-    }
 }

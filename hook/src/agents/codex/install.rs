@@ -12,6 +12,7 @@ use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::edit::Edit;
 use crate::agents::settings::file;
+use crate::agents::settings::hook_table::HookSubject::{Conversation, Tool};
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable, positions};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
@@ -47,19 +48,19 @@ pub const TARGET: AgentTarget = AgentTarget {
     project_notes: &[],
 };
 
-/// The events, and whether each is about a single tool.
+/// The events, and what each is about.
 pub const EVENTS: &[HookEvent] = &[
-    ("SessionStart", false),
-    ("UserPromptSubmit", false),
-    ("PreModelRequest", false),
-    ("PreToolUse", true),
-    ("PermissionRequest", true),
-    ("PostToolUse", true),
-    ("SubagentStart", false),
-    ("SubagentStop", false),
-    ("Stop", false),
-    ("Interrupt", false),
-    ("SessionEnd", false),
+    ("SessionStart", Conversation),
+    ("UserPromptSubmit", Conversation),
+    ("PreModelRequest", Conversation),
+    ("PreToolUse", Tool),
+    ("PermissionRequest", Tool),
+    ("PostToolUse", Tool),
+    ("SubagentStart", Conversation),
+    ("SubagentStop", Conversation),
+    ("Stop", Conversation),
+    ("Interrupt", Conversation),
+    ("SessionEnd", Conversation),
 ];
 
 /// Returns the seconds after which Codex continues without us; for two of the events it waits three at most.

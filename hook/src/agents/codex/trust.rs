@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use ckpt_store::DryRun;
 use ckpt_store::error::{Error, Result};
 use ckpt_store::lines::split_byte_order_mark;
 use sha2::{Digest, Sha256};
@@ -111,11 +112,10 @@ impl SettingsContent for Trust {
         })
     }
 
-    fn note(&self, before: Option<&str>, after: &str, dry_run: bool) -> Option<String> {
-        let trusts = if dry_run {
-            "would trust the hook"
-        } else {
-            "trusts the hook now"
+    fn note(&self, before: Option<&str>, after: &str, dry_run: DryRun) -> Option<String> {
+        let trusts = match dry_run {
+            DryRun::Yes => "would trust the hook",
+            DryRun::No => "trusts the hook now",
         };
         (before != Some(after) && self.is_in(after))
             .then(|| format!("Codex {trusts} without a review"))

@@ -132,7 +132,7 @@ fn steered_message(
         message_id: Some(entry.text("id")?),
         prompt: Some(prompt),
         given_at: i64::try_from(given_at.unix_timestamp_nanos() / 1_000_000).ok(),
-        ..next_step_of(EventKind::UserMessage, event)
+        ..shape::without_tool(EventKind::UserMessage, event)
     })
 }
 
@@ -183,25 +183,7 @@ fn is_about_sub_agent(name: &str) -> bool {
 fn next_step(event: &Event) -> Event {
     Event {
         at_once: true,
-        ..next_step_of(EventKind::StepStart, event)
-    }
-}
-
-/// Returns an event of the same session that is about no tool.
-fn next_step_of(kind: EventKind, event: &Event) -> Event {
-    Event {
-        event: kind,
-        prompt: None,
-        tool_name: None,
-        tool_command: None,
-        tool_use_id: None,
-        tool_kind: None,
-        tools: Vec::new(),
-        duration_ms: None,
-        background: None,
-        has_told_of_ends: false,
-        paths: Vec::new(),
-        ..event.clone()
+        ..shape::without_tool(EventKind::StepStart, event)
     }
 }
 

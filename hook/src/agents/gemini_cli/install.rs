@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::agents::settings::advice::{self, Advice, FolderTrust};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
+use crate::agents::settings::hook_table::HookSubject::{Conversation, Tool};
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::jsonc::JsonDialect;
 use crate::agents::settings::place::{SettingsPlace, SettingsScope};
@@ -45,16 +46,16 @@ pub const NAME: &str = "ckpt-hook";
 /// The milliseconds after which Gemini CLI continues without us.
 pub const TIMEOUT: u32 = 30_000;
 
-/// The events, and whether each is about a single tool.
+/// The events, and what each is about.
 pub const EVENTS: &[HookEvent] = &[
-    ("SessionStart", false),
-    ("BeforeAgent", false),
+    ("SessionStart", Conversation),
+    ("BeforeAgent", Conversation),
     // `AfterModel` would come once for each chunk of an answer.
-    ("BeforeModel", false),
-    ("BeforeTool", true),
-    ("AfterTool", true),
-    ("AfterAgent", false),
-    ("SessionEnd", false),
+    ("BeforeModel", Conversation),
+    ("BeforeTool", Tool),
+    ("AfterTool", Tool),
+    ("AfterAgent", Conversation),
+    ("SessionEnd", Conversation),
 ];
 
 fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<SettingsFile>> {

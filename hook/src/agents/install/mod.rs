@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ckpt_schema::report::SettingsChange;
+use ckpt_store::DryRun;
 use ckpt_store::error::{Error, Result};
 
 use super::settings::change::change;
@@ -31,7 +32,7 @@ pub use super::settings::target::AgentPresence;
 /// How long agents are configured to wait for the hook: far longer than its own default deadline.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Puts our hook into an agent's settings, and returns what was done (or would be, where `dry_run`), file by file.
+/// Puts our hook into an agent's settings, and returns what was done (or would be, in a dry run), file by file.
 ///
 /// # Errors
 ///
@@ -40,7 +41,7 @@ pub fn install(
     agent: &str,
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
-    dry_run: bool,
+    dry_run: DryRun,
 ) -> Result<Vec<SettingsChange>> {
     let target = target(agent)?;
     command::check_name(place.binary)?;
@@ -56,7 +57,7 @@ pub fn uninstall(
     agent: &str,
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
-    dry_run: bool,
+    dry_run: DryRun,
 ) -> Result<Vec<SettingsChange>> {
     change(target(agent)?, scope, place, dry_run, EditKind::Remove)
 }
@@ -90,13 +91,11 @@ pub fn learn_versions(place: &SettingsPlace<'_>, is_wanted: impl Fn(&str) -> boo
 /// Returns the projects of whose settings the hook was put into some, as far as that was noted.
 pub fn projects(place: &SettingsPlace<'_>) -> BTreeSet<PathBuf> {
     let memory = Memory::read(place.memory);
-    let project_of = |file: &Path| {
+    let projects = memory.files().filter_map(|file| {
         let mut above = file.ancestors().skip(1);
-        above
-            .find(|directory| is_project_file(file, directory, place))
-            .map(Path::to_owned)
-    };
-    memory.files().filter_map(project_of).collect()
+        above.find(|directory| is_project_file(file, directory, place))
+    });
+    projects.map(Path::to_owned).collect()
 }
 
 /// Returns whether a file holds the settings of an agent for the project in a directory.

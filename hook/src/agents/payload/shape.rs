@@ -288,6 +288,24 @@ pub fn is_compaction(payload: &Payload<'_>) -> bool {
         .is_some_and(|source| source == "compact")
 }
 
+/// Returns an event of the same session that is about no tool.
+pub fn without_tool(kind: EventKind, event: &Event) -> Event {
+    Event {
+        event: kind,
+        prompt: None,
+        tool_name: None,
+        tool_command: None,
+        tool_use_id: None,
+        tool_kind: None,
+        tools: Vec::new(),
+        duration_ms: None,
+        background: None,
+        has_told_of_ends: false,
+        paths: Vec::new(),
+        ..event.clone()
+    }
+}
+
 /// Returns the events of an agent that reports tools but no steps: a step ends with its tool, or with the last of those
 /// that run at the same time, which is why the finish names the tool.
 pub fn bounded_by_tools(event: Event) -> Vec<Event> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::SettingsChange;
+use ckpt_store::DryRun;
 use ckpt_store::error::Result;
 
 use super::edit::{Edit, EditKind};
@@ -21,7 +22,7 @@ pub fn change(
     target: &AgentTarget,
     scope: SettingsScope,
     place: &SettingsPlace<'_>,
-    dry_run: bool,
+    dry_run: DryRun,
     work: EditKind,
 ) -> Result<Vec<SettingsChange>> {
     let mut memory = Memory::read(place.memory);
@@ -40,7 +41,7 @@ pub fn change(
         let follows = file.map(|file| Edit::plan(file, work, &memory));
         edits.extend(follows.transpose()?);
     }
-    if !dry_run {
+    if dry_run == DryRun::No {
         carry_out(&edits, work, &mut memory, place)?;
     }
     let mut changes: Vec<SettingsChange> = edits

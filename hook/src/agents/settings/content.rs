@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ckpt_store::DryRun;
 use ckpt_store::error::Result;
 
 /// A settings file, and what we want in it.
@@ -60,8 +61,8 @@ pub trait SettingsContent {
         ""
     }
 
-    /// Returns what the user should know about a change of the file that was made, or with `dry_run` would be.
-    fn note(&self, _before: Option<&str>, _after: &str, _dry_run: bool) -> Option<String> {
+    /// Returns what the user should know about a change of the file that was made, or would be.
+    fn note(&self, _before: Option<&str>, _after: &str, _dry_run: DryRun) -> Option<String> {
         None
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ckpt_schema::report::SettingsChange;
+use ckpt_store::DryRun;
 use ckpt_store::error::{Error, Result};
 use similar::TextDiff;
 
@@ -78,7 +79,8 @@ impl Edit {
         }
     }
 
-    pub fn report(&self, agent: &str, dry_run: bool) -> SettingsChange {
+    /// Returns what became of the file, with a diff if it differs now.
+    pub fn report(&self, agent: &str, dry_run: DryRun) -> SettingsChange {
         let action = match (&self.before, &self.after) {
             (before, after) if before == after => "unchanged",
             (None, _) => "created",
@@ -90,7 +92,7 @@ impl Edit {
             agent: agent.to_owned(),
             file: self.file.path.display().to_string(),
             action: action.to_owned(),
-            dry_run,
+            dry_run: dry_run.is_dry(),
             diff: changed.then(|| {
                 unified(
                     &self.file.path,
@@ -112,7 +114,7 @@ impl Edit {
     }
 
     /// Notes about this file.
-    fn note(&self, dry_run: bool) -> Option<String> {
+    fn note(&self, dry_run: DryRun) -> Option<String> {
         let (content, after) = (&self.file.content, self.after.as_deref()?);
         let gives_way = || {
             content

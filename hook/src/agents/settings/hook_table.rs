@@ -42,8 +42,17 @@ pub struct HandlerPosition {
     pub handler_json: Value,
 }
 
-/// An event of an agent, and whether it is about a single tool.
-pub type HookEvent = (&'static str, bool);
+/// An event of an agent, and what it is about.
+pub type HookEvent = (&'static str, HookSubject);
+
+/// What an event of an agent is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookSubject {
+    /// A single tool. The user may leave these out.
+    Tool,
+    /// The conversation: a session, a message, a step or a sub-agent.
+    Conversation,
+}
 
 impl HookTable {
     /// Returns the table with a handler for each of these events; `tool_events` says whether those about single tools are in.
@@ -56,7 +65,9 @@ impl HookTable {
         tool_events: bool,
         handler: impl Fn(&str) -> Result<Handler>,
     ) -> Result<Self> {
-        let events = events.iter().filter(|(_, of_tool)| tool_events || !of_tool);
+        let events = events
+            .iter()
+            .filter(|(_, subject)| tool_events || *subject == HookSubject::Conversation);
         let handlers = events
             .map(|(event, _)| Ok((*event, handler(event)?)))
             .collect::<Result<_>>()?;

@@ -20,17 +20,22 @@ impl JsonDialect {
     /// Returns what keeps an agent from reading a text, named as what the user would have to remove.
     pub fn refuses(self, text: &str) -> Option<&'static str> {
         let (mark, rest) = split_byte_order_mark(text);
-        // The parser accepts comments regardless of its options.
-        let is_read = |comments, commas| {
-            jsonc_parser::parse_to_value(rest, &options(comments, commas)).is_ok()
+        let is_read = |options: &ParseOptions| jsonc_parser::parse_to_value(rest, options).is_ok();
+        let without_comments = ParseOptions {
+            allow_comments: false,
+            ..LENIENT
+        };
+        let without_commas = ParseOptions {
+            allow_trailing_commas: false,
+            ..LENIENT
         };
         if !mark.is_empty() && !self.byte_order_mark {
             Some("the byte order mark at its beginning")
-        } else if !is_read(true, true) {
+        } else if !is_read(&LENIENT) {
             None
-        } else if !self.comments && !is_read(false, true) {
+        } else if !self.comments && !is_read(&without_comments) {
             Some("the comments")
-        } else if !is_read(true, false) {
+        } else if !is_read(&without_commas) {
             Some("the comma after the last member")
         } else {
             None
@@ -47,7 +52,7 @@ pub fn parse(text: &str) -> Result<CstRootNode> {
     let text = split_byte_order_mark(text).1;
     // An agent that is killed may leave an empty file; it holds nothing that could be lost.
     let text = if text.trim().is_empty() { "{}\n" } else { text };
-    let root = CstRootNode::parse(text, &options(true, true))
+    let root = CstRootNode::parse(text, &LENIENT)
         .map_err(|error| Error::failed("not valid JSON").because(error.to_string()))?;
     if root.object_value().is_none() {
         return Err(Error::failed("the settings are not a JSON object"));
@@ -55,20 +60,19 @@ pub fn parse(text: &str) -> Result<CstRootNode> {
     Ok(root)
 }
 
-fn options(allow_comments: bool, allow_trailing_commas: bool) -> ParseOptions {
-    ParseOptions {
-        allow_comments,
-        allow_trailing_commas,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    }
-}
+/// What people write: comments, and commas after last members.
+const LENIENT: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
 /// Returns whether a text is `{}` and white space, without a comment.
 pub fn is_empty_object(text: &str) -> bool {

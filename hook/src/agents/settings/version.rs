@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::Value;
 
 use super::advice::Advice;
 use super::file;
+use crate::locks;
 use crate::process::printed;
 
 /// A version: three numbers, without what may follow them.
@@ -108,7 +109,7 @@ impl AgentVersions {
             Mutex::new(BTreeMap::new());
         let real = file::real(program);
         let key = [program.to_owned(), real.clone()];
-        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || locks::lock(&KNOWN);
         if let Some(version) = known().get(&key) {
             return *version;
         }

@@ -36,7 +36,7 @@ pub use install::{InstallArguments, UninstallArguments};
 pub use interfaces::{McpArguments, PageArguments, ServeArguments, UiArguments, WatchArguments};
 pub use label::LabelArguments;
 pub use operation::{
-    OnConflictArgument, Planning, RedoArguments, RestoreArguments, RevertArguments,
+    Forward, OnConflictArgument, Planning, RedoArguments, RestoreArguments, RevertArguments,
     UnclearArgument, UndoArguments, UnrevertArguments,
 };
 pub use record::{EventArguments, FlagArguments, RunArguments};

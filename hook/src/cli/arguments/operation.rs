@@ -142,6 +142,25 @@ pub struct RedoArguments {
     pub forward: UnrevertArguments,
 }
 
+impl RedoArguments {
+    /// Returns how far they ask to go.
+    pub fn how_far(&self) -> Forward {
+        match self.all {
+            true => Forward::AllTheWay,
+            false => Forward::OneMessage,
+        }
+    }
+}
+
+/// How far to go forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forward {
+    /// One message: `redo`.
+    OneMessage,
+    /// All the way: `unrevert`, and `redo --all`.
+    AllTheWay,
+}
+
 const REDO_EXAMPLES: &str = "\
 Examples:
   ckpt-hook redo               bring back the first of the hidden messages

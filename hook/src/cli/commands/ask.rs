@@ -101,12 +101,8 @@ fn key_unechoed(question: &str, keys: &[char]) -> io::Result<Option<char>> {
     Ok(answer)
 }
 
-/// Asks before something that cannot be undone, unless `yes` is set. Fails without a terminal, because nobody could
-/// answer.
-pub fn agrees(invocation: &Invocation, yes: bool, question: &str) -> Result<bool, Failure> {
-    if yes {
-        return Ok(true);
-    }
+/// Asks before something that cannot be undone. Fails without a terminal, because nobody could answer.
+pub fn agrees(invocation: &Invocation, question: &str) -> Result<bool, Failure> {
     if !stdin::is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::usage(
             "there is no terminal to ask for confirmation",

@@ -27,12 +27,7 @@ pub fn run(invocation: &Invocation, arguments: &BlameArguments) -> Result<u8, Fa
 
 /// Reads a range of lines as `git blame -L` has it.
 fn range(text: &str) -> Result<RangeInclusive<u64>, Failure> {
-    let wrong = || {
-        Failure::usage(
-            format!("`{}` is not a range of lines", text.escape_debug()),
-            "give the first and the last, as `10,20`, or the first and how many, as `10,+5`",
-        )
-    };
+    let wrong = || no_range(text);
     let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number > 0);
     let (first, last) = text.split_once(',').ok_or_else(wrong)?;
     let first = if first.is_empty() {
@@ -51,6 +46,13 @@ fn range(text: &str) -> Result<RangeInclusive<u64>, Failure> {
         return Err(wrong());
     }
     Ok(first..=last)
+}
+
+fn no_range(text: &str) -> Failure {
+    Failure::usage(
+        format!("`{}` is not a range of lines", text.escape_debug()),
+        "give the first and the last, as `10,20`, or the first and how many, as `10,+5`",
+    )
 }
 
 /// Keeps the lines of a range.

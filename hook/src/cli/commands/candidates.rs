@@ -1,11 +1,11 @@
 //! `candidates`: completions for a shell, one a line: the word, a tab, and its description.
 
-use ckpt_store::model::number::count;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use ckpt_schema::report::MessageReport;
 use ckpt_store::Store;
+use ckpt_store::model::number::count;
 use ckpt_store::query::LogFilter;
 
 use crate::cli::arguments::Candidates;
@@ -68,19 +68,15 @@ fn recent(invocation: &Invocation) -> Vec<MessageReport> {
 
 fn messages(invocation: &Invocation) -> Vec<Completion> {
     let view = invocation.output.view();
-    let row = |message: &MessageReport| {
-        let what = format!(
-            "{}, {}",
-            fit(&title(message.prompt.as_deref()), TITLE),
-            view.times.ago(message.time)
-        );
-        (short(&message.id), what)
+    let what = |message: &MessageReport| {
+        let prompt = title(message.prompt.as_deref());
+        format!("{}, {}", fit(&prompt, TITLE), view.times.ago(message.time))
     };
     let messages = recent(invocation);
-    let last = messages
-        .first()
-        .map(|message| ("last".to_owned(), row(message).1));
-    last.into_iter().chain(messages.iter().map(row)).collect()
+    let last = messages.first().map(|last| ("last".to_owned(), what(last)));
+    let all = messages.iter();
+    let all = all.map(|message| (short(&message.id), what(message)));
+    last.into_iter().chain(all).collect()
 }
 
 fn operations(invocation: &Invocation) -> Vec<Completion> {
@@ -98,7 +94,7 @@ fn operations(invocation: &Invocation) -> Vec<Completion> {
         .map(|entry| {
             let what = format!(
                 "{}, {}",
-                kind(entry, Paint::new(false)),
+                kind(entry, Paint::PLAIN),
                 view.times.ago(entry.time)
             );
             (short(&entry.id), what)

@@ -87,7 +87,7 @@ impl ChangesView<'_> {
     ) -> Result<Option<Vec<u8>>, Failure> {
         let moved = MovedLines::default();
         let view = View {
-            paint: Paint::new(false),
+            paint: Paint::PLAIN,
             width: None,
             ..*self.invocation.output.view()
         };

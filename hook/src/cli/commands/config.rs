@@ -152,10 +152,8 @@ fn of_keys(
         .filter(asked)
         .map(|key| {
             let is_in = |place: Option<&Path>| {
-                config
-                    .given
-                    .iter()
-                    .any(|(path, name)| path.as_deref() == place && *name == key.name)
+                let mut given = config.given.iter();
+                given.any(|(path, name)| path.as_deref() == place && *name == key.name)
             };
             let report = SettingReport {
                 key: key.name.to_owned(),
@@ -193,20 +191,9 @@ fn of_keys(
 /// What is set outside the file: where the store and the file are, and the log's level.
 fn places(invocation: &Invocation) -> Result<Vec<SettingReport>, Failure> {
     let (common, surroundings) = (&invocation.common, &invocation.surroundings);
-    let row = |key: &str, value: String, variable: Option<&str>, meaning: &str| SettingReport {
-        key: key.to_owned(),
-        value: toml::Value::String(value).to_string(),
-        default: None,
-        source: match variable {
-            Some(_) => SettingSource::Environment,
-            None => SettingSource::Default,
-        },
-        place: variable.map(str::to_owned),
-        meaning: meaning.to_owned(),
-    };
     let variable = |name, is_set: bool| is_set.then_some(name);
     let store = invocation.store_directory()?.display().to_string();
-    let mut store = row(
+    let mut store = outside(
         "(store)",
         store,
         variable("CKPT_HOOK_HOME", surroundings.store.is_some()),
@@ -220,14 +207,14 @@ fn places(invocation: &Invocation) -> Result<Vec<SettingReport>, Failure> {
     let level_text = level.map_or("warning".into(), |level| {
         level.to_string_lossy().into_owned()
     });
-    let log = row(
+    let log = outside(
         "(log)",
         level_text,
         variable("CKPT_HOOK_LOG", level.is_some()),
         "the level of the log file in the store",
     );
     let file = surroundings.config_file().map(|file| {
-        row(
+        outside(
             "(file)",
             file.display().to_string(),
             variable("CKPT_HOOK_CONFIG", surroundings.config.is_some()),
@@ -238,4 +225,19 @@ fn places(invocation: &Invocation) -> Result<Vec<SettingReport>, Failure> {
         .into_iter()
         .flatten()
         .collect())
+}
+
+/// Returns what is set outside the file: by an environment variable, if one is named.
+fn outside(key: &str, value: String, variable: Option<&str>, meaning: &str) -> SettingReport {
+    SettingReport {
+        key: key.to_owned(),
+        value: toml::Value::String(value).to_string(),
+        default: None,
+        source: match variable {
+            Some(_) => SettingSource::Environment,
+            None => SettingSource::Default,
+        },
+        place: variable.map(str::to_owned),
+        meaning: meaning.to_owned(),
+    }
 }

@@ -64,7 +64,7 @@ fn show(
     let heading = diff::heading(report, view);
     if let Some(to) = &arguments.changes.html {
         let plain = crate::output::View {
-            paint: crate::output::paint::Paint::new(false),
+            paint: crate::output::paint::Paint::PLAIN,
             ..*view
         };
         let top = Top {

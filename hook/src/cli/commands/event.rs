@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::EventReport;
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::error::{Error, ErrorKind, Result};
-use ckpt_store::sessions::{self, Diagnostic};
+use ckpt_store::sessions::{self, Diagnostic, DiagnosticLevel};
 use ckpt_store::{Settings, Store};
 
 use crate::agents::payload::{Parsed, PayloadContext};
@@ -81,7 +81,7 @@ pub fn run(
     let arguments = Arguments::read(words).map_err(|error| recorder.refuse(error))?;
     let mut parsed = understand(&arguments, surroundings).inspect_err(|error| {
         recorder.note(
-            "error",
+            DiagnosticLevel::Error,
             &Subject::default(),
             &error.to_string(),
             &error.causes(),
@@ -221,7 +221,7 @@ impl Recorder<'_> {
         let mut last = Ok(EventReport::of_nothing(None));
         for problem in &parsed.problems {
             self.note(
-                "warning",
+                DiagnosticLevel::Warning,
                 &Subject {
                     agent: Some(agent),
                     event: None,
@@ -291,7 +291,12 @@ impl Recorder<'_> {
             ckpt_store::note_lost_event(self.directory, event, error, now);
         }
         let subject = Subject::of(event);
-        self.note("error", &subject, &error.to_string(), &error.causes());
+        self.note(
+            DiagnosticLevel::Error,
+            &subject,
+            &error.to_string(),
+            &error.causes(),
+        );
         if error.kind == ErrorKind::Late {
             self.go_on_without_the_hook(event);
         }
@@ -316,7 +321,7 @@ impl Recorder<'_> {
                 "the first snapshot could not go on in the background: take it with `ckpt-hook snapshot`"
             }
         };
-        self.note("warning", &Subject::of(event), text, &[]);
+        self.note(DiagnosticLevel::Warning, &Subject::of(event), text, &[]);
     }
 
     fn settings(&self, event: &Event) -> &Settings {
@@ -332,7 +337,7 @@ impl Recorder<'_> {
     /// Broken settings are reported once per message, not at every tool.
     fn note_settings(&mut self) {
         for problem in &self.config.problems {
-            self.note("warning", &Subject::default(), problem, &[]);
+            self.note(DiagnosticLevel::Warning, &Subject::default(), problem, &[]);
         }
     }
 
@@ -351,7 +356,7 @@ impl Recorder<'_> {
         if !is_help(&error) {
             stdin::listen();
             self.note(
-                "error",
+                DiagnosticLevel::Error,
                 &Subject::default(),
                 "a hook was called with arguments that make no sense",
                 &[],
@@ -361,7 +366,13 @@ impl Recorder<'_> {
     }
 
     /// Writes to the database for `status`, and to the log file in case there is no database.
-    fn note(&mut self, level: &str, subject: &Subject<'_>, message: &str, causes: &[String]) {
+    fn note(
+        &mut self,
+        level: DiagnosticLevel,
+        subject: &Subject<'_>,
+        message: &str,
+        causes: &[String],
+    ) {
         let detail = (!causes.is_empty()).then(|| causes.join(": "));
         let cwd = subject
             .event
@@ -382,10 +393,10 @@ impl Recorder<'_> {
             .collect::<Vec<_>>()
             .join(": ");
         self.log.line(
-            if level == "error" {
-                Level::Error
-            } else {
-                Level::Warning
+            match level {
+                DiagnosticLevel::Error => Level::Error,
+                DiagnosticLevel::Warning => Level::Warning,
+                DiagnosticLevel::Info => Level::Info,
             },
             &line,
         );

@@ -40,7 +40,7 @@ fn redo(invocation: &Invocation, arguments: &RedoArguments) -> Result<u8, Failur
         session: conversation(invocation, arguments.forward.session.as_deref()),
         ..arguments.forward.clone()
     };
-    operation::redo(invocation, &forward, arguments.all)
+    operation::redo(invocation, &forward, arguments.how_far())
 }
 
 /// See [`redo`] for what stays.

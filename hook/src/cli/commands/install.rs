@@ -7,7 +7,7 @@ use ckpt_schema::report::{
     self, AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
 };
 use ckpt_store::error::Result;
-use ckpt_store::{Error, Forget};
+use ckpt_store::{DryRun, Error, Forget};
 
 use super::ask;
 use crate::agents::install::{
@@ -26,7 +26,7 @@ enum Verb {
     Uninstall,
 }
 
-type Installer = fn(&str, SettingsScope, &SettingsPlace<'_>, bool) -> Result<Vec<SettingsChange>>;
+type Installer = fn(&str, SettingsScope, &SettingsPlace<'_>, DryRun) -> Result<Vec<SettingsChange>>;
 
 impl Verb {
     fn work(self) -> Installer {
@@ -42,7 +42,7 @@ impl Verb {
 struct InstallTask {
     verb: Verb,
     scope: SettingsScope,
-    dry_run: bool,
+    dry_run: DryRun,
 }
 
 impl InstallTask {
@@ -50,7 +50,7 @@ impl InstallTask {
         Self {
             verb,
             scope: scope(arguments),
-            dry_run: arguments.dry_run,
+            dry_run: DryRun::asked(arguments.dry_run),
         }
     }
 
@@ -82,7 +82,7 @@ pub fn uninstall(
             "Remove `{}` with all that was ever recorded, for good? [y/n]",
             store.display()
         );
-        if !ask::agrees(invocation, arguments.yes, &question)? {
+        if !arguments.yes && !ask::agrees(invocation, &question)? {
             return Ok(DONE);
         }
     }
@@ -120,7 +120,7 @@ pub fn uninstall(
 /// Returns the projects in whose settings the hook may be: the workspaces that are there, and whatever `install` edited.
 fn projects(invocation: &Invocation) -> std::result::Result<BTreeSet<PathBuf>, Failure> {
     let paths = InstallPaths::of(invocation)?;
-    let mut projects = install::projects(&paths.place(invocation, false));
+    let mut projects = install::projects(&paths.place(invocation));
     let directory = invocation.directory().ok();
     let workspaces = invocation
         .open()?
@@ -140,7 +140,10 @@ fn run(
     also: &BTreeSet<PathBuf>,
 ) -> std::result::Result<u8, Failure> {
     let paths = InstallPaths::of(invocation)?;
-    let place = paths.place(invocation, arguments.trust);
+    let place = SettingsPlace {
+        trust: arguments.trust,
+        ..paths.place(invocation)
+    };
     if arguments.list {
         return list(invocation, &place);
     }
@@ -369,12 +372,6 @@ fn list(invocation: &Invocation, place: &SettingsPlace<'_>) -> std::result::Resu
 }
 
 fn agent(agent: &AgentState) -> AgentReport {
-    let settings = |installed: &Installed| AgentSettings {
-        scope: installed.scope.name().to_owned(),
-        file: installed.file.display().to_string(),
-        state: installed.state.name().to_owned(),
-        notes: notes(&installed.advice),
-    };
     AgentReport {
         agent: agent.agent.to_owned(),
         proven_on: agent
@@ -395,6 +392,15 @@ fn agent(agent: &AgentState) -> AgentReport {
             .as_ref()
             .map(|file| file.display().to_string()),
         settings: agent.installed.iter().map(settings).collect(),
+    }
+}
+
+fn settings(installed: &Installed) -> AgentSettings {
+    AgentSettings {
+        scope: installed.scope.name().to_owned(),
+        file: installed.file.display().to_string(),
+        state: installed.state.name().to_owned(),
+        notes: notes(&installed.advice),
     }
 }
 
@@ -435,8 +441,8 @@ impl InstallPaths {
         })
     }
 
-    /// Returns them as the installer wants them.
-    pub fn place<'a>(&'a self, invocation: &Invocation, trust: bool) -> SettingsPlace<'a> {
+    /// Returns them as the installer wants them, to trust nothing.
+    pub fn place<'a>(&'a self, invocation: &Invocation) -> SettingsPlace<'a> {
         SettingsPlace {
             home: &self.home,
             project: &self.project,
@@ -446,7 +452,7 @@ impl InstallPaths {
                 .settings
                 .for_directory(&self.project)
                 .tool_events,
-            trust,
+            trust: false,
             memory: &self.memory,
             environment: &surroundings::variable,
         }

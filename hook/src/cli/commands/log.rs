@@ -14,6 +14,7 @@ use crate::cli::arguments::{ChangesArguments, Format, LogArguments, StateArgumen
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
 use crate::failure::{DONE, Failure};
+use crate::output::history::LogReach;
 use crate::output::text::with_ids;
 use crate::output::{diff, graph, history, when, write_error};
 
@@ -85,6 +86,10 @@ impl List<'_> {
         })
     }
 
+    fn reach(&self) -> LogReach {
+        LogReach::asked(self.arguments.everywhere)
+    }
+
     fn operations(mut self) -> Result<u8, Failure> {
         let report = self.store.operations(&self.directory, &self.filter)?;
         if self.are_lines(&report.operations)? {
@@ -101,7 +106,7 @@ impl List<'_> {
             return self.with_files(ListedKind::Operations, &entries.collect::<Vec<_>>());
         }
         paged(self.invocation, &report, |view| {
-            history::operations(&report, self.arguments.everywhere, view)
+            history::operations(&report, self.reach(), view)
         })
     }
 
@@ -125,7 +130,7 @@ impl List<'_> {
             return self.with_files(ListedKind::Messages, &entries.collect::<Vec<_>>());
         }
         paged(self.invocation, &report, |view| {
-            history::log(&report, self.arguments.everywhere, view)
+            history::log(&report, self.reach(), view)
         })
     }
 

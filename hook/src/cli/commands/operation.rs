@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::OperationReport;
 use ckpt_store::model::request::{Force, OnConflict, Unclear};
 use ckpt_store::query::LogFilter;
-use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest, Store};
+use ckpt_store::{DryRun, RedoRequest, RestoreRequest, RevertRequest, Store};
 
-use super::outcome::{finish, watched};
-use super::parts::{self, How};
+use super::outcome::{AskedExtent, finish, watched};
+use super::parts::{self, ChoiceOptions};
 use super::{pick, ui};
 use crate::cli::arguments::{
-    self, Planning, RestoreArguments, RevertArguments, UiArguments, UnrevertArguments,
+    self, Forward, Planning, RestoreArguments, RevertArguments, UiArguments, UnrevertArguments,
 };
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ use crate::surroundings::is_read_by_no_person;
 pub fn apply(invocation: &Invocation, token: &str, force: Force) -> Result<u8, Failure> {
     let mut store = invocation.open()?;
     let report = watched(invocation, &mut store, |store| store.apply(token, force))?;
-    finish(invocation, &mut store, &report, false)
+    finish(invocation, &mut store, &report, AskedExtent::Whole)
 }
 
 /// Returns whether a plan includes contents. Only its document has a place for them.
@@ -57,7 +57,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         undoes: None,
     };
     let mut store = invocation.open()?;
-    let how = how(arguments.patch, &arguments.planning, force);
+    let hunks = hunks(arguments.patch, &arguments.planning, force);
     if message.is_none() && request.step.is_none() {
         if invocation.output.can_ask() && !is_read_by_no_person() && is_plain(arguments) {
             let newest = LogFilter {
@@ -72,14 +72,14 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
                 return ui::run(invocation, &UiArguments::default());
             }
         }
-        return pick::revert(invocation, &mut store, request, how);
+        return pick::revert(invocation, &mut store, request, hunks);
     }
     let request = RevertRequest {
         dry_run: request.dry_run || arguments.patch,
         ..request
     };
-    let is_part = !request.only.is_empty() || request.alone || request.step.is_some();
-    operate(invocation, &mut store, how, is_part, |store, directory| {
+    let extent = AskedExtent::of(request.is_part());
+    operate(invocation, &mut store, hunks, extent, |store, directory| {
         store.revert(directory, &request)
     })
 }
@@ -97,11 +97,11 @@ fn is_plain(arguments: &RevertArguments) -> bool {
         && !arguments.git
 }
 
-/// Goes one message forward, or all the way.
+/// Goes forward.
 pub fn redo(
     invocation: &Invocation,
     arguments: &UnrevertArguments,
-    all: bool,
+    how_far: Forward,
 ) -> Result<u8, Failure> {
     let force = Force::asked(arguments.force, arguments.is_inside);
     if let Some(token) = &arguments.planning.plan {
@@ -109,7 +109,7 @@ pub fn redo(
     }
     let request = RedoRequest {
         session: arguments.session.clone(),
-        all,
+        all: how_far == Forward::AllTheWay,
         undoes: None,
         on_conflict: arguments.on_conflict.map(on_conflict),
         dry_run: arguments.planning.dry_run || arguments.patch,
@@ -117,9 +117,10 @@ pub fn redo(
         force,
         git: arguments.git,
     };
-    let how = how(arguments.patch, &arguments.planning, force);
+    let hunks = hunks(arguments.patch, &arguments.planning, force);
     let mut store = invocation.open()?;
-    operate(invocation, &mut store, how, false, |store, directory| {
+    let extent = AskedExtent::Whole;
+    operate(invocation, &mut store, hunks, extent, |store, directory| {
         store.redo(directory, &request)
     })
 }
@@ -139,35 +140,36 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         force,
         git: arguments.git,
     };
-    let how = how(arguments.patch, &arguments.planning, force);
+    let hunks = hunks(arguments.patch, &arguments.planning, force);
     let mut store = invocation.open()?;
-    operate(invocation, &mut store, how, false, |store, directory| {
+    let extent = AskedExtent::Whole;
+    operate(invocation, &mut store, hunks, extent, |store, directory| {
         store.restore(directory, &request)
     })
 }
 
-/// How hunks are chosen, if `--patch` asks for that.
-fn how(patch: bool, planning: &Planning, force: Force) -> Option<How> {
-    patch.then_some(How {
-        dry_run: planning.dry_run,
+/// Returns how hunks are chosen, if `--patch` asks for that.
+fn hunks(patch: bool, planning: &Planning, force: Force) -> Option<ChoiceOptions> {
+    patch.then_some(ChoiceOptions {
+        dry_run: DryRun::asked(planning.dry_run),
         force,
     })
 }
 
-/// Operates on the workspace. With `--patch` (`how`), the report is a plan whose hunks the user chooses now. Otherwise it
-/// is the outcome.
+/// Operates on the workspace. With `hunks`, the report is a plan whose hunks the user chooses now. Otherwise it is the
+/// outcome.
 fn operate(
     invocation: &Invocation,
     store: &mut Store,
-    how: Option<How>,
-    is_part: bool,
+    hunks: Option<ChoiceOptions>,
+    extent: AskedExtent,
     operation: impl FnOnce(&mut Store, &Path) -> ckpt_store::Result<OperationReport>,
 ) -> Result<u8, Failure> {
     let directory = invocation.directory()?;
     let report = watched(invocation, store, |store| operation(store, &directory))?;
-    match how {
-        Some(how) => parts::choose(invocation, store, &report, how),
-        None => finish(invocation, store, &report, is_part),
+    match hunks {
+        Some(options) => parts::choose(invocation, store, &report, options),
+        None => finish(invocation, store, &report, extent),
     }
 }
 

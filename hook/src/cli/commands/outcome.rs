@@ -38,14 +38,38 @@ pub fn watched<T>(
     done
 }
 
-/// Shows what was done, and returns the exit code that says how much of it. `is_part` says that only a part was asked for.
+/// How much of the history was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskedExtent {
+    /// Everything from a point on: the revert point moves.
+    Whole,
+    /// Some files, or a single message or step: the revert point stays.
+    Part,
+}
+
+impl AskedExtent {
+    /// Returns that of something that is about a part, or is not.
+    pub fn of(is_part: bool) -> Self {
+        match is_part {
+            true => Self::Part,
+            false => Self::Whole,
+        }
+    }
+
+    /// Returns whether only a part was asked for.
+    pub fn is_part(self) -> bool {
+        self == Self::Part
+    }
+}
+
+/// Shows what was done, and returns the exit code that says how much of it.
 pub fn finish(
     invocation: &Invocation,
     store: &mut Store,
     report: &OperationReport,
-    is_part: bool,
+    extent: AskedExtent,
 ) -> Result<u8, Failure> {
-    show(invocation, store, report, is_part, None)
+    show(invocation, store, report, extent, None)
 }
 
 /// Shows what an undo did.
@@ -54,19 +78,15 @@ pub fn finish_undo(
     store: &mut Store,
     undone: &UndoOutcome,
 ) -> Result<u8, Failure> {
-    let UndoOutcome {
-        report,
-        is_part,
-        of,
-    } = undone;
-    show(invocation, store, report, *is_part, Some(of))
+    let UndoOutcome { report, extent, of } = undone;
+    show(invocation, store, report, *extent, Some(of))
 }
 
 fn show(
     invocation: &Invocation,
     store: &mut Store,
     report: &OperationReport,
-    is_part: bool,
+    extent: AskedExtent,
     undoes: Option<&OperationEntry>,
 ) -> Result<u8, Failure> {
     #[cfg(debug_assertions)]
@@ -79,7 +99,7 @@ fn show(
             // The operation is done, so do not fail because the way back is unknown.
             .and_then(|operation| store.before(operation).ok());
         let before = before.unwrap_or_else(|| PriorState {
-            is_part,
+            is_part: extent.is_part(),
             ..PriorState::default()
         });
         let around = Around {

@@ -9,19 +9,19 @@ use ckpt_store::revert::PriorState;
 use ckpt_store::{Error, RevertRequest, Store, Unclear};
 
 use super::ask;
-use super::outcome::{finish, watched};
-use super::parts::{self, How};
+use super::outcome::{AskedExtent, finish, watched};
+use super::parts::{self, ChoiceOptions};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::operation::{self, Around};
 use crate::output::{View, history};
 
-/// Lets the user choose, and reverts if they say yes; hunk by hunk if `hunks` says how.
+/// Lets the user choose, and reverts if they say yes. With `hunks`, they choose hunk by hunk.
 pub fn revert(
     invocation: &Invocation,
     store: &mut Store,
     request: RevertRequest,
-    hunks: Option<How>,
+    hunks: Option<ChoiceOptions>,
 ) -> Result<u8, Failure> {
     if !invocation.output.can_ask() {
         return Err(Failure::usage(
@@ -39,20 +39,20 @@ pub fn revert(
         ..request
     };
     let plan = plan(invocation, store, &directory, &request)?;
-    if let Some(how) = hunks {
-        return parts::choose(invocation, store, &plan, how);
+    if let Some(options) = hunks {
+        return parts::choose(invocation, store, &plan, options);
     }
-    let is_part = !request.only.is_empty() || request.alone || request.step.is_some();
+    let extent = AskedExtent::of(request.is_part());
     let is_over = request.dry_run
         || plan.busy
         || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
     if is_over {
-        return finish(invocation, store, &plan, is_part);
+        return finish(invocation, store, &plan, extent);
     }
     let around = Around {
         prompt: message.prompt.clone(),
         before: PriorState {
-            is_part,
+            is_part: extent.is_part(),
             ..PriorState::default()
         },
         undoes: None,
@@ -74,7 +74,7 @@ pub fn revert(
     let report = watched(invocation, store, |store| {
         store.revert(&directory, &request)
     })?;
-    finish(invocation, store, &report, is_part)
+    finish(invocation, store, &report, extent)
 }
 
 fn plan(

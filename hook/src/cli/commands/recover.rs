@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{GoneReport, OperationReport};
-use ckpt_store::{Error, Force};
+use ckpt_store::{DryRun, Error, Force};
 
 use super::ask;
-use super::outcome::{carried_out, finish, watched};
+use super::outcome::{AskedExtent, carried_out, finish, watched};
 use crate::cli::arguments::RecoverArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -37,7 +37,8 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
         named = root(invocation, &mut store)?.join(chosen);
     }
     let named = [named];
-    let (dry_run, force) = (arguments.dry_run, Force::asked(arguments.force, false));
+    let dry_run = DryRun::asked(arguments.dry_run);
+    let force = Force::asked(arguments.force, false);
     let report = watched(invocation, &mut store, |store| {
         store.recover(&directory, &named, dry_run, force)
     })?;
@@ -54,7 +55,7 @@ pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, 
         output.text(&list).map_err(|failure| failure.after(done))?;
     }
     match &report.operation {
-        Some(operation) => finish(invocation, &mut store, operation, true),
+        Some(operation) => finish(invocation, &mut store, operation, AskedExtent::Part),
         None => Ok(DONE),
     }
 }

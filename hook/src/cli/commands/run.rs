@@ -1,6 +1,5 @@
 //! `run`: any command as a message with a step around it.
 
-use ckpt_store::model::number::count;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
@@ -9,6 +8,7 @@ use std::process::{Command, ExitStatus};
 
 use ckpt_schema::report::EventReport;
 use ckpt_schema::{Event, EventKind};
+use ckpt_store::model::number::count;
 use ckpt_store::{Error, Store};
 
 use crate::cli::arguments::RunArguments;

@@ -13,11 +13,11 @@ use ckpt_schema::report::{
 use ckpt_store::model::request::{OnConflict, Unclear};
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::revert::PriorState;
-use ckpt_store::{Error, Force, RedoRequest, RestoreRequest, RevertRequest, Store};
+use ckpt_store::{DryRun, Error, Force, RedoRequest, RestoreRequest, RevertRequest, Store};
 
 use super::operation;
-use super::outcome::{finish_undo, watched};
-use super::parts::{self, How};
+use super::outcome::{AskedExtent, finish_undo, watched};
+use super::parts::{self, ChoiceOptions};
 use crate::cli::arguments::UndoArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
@@ -67,11 +67,11 @@ pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Fai
         undo(store, &directory, planned)
     })?;
     if arguments.patch {
-        let how = How {
-            dry_run: asked.dry_run,
+        let options = ChoiceOptions {
+            dry_run: DryRun::asked(asked.dry_run),
             force: asked.force,
         };
-        return parts::choose(invocation, &mut store, &undone.report, how);
+        return parts::choose(invocation, &mut store, &undone.report, options);
     }
     finish_undo(invocation, &mut store, &undone)
 }
@@ -80,8 +80,8 @@ pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Fai
 pub struct UndoOutcome {
     /// The outcome.
     pub report: OperationReport,
-    /// Whether the operation that it took back was a part of one.
-    pub is_part: bool,
+    /// How much the operation that it took back was about.
+    pub extent: AskedExtent,
     /// The operation that it took back.
     pub of: OperationEntry,
 }
@@ -130,7 +130,7 @@ pub fn undo(store: &mut Store, directory: &Path, asked: Undo) -> Result<UndoOutc
     };
     Ok(UndoOutcome {
         report,
-        is_part: before.is_part,
+        extent: AskedExtent::of(before.is_part),
         of: last,
     })
 }

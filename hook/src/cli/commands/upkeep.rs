@@ -1,7 +1,7 @@
 //! `gc`, `du` and `forget`: the store's disk usage, reducing it, and removing recorded content.
 
 use ckpt_schema::report::ForgetReport;
-use ckpt_store::{Forget, Grouping};
+use ckpt_store::{DryRun, Forget, Grouping};
 
 use super::ask;
 use crate::cli::arguments::{self, DuArguments, ForgetArguments, GcArguments};
@@ -11,7 +11,7 @@ use crate::output::upkeep;
 
 /// Removes what was not used for a long time, and repacks the rest.
 pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failure> {
-    let report = invocation.open()?.gc(arguments.dry_run)?;
+    let report = invocation.open()?.gc(DryRun::asked(arguments.dry_run))?;
     let done = (!report.dry_run).then_some("the store was packed");
     invocation
         .output
@@ -62,28 +62,29 @@ pub fn forget(invocation: &Invocation, arguments: &ForgetArguments) -> Result<u8
         None => invocation.directory()?,
     };
     let mut store = invocation.open()?;
-    let show = |report: &ForgetReport| {
-        let done = (!report.dry_run).then_some("it was forgotten");
-        invocation
-            .output
-            .report_done(report, done, |view| upkeep::forget(report, view))
-    };
     if arguments.dry_run {
-        show(&store.forget(&directory, &what, true)?)?;
-        return Ok(DONE);
+        let report = store.forget(&directory, &what, DryRun::Yes)?;
+        return show_forgotten(invocation, &report);
     }
     if !arguments.yes {
-        let plan = store.forget(&directory, &what, true)?;
+        let plan = store.forget(&directory, &what, DryRun::Yes)?;
         // The answer could come when it has ended, but what is forgotten then was not shown.
         store.check_forget(&directory, &what)?;
         let question = format!(
             "{}Forget it for good? [y/n]",
             upkeep::forget(&plan, invocation.output.view())
         );
-        if !ask::agrees(invocation, false, &question)? {
+        if !ask::agrees(invocation, &question)? {
             return Ok(DONE);
         }
     }
-    show(&store.forget(&directory, &what, false)?)?;
+    let report = store.forget(&directory, &what, DryRun::No)?;
+    show_forgotten(invocation, &report)
+}
+
+fn show_forgotten(invocation: &Invocation, report: &ForgetReport) -> Result<u8, Failure> {
+    let done = (!report.dry_run).then_some("it was forgotten");
+    let output = &invocation.output;
+    output.report_done(report, done, |view| upkeep::forget(report, view))?;
     Ok(DONE)
 }

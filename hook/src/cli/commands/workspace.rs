@@ -1,5 +1,7 @@
 //! `workspace`: lists the histories, and adopts one.
 
+use ckpt_store::DryRun;
+
 use crate::cli::arguments::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -28,7 +30,8 @@ fn adopt(invocation: &Invocation, arguments: &AdoptArguments) -> Result<u8, Fail
     if let (true, Some(which)) = (invocation.common.exact, &arguments.which) {
         store.check_exact_workspace(&directory, which)?;
     }
-    let report = store.adopt(&directory, arguments.which.as_deref(), arguments.dry_run)?;
+    let dry_run = DryRun::asked(arguments.dry_run);
+    let report = store.adopt(&directory, arguments.which.as_deref(), dry_run)?;
     let done = (!arguments.dry_run).then_some("the history was adopted");
     invocation
         .output

@@ -80,6 +80,8 @@ fn padded(names: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn offsets(places: &[ObjectLocation]) -> (Vec<u8>, Vec<u8>) {
+    // With a table of large offsets, every offset of more than 31 bits has to be in it; without one, all 32 bits
+    // count. One offset decides for all.
     let needs_large = places
         .iter()
         .any(|place| u32::try_from(place.offset).is_err());

@@ -1,9 +1,9 @@
 //! One index over many packs, in git's own format (`gitformat-pack`, "multi-pack-index"), so that a lookup in thousands
 //! of packs is as fast as in a few. This module does IO.
 //!
-//! It is only a hint. It is written to a temporary file and renamed without a sync, because it can be rebuilt. Objects
-//! that it does not name are looked up in the packs' own indexes, a pack that is gone is skipped, and every object that
-//! is read through it is hashed.
+//! For us it is only a hint: objects that it does not name are looked up in the packs' own indexes, a pack that is gone is
+//! skipped, and every object that is read through it is hashed. Git believes it, and calls the repository broken where it
+//! is torn, so it is synced before it gets its name.
 
 mod encode;
 mod renew;
@@ -214,6 +214,9 @@ enum IndexNames {
 impl IndexNames {
     fn of(bytes: &IndexBytes, range: Range<u64>, count: u32) -> Result<Self> {
         let (length, start) = (range.end - range.start, range.start);
+        // Names of one length need not be read to be found. Git may have written the file, so this is not taken for
+        // granted; and if names of other lengths add up to the same by chance, `get` finds no name where one should
+        // be.
         if (u64::from(count) * OUR_NAME).next_multiple_of(4) == length {
             return Ok(Self::Ours { start, count });
         }

@@ -36,6 +36,7 @@ pub(crate) fn few(joint: Option<&MultiPackIndex>) -> usize {
 
 /// Writes a new multi-pack-index if many packs are in none. Returns whether it did.
 pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
+    // Counted before any index is read: most calls end here.
     let few = few(packs.joint());
     if packs.alone().len() <= few {
         return Ok(false);
@@ -44,6 +45,8 @@ pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
     if alone.len() <= few {
         return Ok(false);
     }
+    // The last one saves reading the indexes of all packs that it joins. It has to be whole and true for that: an
+    // error in it would be copied into every later one.
     let (last, joined) = match packs
         .joint()
         .filter(|joint| packs.has_all_joint() && joint.is_sound())
@@ -97,6 +100,8 @@ fn join(last: Option<&MultiPackIndex>, joined: Vec<LoneIndex>) -> Result<Vec<u8>
     let old = last.map_or(0, MultiPackIndex::packs);
     let old_names = (0..old).filter_map(|number| last?.name(number));
     let names = old_names.chain(joined.iter().map(|joined| joined.name.clone()));
+    // The format wants the names in order, so each new name moves the numbers of those behind it: `numbers` maps
+    // the old ones to the new ones.
     let sorted: BTreeMap<Vec<u8>, u32> = names.zip(0..).collect();
     let mut numbers = vec![0; sorted.len()];
     sorted
@@ -125,6 +130,8 @@ fn join(last: Option<&MultiPackIndex>, joined: Vec<LoneIndex>) -> Result<Vec<u8>
                 .map(|place| (place.id, u32::MAX, renumbered(place))),
         );
     }
+    // By rank within an id: the packs given are newest first, and the last index, whose rank is the highest, is
+    // older than all of them.
     places.sort_unstable_by_key(|(id, rank, _)| (*id, *rank));
     places.dedup_by_key(|(id, _, _)| *id);
     let places: Vec<ObjectLocation> = places.into_iter().map(|(_, _, place)| place).collect();

@@ -435,6 +435,10 @@ impl OpenPack {
 
     fn finish(mut self, directory: &Path) -> Result<PathBuf> {
         let what = || format!("cannot complete the pack in `{}`", directory.display());
+        //   pack ─► index ─► sync of the pack ─► note of recent packs goes ─► pack renamed ─► index renamed ─► sync of the names
+        //
+        // Killed before the first rename, only temporary files are left, which git and we remove. Killed between
+        // the two, the pack has no index: readers pass over it, and `doctor` makes one.
         self.out.flush().context(what)?;
         let file = self.out.get_ref();
         let count = u32::try_from(self.objects.len()).context(what)?;

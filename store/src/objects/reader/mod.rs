@@ -11,7 +11,7 @@ mod packs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use super::hash::ObjectKind;
 use super::multi_pack_index;
@@ -19,7 +19,7 @@ use super::pack::read::PackFile;
 use super::pack::rebuild::{SOON_READ, with_rebuilt_index};
 use super::tree::{self, TreeEntry};
 use crate::error::{Context, Error, Result, contained};
-use crate::fs::{leftover, names};
+use crate::fs::{leftover, names, threads};
 use crate::model::entry::ObjectId;
 use compare::{Comparer, Mismatch};
 use kept::ObjectCache;
@@ -76,8 +76,7 @@ impl ObjectReader {
     }
 
     fn set_packs(&self, packs: Packs) {
-        let mut known = self.packs.write().unwrap_or_else(PoisonError::into_inner);
-        *known = Arc::new(packs);
+        *threads::write(&self.packs) = Arc::new(packs);
     }
 
     /// Forgets what is known about the packs and lists them again. An index that is open may have been replaced since.
@@ -90,6 +89,8 @@ impl ObjectReader {
     /// Notes a pack that was just written, joins the indexes if many packs are outside, and removes what killed
     /// processes left.
     pub(crate) fn note_new_pack(&self, name: &Path) -> Result<()> {
+        // Most steps end here, with one small file written. Listing the directory, and joining indexes, is for one
+        // step in many.
         if let Some(packs) = self.packs().with(&self.directory, name) {
             self.set_packs(packs);
             return Ok(());
@@ -129,6 +130,8 @@ impl ObjectReader {
                 StoredBytes::Collision
             };
         }
+        // Not in borrowed packs: an object is left out of ours only if nobody else can take away the copy that is
+        // counted on.
         match first(id, self.packs().own_likely(id), |pack, offset| {
             pack.object(offset, id)
         }) {
@@ -350,7 +353,7 @@ impl ObjectReader {
 
     /// Returns the packs that are known now.
     pub(crate) fn packs(&self) -> Arc<Packs> {
-        Arc::clone(&self.packs.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&threads::read(&self.packs))
     }
 }
 

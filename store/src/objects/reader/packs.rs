@@ -133,6 +133,8 @@ impl Packs {
     /// Adds a new pack, and notes it. `None` if the directory has to be listed, or the indexes have to be joined.
     pub fn with(&self, directory: &Path, name: &Path) -> Option<Self> {
         let noted = &self.recent.as_ref()?.opened.index;
+        // The note is written with every pack, so it must stay short. When it is full, the caller lists the
+        // directory and joins the indexes, and the note begins anew.
         let few = multi_pack_index::few(self.joint()) as u32;
         if noted.packs() >= few {
             return None;

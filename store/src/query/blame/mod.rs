@@ -46,12 +46,8 @@ pub(crate) fn blame(store: &Store, cwd: &Path, named: &Path) -> Result<Blame> {
     let mut versions = store.database.read(|_| history.versions(&path))?;
     let now = blob_id(&bytes);
     end_with_now(store, &place, &path, now, &mut versions)?;
-    let is_readable = |blob| {
-        blob == now
-            || snapshots
-                .blob_size(blob)
-                .is_ok_and(|size| size <= lines::MAX_SIZE as u64)
-    };
+    let is_short = |size: u64| size <= lines::MAX_SIZE as u64;
+    let is_readable = |blob| blob == now || snapshots.blob_size(blob).is_ok_and(is_short);
     set_aside_unreadable(&mut versions, is_readable);
     let list: Vec<FileState<ObjectId>> = versions.iter().map(|one| one.version.clone()).collect();
     let owners = trace(&list, |blob| {

@@ -1,7 +1,7 @@
 //! Checks the condition of a store: its tables, references, room, age and clock, and the unprotected steps. Reads only.
 
 use bytesize::ByteSize;
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::broken;
 use crate::error::{Context, Result};
@@ -46,7 +46,7 @@ fn schema(store: &Store) -> Result<Option<Finding>> {
                 .to_owned(),
         ),
         ..Finding::new(
-            "error",
+            FindingLevel::Error,
             "database",
             format!(
                 "these tables, views or indexes are not as ckpt-hook makes them: {}",
@@ -62,7 +62,7 @@ fn references(store: &Store) -> Result<Option<Finding>> {
     let tables: Vec<String> = all(store.database.connection(), sql, [], |row| row.get(0))?;
     Ok((!tables.is_empty()).then(|| {
         Finding::new(
-            "error",
+            FindingLevel::Error,
             "database",
             format!(
                 "rows of these tables refer to missing rows: {}",
@@ -120,7 +120,7 @@ fn values(store: &Store) -> Result<Option<Finding>> {
     Ok((!damaged.is_empty()).then(|| Finding {
         hint: Some("anything that needs them fails, and nothing is guessed".to_owned()),
         ..Finding::new(
-            "error",
+            FindingLevel::Error,
             "database",
             format!(
                 "rows hold modes or ids of objects that nobody wrote: {}",
@@ -149,7 +149,7 @@ fn clock(store: &Store) -> Result<Option<Finding>> {
                 .to_owned(),
         ),
         ..Finding::new(
-            "warning",
+            FindingLevel::Warning,
             "clock",
             format!(
                 "the newest event is {} minutes in the future: the clock was set back",
@@ -174,7 +174,7 @@ fn unprotected(store: &Store) -> Result<Option<Finding>> {
     Ok((number > 0).then(|| Finding {
         hint: Some("a revert past them says what it cannot undo".to_owned()),
         ..Finding::new(
-            "warning",
+            FindingLevel::Warning,
             "steps",
             format!(
                 "{number} of the last seven days are unprotected; the newest because: {}",
@@ -200,7 +200,7 @@ fn unused(store: &Store) -> Result<Option<Finding>> {
         .context(|| "cannot read the session store")?;
     Ok((number > 0).then(|| {
         Finding::new(
-            "note",
+            FindingLevel::Note,
             "sessions",
             format!("{number} have been unused for longer than the setting `keep` allows"),
         )
@@ -231,11 +231,11 @@ fn room(store: &Store) -> Result<Option<Finding>> {
     Ok(Some(if left < LITTLE_ROOM {
         Finding {
             hint: Some("free some space: what cannot be stored is not protected".to_owned()),
-            ..Finding::new("warning", "store", text)
+            ..Finding::new(FindingLevel::Warning, "store", text)
         }
     } else if taken > most {
-        Finding::new("warning", "store", text)
+        Finding::new(FindingLevel::Warning, "store", text)
     } else {
-        Finding::new("ok", "store", text)
+        Finding::new(FindingLevel::Ok, "store", text)
     }))
 }

@@ -5,7 +5,7 @@ mod condition;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{Finding, FindingLevel};
 
 use crate::error::{Context, Result};
 use crate::fs::{names, presence};
@@ -42,7 +42,7 @@ pub(crate) fn check(store: &Store) -> Vec<Finding> {
             hint: Some(
                 "anything that needs the row fails and names it; nothing is guessed".to_owned(),
             ),
-            ..Finding::new("error", "database", word.to_string())
+            ..Finding::new(FindingLevel::Error, "database", word.to_string())
         })),
         Err(error) => findings.push(broken("database", &error)),
     }
@@ -69,14 +69,14 @@ pub(crate) fn row_counts(store: &Store) -> Result<BTreeMap<String, u64>> {
 fn database(store: &Store) -> Result<Finding> {
     let complaint = crate::sessions::complaint(store.database.connection())?;
     Ok(match complaint {
-        None => Finding::new("ok", "database", "the session store is sound"),
+        None => Finding::new(FindingLevel::Ok, "database", "the session store is sound"),
         Some(complaint) => Finding {
             hint: Some(
                 "`ckpt-hook doctor --repair` sets it aside and keeps every row that can be read"
                     .to_owned(),
             ),
             ..Finding::new(
-                "error",
+                FindingLevel::Error,
                 "database",
                 format!("the session store is damaged: {complaint}"),
             )
@@ -90,7 +90,7 @@ fn copies(store: &Store) -> Result<Option<Finding>> {
     Ok(named(&copies).map(|named| Finding {
         hint: Some("remove those that you no longer need".to_owned()),
         ..Finding::new(
-            "note",
+            FindingLevel::Note,
             "database",
             format!("former session stores are kept beside it: {named}"),
         )
@@ -103,7 +103,7 @@ fn unfinished(store: &Store) -> Result<Option<Finding>> {
     Ok(named(&unfinished).map(|named| Finding {
         hint: Some("`ckpt-hook doctor --repair` removes it".to_owned()),
         ..Finding::new(
-            "note",
+            FindingLevel::Note,
             "database",
             format!("a killed repair left an unfinished session store: {named}"),
         )
@@ -138,13 +138,13 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
         }
     }
     let mut findings = vec![Finding::new(
-        "ok",
+        FindingLevel::Ok,
         "snapshots",
         format!("there are snapshots of {}", count(sound, "workspace")),
     )];
     findings.extend(lacking.iter().map(|path| {
         Finding::new(
-            "error",
+            FindingLevel::Error,
             "snapshots",
             format!(
                 "`{}` has no repository: its snapshots are gone",
@@ -163,7 +163,7 @@ fn unknown_folders(store: &Store) -> Result<Option<Finding>> {
             "`ckpt-hook doctor --repair` recovers what it can from their repositories".to_owned(),
         ),
         ..Finding::new(
-            "warning",
+            FindingLevel::Warning,
             "snapshots",
             format!(
                 "there are snapshots of {} that the session store does not know",
@@ -177,28 +177,30 @@ fn unknown_folders(store: &Store) -> Result<Option<Finding>> {
 fn interrupted(store: &Store) -> Result<Vec<Finding>> {
     let sql = "SELECT operations.kind, substr(operations.id, 1, 8), workspaces.path
                  FROM operations JOIN workspaces ON workspaces.id = workspace_id WHERE state = 'open' ORDER BY operations.seq";
-    let text = |row: &rusqlite::Row<'_>| -> rusqlite::Result<String> {
-        let (kind, id, path): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        Ok(format!(
-            "the {kind} `{id}` in `{path}` is not finished: it is under way, was interrupted, or could not write all files"
-        ))
-    };
     let open: Vec<String> = store
         .database
         .connection()
         .prepare(sql)
-        .and_then(|mut statement| statement.query_map([], text)?.collect())
+        .and_then(|mut statement| statement.query_map([], unfinished_text)?.collect())
         .context(|| "cannot read the operations")?;
     let hint = Some("`ckpt-hook snapshot` in that directory finishes it".to_owned());
     Ok(open
         .iter()
         .map(|text| Finding {
             hint: hint.clone(),
-            ..Finding::new("warning", "operations", text)
+            ..Finding::new(FindingLevel::Warning, "operations", text)
         })
         .collect())
 }
 
+/// Says that an operation is unfinished.
+fn unfinished_text(row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
+    let (kind, id, path): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    Ok(format!(
+        "the {kind} `{id}` in `{path}` is not finished: it is under way, was interrupted, or could not write all files"
+    ))
+}
+
 fn broken(subject: &str, error: &crate::error::Error) -> Finding {
-    Finding::new("error", subject, error.with_causes())
+    Finding::new(FindingLevel::Error, subject, error.with_causes())
 }

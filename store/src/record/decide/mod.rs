@@ -67,6 +67,15 @@ pub(crate) struct Closing {
     pub standing: StepStanding,
 }
 
+/// What ends a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EndedBy {
+    /// Its own finish, or the end of its turn.
+    Itself,
+    /// Anything else: its own end was never reported.
+    Another,
+}
+
 /// A step whose start was never reported. It begins at the session's last boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Supposed {
@@ -84,8 +93,9 @@ impl Decision {
             .filter(|step| Some(step.root_session_id.as_str()) != own);
         let dead = others.filter(|step| is_dead(step));
         let ends: Vec<_> = dead
-            .map(|step| closing(step, true, StepStanding::Cut))
+            .map(|step| closing(step, EndedBy::Another, StepStanding::Cut))
             .collect();
+        // Everywhere, because nobody reported what the dead one did last.
         if !ends.is_empty() {
             self.look = LookScope::Everywhere;
         }
@@ -129,7 +139,7 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
     match event.event {
         // A session that is resumed was killed or left in the middle of this step, and nothing reported how it
         // ended.
-        EventKind::SessionStart => close(own(view, true, StepStanding::Cut)),
+        EventKind::SessionStart => close(own(view, EndedBy::Another, StepStanding::Cut)),
         EventKind::UserMessage => message::begin(event, view),
         EventKind::StepStart => step::start(event, view),
         EventKind::ToolStart if settings.tool_events => step::tool_start(event, view),
@@ -150,7 +160,7 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
                 true => StepStanding::Answered,
                 false => StepStanding::TurnEnded,
             };
-            close(own(view, false, standing))
+            close(own(view, EndedBy::Itself, standing))
         }
         EventKind::SessionEnd => close(with_children(view)),
     }
@@ -177,28 +187,28 @@ fn close(closing: Vec<Closing>) -> Decision {
     }
 }
 
-fn own(view: &EventContext, recovered: bool, standing: StepStanding) -> Vec<Closing> {
+fn own(view: &EventContext, by: EndedBy, standing: StepStanding) -> Vec<Closing> {
     view.own_step()
-        .map(|step| closing(step, recovered, standing))
+        .map(|step| closing(step, by, standing))
         .into_iter()
         .collect()
 }
 
-fn closing(step: &OpenStep, recovered: bool, standing: StepStanding) -> Closing {
+fn closing(step: &OpenStep, by: EndedBy, standing: StepStanding) -> Closing {
     Closing {
         step: step.row.id.clone(),
         // A start that was lost stays lost, however the step ends.
-        recovered: recovered || step.row.recovered,
+        recovered: by == EndedBy::Another || step.row.recovered,
         standing,
     }
 }
 
 /// A turn that ends well leaves its background sub-agents at work. An interrupted turn ends them, too.
 fn with_children(view: &EventContext) -> Vec<Closing> {
-    let mut ending = own(view, true, StepStanding::Cut);
+    let mut ending = own(view, EndedBy::Another, StepStanding::Cut);
     if !ending.is_empty() {
         let children = view.steps_of_children();
-        ending.extend(children.map(|step| closing(step, true, StepStanding::Cut)));
+        ending.extend(children.map(|step| closing(step, EndedBy::Another, StepStanding::Cut)));
     }
     ending
 }

@@ -2,7 +2,7 @@
 
 use ckpt_schema::event::{Event, ToolKind};
 
-use super::{Action, Closing, Decision, Supposed, close, closing};
+use super::{Action, Closing, Decision, EndedBy, Supposed, close, closing};
 use crate::record::view::EventContext;
 use crate::sessions::new_id;
 use crate::timeline::evidence::StepStanding;
@@ -26,7 +26,7 @@ pub(super) fn start(event: &Event, view: &EventContext) -> Decision {
     };
     Decision {
         action: Action::OpenStep,
-        closing: vec![closing(open, true, standing)],
+        closing: vec![closing(open, EndedBy::Another, standing)],
         ..Decision::default()
     }
 }
@@ -71,12 +71,17 @@ pub(super) fn finish(event: &Event, view: &EventContext) -> Decision {
             && open.row.agent_id.is_some()
             && event.step_id != open.row.agent_id;
         let doubled = another && view.named_step.is_some();
+        // Of tools side by side, each end may come as the finish of a step. Only the last of them is the end.
         let early = event.tool_use_id.is_some() && open.has_running;
         return if doubled || early {
             Decision::default()
         } else {
-            let has_unheard = is_heard == Some(false);
-            close(vec![closing(open, has_unheard, StepStanding::Finished)])
+            // A tool of it was not heard of, so more of its events may be lost.
+            let by = match is_heard {
+                Some(false) => EndedBy::Another,
+                Some(true) | None => EndedBy::Itself,
+            };
+            close(vec![closing(open, by, StepStanding::Finished)])
         };
     }
     // Every tool that it names was recorded, or only read. If it names none, it may still be a duplicate.

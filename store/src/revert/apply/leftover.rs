@@ -61,35 +61,32 @@ impl ItemWriter<'_> {
         expected: State,
         target: State,
     ) -> ItemResult<()> {
-        let what = |error: Errno| {
-            ItemFailure::of(
-                "what an interrupted attempt left beside it cannot be cleaned up",
-                error,
-            )
-        };
         // Almost always nothing is there, so ask with one call before anything is hashed.
-        let left = beneath::lstat(place.directory, &place.own).map_err(what)?;
+        let left = beneath::lstat(place.directory, &place.own).map_err(not_cleaned_up)?;
         if left.is_none() {
             return Ok(());
         }
         self.settle_second_name(place, expected)?;
-        let (left, _) = look(place.directory, &place.own).map_err(what)?;
-        let (standing, _) = look(place.directory, place.name).map_err(what)?;
-        // A directory compares equal whatever is in it, and it was swapped out by its name alone.
+        let (left, _) = look(place.directory, &place.own).map_err(not_cleaned_up)?;
+        let (standing, _) = look(place.directory, place.name).map_err(not_cleaned_up)?;
+        // The snapshot before the operation holds what was there, so nobody misses it. But a directory compares equal
+        // whatever is in it, and it was swapped out by its name alone.
         let stored = left.is(expected) && !matches!(left, Found::Directory { empty: false, .. });
+        // This comes before the leftover is discarded as our own beginning. Where the old entry had to go first,
+        // the crash left the target as the only entry of the two, and its place is empty.
         if standing == Found::Nothing
             && target.is_some_and(|target| left.is(Some(target)) && in_two_calls(expected, target))
         {
             return sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
-                .map_err(what);
+                .map_err(not_cleaned_up);
         }
         if stored || self.is_part_of(place, &left, target)? {
-            return discard(place, &left).map_err(what);
+            return discard(place, &left).map_err(not_cleaned_up);
         }
         match (standing, target) {
             (Found::Nothing, _) => {
                 sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
-                    .map_err(what)
+                    .map_err(not_cleaned_up)
             }
             // The exchange was done and the check after it was not: what came out is an edit that was made just
             // before.
@@ -105,24 +102,19 @@ impl ItemWriter<'_> {
 
     /// Cleans up the second name that what was there may have got ([`sys::replace`]).
     pub(super) fn settle_second_name(&self, place: &Slot<'_>, expected: State) -> ItemResult<()> {
-        let what = |error: Errno| {
-            ItemFailure::of(
-                "what an interrupted attempt left beside it cannot be cleaned up",
-                error,
-            )
-        };
         let second = place.second_name();
-        let (left, stat) = look(place.directory, &second).map_err(what)?;
+        let (left, stat) = look(place.directory, &second).map_err(not_cleaned_up)?;
         let Some(stat) = stat else {
             return Ok(());
         };
-        let (_, standing) = look(place.directory, place.name).map_err(what)?;
-        // The second name is a hard link to what is still in place: nothing was replaced yet.
+        let (_, standing) = look(place.directory, place.name).map_err(not_cleaned_up)?;
+        // The second name is a hard link to what is still in place: nothing was replaced yet. Whatever was written to
+        // it since has a name all the same.
         let is_same = standing.is_some_and(|standing| {
             (standing.st_dev, standing.st_ino) == (stat.st_dev, stat.st_ino)
         });
         if is_same || left.is(expected) {
-            return sys::unlink(place.directory, &second).map_err(what);
+            return sys::unlink(place.directory, &second).map_err(not_cleaned_up);
         }
         Err(
             ItemFailure::conflict("an interrupted attempt left bytes that no snapshot holds")
@@ -132,6 +124,7 @@ impl ItemWriter<'_> {
 
     /// Returns whether a leftover is the beginning of the target, perhaps with holes where a power cut lost bytes.
     fn is_part_of(&self, place: &Slot<'_>, left: &Found, target: State) -> ItemResult<bool> {
+        // Nothing of ours could be there: this item only removes.
         let Some(target) = target else {
             return Ok(false);
         };
@@ -146,13 +139,7 @@ impl ItemWriter<'_> {
     }
 
     fn is_beginning_of(&self, place: &Slot<'_>, target: Entry) -> ItemResult<bool> {
-        let what = |error| {
-            ItemFailure::of(
-                "what an interrupted attempt left beside it cannot be read",
-                error,
-            )
-        };
-        let Some((left, _)) = open_file(place.directory, &place.own).map_err(what)? else {
+        let Some((left, _)) = open_file(place.directory, &place.own).map_err(not_read)? else {
             return Ok(false);
         };
         let Some(blob) = target.blob else {
@@ -171,6 +158,20 @@ impl ItemWriter<'_> {
             == 0;
         Ok(comparison.equal && ended)
     }
+}
+
+fn not_cleaned_up(error: Errno) -> ItemFailure {
+    ItemFailure::of(
+        "what an interrupted attempt left beside it cannot be cleaned up",
+        error,
+    )
+}
+
+fn not_read(error: Errno) -> ItemFailure {
+    ItemFailure::of(
+        "what an interrupted attempt left beside it cannot be read",
+        error,
+    )
 }
 
 /// Returns whether an item is replaced in two calls: a directory, on a file system that cannot exchange it.

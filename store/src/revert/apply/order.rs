@@ -79,6 +79,7 @@ pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
             (Some(EntryKind::Symlink), _) => order.links.push(index),
         }
     }
+    // An item knows what its directory must be; a directory without one goes only if it happens to be empty.
     for directory in also_emptied(items, removable, &order.losing, &order.gaining) {
         emptied.entry(directory).or_insert(None);
     }
@@ -142,17 +143,17 @@ fn also_emptied(
     losing: &HashSet<WorkspacePath>,
     gaining: &HashSet<WorkspacePath>,
 ) -> Vec<WorkspacePath> {
-    let of_kind = |directory: bool| {
+    let becoming = |is_it: fn(EntryKind) -> bool| {
         let items = items.iter().filter(|item| is_ours(item));
-        items.filter(move |item| {
-            kind(item.target).is_some_and(|kind| (kind == EntryKind::Directory) == directory)
-        })
+        items.filter(move |item| kind(item.target).is_some_and(is_it))
     };
-    let wanted: HashSet<&WorkspacePath> = of_kind(true).map(|item| &item.path).collect();
-    let needed: HashSet<&WorkspacePath> = of_kind(false).map(|item| &item.path).collect();
+    let directories = becoming(|kind| kind == EntryKind::Directory);
+    let others = || becoming(|kind| kind != EntryKind::Directory);
+    let wanted: HashSet<&WorkspacePath> = directories.map(|item| &item.path).collect();
+    let needed: HashSet<&WorkspacePath> = others().map(|item| &item.path).collect();
     let named: HashSet<&WorkspacePath> = removable.iter().collect();
     // An empty directory that an item expects is left to that item: it replaces it, and would fail if it were gone.
-    let own: HashSet<&WorkspacePath> = of_kind(false)
+    let own: HashSet<&WorkspacePath> = others()
         .filter(|item| kind(item.expected) == Some(EntryKind::Directory))
         .map(|item| &item.path)
         .collect();

@@ -86,6 +86,8 @@ fn bytes_to_write(
         {
             continue;
         }
+        // The whole operation is refused for one such file. Half a revert would leave a workspace that never
+        // existed, and the reason would be found only in the middle of it.
         let failed = |reason| Problem::Unreadable(item.path.clone(), reason);
         match target.blob.map(size) {
             Some(Ok(size)) => bytes = bytes.saturating_add(size),

@@ -213,6 +213,8 @@ impl Root {
                 Err(error @ (Errno::NOTDIR | Errno::LOOP)) => {
                     return replaced(here.as_fd(), name, error);
                 }
+                // The snapshot does not enter other file systems, so nothing in there was captured, and nothing may
+                // be replaced.
                 Err(Errno::XDEV) => return Ok(Descent::Blocked(MOUNT)),
                 Err(error) => return Err(error),
             };
@@ -229,6 +231,8 @@ impl Root {
 
     /// Opens the last directory on the way to this one that was entered before and is still there, or else the root.
     fn start(&self, directory: Option<&WorkspacePath>) -> SysResult<Start> {
+        // Opened again by its path and not kept open: a plan may visit more directories than a process may have
+        // descriptors.
         let known = directory.and_then(|path| self.entered_before(path.as_bytes()));
         if let Some((entered, length)) = known
             && let Some(path) = directory

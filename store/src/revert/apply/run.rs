@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU32;
 use ckpt_schema::report::ReasonCode;
 use rustix::io::Errno;
 
+use crate::fs::threads;
 use crate::model::entry::{Entry, is_unstored};
 use crate::model::item::{Item, ItemOutcome, ItemReason};
 use crate::model::path::WorkspacePath;
@@ -76,28 +77,47 @@ impl<'a> Attempt<'a> {
     }
 
     pub(super) fn run<R>(self, meanwhile: impl FnOnce() -> R) -> (Vec<ItemOutcome>, R) {
+        // Each phase needs what those before it leave:
+        //
+        //    removals              free names, and room on a disk that the agent filled
+        //    empty directories     a file can take their place
+        //    new directories       what comes next has a place
+        //    files                 are never written through a link of this operation: those come last
+        //    links
+        //    permissions           may forbid to make a name in a directory, so every name is made by now
+        //    sync                  before the journal calls any of it done
         let mut results = self.pass_through();
-        let mut keep = |these: Results| {
-            for (index, result) in these {
-                results[index] = Some(result);
-            }
-        };
-        keep(
-            share(self.helped(), self.chunks(&self.order.removals), |chunk| {
-                self.remove(&chunk)
-            })
-            .concat(),
-        );
+        let gone = self.take_away();
+        let put = self.put_in_place();
+        for (index, result) in gone.into_iter().chain(put) {
+            results[index] = Some(result);
+        }
+        // A failed item is to be as it was, and so is the tree above it.
+        if results.iter().any(|result| matches!(result, Some(Err(_)))) {
+            self.take_made_directories_away();
+        }
+        self.set_permissions();
+        let (synced, other) = self.sync_changed(meanwhile);
+        (self.report(results, synced), other)
+    }
+
+    /// Removes what goes: files and links, then the directories that are empty without them. Of an item that was looked
+    /// at twice, the last result counts.
+    fn take_away(&self) -> Results {
+        let mut results = share(self.helped(), self.chunks(&self.order.removals), |chunk| {
+            self.remove(&chunk)
+        })
+        .concat();
         // A directory that still holds a file aside would not be empty.
-        keep(self.look_again());
-        keep(self.remove_directories());
-        keep(
-            self.order
-                .filled
-                .iter()
-                .map(|index| (*index, self.check_filled(*index)))
-                .collect(),
-        );
+        results.extend(self.look_again());
+        results.extend(self.remove_directories());
+        let filled = self.order.filled.iter();
+        results.extend(filled.map(|index| (*index, self.check_filled(*index))));
+        results
+    }
+
+    /// Writes what comes: directories from the top down, then files, then links.
+    fn put_in_place(&self) -> Results {
         // Bytes have to be on the disk before a name points at them. Directories and links have none.
         let sync_before = !self.writer.sync_each;
         // A directory has to take the place of a file before anything is put below it.
@@ -111,25 +131,18 @@ impl<'a> Attempt<'a> {
             (&self.order.files[..], sync_before),
             (&self.order.links[..], false),
         ];
+        let mut results = Results::new();
         for (phase, sync_before) in directories.chain(rest) {
             let mut pieces = self.chunks(phase).into_iter().peekable();
+            // In batches: each directory stays open from the first temporary file in it to the last rename, and a process
+            // may not have as many open as a plan has.
             while pieces.peek().is_some() {
-                keep(self.write(
-                    pieces.by_ref().take(sys::directories_at_once()).collect(),
-                    sync_before,
-                ));
+                let batch = pieces.by_ref().take(sys::directories_at_once()).collect();
+                results.extend(self.write(batch, sync_before));
             }
         }
-        keep(self.look_again());
-        // A failed item is to be as it was, and so is the tree above it.
-        if results.iter().any(|result| matches!(result, Some(Err(_)))) {
-            self.take_made_directories_away();
-        }
-        // Last, since a directory that may not be written to takes no more names.
-        self.set_permissions();
-        // The renames reach the disk before the operation's row says that they are done.
-        let (synced, other) = self.sync_changed(meanwhile);
-        (self.report(results, synced), other)
+        results.extend(self.look_again());
+        results
     }
 
     fn item(&self, index: usize) -> &'a Item {
@@ -181,10 +194,9 @@ impl<'a> Attempt<'a> {
     }
 
     fn tell_progress(&self, count: usize) {
-        let mut done = self
-            .done
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Counted and told under one lock: otherwise a thread could tell its lower count after another one's
+        // higher, and the last line would be wrong.
+        let mut done = threads::lock(&self.done);
         *done += count;
         if let Some(progress) = self.work.progress {
             progress(*done);
@@ -192,10 +204,7 @@ impl<'a> Attempt<'a> {
     }
 
     fn mark_changed(&self, directory: Option<WorkspacePath>) {
-        self.changed
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .insert(directory);
+        threads::lock(&self.changed).insert(directory);
     }
 
     fn mark_made(&self, path: &WorkspacePath, lengths: &[usize]) {
@@ -204,10 +213,7 @@ impl<'a> Attempt<'a> {
                 continue;
             };
             self.mark_changed(made.parent());
-            self.made
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .insert(made);
+            threads::lock(&self.made).insert(made);
         }
     }
 
@@ -479,10 +485,7 @@ impl<'a> Attempt<'a> {
 
     /// Removes directories that were made for files which then could not be put there. Those that hold anything stay.
     fn take_made_directories_away(&self) {
-        let made = self
-            .made
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let made = threads::lock(&self.made);
         for path in made.iter().rev() {
             if let Ok(Descent::Directory(directory, _)) = self.root.descend(path.parent().as_ref())
             {
@@ -494,10 +497,7 @@ impl<'a> Attempt<'a> {
 
     /// Sets the permissions of directories that were made, now that everything is in them: they may forbid writing.
     fn set_permissions(&self) {
-        let made = self
-            .made
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let made = threads::lock(&self.made);
         for path in made.iter().rev() {
             let Some(permissions) = (self.work.permissions)(path) else {
                 continue;
@@ -511,10 +511,7 @@ impl<'a> Attempt<'a> {
     }
 
     fn sync_changed<R>(&self, meanwhile: impl FnOnce() -> R) -> (SysResult<()>, R) {
-        let changed = self
-            .changed
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let changed = threads::lock(&self.changed);
         let sync_all = || sys::sync_all(self.root.as_fd());
         // The bytes were synced with the whole file system, so the names are, too: one call instead of one for each
         // directory.

@@ -127,6 +127,14 @@ fn is_lacking(error: Errno) -> bool {
 /// Returns whether what was there is at the place's own name afterwards. It is if `is_kept` and the file system has
 /// hard links.
 pub(super) fn replace(place: &Slot<'_>, is_kept: bool) -> SysResult<bool> {
+    // An exchange in three calls, for file systems without one. At every moment the name is whole, and what was
+    // there has a name:
+    //
+    //             name    own     second
+    //             old     new
+    //    link     old     new     old
+    //    rename   new             old
+    //    rename   new     old
     let (directory, second) = (place.directory, place.second_name());
     let has_second = is_kept && link_to_second_name(place)?;
     let renamed = retry_on_intr(|| renameat(directory, &place.own[..], directory, place.name));

@@ -16,6 +16,7 @@ pub(super) fn share<T: Send, R: Send>(
     if !helped || tasks.len() < 2 {
         return tasks.into_iter().map(act).collect();
     }
+    // One queue and not two halves: a chunk with one large file would leave the other thread idle.
     let queue = Mutex::new(tasks.into_iter());
     let results = Mutex::new(Vec::new());
     let work = || {
@@ -54,8 +55,5 @@ pub(super) fn alongside<A: Send, B>(
 }
 
 fn next<T>(queue: &Mutex<std::vec::IntoIter<T>>) -> Option<T> {
-    queue
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .next()
+    threads::lock(queue).next()
 }

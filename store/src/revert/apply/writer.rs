@@ -133,7 +133,9 @@ impl ItemWriter<'_> {
         target: State,
         which: AsideLook,
     ) -> ItemResult<ItemChange> {
-        // The lease is held until the file is gone.
+        // The order decides what can be lost. First the lease: until the file is gone, nobody can open it for
+        // writing, and whoever had it open before is known. Then the hash, of a file that can no longer change. Only
+        // then does it go. The other way round, a program could write between the hash and the removal.
         let lease = self.lease_on(place, &place.own, expected);
         let found = match &lease {
             Lease::Held(file, stat) => look_at_open(file, stat),
@@ -142,6 +144,7 @@ impl ItemWriter<'_> {
             }
         };
         let failure = match found {
+            // Whatever its bytes are now: the next ones would go into a file without a name.
             _ if matches!(lease, Lease::Busy) => in_use(),
             Ok(found) if found.is(expected) => {
                 // A program may still hold it open, and there is no way to ask.
@@ -162,6 +165,7 @@ impl ItemWriter<'_> {
             return Err(self.move_back(place, failure));
         };
         Err(match look(place.directory, place.name) {
+            // Ours stands at the name, and nobody touched it. So the edit that came out gets its name back.
             Ok((found, _)) if found.is(Some(target)) => self.swap_back(place, target, failure),
             // Somebody saved again, over ours. The newest file keeps the name.
             _ => failure.kept_in(&place.own),
@@ -170,6 +174,7 @@ impl ItemWriter<'_> {
 
     /// Moves what was moved aside back to its name, if nobody took the name meanwhile.
     pub(super) fn move_back(&self, place: &Slot<'_>, failure: ItemFailure) -> ItemFailure {
+        // It must not replace anything: whoever saved a file at this name in between has the newer one.
         match sys::put_in(self.rename_flags, place.directory, &place.own, place.name) {
             Ok(()) => failure,
             Err(_) => failure.kept_in(&place.own),
@@ -208,9 +213,13 @@ impl ItemWriter<'_> {
         self.settle(place, expected, Some(target))?;
         let (found, stat) = look(place.directory, place.name)
             .map_err(|error| ItemFailure::of("cannot be read", error))?;
+        // Killed in the middle of three calls, an earlier try may have left what was expected at the second name,
+        // with the target or nothing at the name itself.
         if !found.is(expected) {
             self.settle_second_name(place, expected)?;
         }
+        // Asked before anything is compared with what was expected: a second try of the same operation meets what
+        // the first one did, and must not call its own work somebody's edit.
         if found.is(Some(target)) {
             return Ok(Prepared::Already);
         }
@@ -230,6 +239,7 @@ impl ItemWriter<'_> {
         if matches!(found, Found::Directory { empty: false, .. }) {
             return Err(ItemFailure::conflict("the directory is not empty"));
         }
+        // A new file in its place would have a new time, too, and every build would take it for changed.
         if let (Some(stat), Some(expected)) = (&stat, expected)
             && self.change_mode(place, stat, expected, target)?
         {
@@ -308,6 +318,9 @@ impl ItemWriter<'_> {
         expected: State,
         target: Entry,
     ) -> ItemResult<ItemChange> {
+        // Nothing expected: a name that is taken by now is somebody else's, and the call fails. Something expected:
+        // the call cannot fail for that, so what comes out is checked afterwards, and goes back if it is not what
+        // was expected.
         let moved = match expected {
             None => sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
                 .map(|()| None),
@@ -374,6 +387,8 @@ impl ItemWriter<'_> {
         expected: State,
         target: Entry,
     ) -> ItemResult<ItemChange> {
+        // Here the lease is on the name that everybody uses. It is held over the check and the rename, so of what
+        // may happen between these two calls, only another file that is saved at the same name goes unseen.
         let lease = self.lease_on(place, place.name, expected);
         let is_kept = matches!(lease, Lease::Unknown) && is_file(expected);
         let goes_first = is_directory(expected) || is_directory(Some(target));
@@ -393,6 +408,8 @@ impl ItemWriter<'_> {
             return Err(failure);
         }
         let is_aside = if goes_first {
+            // Until this is done, the name is empty. The target waits whole under our own name, where the next try
+            // finds it.
             self.move_in(place)?;
             let moved = is_kept.then(|| sys::move_second_name(place));
             moved.transpose().map(|moved| moved.is_some())

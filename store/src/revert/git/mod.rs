@@ -30,6 +30,7 @@ use ckpt_schema::report::{FileResult, GitPart, NoteCode, OperationKind};
 use rusqlite::Connection;
 
 use super::movement::Movement;
+use super::operation::GitFate;
 use super::short;
 use crate::error::Result;
 use crate::git::Location;
@@ -134,7 +135,7 @@ impl GitSide<'_> {
         &self,
         movement: &Movement,
         base: Option<i64>,
-        moves_git: bool,
+        git: GitFate,
     ) -> Result<GitWarnings> {
         let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else {
             return Ok(GitWarnings::default());
@@ -142,9 +143,9 @@ impl GitSide<'_> {
         let past = self.past(&repository, movement, base, Unclear::Keep)?;
         let mut told = GitWarnings {
             commits: None,
-            notes: past.stays(&repository, self.now, moves_git),
+            notes: past.stays(&repository, self.now, git),
         };
-        if !moves_git {
+        if git == GitFate::Stays {
             told.commits = commits::sentence(&repository, &past.changes);
             told.notes.extend(past.branches_stay(&repository, self.now));
         }

@@ -19,6 +19,7 @@ use crate::model::note::Note;
 use crate::model::number::first_of;
 use crate::model::request::Unclear;
 use crate::revert::movement::Movement;
+use crate::revert::operation::GitFate;
 use crate::sessions::{self, SeenGit, StepSpan};
 use crate::timeline::step_afterwards;
 
@@ -196,7 +197,7 @@ impl GitPast {
         &self,
         repository: &Repository,
         now: Option<&GitStateRow>,
-        moves_git: bool,
+        git: GitFate,
     ) -> Vec<Note> {
         let goals = self.branch_goals(repository);
         let made = goals.iter().filter(|(_, goal)| **goal == BranchGoal::Made);
@@ -219,7 +220,7 @@ impl GitPast {
         let notes = note.into_iter().chain(unlogged);
         let then = self.line.first().and_then(|seen| seen.state.as_ref());
         let then = then.and_then(|state| state.branch.as_deref()).map(plain);
-        let gone = gone_note(&self.gone, then, moves_git);
+        let gone = gone_note(&self.gone, then, git);
         notes.chain(self.others.clone()).chain(gone).collect()
     }
 
@@ -268,7 +269,8 @@ fn is_during(
     })
 }
 
-/// Returns the times at which something happened to git's state that may be a step's work.
+/// Returns the times at which something happened to git's state that may be a step's work. The evidence of a step is many
+/// rows, and most steps never touch git: only those are read that were at work at such a time.
 fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
     let changed = line
         .windows(2)
@@ -393,12 +395,12 @@ fn note(code: NoteCode, (one, many): (&str, &str), names: Vec<String>, end: &str
 fn gone_note(
     gone: &[(String, Option<String>)],
     on_head: Option<&str>,
-    moves_git: bool,
+    git: GitFate,
 ) -> Option<Note> {
     let is_heads = |name: &str| Some(name) == on_head;
     let told = gone
         .iter()
-        .filter(|(name, _)| !(moves_git && is_heads(name)));
+        .filter(|(name, _)| !(git == GitFate::Along && is_heads(name)));
     let told: Vec<&(String, Option<String>)> = told.collect();
     if told.is_empty() {
         return None;

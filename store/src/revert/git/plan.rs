@@ -167,6 +167,11 @@ fn fold<T>(
     let mut state = base;
     let mut other = GitClaim::of_nobody(Author::User);
     for change in changes {
+        //     state      the change      then
+        //     is new     is the agent's  the state becomes old
+        //     is old     is the agent's  it stays: somebody has undone the change already
+        //     is other   is the agent's  nobody can tell where it would be without the change
+        //     is any     is another's    it stays, and explains the line above
         let mut why = None;
         let (old, new) = (part(&change.old), part(&change.new));
         if is_same(&old, &new) {
@@ -294,6 +299,8 @@ fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitI
     }
     let moved = movement.moved.get(branch);
     let base = moved.map_or(&value, |moved| &moved.base).clone();
+    // Two witnesses, of which either is enough. Snapshots saw the branch only while HEAD was on it, and its reflog
+    // may have expired or never have existed.
     let undone = fold_branch(branch, base, movement.changes);
     let is_left_alone = moved.is_none_or(|moved| moved.left == value);
     let base = moved.map_or(&value, |moved| &moved.base).as_deref();

@@ -38,6 +38,14 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
+    /// Returns a time that is known exactly.
+    pub fn exact(at: Milliseconds) -> Self {
+        Self {
+            earliest: at,
+            latest: at,
+        }
+    }
+
     fn second(seconds: i64) -> Self {
         let earliest = seconds.saturating_mul(1000);
         Self {

@@ -66,12 +66,8 @@ impl Removed {
         }
         // Only now, since it reads every reflog, and most reverts see no removal at all.
         let upkeep = Upkeep::of(repository);
-        let moment = |at: Option<Milliseconds>| {
-            at.filter(|at| !upkeep.explains(*at)).map(|at| Moment {
-                earliest: at,
-                latest: at,
-            })
-        };
+        let by_somebody = |at: &Milliseconds| !upkeep.explains(*at);
+        let moment = |at: Option<Milliseconds>| at.filter(by_somebody).map(Moment::exact);
         Self {
             tags: moment(tags),
             branches: moment(branches),

@@ -319,6 +319,7 @@ impl ReceiptComparison<'_> {
                 change.new = None;
             }
         }
+        // Last, over what was seen: in a dry run, nothing of it was written yet.
         for change in planned {
             differing.insert(change.path.clone(), change);
         }

@@ -94,6 +94,8 @@ impl CacheFile {
             bodies: OnceLock::new(),
         };
         let checked = read.bytes.get(CHECKED..front)?;
+        // The front only: each body is checked with its own sum when it is read, so a look at one directory need
+        // not read all.
         (checksum == libdeflater::crc32(checked)).then_some(())?;
         let decoded = read.decode()?;
         (!read.is_whole() || read.are_sound(&decoded.places)).then_some((read, decoded))

@@ -25,9 +25,29 @@ use crate::snapshot::{GapReason, SpecialFile};
 const ITEM: usize = STAMP + 24;
 /// What follows the lengths and the checksum in a head, without the path.
 const FIXED: usize = 16 + STAMP + 40;
-/// Where the stamp is in there.
+/// Where things are in there, as in the drawing above.
+const AT_FILES: usize = 0;
+const AT_EXECUTABLES: usize = 4;
+const AT_FILE_MODE: usize = 8;
+const AT_EXECUTABLE_MODE: usize = 10;
+const AT_STATE: usize = 12;
+const AT_VIEW: usize = 13;
+const AT_FLAGS: usize = 14;
 const AT_STAMP: usize = 16;
+const AT_RULES: usize = AT_STAMP + STAMP;
+const AT_TREE: usize = AT_RULES + 20;
 
+// What `state` may be beside the code of a gap.
+const LISTED: u8 = 0;
+const LEFT_OUT: u8 = 1;
+
+// What the kind of an item may be beside the code of a gap.
+const CONTENT: u8 = 0;
+const DIRECTORY: u8 = 1;
+const WATCHED: u8 = 2;
+const IGNORED: u8 = 3;
+
+// The flags of a head answer, without the body, what is asked of every directory.
 const SETTLED: u8 = 1;
 const EMPTY: u8 = 1 << 1;
 const RULES: u8 = 1 << 2;
@@ -73,15 +93,15 @@ impl<'a> DirectoryHead<'a> {
     }
 
     fn has(&self, flag: u8) -> bool {
-        self.fixed[14] & flag != 0
+        self.fixed[AT_FLAGS] & flag != 0
     }
 
-    fn u32(&self, at: usize) -> u32 {
+    fn count(&self, at: usize) -> u32 {
         let [a, b, c, d] = [0, 1, 2, 3].map(|next| self.fixed[at + next]);
         u32::from_le_bytes([a, b, c, d])
     }
 
-    fn u16(&self, at: usize) -> u32 {
+    fn mode(&self, at: usize) -> u32 {
         u32::from(u16::from_le_bytes([self.fixed[at], self.fixed[at + 1]]))
     }
 }
@@ -130,7 +150,7 @@ impl<'a> Directory<'a> {
 
     /// Returns whether it is the store's own directory.
     pub fn is_left_out(&self) -> bool {
-        self.head.fixed[12] == 1
+        self.head.fixed[AT_STATE] == LEFT_OUT
     }
 
     /// Returns whether it is completely empty.
@@ -140,7 +160,7 @@ impl<'a> Directory<'a> {
 
     /// Returns whether its names are valid as long as its stamp stays the same.
     pub fn is_settled(&self) -> bool {
-        self.head.fixed[12] == 0 && self.head.has(SETTLED)
+        self.head.fixed[AT_STATE] == LISTED && self.head.has(SETTLED)
     }
 
     /// Returns whether any of its entries could not be captured.
@@ -160,26 +180,29 @@ impl<'a> Directory<'a> {
             DirectoryView::Included,
             DirectoryView::Ignored,
             DirectoryView::Passage,
-        ][usize::from(self.head.fixed[13] & 3)]
+        ][usize::from(self.head.fixed[AT_VIEW] & 3)]
     }
 
     /// Returns the hash of the ignore file that decided about its entries.
     pub fn rules(&self) -> Option<ObjectId> {
-        let at = AT_STAMP + STAMP;
-        self.head.has(RULES).then(|| id(&self.head.fixed[at..]))
+        let is_known = self.head.has(RULES);
+        is_known.then(|| id(&self.head.fixed[AT_RULES..]))
     }
 
     /// Returns its tree.
     pub fn tree(&self) -> Option<ObjectId> {
-        let at = AT_STAMP + STAMP + 20;
-        self.head.has(TREE).then(|| id(&self.head.fixed[at..]))
+        let is_known = self.head.has(TREE);
+        is_known.then(|| id(&self.head.fixed[AT_TREE..]))
     }
 
     /// Returns the permissions of its files, or `None` if not all of a kind have the same.
     pub fn permissions(&self) -> Option<FilePermissions> {
         self.head.has(UNIFORM).then(|| FilePermissions {
-            files: (self.head.u16(8), self.head.u32(0)),
-            executables: (self.head.u16(10), self.head.u32(4)),
+            files: (self.head.mode(AT_FILE_MODE), self.head.count(AT_FILES)),
+            executables: (
+                self.head.mode(AT_EXECUTABLE_MODE),
+                self.head.count(AT_EXECUTABLES),
+            ),
         })
     }
 
@@ -206,9 +229,9 @@ impl<'a> Directory<'a> {
 
     /// Returns whether its names could be read, or `None` if the cache is invalid.
     pub fn state(&self) -> Option<ListingState> {
-        Some(match self.head.fixed[12] {
-            0 => ListingState::Listed,
-            1 => ListingState::LeftOut,
+        Some(match self.head.fixed[AT_STATE] {
+            LISTED => ListingState::Listed,
+            LEFT_OUT => ListingState::LeftOut,
             code => ListingState::Gap(reason(code)?),
         })
     }
@@ -271,16 +294,16 @@ impl CachedItem<'_> {
 
     /// Returns its blob if it is a file or link that was captured.
     pub fn content(&self) -> Option<ObjectId> {
-        (self.code == 0).then_some(self.id)
+        (self.code == CONTENT).then_some(self.id)
     }
 
     /// Returns the kind of the item, or `None` if the cache is invalid.
     pub fn kind(&self) -> Option<ItemKind> {
         Some(match self.code {
-            0 => ItemKind::Content(self.id),
-            1 => ItemKind::Directory,
-            2 => ItemKind::Watched(self.id),
-            3 => ItemKind::Ignored,
+            CONTENT => ItemKind::Content(self.id),
+            DIRECTORY => ItemKind::Directory,
+            WATCHED => ItemKind::Watched(self.id),
+            IGNORED => ItemKind::Ignored,
             code => ItemKind::Gap(reason(code)?),
         })
     }
@@ -324,8 +347,8 @@ fn put_fixed(heads: &mut Vec<u8>, listing: &Listing) {
         heads.extend_from_slice(&u16::try_from(mode).unwrap_or(u16::MAX).to_le_bytes());
     }
     heads.push(match &listing.state {
-        ListingState::Listed => 0,
-        ListingState::LeftOut => 1,
+        ListingState::Listed => LISTED,
+        ListingState::LeftOut => LEFT_OUT,
         ListingState::Gap(reason) => code(reason),
     });
     heads.push(match listing.view {
@@ -362,10 +385,10 @@ fn put_item(bytes: &mut Vec<u8>, item: &ListedItem) {
             .to_le_bytes(),
     );
     let (code, id) = match &item.kind {
-        ItemKind::Content(id) => (0, *id),
-        ItemKind::Directory => (1, ObjectId::EMPTY_TREE),
-        ItemKind::Watched(id) => (2, *id),
-        ItemKind::Ignored => (3, ObjectId::EMPTY_TREE),
+        ItemKind::Content(id) => (CONTENT, *id),
+        ItemKind::Directory => (DIRECTORY, ObjectId::EMPTY_TREE),
+        ItemKind::Watched(id) => (WATCHED, *id),
+        ItemKind::Ignored => (IGNORED, ObjectId::EMPTY_TREE),
         ItemKind::Gap(reason) => (code(reason), ObjectId::EMPTY_TREE),
     };
     bytes.extend_from_slice(&[code, u8::from(item.is_settled)]);

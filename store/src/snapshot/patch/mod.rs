@@ -152,6 +152,8 @@ fn look(
         Visibility::where_it_changed(reader, (&before.view, &after.view), rules, &difference)?;
     let mut changes = Vec::with_capacity(difference.len());
     for change in difference {
+        // Directories first: git has no empty ones, so one that was filled or emptied differs in the attributes
+        // alone, and neither came nor went.
         if !is_one_directory(root, &change, &before, &after)? {
             changes.extend(gaps::explain(change, &before.gaps, &after.gaps));
         }

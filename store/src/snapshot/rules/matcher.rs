@@ -2,10 +2,11 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use super::patterns::{MatchCost, Patterns};
 use super::{BUILT_IN, Rules, has_below};
+use crate::fs::threads;
 use crate::model::path::{PathKind, is_below};
 
 /// Which part of a directory is captured.
@@ -182,6 +183,15 @@ impl Matcher<'_> {
         kind: PathKind,
         is_forced: &dyn Fn(&[u8], PathKind) -> bool,
     ) -> Option<DirectoryView> {
+        // The first of these that holds decides. What the user wrote in the settings goes before what ignore files
+        // say. Even a file that a tool named stays out if the settings exclude it.
+        //
+        //     excluded, or out of scope                        left out
+        //     included                                         captured, with everything below
+        //     in an included directory                         the same
+        //     not ignored                                      captured
+        //     forced, kept, or on the way to an included one   captured, though ignored
+        //     any other                                        left out
         let name = path
             .iter()
             .rposition(|byte| *byte == b'/')
@@ -314,12 +324,7 @@ impl Matcher<'_> {
     }
 
     fn chain(&self, directory: &[u8]) -> Chain {
-        if let Some(chain) = self
-            .chains
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(directory)
-        {
+        if let Some(chain) = threads::read(&self.chains).get(directory) {
             return chain.clone();
         }
         let ends = (0..directory.len())
@@ -331,7 +336,7 @@ impl Matcher<'_> {
             [0].into_iter().chain(ends).collect()
         };
         let (known, mut chain) = {
-            let chains = self.chains.read().unwrap_or_else(PoisonError::into_inner);
+            let chains = threads::read(&self.chains);
             let known = ends
                 .iter()
                 .rposition(|end| chains.contains_key(&directory[..*end]));
@@ -348,7 +353,7 @@ impl Matcher<'_> {
     }
 
     fn put(&self, directory: &[u8], chain: Chain) -> Chain {
-        let mut chains = self.chains.write().unwrap_or_else(PoisonError::into_inner);
+        let mut chains = threads::write(&self.chains);
         chains.entry(directory.to_vec()).or_insert(chain).clone()
     }
 

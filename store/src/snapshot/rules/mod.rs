@@ -62,12 +62,16 @@ impl Rules {
         if *self == Self::default() {
             return None;
         }
+        // The order is fixed, because the id of this text is what tells whether two snapshots had the same rules.
         let mut text = MAGIC.to_vec();
         let mut section = |name: &str, bytes: &[u8]| {
             text.extend_from_slice(format!("{name} {}\n", bytes.len()).as_bytes());
             text.extend_from_slice(bytes);
             text.push(b'\n');
         };
+        // With the list itself, so that a version of the program with another list writes another text. Only the
+        // fact that it applies is read again: what such a snapshot left out is then judged by the list of the
+        // version that reads.
         if self.built_in {
             section("built-in", BUILT_IN.as_bytes());
         }

@@ -92,6 +92,8 @@ pub(crate) fn survey(overlay: &Overlay<'_>) -> (Attributes, Vec<Gap>) {
     for directory in &directories {
         count(directory, &mut census);
     }
+    // Two passes, because the defaults are the most frequent permissions: until all are counted, nobody knows which
+    // ones are exceptions.
     let mut attributes = census.attributes();
     let mut gaps = Vec::new();
     for directory in &directories {

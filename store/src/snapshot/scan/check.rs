@@ -162,6 +162,7 @@ impl CacheCheck<'_> {
         let mut young = Vec::new();
         let is_sure = |item: &CachedItem<'_>| item.content().is_some() && item.is_settled;
         let is_compared = |item: &CachedItem<'_>| depth == Depth::Whole || !is_sure(item);
+        // Cheapest first, and nothing is opened: with one difference found, the walk looks at the directory anyhow.
         for item in cached.items().filter(is_compared) {
             match self.compare_item(&item, directory.as_fd()) {
                 Likeness::Same => {}

@@ -56,6 +56,7 @@ impl<'c> Overlay<'c> {
 
     fn remove(&mut self, path: &[u8]) {
         self.fresh.remove(path);
+        // What the cache never knew is no news to it.
         if self.remembered(path).is_some() {
             self.gone.insert(path.to_vec());
         }

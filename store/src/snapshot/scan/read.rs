@@ -54,6 +54,8 @@ pub(crate) fn file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<ReadOutcome
         match beneath::twice(|| once(directory, name)) {
             Ok(None) => {}
             Ok(Some(outcome)) => return Ok(outcome),
+            // It was a regular file when it was listed. Since then, a link took its place (`LOOP`: none is
+            // followed), or a socket (`NXIO`). A pipe opens, and is told by its type.
             Err(Errno::LOOP | Errno::NXIO) => return Ok(ReadOutcome::Other),
             Err(error) if is_ours(error) => return Err(error),
             Err(error) => return Ok(gap_of(error).map_or(ReadOutcome::Gone, ReadOutcome::Gap)),

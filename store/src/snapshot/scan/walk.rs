@@ -211,6 +211,8 @@ impl Walk<'_> {
             }
         };
         let stat = rustix::fs::fstat(&directory).map_err(ours)?;
+        // The stamp before the names: a name that comes or goes in between shows as another stamp at the next look.
+        // The other way round, the new stamp would stand for the old names for ever.
         let stamp = Stamp::of(&stat);
         if self.store == Some((system::device(&stat), stat.st_ino)) {
             return Ok(Some(Listing::unread(
@@ -316,6 +318,8 @@ impl Walk<'_> {
             let directory = beneath::open_directory(self.root.as_fd(), path)?;
             rustix::fs::fstat(&directory).map(|stat| Stamp::of(&stat))
         };
+        // The nearest directory that is still there: its time is that of the removal, or of a later change beside
+        // it.
         for path in std::iter::successors(directory, |path| parent(path)) {
             match stamp(path) {
                 Ok(stamp) => return self.note_time(path, stamp.ctime),
@@ -407,6 +411,14 @@ impl Walk<'_> {
 
     /// Returns the item of a file or link whose bytes are stored.
     pub(super) fn content(&self, name: &[u8], stamp: Stamp, id: ObjectId) -> ListedItem {
+        // A stamp shows a change only if the clock ticked since the file was read. This is git's racy moment, and
+        // longer:
+        //
+        //    ── last written ────── the look begins ──►
+        //         │◄─── margin ───►│   younger than that: read again by the next look
+        //
+        // Longer, because a write through a memory map changes the bytes now and the time only when the page is
+        // written back.
         let is_settled = stamp.is_settled(self.now, margin(self.is_remote));
         ListedItem {
             name: name.to_vec(),

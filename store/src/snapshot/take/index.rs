@@ -26,6 +26,8 @@ pub(super) struct UserIndex<'l> {
 impl<'l> UserIndex<'l> {
     /// Checks whether the index is the one that a cache knows, and reads it otherwise.
     pub fn look(location: Option<&'l Location>, cache: Option<&Cache>, now: FileTime) -> Self {
+        // The stamp is read before the bytes. If git writes a new index in between, the old stamp belongs to new
+        // bytes, and the next look reads it once more.
         let old = cache.and_then(|cache| cache.header.index);
         let stamp = location.and_then(tracked::stamp);
         if let (Some((old, true, blob)), Some(stamp)) = (old, stamp)

@@ -43,6 +43,11 @@ use scan::Scanned;
 
 /// Takes a snapshot, with the stat cache in `folder`.
 pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> Result<Taken> {
+    //   ask the watcher ─► read the cache ─► check ─► scan ─► objects ─sync─► cache ─► the watcher's token
+    //
+    // Each is as old as what relies on it, or older. A kill at any point leaves a cache that names only objects on
+    // the disk, and a token that belongs to that cache or to an older one: then the next answer names too much,
+    // which costs time only.
     let scene = SnapshotBuilder::open(folder, objects, request)?;
     // This comes before any look: what changes from now on is in the next answer.
     let hint = match request.only_around {
@@ -57,6 +62,8 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
     };
     let taken = match scene.look(folder, cache, hint.as_ref())? {
         // A body of the cache was damaged.
+        // The look that met the damage is thrown away as a whole: what it took from the cache before may have been
+        // damaged, too.
         None => scene.look(folder, None, hint.as_ref())?,
         taken => taken,
     };
@@ -138,6 +145,8 @@ impl<'a> SnapshotBuilder<'a> {
         Ok(Self {
             request,
             objects,
+            // On a server's file system, another machine's clock makes the times, and attributes come late: no
+            // stamp of a directory says that nothing happened in it.
             is_remote: crate::fs::system::is_remote(root.as_fd()),
             store: request
                 .store
@@ -182,6 +191,8 @@ impl<'a> SnapshotBuilder<'a> {
         let tasks = self.tasks(cache.as_ref(), &index, hint);
         // A restamped index changes nothing in the snapshot, but unless the cache learns of it, it is read again by
         // every look.
+        // Without trust, a cache that names all the right things is written anew all the same, with today's boot
+        // and packs, so that the next look need not verify it again.
         let is_same = is_trusted && tasks.is_empty() && !index.is_new && !index.is_restamped;
         let Some(cache) = cache.as_ref().filter(|_| is_same) else {
             return self.renew(folder, boot, cache.as_ref(), index, tasks, hint);

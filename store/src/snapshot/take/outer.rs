@@ -96,6 +96,8 @@ fn substitute(rules: &mut Rules, last: Option<Rules>, is_unread: [bool; 3], glob
                 rules.info = last.info;
             }
         }
+        // Nobody ever read it, so nobody knows what it hid. Taken for empty, it would bring into view what the next
+        // readable look takes out again, and a revert would delete that.
         None => {
             // In an unreadable home nobody knows of a file, and git uses none.
             let is_seen = global.path.as_ref().map(|path| path.symlink_metadata());

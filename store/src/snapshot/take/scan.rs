@@ -258,6 +258,8 @@ impl<'a> Forced<'a> {
 
     fn is_tracked(&self, path: &[u8], kind: PathKind) -> bool {
         match &self.old {
+            // A directory is entered for any path below it, and the index would have to be read to learn that. So
+            // here the last snapshot decides, and at the file itself, the index does.
             Some(old) if kind == PathKind::Directory => rules::has_below(old, path),
             // It may have been named only for the last snapshot.
             Some(old) => old.contains(path) && self.index.tracked().holds(path, PathKind::File),
@@ -272,6 +274,8 @@ impl<'a> Forced<'a> {
         overlay: &Overlay<'_>,
         matcher: &rules::Matcher<'_>,
     ) -> BTreeSet<Vec<u8>> {
+        // Which paths are forced belongs to the snapshot, although most of them are in its tree: a later patch has
+        // to know whether a path that is missing then was in view now, or only tracked.
         let is_complete = self.old.is_some();
         // Nothing changed that decides about them, so the index need not be read.
         if let (Some(old), true) = (self.old, self.is_same) {

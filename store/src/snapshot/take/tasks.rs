@@ -56,6 +56,8 @@ impl SnapshotBuilder<'_> {
         if let (None, Some(hint)) = (&numbers, hint) {
             hint.judge(self, cache, &differences);
         }
+        // Paths that are forced into view, or no longer, change no directory's stamp. So the directories on the way
+        // to them are listed again, whatever the check says.
         let again = self.again(cache, index);
         tasks_of(cache, &differences, &again)
     }

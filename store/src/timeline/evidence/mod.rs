@@ -140,6 +140,8 @@ impl<'a> Evidence<'a> {
             let tools = step.tools.iter().map(|tool| tool.announced_at);
             tools.chain([step.started_at]).any(|time| time > latest)
         };
+        // One event from the future spoils all times and not only its own: the clock was set back since, and nobody
+        // knows which of the others came before that.
         at.filter(|at| *at <= latest && !self.steps.iter().any(is_to_come))
     }
 
@@ -159,6 +161,14 @@ impl<'a> Evidence<'a> {
             let steps = (0..findings.len()).filter(|at| is(&findings[*at]));
             self.one_a_root(steps.collect(), preferred)
         };
+        //   a tool named the file        the change is that step's, or shared by those that did
+        //   a tool ran that reaches it   the same among these
+        //   one may have run             unclear
+        //   none of these                nobody's
+        //
+        // Each line counts only if none above does. A shell that ran while an edit tool wrote its file is no second
+        // author: its time covers everything, so it says little about one file. And a doubt never takes a change
+        // from somebody with evidence.
         let named = having(&|finding| matches!(finding, StepPart::Yes { is_named: true }));
         let is_sure = |finding: &StepPart| matches!(finding, StepPart::Yes { .. });
         let sure = if !named.is_empty() {
@@ -217,6 +227,8 @@ impl<'a> Evidence<'a> {
         let spans = own
             .iter()
             .flat_map(|step| step.tools.iter().map(|tool| self.span(step, tool)));
+        // Whether somebody was at work changes only where a span begins or ends. So the moments just outside of
+        // them stand for all others.
         let moments = spans.flat_map(|span| {
             [
                 span.from.map(|from| from.saturating_sub(AFTERWORK)),
@@ -285,6 +297,8 @@ impl<'a> Evidence<'a> {
             change.at.is_none_or(|at| at + TICK >= since) && step.goes_on_at(at)
         });
         match own {
+            // Only where the step's own tools do not account for it: a command that runs for hours would otherwise
+            // make every edit unclear.
             StepPart::No if is_in_background => StepPart::Maybe(Doubt::Background),
             own => own,
         }
@@ -317,6 +331,11 @@ impl<'a> Evidence<'a> {
                 None => yes,
             };
         };
+        //         possible_from      from                         to
+        //   ── no ───┤ may have run ───┤ ran: every change is its ───┤ may have been before: unclear ──►
+        //
+        // A time is that of the last change. So one before the span clears the tool, while one after it only hides
+        // what the tool may have done earlier.
         if at + TICK < span.possible_from {
             StepPart::No
         } else if span.from.is_none_or(|from| at + TICK < from) {
@@ -383,6 +402,8 @@ impl<'a> Evidence<'a> {
         }
         match (tool.ended_at, tool.ran_for, tool.waited_at) {
             (Some(end), Some(ran_for), _) => Span {
+                // `end` is when the hook looked at the clock, which is after the tool's end by an unknown time. So
+                // the start that follows from it may be too late by as much.
                 possible_from: tool.announced_at.max(end - ran_for - LATEST),
                 from: Some(tool.announced_at.max(end - ran_for - LATE)),
                 timeless: tool.has_waited(end - ran_for).then_some(Doubt::Waiting),
@@ -391,6 +412,8 @@ impl<'a> Evidence<'a> {
             // Permission was given at some time before the end.
             (Some(end), None, Some(waited)) => Span {
                 possible_from: waited,
+                // Nobody tells when permission was given. What came just before the end is believed to be the
+                // tool's, because a person who just answered a prompt does not also save a file.
                 from: Some(waited.max(end - SILENCE)),
                 early: Early::Waiting,
                 timeless: (end - waited > SILENCE).then_some(Doubt::Waiting),
@@ -419,6 +442,8 @@ impl<'a> Evidence<'a> {
             None => self.run_of(tool, signs.last.max(tool.announced_at)),
         };
         let unheard = self.now - signs.last.max(tool.announced_at);
+        // A file without a usable time goes by the events alone, and only if these are close: an hour later, a
+        // person is the likelier author.
         let is_at_once = (0..=LONGEST_RUN).contains(&unheard);
         let timeless = begin.timeless.or((!is_at_once).then_some(Doubt::Timeless));
         Span {
@@ -438,6 +463,8 @@ impl<'a> Evidence<'a> {
             .filter(|(at, path)| *at > from && tool.reaches(path));
         let mut end = from;
         for (at, _) in later {
+            // Two bounds: a gap ends the run, because programs write without pauses and people do not; and its
+            // whole length is bounded, because a person who saves every few seconds looks like a program.
             if *at - end > SILENCE || *at - from > LONGEST_RUN {
                 break;
             }

@@ -10,6 +10,7 @@ pub(super) struct Span {
     pub possible_from: Milliseconds,
     /// From this moment on it is known to have run; before, it may have. `None` if it is never known to have run.
     pub from: Option<Milliseconds>,
+    /// Why it may have run before it is known to have.
     pub early: Early,
     /// Every change in its reach up to this moment is the tool's. `None` if its time has no end.
     pub to: Option<Milliseconds>,
@@ -19,22 +20,30 @@ pub(super) struct Span {
     pub timeless: Option<Doubt>,
 }
 
+/// Why a tool may have run before it is known to have.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Early {
+    /// Its start may have been reported late.
     Late,
+    /// It may have waited for permission.
     Waiting,
+    /// Its start was not reported at all.
     Unheard,
 }
 
 /// What a late change is late after.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Late {
+    /// The user interrupted the agent then.
     Interrupted(Milliseconds),
+    /// The agent last showed a sign of life then.
     Silent(Milliseconds),
+    /// The tool ended then.
     Ended(Milliseconds),
 }
 
 impl Late {
+    /// Returns what is known of the end of a tool of a step.
     pub fn new(step: &Step, ended_at: Option<Milliseconds>) -> Self {
         let signs = &step.signs;
         match (signs.interrupted_at, ended_at) {
@@ -44,6 +53,7 @@ impl Late {
         }
     }
 
+    /// Returns the doubt about a change at a moment.
     pub fn at(self, at: Milliseconds) -> Doubt {
         match self {
             Self::Interrupted(from) => Doubt::Interrupted { after: at - from },

@@ -20,6 +20,7 @@ use ckpt_schema::report::{GcReport, GcSession, GcWorkspace, VERSION};
 use crate::error::{Error, Result};
 use crate::fs::layout;
 use crate::model::Milliseconds;
+use crate::model::request::DryRun;
 use crate::sessions::{self, Pruning, SessionUse, WorkspacePresence};
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place, life};
@@ -58,20 +59,20 @@ struct Judgement {
 }
 
 /// Runs `gc` by hand.
-pub(crate) fn by_hand(store: &mut Store, dry_run: bool) -> Result<GcReport> {
+pub(crate) fn by_hand(store: &mut Store, dry_run: DryRun) -> Result<GcReport> {
     if store.is_missing {
         return Ok(GcReport {
             version: VERSION,
-            dry_run,
+            dry_run: dry_run.is_dry(),
             ..GcReport::default()
         });
     }
     let lock = layout::lock_upkeep(&store.surroundings.directory, PATIENCE)?;
     let how = GcOptions {
-        dry_run,
+        dry_run: dry_run.is_dry(),
         polite: false,
     };
-    if dry_run {
+    if how.dry_run {
         return run(store, how);
     }
     run_and_note(store, &lock, how)
@@ -136,7 +137,7 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
     };
     for presence in sessions::presences(store.database.connection())? {
         let done = match unmeasured.remove(&presence.id) {
-            None => workspace(store, &presence, &judged, now, how),
+            None => tidy_up(store, &presence, &judged, now, how),
             Some(error) => Err(error),
         };
         let (row, estimate) = match done {
@@ -267,8 +268,8 @@ fn lives(session: &SessionUse) -> Option<bool> {
     (!processes.is_empty()).then(|| processes.iter().any(|process| !life::is_gone(process)))
 }
 
-/// Returns the report on a workspace, and how many bytes a dry run expects to free.
-fn workspace(
+/// Prunes and packs a workspace. Returns the report on it, and how many bytes a dry run expects to free.
+fn tidy_up(
     store: &mut Store,
     presence: &WorkspacePresence,
     judged: &[Judged],
@@ -317,7 +318,8 @@ fn workspace(
         super::forget::scrub(store)?;
     }
     if has_objects {
-        pack::whole(store, &place, how, presence.is_unswept)?;
+        let leftovers = pack::Leftovers::of(presence.is_unswept);
+        pack::whole(store, &place, how, leftovers)?;
         let sizes = place.snapshots()?.pack_sizes()?;
         (report.bytes_after, report.packs_after) = (sizes.bytes, sizes.packs);
         sizes::note(store, &place, how)?;
@@ -344,6 +346,8 @@ fn prune(
     now: Milliseconds,
     how: GcOptions,
 ) -> Result<usize> {
+    // Rows first, objects after them: killed in between, the store holds more than its rows name, which the next
+    // run packs. The other way round, rows would name what is gone.
     let _lock = place.lock(patience(how))?;
     store.database.write(|connection| {
         let ids = sessions::prunable(connection, pruning)?;

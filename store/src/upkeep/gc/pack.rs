@@ -17,14 +17,33 @@ use crate::upkeep::{check, settle};
 /// How often it checks whether somebody wants the workspace.
 const OFTEN: Duration = Duration::from_millis(5);
 
-/// Packs everything that the rows of a workspace name into one pack, and removes the others. What was forgotten goes,
-/// however young it is.
+/// What becomes of objects that no row names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leftovers {
+    /// Young ones stay: a hook stores objects before their rows.
+    YoungStay,
+    /// All go: something was forgotten, and is among them.
+    AllGo,
+}
+
+impl Leftovers {
+    /// Returns that of a workspace whose packs still hold what was forgotten, or do not.
+    pub fn of(is_unswept: bool) -> Self {
+        match is_unswept {
+            true => Self::AllGo,
+            false => Self::YoungStay,
+        }
+    }
+}
+
+/// Packs everything that the rows of a workspace name into one pack, and removes the others.
 pub(crate) fn whole(
     store: &mut Store,
     place: &Place,
     how: GcOptions,
-    is_unswept: bool,
+    leftovers: Leftovers,
 ) -> Result<()> {
+    let is_unswept = leftovers == Leftovers::AllGo;
     let snapshots = place.snapshots()?;
     if snapshots.borrows_now()? {
         settle::settle_now(store, place)?;
@@ -61,6 +80,7 @@ pub(crate) fn whole(
     // recorded meanwhile has its commits in packs that stay. A long history takes a while to write.
     check::name_to_git(store, place)?;
     let _lock = place.lock(patience(how))?;
+    // Read again, under the lock: rows that came since the packing began may name what was left out of the pack.
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
     snapshots.end_repack(repack, &roots)?;
     snapshots.sweep((!is_unswept).then_some(now - day))?;
@@ -75,7 +95,7 @@ pub(crate) fn note_swept(store: &mut Store, place: &Place) -> Result<()> {
     snapshot::end_forgetting(&place.folder)?;
     store
         .database
-        .write(|connection| sessions::note_unswept(connection, place.row.id, false))
+        .write(|connection| sessions::note_swept(connection, place.row.id))
 }
 
 /// Returns whether it makes sense to heal the workspace after an error: not if `gc` gave way, and not in the background.

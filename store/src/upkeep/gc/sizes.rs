@@ -125,13 +125,9 @@ fn of_sessions_in(
 ) -> Result<Vec<(usize, u64)>> {
     let connection = store.database.connection();
     let id = place.row.id;
-    let of_it = |may: bool| {
-        let is_one =
-            move |number: &usize| uses[*number].workspace_id == id && may_go[*number] == may;
-        (0..uses.len()).filter(is_one)
-    };
+    let of_it = || (0..uses.len()).filter(|number| uses[*number].workspace_id == id);
     // The newest first: what it needs is freed only when it goes itself.
-    let going: Vec<usize> = of_it(true).rev().collect();
+    let going: Vec<usize> = of_it().rev().filter(|number| may_go[*number]).collect();
     if going.is_empty() || !place.has_objects()? {
         return Ok(Vec::new());
     }
@@ -152,7 +148,7 @@ fn of_sessions_in(
         .into_iter()
         .filter(|tree| !theirs.contains(tree))
         .collect();
-    for number in of_it(false) {
+    for number in of_it().filter(|number| !may_go[*number]) {
         staying.extend(sessions::trees_of(connection, &uses[number].ids)?);
     }
     if let Some(last) = place.row.last_snapshot_id {

@@ -52,7 +52,7 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
     .assert_eq(&files_below(&world.path("home")).join("\n"));
     for target in TARGETS {
         let place = |place: &SettingsPlace<'_>| {
-            install(target.agent, SettingsScope::Project, place, false).map(drop)
+            install(target.agent, SettingsScope::Project, place, DryRun::No).map(drop)
         };
         world.with_place(place).expect("it can be installed");
     }
@@ -214,7 +214,7 @@ fn a_file_of_somebody_else_is_not_replaced_and_not_removed() {
     let theirs = "#!/bin/sh\necho mine\n";
     world.write("home/Documents/Cline/Hooks/PostToolUse", theirs);
     let error = world
-        .with_place(|place| install("cline", SettingsScope::User, place, false))
+        .with_place(|place| install("cline", SettingsScope::User, place, DryRun::No))
         .expect_err("refused");
     assert!(
         error.to_string().contains("PostToolUse"),

@@ -61,7 +61,7 @@ fn only_a_trust_that_is_there_is_called_one() {
                 trust: true,
                 ..*place
             },
-            true,
+            DryRun::Yes,
         )
     };
     let planned = world.with_place(plan).expect("it can be installed");
@@ -131,7 +131,7 @@ fn settings_of_codex_that_cannot_be_kept_as_they_are_are_left_alone() {
                     trust: true,
                     ..*place
                 },
-                false,
+                DryRun::No,
             )
         };
         let error = world.with_place(trusted).expect_err("refused");
@@ -186,7 +186,7 @@ fn a_project_that_codex_does_not_trust_is_told() {
                 trust: true,
                 ..*place
             },
-            false,
+            DryRun::No,
         )
     };
     world.with_place(trusting).expect("it can be installed");

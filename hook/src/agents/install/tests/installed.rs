@@ -272,7 +272,7 @@ fn copilot_is_told_to_run_claude_codes_hooks_too() {
         "alone it is well"
     );
     let project = |place: &SettingsPlace<'_>| {
-        install("claude-code", SettingsScope::Project, place, false).map(drop)
+        install("claude-code", SettingsScope::Project, place, DryRun::No).map(drop)
     };
     world.with_place(project).expect("it can be installed");
     let advice = world.installed("copilot-cli", SettingsScope::User).advice;
@@ -345,7 +345,7 @@ fn a_project_that_an_agent_does_not_trust_is_told_and_one_that_it_trusts_is_not(
     ] {
         world.write(&format!("home/{file}"), &text);
         let install =
-            |place: &SettingsPlace<'_>| install(agent, SettingsScope::Project, place, false);
+            |place: &SettingsPlace<'_>| install(agent, SettingsScope::Project, place, DryRun::No);
         let changes = world.with_place(install).expect("it can be installed");
         let notes: Vec<&String> = changes.iter().flat_map(|change| &change.notes).collect();
         let is_trust = |text: &str| text.contains("does not trust this project");
@@ -361,7 +361,7 @@ fn a_project_that_an_agent_does_not_trust_is_told_and_one_that_it_trusts_is_not(
             "{agent} with {text}: {advice:?}"
         );
         world
-            .with_place(|place| uninstall(agent, SettingsScope::Project, place, false))
+            .with_place(|place| uninstall(agent, SettingsScope::Project, place, DryRun::No))
             .expect("it can be taken out");
         fs::remove_file(world.path(&format!("home/{file}"))).expect("ours");
     }
@@ -397,14 +397,14 @@ fn the_documentation_has_every_agent_with_the_versions_that_it_was_proven_on() {
 
 #[test]
 fn entries_that_were_moved_into_the_local_settings_of_a_project_are_kept_there_and_found() {
+    type Act = fn(&str, SettingsScope, &SettingsPlace<'_>, DryRun) -> Result<Vec<SettingsChange>>;
     let world = World::new();
     world.has_claude_code();
-    let project =
-        |act: fn(&str, SettingsScope, &SettingsPlace<'_>, bool) -> Result<Vec<SettingsChange>>| {
-            let changes =
-                world.with_place(|place| act("claude-code", SettingsScope::Project, place, false));
-            changes.expect("the settings are as they should be");
-        };
+    let project = |act: Act| {
+        let changes =
+            world.with_place(|place| act("claude-code", SettingsScope::Project, place, DryRun::No));
+        changes.expect("the settings are as they should be");
+    };
     let (shared, local) = (
         world.path("project/.claude/settings.json"),
         world.path("project/.claude/settings.local.json"),
@@ -441,7 +441,7 @@ fn what_may_keep_the_hook_from_working_is_said_by_an_install_that_changes_nothin
     world.has_claude_code();
     let installed = || {
         let changes = world
-            .with_place(|place| install("claude-code", SettingsScope::Project, place, false))
+            .with_place(|place| install("claude-code", SettingsScope::Project, place, DryRun::No))
             .expect("the settings are as they should be");
         let notes = changes.into_iter().flat_map(|change| change.notes);
         notes.collect::<Vec<String>>()

@@ -103,19 +103,19 @@ impl World {
                     trust: true,
                     ..*place
                 },
-                false,
+                DryRun::No,
             )
         };
         self.with_place(trusted).expect("it can be installed")
     }
 
     fn install(&self, agent: &str) -> Vec<SettingsChange> {
-        self.with_place(|place| install(agent, SettingsScope::User, place, false))
+        self.with_place(|place| install(agent, SettingsScope::User, place, DryRun::No))
             .expect("it can be installed")
     }
 
     fn uninstall(&self, agent: &str) -> Vec<SettingsChange> {
-        self.with_place(|place| uninstall(agent, SettingsScope::User, place, false))
+        self.with_place(|place| uninstall(agent, SettingsScope::User, place, DryRun::No))
             .expect("it can be taken out")
     }
 

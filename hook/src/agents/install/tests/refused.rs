@@ -24,7 +24,7 @@ fn broken_settings_are_refused_and_left_alone() {
         let world = World::new();
         let path = world.write(CLAUDE, text);
         let error = world
-            .with_place(|place| install("claude-code", SettingsScope::User, place, false))
+            .with_place(|place| install("claude-code", SettingsScope::User, place, DryRun::No))
             .expect_err("refused");
         assert!(
             error.to_string().contains(&path.display().to_string()),
@@ -47,8 +47,8 @@ fn what_is_no_text_is_refused_and_left_alone() {
     let path = world.write(CLAUDE, "");
     fs::write(&path, b"{\"a\": \"\xff\"}").expect("ours");
     let cause = || {
-        let result =
-            world.with_place(|place| install("claude-code", SettingsScope::User, place, false));
+        let result = world
+            .with_place(|place| install("claude-code", SettingsScope::User, place, DryRun::No));
         result.expect_err("it is refused").causes().join(": ")
     };
     assert_eq!(cause(), "it is not UTF-8", "what is wrong, in words");
@@ -72,7 +72,7 @@ fn a_symlink_to_nothing_is_refused() {
     fs::create_dir(world.path("home/.claude")).expect("new");
     symlink("/nowhere/settings.json", world.path(CLAUDE)).expect("new");
     let result =
-        world.with_place(|place| install("claude-code", SettingsScope::User, place, false));
+        world.with_place(|place| install("claude-code", SettingsScope::User, place, DryRun::No));
     assert!(result.is_err(), "we cannot know what the user means by it");
     assert!(world.path(CLAUDE).is_symlink(), "and it stays");
 }
@@ -81,7 +81,7 @@ fn a_symlink_to_nothing_is_refused() {
 fn an_agent_that_we_do_not_know_is_an_error_that_names_those_that_we_know() {
     let world = World::new();
     let error = world
-        .with_place(|place| install("\u{1b}[31mx", SettingsScope::User, place, false))
+        .with_place(|place| install("\u{1b}[31mx", SettingsScope::User, place, DryRun::No))
         .expect_err("unknown");
     assert!(
         !error.to_string().contains('\u{1b}'),
@@ -136,7 +136,7 @@ fn where_one_file_cannot_be_written_none_is() {
     let before = files_below(&world.path("home"));
     assert!(
         world
-            .with_place(|place| install("claude-code", SettingsScope::User, place, false))
+            .with_place(|place| install("claude-code", SettingsScope::User, place, DryRun::No))
             .is_err(),
         "nothing fits beside"
     );
@@ -165,8 +165,8 @@ fn a_project_cannot_lead_the_installer_out_of_itself() {
         fs::create_dir_all(world.path(link).parent().expect("below the project"))
             .expect("a directory");
         symlink(target, world.path(link)).expect("new");
-        let result =
-            world.with_place(|place| install("claude-code", SettingsScope::Project, place, false));
+        let result = world
+            .with_place(|place| install("claude-code", SettingsScope::Project, place, DryRun::No));
         assert!(
             result.is_err(),
             "{link}: whoever made the project would choose the file"

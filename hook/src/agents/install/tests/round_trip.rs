@@ -184,11 +184,11 @@ fn expect_as_before(world: &World, agent: &str, scope: SettingsScope, what: &str
         };
         for _ in 0..2 {
             // A file of somebody else's is a reason to refuse; then nothing may have changed, either.
-            let installed = install(agent, scope, &place, false);
+            let installed = install(agent, scope, &place, DryRun::No);
             let is_in = installed.is_ok();
             assert!(!is_in || all(world) != before, "{agent}: {what}: it is in");
         }
-        uninstall(agent, scope, &place, false).expect("it can be taken out");
+        uninstall(agent, scope, &place, DryRun::No).expect("it can be taken out");
     });
     assert_eq!(all(world), before, "{agent}: {what}");
 }

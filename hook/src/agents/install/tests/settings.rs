@@ -215,7 +215,7 @@ fn a_dry_run_shows_the_change_and_makes_none() {
     let text = "{\n  \"model\": \"opus\"\n}\n";
     world.write(CLAUDE, text);
     let changes = world
-        .with_place(|place| install("claude-code", SettingsScope::User, place, true))
+        .with_place(|place| install("claude-code", SettingsScope::User, place, DryRun::Yes))
         .expect("it can be installed");
     let diff = world.anonymous(changes[0].diff.as_deref().expect("there is a change"));
     let head: Vec<_> = diff.lines().take(14).collect();
@@ -247,7 +247,7 @@ fn a_dry_run_shows_the_change_and_makes_none() {
 fn the_project_has_settings_of_its_own() {
     let world = World::new();
     world
-        .with_place(|place| install("claude-code", SettingsScope::Project, place, false))
+        .with_place(|place| install("claude-code", SettingsScope::Project, place, DryRun::No))
         .expect("it can be installed");
     assert!(
         world.path("project/.claude/settings.json").exists(),
@@ -290,7 +290,7 @@ fn an_agent_may_have_moved_its_settings() {
                         environment: &environment,
                         ..*place
                     },
-                    false,
+                    DryRun::No,
                 )
             })
             .expect("it can be installed");

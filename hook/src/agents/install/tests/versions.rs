@@ -16,7 +16,7 @@ fn without_tool_events_the_single_tools_are_left_out() {
                     tool_events: false,
                     ..*place
                 },
-                false,
+                DryRun::No,
             )
         })
         .expect("it can be installed");
@@ -94,7 +94,8 @@ fn the_oldest_of_several_installations_can_read_what_is_written() {
             environment: &environment,
             ..*place
         };
-        install("claude-code", SettingsScope::User, &place, false).expect("it can be installed");
+        install("claude-code", SettingsScope::User, &place, DryRun::No)
+            .expect("it can be installed");
         list(&place)
             .into_iter()
             .find(|row| row.agent == "claude-code")

@@ -1,6 +1,5 @@
 //! The demo's scratch folder, the commands that run in it, and the text in between.
 
-use ckpt_store::model::number::count;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -10,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use ckpt_store::Error;
 use ckpt_store::error::{Context, Result};
+use ckpt_store::model::number::count;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

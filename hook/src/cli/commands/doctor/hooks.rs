@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::finding;
 use crate::agents::install::{
@@ -17,7 +17,7 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
     let Ok(paths) = InstallPaths::of(invocation) else {
         return Vec::new();
     };
-    let place = paths.place(invocation, false);
+    let place = paths.place(invocation);
     let agents = install::list(&place);
     let mut findings: Vec<Finding> = agents.iter().flat_map(agent).collect();
     if agents
@@ -40,7 +40,7 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
         findings.insert(
             0,
             finding(
-                "warning",
+                FindingLevel::Warning,
                 "hook",
                 "it is not installed in any agent's settings",
                 hint,
@@ -72,7 +72,12 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
         );
         let message =
             "both your own and the project's settings call it: every event may come twice";
-        findings.push(finding("warning", agent.agent, message, Some(&hint)));
+        findings.push(finding(
+            FindingLevel::Warning,
+            agent.agent,
+            message,
+            Some(&hint),
+        ));
     }
     if let Some(file) = &agent.package {
         let hint = format!(
@@ -83,7 +88,12 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
             "it is installed as a package, too (`{}`): every event comes twice",
             file.display()
         );
-        findings.push(finding("warning", agent.agent, message, Some(&hint)));
+        findings.push(finding(
+            FindingLevel::Warning,
+            agent.agent,
+            message,
+            Some(&hint),
+        ));
     }
     findings
 }
@@ -115,7 +125,7 @@ fn of_another_setting(
     by_setting
         .map(|agent| {
             let hint = format!("`ckpt-hook install {}` rewrites them", agent.agent);
-            finding("warning", agent.agent, message, Some(&hint))
+            finding(FindingLevel::Warning, agent.agent, message, Some(&hint))
         })
         .collect()
 }
@@ -124,14 +134,21 @@ fn of_another_setting(
 fn version(agent: &AgentState) -> Vec<Finding> {
     let advice = agent.advice.iter();
     advice
-        .map(|advice| finding("warning", agent.agent, &advice.message, Some(&advice.hint)))
+        .map(|advice| {
+            finding(
+                FindingLevel::Warning,
+                agent.agent,
+                &advice.message,
+                Some(&advice.hint),
+            )
+        })
         .collect()
 }
 
 fn package(agent: &AgentState) -> Option<Finding> {
     let file = agent.package.as_ref()?;
     Some(finding(
-        "ok",
+        FindingLevel::Ok,
         agent.agent,
         format!("installed as a package, says `{}`", file.display()),
         None,
@@ -146,7 +163,7 @@ fn missing(agent: &AgentState) -> Option<Finding> {
         presence.reason
     );
     Some(finding(
-        "note",
+        FindingLevel::Note,
         agent.agent,
         message,
         Some(&format!("`ckpt-hook install {}`", agent.agent)),
@@ -157,7 +174,7 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
     let file = installed.file.display();
     let advice = installed.advice.iter().map(|advice| {
         (
-            "warning",
+            FindingLevel::Warning,
             advice.message.as_str(),
             Some(advice.hint.as_str()),
         )
@@ -169,33 +186,33 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
     let again = format!("`ckpt-hook install {agent}{scope}` rewrites it");
     let state = match installed.state {
         Installation::Absent => None,
-        Installation::Installed => Some(("ok", "installed", None)),
+        Installation::Installed => Some((FindingLevel::Ok, "installed", None)),
         Installation::Outdated => Some((
-            "warning",
+            FindingLevel::Warning,
             "not what would be installed now",
             Some(again.as_str()),
         )),
         Installation::Hurried => Some((
-            "warning",
+            FindingLevel::Warning,
             "the agent's timeout is shorter than the hook may take",
             Some(again.as_str()),
         )),
         Installation::Elsewhere => Some((
-            "warning",
+            FindingLevel::Warning,
             "it calls a different ckpt-hook",
             Some(again.as_str()),
         )),
         Installation::Doubled => Some((
-            "warning",
+            FindingLevel::Warning,
             "an event calls it more than once",
             Some(again.as_str()),
         )),
         Installation::Moved => Some((
-            "error",
+            FindingLevel::Error,
             "it calls a program that does not exist",
             Some(again.as_str()),
         )),
-        Installation::Broken => Some(("error", "the settings cannot be read", None)),
+        Installation::Broken => Some((FindingLevel::Error, "the settings cannot be read", None)),
     };
     let is_broken = installed.state == Installation::Broken;
     let state =
@@ -203,7 +220,11 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
     state
         .into_iter()
         .chain(advice.map(|(usual, what, hint)| {
-            let level = if is_broken { "error" } else { usual };
+            let level = if is_broken {
+                FindingLevel::Error
+            } else {
+                usual
+            };
             finding(level, agent, what, hint)
         }))
         .collect()
@@ -217,5 +238,5 @@ fn deadline(hook_deadline: Duration) -> Option<Finding> {
         PATIENCE.as_secs()
     );
     let hint = "make it shorter, so that a hook ends by itself and says what it could not do";
-    (hook_deadline >= PATIENCE).then(|| finding("warning", "hook", message, Some(hint)))
+    (hook_deadline >= PATIENCE).then(|| finding(FindingLevel::Warning, "hook", message, Some(hint)))
 }

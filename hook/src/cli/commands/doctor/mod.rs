@@ -6,7 +6,7 @@ mod writable;
 
 use std::path::Path;
 
-use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding};
+use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding, FindingLevel};
 use ckpt_store::Store;
 
 use crate::cli::arguments::DoctorArguments;
@@ -39,11 +39,16 @@ pub fn run(invocation: &Invocation, arguments: &DoctorArguments) -> Result<u8, F
     let is_broken = report
         .findings
         .iter()
-        .any(|finding| finding.level == "error");
+        .any(|finding| finding.level == FindingLevel::Error.name());
     Ok(if is_broken { FAILED } else { DONE })
 }
 
-fn finding(level: &str, subject: &str, message: impl Into<String>, hint: Option<&str>) -> Finding {
+fn finding(
+    level: FindingLevel,
+    subject: &str,
+    message: impl Into<String>,
+    hint: Option<&str>,
+) -> Finding {
     Finding {
         hint: hint.map(str::to_owned),
         ..Finding::new(level, subject, message)
@@ -56,13 +61,20 @@ fn settings(invocation: &Invocation) -> Vec<Finding> {
     let mut findings: Vec<Finding> = config
         .problems
         .iter()
-        .map(|problem| finding("error", SUBJECT, problem, Some("the default applies")))
+        .map(|problem| {
+            finding(
+                FindingLevel::Error,
+                SUBJECT,
+                problem,
+                Some("the default applies"),
+            )
+        })
         .collect();
     findings.extend(
         config
             .warnings
             .iter()
-            .map(|warning| finding("warning", SUBJECT, warning, None)),
+            .map(|warning| finding(FindingLevel::Warning, SUBJECT, warning, None)),
     );
     let directory = invocation.directory().ok();
     let here = directory.map(|directory| of_directory(&config.settings, &directory).1);
@@ -73,14 +85,14 @@ fn settings(invocation: &Invocation) -> Vec<Finding> {
         }
         _ => None,
     };
-    findings.extend(what.map(|what| finding("warning", SUBJECT, what, None)));
+    findings.extend(what.map(|what| finding(FindingLevel::Warning, SUBJECT, what, None)));
     if findings.is_empty() {
         let file = invocation.surroundings.config_file();
         let message = match file.filter(|file| file.exists()) {
             Some(file) => format!("`{}` is understood", file.display()),
             None => "defaults".to_owned(),
         };
-        findings.push(finding("ok", SUBJECT, message, None));
+        findings.push(finding(FindingLevel::Ok, SUBJECT, message, None));
     }
     findings
 }
@@ -90,7 +102,7 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
         Ok(store) => store,
         Err(failure) => {
             return vec![finding(
-                "error",
+                FindingLevel::Error,
                 "store",
                 failure.with_causes(),
                 failure.hint().as_deref(),
@@ -103,7 +115,7 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
             "there is none yet: the first event creates `{}`",
             directory.display()
         );
-        return vec![obstacle.unwrap_or_else(|| finding("ok", "store", message, None))];
+        return vec![obstacle.unwrap_or_else(|| finding(FindingLevel::Ok, "store", message, None))];
     }
     let mut findings: Vec<Finding> = obstacle.into_iter().collect();
     if arguments.repair {
@@ -134,11 +146,16 @@ fn recent(invocation: &Invocation, store: &mut Store) -> Vec<Finding> {
     };
     match store.status(&directory, None) {
         Ok(status) if status.diagnostics == 0 => {
-            vec![finding("ok", "hooks", "no problems were recorded", None)]
+            vec![finding(
+                FindingLevel::Ok,
+                "hooks",
+                "no problems were recorded",
+                None,
+            )]
         }
         Ok(status) => status.latest_diagnostics.iter().map(noted).collect(),
         Err(error) => vec![finding(
-            "warning",
+            FindingLevel::Warning,
             "workspace",
             error.to_string(),
             error.hint_text(),
@@ -153,7 +170,7 @@ fn noted(diagnostic: &DiagnosticReport) -> Finding {
         .map(|detail| format!(": {detail}"))
         .unwrap_or_default();
     finding(
-        "warning",
+        FindingLevel::Warning,
         "hooks",
         format!("{} {}{detail}", utc(diagnostic.time), diagnostic.message),
         None,
@@ -170,7 +187,7 @@ fn log(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
     let subject = format!("log file `{}`", log.path().display());
     log.last_failures(LOGGED)
         .iter()
-        .map(|line| finding("warning", &subject, line, None))
+        .map(|line| finding(FindingLevel::Warning, &subject, line, None))
         .collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::Finding;
+use ckpt_schema::report::{Finding, FindingLevel};
 use rustix::fs::Access;
 use rustix::io::Errno;
 
@@ -21,7 +21,7 @@ pub(super) fn look(directory: &Path) -> Option<Finding> {
     } else {
         "set $CKPT_HOOK_HOME to a directory that you can write to, for the agents, too"
     };
-    Some(finding("error", "store", message, Some(hint)))
+    Some(finding(FindingLevel::Error, "store", message, Some(hint)))
 }
 
 /// If the store does not exist yet, the nearest existing directory above it must be writable.

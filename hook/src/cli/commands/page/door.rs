@@ -1,10 +1,11 @@
 //! Access control: refuses requests without the token, from other pages, and under another host name.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use uuid::Uuid;
 
 use super::http::{HttpRequest, HttpResponse};
+use crate::locks;
 
 /// What every request must show.
 pub struct Door {
@@ -35,7 +36,7 @@ impl Door {
     pub fn address_for_once(&self) -> String {
         let ticket = secret();
         let address = format!("http://{}/#{ticket}", self.host);
-        *self.ticket.lock().unwrap_or_else(PoisonError::into_inner) = Some(ticket);
+        *locks::lock(&self.ticket) = Some(ticket);
         address
     }
 
@@ -80,7 +81,7 @@ impl Door {
     /// Returns the token to a client that shows it, or the ticket, which is then used up.
     pub fn enter(&self, request: &HttpRequest) -> HttpResponse {
         // Locked until the end: two requests at the same time must not both use the ticket.
-        let mut ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ticket = locks::lock(&self.ticket);
         let is_ticket = shown(request)
             .zip(ticket.as_deref())
             .is_some_and(|(shown, ticket)| is_same(shown, ticket));

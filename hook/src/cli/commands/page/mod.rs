@@ -101,9 +101,13 @@ fn serve(invocation: &Invocation, listener: &TcpListener, door: &Door, idle: Dur
                     last_seen = Instant::now();
                     let counted = ServedClient::new(&open);
                     let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
+                        // Dropped with the thread, even if that panics: a connection that stays counted would keep
+                        // the server alive for ever.
                         let _counted = counted;
                         answer(invocation, door, &stream);
                     });
+                    // Where no thread can be started, the connection went with its closure, and the browser tries
+                    // again.
                     drop(spawned);
                 }
             }

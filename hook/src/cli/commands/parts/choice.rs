@@ -79,6 +79,20 @@ impl UnitAnswer {
     }
 }
 
+/// What is done with a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnitVerdict {
+    Take,
+    Leave,
+}
+
+/// Where to go from a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Forward,
+    Back,
+}
+
 /// The units of one file, with the decision about each.
 #[derive(Clone, Debug)]
 pub struct UnitChoice {
@@ -147,13 +161,14 @@ impl UnitChoice {
     }
 
     /// Takes or leaves the unit, and goes to the next that is undecided.
-    pub fn decide(&mut self, takes: bool) {
-        self.units[self.at].1 = Some(takes);
+    pub fn decide(&mut self, verdict: UnitVerdict) {
+        self.units[self.at].1 = Some(verdict == UnitVerdict::Take);
         self.skip_decided();
     }
 
     /// Takes or leaves the unit and all undecided ones after it; undecided ones before it come next.
-    pub fn decide_rest(&mut self, takes: bool) {
+    pub fn decide_rest(&mut self, verdict: UnitVerdict) {
+        let takes = verdict == UnitVerdict::Take;
         let rest = self.units[self.at..].iter_mut();
         for (_, answer) in rest.filter(|(_, answer)| answer.is_none()) {
             *answer = Some(takes);
@@ -170,13 +185,14 @@ impl UnitChoice {
     }
 
     /// Goes on, or says why not.
-    pub fn step(&mut self, forward: bool, undecided: bool) -> Result<(), &'static str> {
+    pub fn step(&mut self, direction: Direction, undecided: bool) -> Result<(), &'static str> {
         let is_it = |at: &usize| !undecided || self.units[*at].1.is_none();
-        let (found, none) = if forward {
-            let found = (self.at + 1..self.units.len()).find(is_it);
-            (found, "No next hunk")
-        } else {
-            ((0..self.at).rev().find(is_it), "No previous hunk")
+        let (found, none) = match direction {
+            Direction::Forward => {
+                let found = (self.at + 1..self.units.len()).find(is_it);
+                (found, "No next hunk")
+            }
+            Direction::Back => ((0..self.at).rev().find(is_it), "No previous hunk"),
         };
         self.at = found.ok_or(none)?;
         Ok(())
@@ -220,7 +236,7 @@ impl UnitChoice {
     /// Takes an edited hunk instead of the current one.
     pub fn replace(&mut self, hunk: ChangeUnit) {
         self.units[self.at].0 = Unit::Hunk(hunk);
-        self.decide(true);
+        self.decide(UnitVerdict::Take);
     }
 
     /// Returns whether the mode, or the file as a whole, is taken.
@@ -303,22 +319,24 @@ mod tests {
     fn only_the_keys_that_do_something_here_are_offered() {
         let (_, mut choice) = world();
         assert_eq!(choice.keys(), "y,n,q,a,d,j,J,g,/,p,?", "the mode");
-        choice.decide(true);
+        choice.decide(UnitVerdict::Take);
         assert_eq!(choice.keys(), "y,n,q,a,d,K,j,J,g,/,s,e,p,?", "two changes");
         assert_eq!(choice.split(), Some(2));
         assert_eq!((choice.place(), choice.split()), ((2, 4), None));
-        choice.decide(false);
+        choice.decide(UnitVerdict::Leave);
         assert_eq!(choice.place(), (3, 4), "the next one");
     }
 
     #[test]
     fn what_was_said_yes_to_is_taken_and_the_rest_is_asked_about_in_turn() {
         let (old, mut choice) = world();
-        choice.step(true, true).expect("there is a next one");
+        choice
+            .step(Direction::Forward, true)
+            .expect("there is a next one");
         choice.split();
-        choice.decide(true);
-        choice.decide(false);
-        choice.decide(true);
+        choice.decide(UnitVerdict::Take);
+        choice.decide(UnitVerdict::Leave);
+        choice.decide(UnitVerdict::Take);
         assert_eq!(choice.current(), Some(&Unit::Mode), "it was passed over");
         choice.leave_rest();
         assert_eq!((choice.current(), choice.takes_whole()), (None, false));
@@ -332,11 +350,11 @@ mod tests {
         assert_eq!(choice.search(&old, "TWELVE"), Ok(()));
         assert_eq!(choice.place(), (3, 3));
         assert!(choice.search(&old, "thirteen").is_err());
-        assert!(choice.step(true, false).is_err() && choice.go(4).is_err());
+        assert!(choice.step(Direction::Forward, false).is_err() && choice.go(4).is_err());
         assert_eq!((choice.go(2), choice.place()), (Ok(()), (2, 3)));
-        choice.decide_rest(true);
+        choice.decide_rest(UnitVerdict::Take);
         assert_eq!(choice.current(), Some(&Unit::Mode), "it stands before");
-        choice.decide_rest(true);
+        choice.decide_rest(UnitVerdict::Take);
         assert!(choice.takes_whole() && text(&choice, &old).as_bytes() == NEW);
     }
 }

@@ -12,10 +12,10 @@ use ckpt_schema::report::{FileReport, FileResult, OperationReport};
 use ckpt_store::error::Context;
 use ckpt_store::model::entry::{Entry, EntryKind};
 use ckpt_store::query::{BlobReader, Proposed};
-use ckpt_store::{Chosen, ChosenContent, Error, Force, Store};
+use ckpt_store::{Chosen, ChosenContent, DryRun, Error, Force, Store};
 
 use super::changes::ChangesView;
-use super::outcome::{finish, watched};
+use super::outcome::{AskedExtent, finish, watched};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::git_value;
@@ -27,7 +27,7 @@ use crate::output::paint::Paint;
 use crate::output::patch::{self, FileSides};
 use crate::output::text;
 use crate::surroundings;
-use choice::{Unit, UnitAnswer, UnitChoice};
+use choice::{Direction, Unit, UnitAnswer, UnitChoice, UnitVerdict};
 
 const HELP: &str = "\
 y - apply this hunk to the workspace
@@ -49,9 +49,9 @@ p - print the current hunk again
 
 /// How the chosen parts are applied.
 #[derive(Clone, Copy, Debug)]
-pub struct How {
+pub struct ChoiceOptions {
     /// Whether only the plan is shown.
-    pub dry_run: bool,
+    pub dry_run: DryRun,
     /// What to ignore.
     pub force: Force,
 }
@@ -61,7 +61,7 @@ pub fn choose(
     invocation: &Invocation,
     store: &mut Store,
     plan: &OperationReport,
-    how: How,
+    options: ChoiceOptions,
 ) -> Result<u8, Failure> {
     if invocation.output.is_json() {
         return Err(Failure::usage(
@@ -73,9 +73,9 @@ pub fn choose(
     let token = plan
         .plan
         .as_deref()
-        .filter(|_| !plan.busy || how.force.goes_on());
+        .filter(|_| !plan.busy || options.force.goes_on());
     let Some(token) = token else {
-        return finish(invocation, store, plan, true);
+        return finish(invocation, store, plan, AskedExtent::Part);
     };
     let proposal = store.proposal(token)?;
     if proposal.files.is_empty() {
@@ -84,7 +84,7 @@ pub fn choose(
             messages_hidden: Vec::new(),
             ..plan.clone()
         };
-        return finish(invocation, store, &plan, true);
+        return finish(invocation, store, &plan, AskedExtent::Part);
     }
     tell_what_stays(invocation, plan)?;
     let mut dialog = Dialog {
@@ -104,12 +104,17 @@ pub fn choose(
         invocation.output.text("Nothing was changed.\n")?;
         return Ok(DONE);
     }
-    let How { dry_run, force } = how;
     let report = watched(invocation, store, |store| {
         let undoes = plan.undoes.as_deref();
-        store.apply_parts(&proposal.workspace, &chosen, undoes, dry_run, force)
+        store.apply_parts(
+            &proposal.workspace,
+            &chosen,
+            undoes,
+            options.dry_run,
+            options.force,
+        )
     })?;
-    finish(invocation, store, &report, true)
+    finish(invocation, store, &report, AskedExtent::Part)
 }
 
 /// What cannot be undone is not asked about.
@@ -202,19 +207,19 @@ impl Dialog<'_> {
     ) -> Result<(), Failure> {
         let done = match answer {
             UnitAnswer::Yes => {
-                choice.decide(true);
+                choice.decide(UnitVerdict::Take);
                 Ok(())
             }
             UnitAnswer::No => {
-                choice.decide(false);
+                choice.decide(UnitVerdict::Leave);
                 Ok(())
             }
             UnitAnswer::All => {
-                choice.decide_rest(true);
+                choice.decide_rest(UnitVerdict::Take);
                 Ok(())
             }
             UnitAnswer::Done => {
-                choice.decide_rest(false);
+                choice.decide_rest(UnitVerdict::Leave);
                 Ok(())
             }
             UnitAnswer::Quit => {
@@ -222,8 +227,8 @@ impl Dialog<'_> {
                 choice.leave_rest();
                 Ok(())
             }
-            UnitAnswer::Next { undecided } => choice.step(true, undecided),
-            UnitAnswer::Previous { undecided } => choice.step(false, undecided),
+            UnitAnswer::Next { undecided } => choice.step(Direction::Forward, undecided),
+            UnitAnswer::Previous { undecided } => choice.step(Direction::Back, undecided),
             UnitAnswer::Go(number) => self.go(choice, old, number)?,
             UnitAnswer::Search(text) => self.search(choice, old, text)?,
             UnitAnswer::Split => match choice.split() {
@@ -418,7 +423,7 @@ fn edited(hunk: &ChangeUnit, old: &[&[u8]]) -> Result<Vec<u8>, Failure> {
     let style = Style {
         look: DiffOptions::default(),
         is_for_people: false,
-        paint: Paint::new(false),
+        paint: Paint::PLAIN,
         moved: &moved,
     };
     let mut file = tempfile::Builder::new()

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::mpsc::SyncSender;
-use std::sync::{Mutex, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -27,6 +27,7 @@ use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::ChangesView;
 use crate::cli::invocation::Invocation;
 use crate::failure::{Failure, NOT_A_SESSION};
+use crate::locks;
 use crate::output::{progress, show};
 
 /// The version of the protocol.
@@ -95,11 +96,7 @@ pub struct RequestContext<'a> {
 
 /// Returns the answer to a request.
 pub fn answer(context: &RequestContext<'_>, job: &Job) -> Value {
-    let is_cancelled = || {
-        *job.is_cancelled
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    };
+    let is_cancelled = || *locks::lock(&job.is_cancelled);
     let outcome = if is_cancelled() {
         Err(RequestError::Cancelled)
     } else {
@@ -164,10 +161,7 @@ impl RequestContext<'_> {
     }
 
     fn subscribed<T>(&self, change: impl FnOnce(&mut Subscription) -> T) -> T {
-        let mut subscription = self
-            .subscription
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut subscription = locks::lock(self.subscription);
         subscription.number += 1;
         change(&mut subscription)
     }
@@ -196,6 +190,8 @@ fn initialize(
     if asked.protocol.is_some_and(|protocol| protocol < PROTOCOL) {
         return Err(RequestError::parameters("the lowest protocol is 1"));
     }
+    // A store that cannot be opened is no reason not to begin: the client needs the connection to ask what is
+    // wrong.
     let seq = context
         .open()
         .and_then(|mut store| Ok(store.newest_in_feed()?));

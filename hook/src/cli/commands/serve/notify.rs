@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::mpsc::SyncSender;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ckpt_schema::report::Notification;
@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::queue::RequestQueue;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
+use crate::locks;
 
 /// How often to check whether something happened.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -88,16 +89,13 @@ pub fn run(
     lines: &SyncSender<String>,
 ) {
     while !queue.is_over() {
-        let current = subscription
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let current = locks::lock(subscription).clone();
         if !current.is_active {
             std::thread::sleep(PAUSE);
             continue;
         }
         let is_still_wanted = || {
-            let now = subscription.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = locks::lock(subscription);
             *now == current && !queue.is_over()
         };
         let tell = |told: &Notification| current.send(told, lines);

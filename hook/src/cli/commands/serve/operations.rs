@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ckpt_schema::protocol::{ApplyParameters, OperationName, OperationParameters, PlanResult};
 use ckpt_schema::report::OperationReport;
-use ckpt_store::{Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
+use ckpt_store::{DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
 use serde_json::Value;
 
 use super::methods::{self, RequestContext, document};
@@ -13,10 +13,12 @@ use crate::cli::commands::undo::{Undo, undo};
 use crate::failure::Failure;
 
 /// Refuses a parameter that the operation does not have.
-fn refuse_useless(asked: &OperationParameters, dry_run: bool) -> Result<(), RequestError> {
+fn refuse_useless(asked: &OperationParameters, dry_run: DryRun) -> Result<(), RequestError> {
     let is_revert = matches!(asked.operation, OperationName::Revert);
     let is_undo = asked.operation == OperationName::Undo;
     let is_restore = matches!(asked.operation, OperationName::Restore);
+    // A parameter that is passed over in silence would be believed in: a client that limits a `redo` with `only`
+    // must not get all of it.
     let wrong = [
         ("message", asked.message.is_some() && !is_revert),
         ("alone", asked.alone && (!is_revert || asked.step.is_some())),
@@ -32,7 +34,7 @@ fn refuse_useless(asked: &OperationParameters, dry_run: bool) -> Result<(), Requ
             asked.on_conflict.is_some() && (is_restore || is_undo),
         ),
         ("git", asked.git && is_undo),
-        ("contents", asked.contents && !dry_run),
+        ("contents", asked.contents && dry_run == DryRun::No),
         ("unclear", asked.unclear.is_some() && !is_revert),
     ];
     match wrong.iter().find(|(_, is_wrong)| *is_wrong) {
@@ -76,7 +78,7 @@ pub fn plan(
     context: &RequestContext<'_>,
     asked: OperationParameters,
 ) -> Result<Value, RequestError> {
-    let report = run(context, asked, true)?;
+    let report = run(context, asked, DryRun::Yes)?;
     document(&PlanResult {
         plan: report.plan.clone(),
         report,
@@ -85,6 +87,7 @@ pub fn plan(
 
 /// Applies a plan, if it still holds.
 pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Value, RequestError> {
+    // A token names its workspace, so it would lead out of the server's own.
     if context.is_confined {
         let directory = context.directory(None)?;
         if !context.open()?.is_plan_of(&asked.plan, &directory)? {
@@ -104,11 +107,8 @@ pub fn operate(
     operation: OperationName,
     asked: OperationParameters,
 ) -> Result<Value, RequestError> {
-    document(&run(
-        context,
-        OperationParameters { operation, ..asked },
-        false,
-    )?)
+    let asked = OperationParameters { operation, ..asked };
+    document(&run(context, asked, DryRun::No)?)
 }
 
 /// Refuses ids that are not full ones, if that is asked for.
@@ -127,7 +127,7 @@ fn check_exact(
 fn run(
     context: &RequestContext<'_>,
     asked: OperationParameters,
-    dry_run: bool,
+    dry_run: DryRun,
 ) -> Result<OperationReport, RequestError> {
     refuse_useless(&asked, dry_run)?;
     let (on_conflict, unclear) = (on_conflict(&asked)?, unclear(&asked)?);
@@ -145,7 +145,7 @@ fn run(
                 only,
                 on_conflict: on_conflict.unwrap_or_default(),
                 unclear,
-                dry_run,
+                dry_run: dry_run.is_dry(),
                 contents: asked.contents,
                 force,
                 git: asked.git,
@@ -162,7 +162,7 @@ fn run(
                 id: asked.id.unwrap_or_default(),
                 paths: only,
                 undoes: None,
-                dry_run,
+                dry_run: dry_run.is_dry(),
                 contents: asked.contents,
                 force,
                 git: asked.git,
@@ -171,7 +171,7 @@ fn run(
         }
         OperationName::Undo => {
             let undone = Undo {
-                dry_run,
+                dry_run: dry_run.is_dry(),
                 force,
                 contents: asked.contents,
             };
@@ -183,7 +183,7 @@ fn run(
 fn redo_request(
     asked: OperationParameters,
     on_conflict: Option<OnConflict>,
-    dry_run: bool,
+    dry_run: DryRun,
     force: Force,
 ) -> RedoRequest {
     RedoRequest {
@@ -191,7 +191,7 @@ fn redo_request(
         all: asked.operation == OperationName::Unrevert,
         undoes: None,
         on_conflict,
-        dry_run,
+        dry_run: dry_run.is_dry(),
         contents: asked.contents,
         force,
         git: asked.git,

@@ -4,13 +4,14 @@
 //! in its place. So are `subscribe` and `unsubscribe`, because the last one counts. Whatever only reads may overtake them.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
 use serde_json::Value;
 
 use super::Shared;
 use super::methods::changes_something;
 use super::protocol::Job;
+use crate::locks;
 
 /// How many requests may wait: a client that sends more waits until there is room.
 const MOST: usize = 256;
@@ -41,6 +42,8 @@ impl Jobs {
         let at = self.waiting.iter().position(may_begin)?;
         let job = self.waiting.remove(at)?;
         if let Some(line) = line_of(&job.method) {
+            // Taken here and given back by the `Turn`, not for as long as the request is worked on: a thread that
+            // has taken it may not have begun yet when the next one asks.
             self.is_busy[line as usize] = true;
         }
         Some(job)
@@ -75,17 +78,14 @@ impl RequestQueue {
     }
 
     fn state(&self) -> MutexGuard<'_, Jobs> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locks::lock(&self.state)
     }
 
     /// Adds a request; returns its id if another request with that id is not answered yet.
     pub fn put(&self, job: Job) -> Result<(), Value> {
         let mut state = self.state();
         while state.waiting.len() >= MOST && !state.is_closed {
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = locks::wait(&self.changed, state);
         }
         if state.is_abandoned && !tells_what_happened(&job) {
             return Ok(());
@@ -105,16 +105,14 @@ impl RequestQueue {
         let mut state = self.state();
         loop {
             if let Some(job) = state.next() {
+                // There is room now for one that waits in `put`.
                 self.changed.notify_all();
                 return Some(job);
             }
             if state.is_closed && state.waiting.is_empty() {
                 return None;
             }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = locks::wait(&self.changed, state);
         }
     }
 
@@ -140,7 +138,7 @@ impl RequestQueue {
             return true;
         }
         for (_, flag) in state.unanswered.iter().filter(|(other, _)| other == id) {
-            *flag.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            *locks::lock(flag) = true;
         }
         false
     }

@@ -78,8 +78,9 @@ impl Canvas<'_, '_> {
     /// a text over the panes has more lines than there is room for.
     pub(super) fn keys(&mut self, scrolls: bool, area: Rect) {
         let model = self.model;
-        let hint = |key: &str, what: &str, is_there: bool| match is_there {
-            true => format!("{} {what}", self.view.paint.id(key)),
+        let hint = |key: &str, what: &str| format!("{} {what}", self.view.paint.id(key));
+        let hint_if = |is_there: bool, key: &str, what: &str| match is_there {
+            true => hint(key, what),
             false => self.view.paint.faint(&format!("({key} {what})")),
         };
         let (hints, last) = match &model.overlay {
@@ -87,32 +88,26 @@ impl Canvas<'_, '_> {
                 token, has_unclear, ..
             }) => (
                 vec![
-                    hint("y", "do it", token.is_ok()),
-                    hint("t", "take unclear", *has_unclear),
-                    hint("↑ ↓", "scroll", scrolls),
+                    hint_if(token.is_ok(), "y", "do it"),
+                    hint_if(*has_unclear, "t", "take unclear"),
+                    hint_if(scrolls, "↑ ↓", "scroll"),
                 ],
-                hint("Esc", "leave it", true),
+                hint("Esc", "leave it"),
             ),
-            Some(_) => (
-                vec![hint("↑ ↓", "scroll", scrolls)],
-                hint("Esc", "back", true),
-            ),
-            None if model.is_typing => (
-                vec![hint("Enter", "keep", true)],
-                hint("Esc", "everything", true),
-            ),
+            Some(_) => (vec![hint_if(scrolls, "↑ ↓", "scroll")], hint("Esc", "back")),
+            None if model.is_typing => (vec![hint("Enter", "keep")], hint("Esc", "everything")),
             None => (
                 vec![
-                    hint("r", "revert", model.no_revert().is_none()),
-                    hint("u", "undo", model.no_undo.is_none()),
-                    hint("/", "filter", true),
-                    hint("b", "blame", model.no_blame().is_none()),
-                    hint("Enter", "open", true),
-                    hint("Tab", "mark", model.no_mark().is_none()),
-                    hint("o", "operations", true),
-                    hint("y", "copy id", model.no_copy().is_none()),
+                    hint_if(model.no_revert().is_none(), "r", "revert"),
+                    hint_if(model.no_undo.is_none(), "u", "undo"),
+                    hint("/", "filter"),
+                    hint_if(model.no_blame().is_none(), "b", "blame"),
+                    hint("Enter", "open"),
+                    hint_if(model.no_mark().is_none(), "Tab", "mark"),
+                    hint("o", "operations"),
+                    hint_if(model.no_copy().is_none(), "y", "copy id"),
                 ],
-                format!("{}  {}", hint("?", "keys", true), hint("q", "back", true)),
+                format!("{}  {}", hint("?", "keys"), hint("q", "back")),
             ),
         };
         let room = usize::from(area.width).saturating_sub(width(&last));

@@ -22,10 +22,11 @@ use std::time::{Duration, Instant};
 
 use ckpt_schema::report::{ChangeReport, TimelineEntry};
 use ckpt_store::query::{DiffRequest, LogFilter};
-use ckpt_store::{Chosen, Error, Force, Store};
+use ckpt_store::{Chosen, DryRun, Error, Force, Store};
 use ratatui::crossterm::event::{self, Event};
 
 use super::changes::ChangesView;
+use super::outcome::AskedExtent;
 use super::{empty, undo};
 use crate::cli::arguments::{ChangesArguments, UiArguments};
 use crate::cli::invocation::Invocation;
@@ -136,6 +137,7 @@ impl Browser {
         // Opened before the output is quiet, so that ids are as short here as everywhere.
         let mut store = invocation.open()?;
         let mut wanted = invocation.common.wanted();
+        // What a command says on stderr would be written over the frame.
         wanted.quiet = true;
         let view = *invocation.output.view();
         let invocation = Invocation {
@@ -211,6 +213,7 @@ impl Browser {
                 keys::of(key).map_or(UiAction::Nothing, |key| self.model.update(key))
             }
             Event::Paste(text) => self.model.paste(&text),
+            // The rows of the list were cut to the former width.
             Event::Resize(..) => UiAction::List,
             _ => UiAction::Nothing,
         }
@@ -304,15 +307,15 @@ impl Browser {
                     Some((workspace, chosen)) => {
                         browser
                             .store
-                            .apply_parts(workspace, chosen, None, false, Force::No)?
+                            .apply_parts(workspace, chosen, None, DryRun::No, Force::No)?
                     }
                 };
-                browser.done(&report, chosen.is_some(), None)
+                browser.done(&report, AskedExtent::of(chosen.is_some()), None)
             }),
             UiAction::Undo => self.tell(|browser| {
                 let asked = undo::Undo::default();
                 let undone = undo::undo(&mut browser.store, &browser.directory, asked)?;
-                browser.done(&undone.report, undone.is_part, Some(undone.of))
+                browser.done(&undone.report, undone.extent, Some(undone.of))
             }),
         }
         Ok(())

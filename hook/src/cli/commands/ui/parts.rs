@@ -51,20 +51,31 @@ fn span(group: &[DiffOp]) -> Range<usize> {
     start..end
 }
 
-/// Returns where lines are after later changes. Lines inserted at either end do not belong to them.
-fn moved(since: &[&DiffOp], lines: Range<usize>) -> Range<usize> {
-    moved_edge(since, lines.start, false)..moved_edge(since, lines.end, true)
+/// An edge of some lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edge {
+    Start,
+    End,
 }
 
-/// Returns where the start or the end of some lines is after later changes.
-fn moved_edge(since: &[&DiffOp], line: usize, is_end: bool) -> usize {
+/// Returns where lines are after later changes. Lines inserted at either end do not belong to them.
+fn moved(since: &[&DiffOp], lines: Range<usize>) -> Range<usize> {
+    moved_edge(since, lines.start, Edge::Start)..moved_edge(since, lines.end, Edge::End)
+}
+
+/// Returns where an edge of some lines is after later changes.
+fn moved_edge(since: &[&DiffOp], line: usize, edge: Edge) -> usize {
     let mut moved = line;
     for op in since.iter().filter(|op| op.tag() != DiffTag::Equal) {
         let (old, new) = (op.old_range(), op.new_range());
-        if old.end <= line && (old.start < line || !is_end) {
+        // What was inserted right at an edge moves the start and not the end: it stands outside of the lines either way.
+        if old.end <= line && (old.start < line || edge == Edge::Start) {
             moved = moved + new.len() - old.len();
         } else if old.start < line {
-            return if is_end { new.end } else { new.start };
+            return match edge {
+                Edge::Start => new.start,
+                Edge::End => new.end,
+            };
         }
     }
     moved

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use ckpt_schema::report::{FileResult, OperationEntry, OperationReport, Outcome, TimelineEntry};
 use ckpt_store::revert::PriorState;
-use ckpt_store::{Chosen, ChosenContent, Force, RevertRequest, Unclear};
+use ckpt_store::{Chosen, ChosenContent, DryRun, Force, RevertRequest, Unclear};
 
-use super::super::outcome::titled;
+use super::super::outcome::{AskedExtent, titled};
 use super::model::{Pane, Popup};
 use super::{Browser, parts};
 use crate::failure::Failure;
@@ -25,7 +25,6 @@ impl Browser {
         self.chosen = None;
         let only = self.marked_paths()?;
         let are_hunks = !self.model.hunks.is_empty();
-        let is_part = !only.is_empty() || alone;
         let request = RevertRequest {
             message: message.id.clone(),
             session: Some(message.session.clone()),
@@ -36,6 +35,7 @@ impl Browser {
             dry_run: true,
             ..RevertRequest::default()
         };
+        let is_part = request.is_part();
         let mut report = self.store.revert(&self.directory, &request)?;
         let has_unclear = !take_unclear && report.files.iter().any(|file| file.unclear);
         let mut token = token(&report);
@@ -52,9 +52,9 @@ impl Browser {
                 };
                 token = Err(why.to_owned());
             } else {
-                report = self
-                    .store
-                    .apply_parts(&workspace, &chosen, None, true, Force::No)?;
+                report =
+                    self.store
+                        .apply_parts(&workspace, &chosen, None, DryRun::Yes, Force::No)?;
                 self.chosen = Some((workspace, chosen));
             }
         }
@@ -126,7 +126,7 @@ impl Browser {
     pub(super) fn done(
         &mut self,
         report: &OperationReport,
-        is_part: bool,
+        extent: AskedExtent,
         undoes: Option<OperationEntry>,
     ) -> Result<(), Failure> {
         self.due.list = true;
@@ -144,7 +144,7 @@ impl Browser {
         let around = Around {
             prompt,
             before: before.unwrap_or_else(|| PriorState {
-                is_part,
+                is_part: extent.is_part(),
                 ..PriorState::default()
             }),
             undoes,
@@ -152,7 +152,7 @@ impl Browser {
         let is_well = report.outcome == Outcome::Restored && report.notes.is_empty();
         if is_well && !report.busy {
             let plain = View {
-                paint: Paint::new(false),
+                paint: Paint::PLAIN,
                 ..self.fitting()
             };
             let text = operation::render(report, &around, &plain);

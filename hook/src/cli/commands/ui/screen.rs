@@ -40,6 +40,8 @@ impl Screen {
         let mut signals = Vec::new();
         for signal in [SIGTERM, SIGHUP, SIGINT] {
             let came = Arc::new(AtomicBool::new(false));
+            // A flag, and no handler that gives the terminal back: it would allocate and take the lock of stdout,
+            // which the interrupted code may hold.
             flag::register(signal, Arc::clone(&came))?;
             signals.push((signal, came));
         }
@@ -102,6 +104,7 @@ impl Screen {
     pub fn suspend(&mut self) -> io::Result<()> {
         give_back();
         kill_process(getpid(), Signal::TSTP)?;
+        // Here the shell has continued the process.
         begin()?;
         // The shell has written over it, and only what differs from the last frame would be drawn.
         self.terminal.clear()

@@ -1,9 +1,9 @@
 //! Draws the browser: turns its state into a frame. All text from outside was made safe before.
 
-use ckpt_store::model::number::count;
 use std::collections::BTreeSet;
 
 use ansi_to_tui::IntoText;
+use ckpt_store::model::number::count;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Modifier;
@@ -34,6 +34,9 @@ pub fn list_width(columns: u16) -> usize {
 
 /// How wide a tab is shown.
 const TAB: &str = "    ";
+
+/// How many columns keys have in the help.
+const WIDEST_KEYS: usize = 15;
 
 /// The measurements of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,18 +203,23 @@ impl Canvas<'_, '_> {
     }
 
     fn help(&self) -> String {
-        let model = self.model;
-        let paint = self.view.paint;
-        let row = |(keys, what): &(&str, &str)| {
-            let padding = " ".repeat(15_usize.saturating_sub(width(keys)));
-            let line = format!("{keys}{padding} {what}");
-            let line = match model.why_not(keys) {
-                None => line,
-                Some(why) => paint.faint(&format!("{line} (not here: {})", safe(&why))),
-            };
-            line + "\n"
-        };
-        KEYS.iter().map(row).collect()
+        let lines = KEYS.iter();
+        lines
+            .map(|(keys, what)| self.help_line(keys, what) + "\n")
+            .collect()
+    }
+
+    /// Returns what keys do, and why they do nothing here, if so.
+    fn help_line(&self, keys: &str, what: &str) -> String {
+        let padding = " ".repeat(WIDEST_KEYS.saturating_sub(width(keys)));
+        let line = format!("{keys}{padding} {what}");
+        match self.model.why_not(keys) {
+            None => line,
+            Some(why) => {
+                let line = format!("{line} (not here: {})", safe(&why));
+                self.view.paint.faint(&line)
+            }
+        }
     }
 
     /// Writes the title of a pane, and returns the place below it.
@@ -271,7 +279,7 @@ impl Canvas<'_, '_> {
 
     fn plain(&self) -> View {
         View {
-            paint: crate::output::paint::Paint::new(false),
+            paint: crate::output::paint::Paint::PLAIN,
             ..*self.view
         }
     }

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::super::reflog::WHO;
-use super::place::{enter, open_folder};
+use super::place::{MissingFolder, enter, open_folder};
 use crate::fs::beneath;
 use crate::fs::system::errno;
 use crate::model::Milliseconds;
@@ -69,7 +69,7 @@ pub(super) fn add(
     // Not created: a repository without reflogs is set up so (`core.logAllRefUpdates`).
     let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NONBLOCK;
     let opened = open_folder(folder)
-        .and_then(|folder| enter(&folder, &format!("logs/{below}"), false))
+        .and_then(|folder| enter(&folder, &format!("logs/{below}"), MissingFolder::Refused))
         .and_then(|directory| beneath::open_name(directory.as_fd(), leaf.as_bytes(), flags));
     match opened {
         Ok(file) => append(&File::from(file), line, signature).map_err(errno),

@@ -115,6 +115,8 @@ impl GitWork<'_> {
     /// Takes all locks, or none of them.
     fn lock_all(&self, items: &[GitItem], moves: &[FileMove]) -> Result<(), GitFailure> {
         let mut held: Vec<&GitFile> = Vec::new();
+        // All of them before the first move: a lock that somebody else holds must not be met halfway, with HEAD on
+        // a branch that did not move.
         let locked = moves.iter().try_for_each(|FileMove { index, place, way }| {
             place.lock(&self.contents(&items[*index], way)?)?;
             held.push(place);
@@ -236,6 +238,8 @@ impl GitWork<'_> {
                 .find(|item| item.name == name)
                 .map(|item| item.target.clone())
         });
+        // HEAD's log also tells of a move of the branch that HEAD is on, as it does after a commit. `HEAD@{1}`
+        // would be wrong otherwise.
         if from != to || old != new {
             lines.push((
                 &location.directory,

@@ -86,7 +86,7 @@ impl GitFile {
             |error| GitFailure::failed(&format!("the folder of `{name}` cannot be entered"), error);
         let home = open_folder(folder).map_err(what)?;
         let (below, leaf) = name.rsplit_once('/').unwrap_or(("", name));
-        let directory = enter(&home, below, true).map_err(what)?;
+        let directory = enter(&home, below, MissingFolder::Made).map_err(what)?;
         Ok(Self {
             directory,
             name: leaf.to_owned(),
@@ -266,12 +266,25 @@ pub(super) fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
     beneath::open_root(folder)
 }
 
-/// Descends from a folder without following links, and makes missing folders on request.
-pub(super) fn enter(folder: &OwnedFd, below: &str, make: bool) -> Result<OwnedFd, Errno> {
+/// What becomes of a folder that is missing on the way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MissingFolder {
+    /// It is made, as git makes it.
+    Made,
+    /// It is an error.
+    Refused,
+}
+
+/// Descends from a folder without following links.
+pub(super) fn enter(
+    folder: &OwnedFd,
+    below: &str,
+    missing: MissingFolder,
+) -> Result<OwnedFd, Errno> {
     let mut directory = beneath::open_directory(folder.as_fd(), b"")?;
     for part in below.split('/').filter(|part| !part.is_empty()) {
         let part = OsStr::from_bytes(part.as_bytes());
-        if make {
+        if missing == MissingFolder::Made {
             match retry_on_intr(|| mkdirat(&directory, part, Mode::from_raw_mode(0o777))) {
                 Ok(()) => keep_owner(&directory, part)?,
                 Err(Errno::EXIST) => {}

@@ -135,6 +135,8 @@ fn claim_exactly_at(
     exact: Milliseconds,
     since: UndoneMessages<'_>,
 ) -> Option<GitClaim> {
+    // The kernel stamps files with the time of its last tick, so a move may look a bit earlier than the step that
+    // made it.
     let at_work: Vec<&Worker> = workers
         .iter()
         .filter(|worker| {
@@ -142,11 +144,9 @@ fn claim_exactly_at(
                 && worker.span.finished_at.is_none_or(|finish| finish >= exact)
         })
         .collect();
-    let moment = Moment {
-        earliest: exact,
-        latest: exact,
-    };
-    weigh(&at_work, &[Some(moment)], since).pop().flatten()
+    weigh(&at_work, &[Some(Moment::exact(exact))], since)
+        .pop()
+        .flatten()
 }
 
 /// Returns the times within an inexact moment at which the evidence may change: its ends, and those of the steps and
