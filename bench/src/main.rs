@@ -25,6 +25,9 @@ struct Arguments {
     /// Only the commands that read a long history, and no tree
     #[arg(long)]
     reading: bool,
+    /// Only what snapshots take of the disk; the other numbers of the trees stay
+    #[arg(long, conflicts_with = "reading")]
+    disk: bool,
     /// The program that is measured; by default the one beside this
     #[arg(long)]
     hook: Option<PathBuf>,
@@ -59,6 +62,14 @@ fn main() -> Result<()> {
 
 fn measure(arguments: &Arguments, results: &mut Results) -> Result<()> {
     let programs = programs(arguments.hook.as_deref())?;
+    if arguments.disk {
+        for size in &arguments.sizes {
+            let mut bench = Bench::open(&arguments.trees, *size, programs.clone())?;
+            let known = results.sizes.entry(size.name().to_owned()).or_default();
+            cases::measure_disk(&mut bench, known)?;
+        }
+        return Ok(());
+    }
     let rounds = arguments.rounds.unwrap_or(21);
     let mut measured = reading::measure(&arguments.trees, &programs, rounds)?;
     measured.date = time::OffsetDateTime::now_utc().date().to_string();
