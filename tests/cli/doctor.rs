@@ -398,6 +398,25 @@ fn a_repair_makes_missing_tables_views_and_indexes_anew_and_removes_foreign_trig
 }
 
 #[test]
+fn a_trigger_that_somebody_planted_never_runs() {
+    let world = played();
+    let database = world.store().join("sessions.db");
+    let plant = "CREATE TRIGGER theirs AFTER INSERT ON messages BEGIN DELETE FROM steps; END;
+                 CREATE TRIGGER others AFTER UPDATE ON sessions BEGIN UPDATE messages SET prompt = 'planted'; END";
+    execute(&database, plant);
+    world.play("m2", "another prompt", |world| world.write("a", "2\n"));
+    world.run(&["revert", "m2"], b"").exits(0);
+    world.run(&["unrevert"], b"").exits(0);
+    assert_eq!(world.read("a"), b"2\n");
+    assert_eq!(
+        texts(&database, "SELECT prompt FROM messages ORDER BY seq"),
+        ["confidential-prompt about everything", "another prompt"]
+    );
+    let steps = "SELECT CAST(count(*) AS TEXT) FROM steps";
+    assert_eq!(texts(&database, steps), ["2"], "of both messages");
+}
+
+#[test]
 fn a_repair_moves_a_directory_aside_that_keeps_everybody_from_work() {
     let world = Sandbox::new();
     world.write("a", "1\n");

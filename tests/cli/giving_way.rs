@@ -257,6 +257,118 @@ fn gc_in_the_background_stops_at_once_where_somebody_has_the_workspace_and_the_n
     is_whole(&world);
 }
 
+/// Copies a pack of the workspace so many times, with its index. Returns the indexes.
+fn copy_pack(world: &Sandbox, times: usize) -> Vec<PathBuf> {
+    let all = packs(world);
+    let mut all = all.iter();
+    let pack = all.find(|path| path.extension().is_some_and(|ending| ending == "pack"));
+    let pack = pack.expect("one at least");
+    let copy = |number: usize| {
+        let name = pack.with_file_name(format!("pack-{number:040x}"));
+        // The pack comes last, as when one is written.
+        for ending in ["idx", "pack"] {
+            let copy = name.with_extension(ending);
+            std::fs::copy(pack.with_extension(ending), copy).expect("there is room");
+        }
+        name.with_extension("idx")
+    };
+    (0..times).map(copy).collect()
+}
+
+/// Waits for a workspace, and returns once this process is in the queue of its lock. The thread returns the lock.
+fn wait_for(workspace: File) -> std::thread::JoinHandle<File> {
+    let own = std::process::id().to_string();
+    let waits = |locks: &str| {
+        let mut waiting = locks.lines().filter(|line| line.contains("->"));
+        waiting.any(|line| line.split_whitespace().any(|word| word == own))
+    };
+    let waiting = std::thread::spawn(move || {
+        flock(&workspace, FlockOperation::LockExclusive).expect("it comes to be free");
+        workspace
+    });
+    while !waits(&std::fs::read_to_string("/proc/locks").expect("Linux has it")) {
+        assert!(!waiting.is_finished(), "somebody has it");
+        std::thread::yield_now();
+    }
+    waiting
+}
+
+#[test]
+fn gc_in_the_background_leaves_the_rest_of_many_packs_to_the_next_where_somebody_waits() {
+    if !has_strace() {
+        return;
+    }
+    let world = with_history();
+    let copies = copy_pack(&world, 300);
+    let left = || copies.iter().filter(|path| path.exists()).count();
+    std::fs::write(world.store().join("gc"), "0\n").expect("ours");
+    // It stops where it removes the first of them, and has the workspace.
+    let paths = copies.iter().flat_map(|path| {
+        let path = path.to_str().expect("a plain path").to_owned();
+        ["-P".to_owned(), path]
+    });
+    let traced: Vec<String> = ["-e".to_owned(), "trace=unlink".to_owned()]
+        .into_iter()
+        .chain(paths)
+        .collect();
+    let stop = "inject=unlink:signal=SIGSTOP:when=1";
+    let gc = Stopped::at(stop, &traced, &world, &["settle"]);
+    let workspace = File::open(folder(&world).join("lock")).expect("it was made");
+    let waiting = wait_for(workspace);
+    let _ = gc.goes_on();
+    let workspace = waiting.join().expect("it had its turn");
+    let (rest, all) = (left(), copies.len());
+    assert!(0 < rest && rest < all, "it gave way: {rest} of {all}");
+    let is_pack = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == "pack");
+    let packs_left = packs(&world).iter().filter(is_pack).count();
+    assert_eq!(packs_left, 1, "no pack is left that another replaces");
+    let note = world.store().join("gc");
+    let noted = std::fs::read_to_string(&note).expect("ours");
+    assert!(
+        noted.ends_with(" unfinished\n"),
+        "the next is due soon: {noted}"
+    );
+    drop(workspace);
+    work(&world);
+    is_whole(&world);
+    let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let is_left = |path: &PathBuf| !path.with_extension("pack").exists();
+    for path in packs(&world).into_iter().filter(is_left) {
+        let index = File::open(path).expect("ours");
+        index.set_modified(long_ago).expect("ours");
+    }
+    std::fs::write(&note, "0 unfinished\n").expect("ours");
+    world.run(&["settle"], b"").exits(0);
+    assert_eq!(left(), 0, "nothing is left for good");
+    assert_eq!(packs(&world).len(), 2, "one pack with its index");
+    is_whole(&world);
+}
+
+#[test]
+fn what_one_process_read_first_does_not_stay_in_the_refs_that_another_wrote_meanwhile() {
+    if !has_strace() {
+        return;
+    }
+    let world = with_history();
+    world.run(&["settle"], b"").exits(0);
+    world.play("m10", "go on", |world| world.write("a", "ten\n"));
+    let refs = folder(&world).join("repository.git/packed-refs");
+    let traced = ["-e", "trace=openat", "-P", refs.to_str().expect("plain")];
+    let stop = "inject=openat:signal=SIGSTOP:when=1";
+    let settle = Stopped::at(stop, &traced.map(str::to_owned), &world, &["settle"]);
+    world.write("a", "later\n");
+    let snapshot = world.json(&["snapshot"])["snapshot"].clone();
+    let newest = snapshot.as_str().expect("an id");
+    let names_it = || {
+        let refs = std::fs::read_to_string(&refs).expect("ours");
+        refs.contains(newest)
+    };
+    assert!(names_it(), "who came later wrote it");
+    let (run, _) = settle.goes_on();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(names_it(), "and it stays");
+}
+
 /// Runs `gc` in the background, and returns how often it reads one of the packs that are there now.
 fn reads_of_gc(world: &Sandbox) -> usize {
     let trace = world.path("trace");

@@ -1,6 +1,7 @@
 //! Limits that leave a process too little (`ulimit`), slow disks, and crashes: nothing is lost without a word.
 
 use serde_json::json;
+use testing::nobody::as_nobody;
 use testing::skip::{has_strace, is_debug_build};
 
 use testing::binary::{Run, Sandbox, finish};
@@ -75,6 +76,68 @@ fn a_small_stack_ends_no_command_and_a_hook_that_it_ends_leaves_a_trace() {
     );
 }
 
+/// No process and no thread can be made. Shells disagree about the option.
+const ALONE: &str = "{ if (ulimit -u 1) 2>/dev/null; then ulimit -u 1; else ulimit -p 1; fi; }";
+
+#[test]
+fn a_turn_and_its_revert_need_no_other_process_and_no_thread() {
+    // For root, the limit does not count.
+    as_nobody(
+        "limits::a_turn_and_its_revert_need_no_other_process_and_no_thread",
+        || {
+            let world = Sandbox::new();
+            let shell = format!("{ALONE}; /bin/true; exit");
+            let forked = std::process::Command::new("/bin/sh")
+                .args(["-c", &shell])
+                .output()
+                .expect("it starts");
+            assert!(!forked.status.success(), "the limit counts: {forked:?}");
+            for number in 0..40 {
+                world.write(&format!("d{number}/a"), "0\n");
+            }
+            for number in 1..=2 {
+                let message = format!("m{number}");
+                let send = |event: &str| {
+                    let payload = json!({
+                        "event": event, "session_id": "s", "message_id": message, "cwd": world.workspace()
+                    });
+                    limited(&world, ALONE, &["event"], payload.to_string().as_bytes())
+                        .ends_silently();
+                };
+                send("session_start");
+                send("user_message");
+                send("step_start");
+                for file in 0..40 {
+                    world.write(&format!("d{file}/a"), format!("{number}\n"));
+                }
+                send("step_finish");
+                send("turn_end");
+                send("session_end");
+            }
+            let status = world.json(&["status"]);
+            assert_eq!(status["diagnostics"], 0, "nothing went wrong: {status}");
+            assert_eq!(status["unprotected"], json!([]), "{status}");
+            for (command, expected) in [
+                (&["log"][..], "2\n"),
+                (&["revert", "m2"], "1\n"),
+                (&["undo"], "2\n"),
+                (&["gc"], "2\n"),
+                (&["forget", "--message", "m2", "--yes"], "2\n"),
+                (&["doctor", "--all"], "2\n"),
+                (&["revert", "m1"], "0\n"),
+            ] {
+                let run = limited(&world, ALONE, command, b"");
+                assert!(matches!(run.code, Some(0 | 3)), "{command:?}: {run}");
+                let file = String::from_utf8(world.read("d7/a")).expect("text");
+                assert!(
+                    file == expected || run.code == Some(3),
+                    "{command:?}: {run}"
+                );
+            }
+        },
+    );
+}
+
 #[test]
 fn a_turn_in_which_not_one_byte_could_be_written_is_told_of_then_and_afterwards() {
     let world = Sandbox::new();
@@ -106,6 +169,29 @@ fn a_turn_in_which_not_one_byte_could_be_written_is_told_of_then_and_afterwards(
     let names = std::fs::read_dir(world.store()).expect("ours").flatten();
     let spilled = names.filter(|entry| entry.file_name().to_string_lossy().starts_with("reserve."));
     assert_eq!(spilled.count(), 0, "and the note is gone");
+}
+
+#[test]
+fn a_hook_that_another_program_keeps_from_the_rows_ends_and_says_so_in_the_log() {
+    let world = Sandbox::new();
+    world.play("m1", "go on", |world| world.write("a", "1\n"));
+    let send = |event: &str| {
+        world
+            .event(json!({"event": event, "session_id": "s", "message_id": "m2"}))
+            .ends_silently();
+    };
+    send("user_message");
+    send("step_start");
+    world.write("a", "2\n");
+    let database = world.store().join("sessions.db");
+    testing::rows::with_write_lock(&database, || send("step_finish"));
+    let log = std::fs::read_to_string(world.store().join("log")).expect("there is a line");
+    assert!(log.contains("database is locked"), "it says why: {log}");
+    // The next event closes the step, and what it changed is known.
+    send("turn_end");
+    world.run(&["revert", "m2"], b"").exits(0);
+    assert_eq!(world.read("a"), b"1\n");
+    world.run(&["doctor", "--all"], b"").exits(0);
 }
 
 #[test]

@@ -45,6 +45,7 @@ mod run;
 mod schema;
 mod screen;
 mod serve;
+mod served;
 mod session;
 mod settle;
 mod store;

@@ -286,7 +286,17 @@ fn staged(world: &Sandbox, stage: &str) -> Run {
 
 #[test]
 fn a_process_that_is_given_too_little_ends_silently() {
-    for limit in ["-f 0", "-n 5", "-n 8", "-v 50000", "-v 300000", "-s 64"] {
+    for limit in [
+        "-f 0",
+        "-n 5",
+        "-n 8",
+        "-n 16",
+        "-n 32",
+        "-t 1",
+        "-v 50000",
+        "-v 300000",
+        "-s 64",
+    ] {
         let world = Sandbox::new();
         world.write("file", "content");
         let run = staged(&world, &format!("ulimit {limit}"));

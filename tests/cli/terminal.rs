@@ -77,6 +77,26 @@ fn no_is_an_answer() {
 }
 
 #[test]
+fn what_is_forgotten_is_shown_first_and_asked_for() {
+    let world = two_messages();
+    let Some(run) = on_a_terminal(&world, "forget --path one", "n") else {
+        return;
+    };
+    assert_eq!(run.code, Some(0), "{run}");
+    for said in ["  one\r\n", "Forget it for good?", "Nothing was removed."] {
+        assert!(run.stdout.contains(said), "{said}: {run}");
+    }
+    let plan = world.run(&["forget", "--path", "one", "--dry-run"], b"");
+    assert!(plan.stdout.contains("  one\n"), "and it is so: {plan}");
+    let run = on_a_terminal(&world, "forget --path one", "y").expect("as before");
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(run.stdout.contains("Forgotten."), "{run}");
+    world
+        .run(&["forget", "--path", "one", "--dry-run"], b"")
+        .exits(4);
+}
+
+#[test]
 fn a_terminal_has_colours_unless_somebody_minds() {
     let world = two_messages();
     let Some(run) = on_a_terminal(&world, "log", "") else {

@@ -60,6 +60,10 @@ fn a_store_without_room_disturbs_nobody_says_so_and_works_when_there_is_room() {
             said.contains("No space left on device") || said.contains("disk is full"),
             "{options}: it says why: {status}"
         );
+        let doctor = world.run(&["doctor"], b"");
+        let says = ["free some space", "disk is full", "No space left on device"];
+        let is_said = says.iter().any(|text| doctor.stdout.contains(text));
+        assert!(is_said, "{options}: {doctor}");
         for command in [&["log"][..], &["doctor", "--repair"], &["gc"]] {
             let run = world.run(command, b"");
             let code = run.code.expect("no signal ends it");

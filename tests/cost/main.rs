@@ -207,6 +207,35 @@ fn a_list_of_messages_opens_the_database_once_however_many_steps_there_are() {
 }
 
 #[test]
+fn an_operation_and_what_names_one_open_the_database_once_however_many_steps_there_are() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
+    let world = Sandbox::new();
+    for number in 0..5 {
+        let text = format!("{number}\n");
+        world.play(&format!("m{number}"), "prompt", |world| {
+            world.write("a", &text)
+        });
+    }
+    let many = "UPDATE steps SET seq = seq + 1000000";
+    rows::execute(&world.store().join("sessions.db"), many);
+    for command in [
+        &["revert", "m3"][..],
+        &["status"],
+        &["redo"],
+        &["undo"],
+        &["restore", "m1"],
+        &["log", "--operations"],
+        &["log", "--snapshots"],
+        &["sessions"],
+    ] {
+        let counts = count::count_run(&world, command, "", &[]);
+        assert_eq!(counts.databases, 1, "{command:?}: {counts:?}");
+    }
+}
+
+#[test]
 fn a_call_with_ten_edits_syncs_one_pack() {
     if !has_strace() || !is_debug_build() {
         return;

@@ -173,6 +173,10 @@ fn assert_ends(world: &Sandbox, upkeep: &Upkeep, in_peace: u64, what: &str) {
 
 /// The calls of a command, and what its packs take when all went well.
 fn in_peace(upkeep: &Upkeep) -> (Vec<Point>, u64) {
+    in_peace_of(ready, upkeep)
+}
+
+fn in_peace_of(ready: impl Fn() -> Sandbox, upkeep: &Upkeep) -> (Vec<Point>, u64) {
     let world = ready();
     assert!(!(upkeep.is_done)(&world), "there is something to do");
     world.run(upkeep.command, b"").exits(0);
@@ -186,21 +190,40 @@ fn in_peace(upkeep: &Upkeep) -> (Vec<Point>, u64) {
     (points(&ready(), upkeep.command, b""), size)
 }
 
+/// Kills upkeep at points of its work, and checks what is so then.
+fn kill(ready: impl Fn() -> Sandbox + Sync, upkeep: &Upkeep, quick: usize) {
+    let (points, bytes) = in_peace_of(&ready, upkeep);
+    at_each(sample(points, quick), |point| {
+        let world = ready();
+        kill_at(&world, &point, upkeep.command, b"");
+        let what = format!("{:?} killed at {point:?}", upkeep.command);
+        assert_kept(&world, &what);
+        assert_ends(&world, upkeep, bytes, &what);
+    });
+}
+
 #[test]
 fn upkeep_that_is_killed_loses_nothing_and_the_next_one_ends_it() {
     if !has_strace() {
         return;
     }
-    for upkeep in all() {
-        let (points, bytes) = in_peace(upkeep);
-        at_each(sample(points, 16), |point| {
-            let world = ready();
-            kill_at(&world, &point, upkeep.command, b"");
-            let what = format!("{:?} killed at {point:?}", upkeep.command);
-            assert_kept(&world, &what);
-            assert_ends(&world, upkeep, bytes, &what);
-        });
+    all().for_each(|upkeep| kill(ready, upkeep, 16));
+}
+
+#[test]
+fn upkeep_that_is_killed_on_a_file_server_loses_nothing_and_the_next_one_ends_it() {
+    if !has_strace() {
+        return;
     }
+    let served = || {
+        let world = ready();
+        world.serve();
+        world
+    };
+    let writes_rows = |upkeep: &&Upkeep| upkeep.command[0] != "config";
+    all()
+        .filter(writes_rows)
+        .for_each(|upkeep| kill(served, upkeep, 8));
 }
 
 #[test]

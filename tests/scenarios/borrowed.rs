@@ -504,3 +504,29 @@ fn what_an_index_says_of_a_pack_is_not_believed_when_its_objects_are_copied() {
     world.revert("m1");
     expect_all(&world, "the files still had the right bytes");
 }
+
+#[test]
+fn du_counts_what_is_shared_with_the_repository_apart_until_it_is_given_back() {
+    let mut world = packed();
+    world.message("m1");
+    let du = |world: &mut World| {
+        let report = world.store.du(ckpt_store::Grouping::Workspace);
+        report.expect("it is ours")
+    };
+    let all = |world: &World| -> u64 {
+        let size = |path: &PathBuf| path.metadata().map_or(0, |found| found.len());
+        files(&world.base().join("store")).iter().map(size).sum()
+    };
+    let report = du(&mut world);
+    assert_eq!(
+        report.shared > 0,
+        shares_inodes(&world),
+        "where files can be cloned, nothing is shared: {report:?}"
+    );
+    let sum = report.bytes + report.shared;
+    assert!(sum.abs_diff(all(&world)) < 200_000, "{report:?}");
+    world.settle();
+    let report = du(&mut world);
+    assert_eq!(report.shared, 0, "it was copied: {report:?}");
+    assert!(report.bytes.abs_diff(all(&world)) < 200_000, "{report:?}");
+}

@@ -252,6 +252,66 @@ fn what_is_open_reverted_or_labelled_is_never_pruned() {
     assert_eq!(world.read("a"), "reverted\n");
 }
 
+#[test]
+fn what_is_reverted_unfinished_or_labelled_is_there_when_all_else_of_its_age_went() {
+    let mut world = World::new();
+    for session in ["gone", "unfinished", "before", "reverted"] {
+        world.write(session, "the user's\n");
+        world.turn_in(session, session, |world| {
+            world.write(session, "the agent's\n")
+        });
+        end(&mut world, session);
+        if session == "before" {
+            let cwd = world.cwd.clone();
+            let snapshot = world.store.snapshot(&cwd, Some("good"), None);
+            snapshot.expect("it can be captured");
+        }
+    }
+    world.revert("unfinished");
+    world.unrevert();
+    world.revert("reverted");
+    wait_ms(400 * DAY);
+    age_packs(&world);
+    world.write("other", "so that another snapshot is the newest\n");
+    world.snapshot();
+    wait_ms(2 * DAY);
+    let database = world.base().join("store/sessions.db");
+    // As a crash leaves it; the next command would finish it.
+    let of_unfinished = "session_id IN (SELECT id FROM sessions WHERE agent_id = 'unfinished')";
+    let put = |state: &str| {
+        let sql = format!("UPDATE operations SET state = '{state}' WHERE {of_unfinished}");
+        testing::rows::execute(&database, &sql);
+    };
+    put("open");
+    let report = gc(&mut world);
+    put("done");
+    let mut reasons: Vec<(bool, &str)> = report
+        .sessions
+        .iter()
+        .map(|session| (session.goes, &*session.reason))
+        .collect();
+    reasons.sort_unstable();
+    let expected = [
+        (false, "operation"),
+        (false, "reverted"),
+        (true, "unused"),
+        (true, "unused"),
+    ];
+    assert_eq!(reasons, expected, "{report:#?}");
+    let went = world.try_revert(&to("gone")).expect_err("its bytes went");
+    assert!(went.to_string().contains("pruned"), "{went}");
+    world.unrevert();
+    assert_eq!(world.read("reverted"), "the agent's\n", "both ways");
+    world.revert("unfinished");
+    assert_eq!(world.read("unfinished"), "the user's\n");
+    world.restore("good", &["before"]);
+    assert_eq!(
+        world.read("before"),
+        "the agent's\n",
+        "of a session that went"
+    );
+}
+
 /// What the objects of packs take as loose ones, as git writes them.
 fn loose_size(world: &World, packs: &[PathBuf]) -> u64 {
     let home = world.base().join("home");

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
 use crate::clock::await_tick;
+use crate::count::SERVED_STORE;
 use crate::git;
 use crate::tree::{self, Tree};
 
@@ -30,6 +31,7 @@ const SETTLED: &str = "36";
 pub struct Sandbox {
     scratch: TempDir,
     is_old: AtomicBool,
+    is_served: AtomicBool,
 }
 
 impl Sandbox {
@@ -43,6 +45,7 @@ impl Sandbox {
         let world = Self {
             scratch: tempfile::tempdir_in(directory).expect("a scratch directory"),
             is_old: AtomicBool::new(false),
+            is_served: AtomicBool::new(false),
         };
         for directory in [world.home(), world.workspace()] {
             std::fs::create_dir_all(directory).expect("the scratch directory is writable");
@@ -83,7 +86,16 @@ impl Sandbox {
 
     /// Returns the binary with these arguments in this world, not yet started.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
-        let mut command = Command::new(binary());
+        let mut command = match self.is_served() {
+            false => Command::new(binary()),
+            true => {
+                let mut strace = Command::new("strace");
+                strace.args(["-f", "-qq", "-o", "/dev/null", "--seccomp-bpf"]);
+                strace.args(["-e", "trace=statfs"]).args(SERVED_STORE);
+                strace.arg(binary());
+                strace
+            }
+        };
         command
             .args(arguments)
             .env_clear()
@@ -117,6 +129,21 @@ impl Sandbox {
     pub fn grow_old(&self) {
         await_tick();
         self.is_old.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on the binary finds its store on a file server, as far as it can ask; `strace` answers for the kernel.
+    pub fn serve(&self) {
+        self.is_served.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns whether it does.
+    pub fn is_served(&self) -> bool {
+        self.is_served.load(Ordering::SeqCst)
+    }
+
+    /// From now on the store is on a disk of this machine again.
+    pub fn unserve(&self) {
+        self.is_served.store(false, Ordering::SeqCst);
     }
 
     /// Runs the binary to its end.

@@ -30,6 +30,9 @@ pub struct Counts {
 /// Makes every file system look as if a file server had it: what `fstatfs` tells is NFS's number.
 pub const SERVED: [&str; 2] = ["-e", "inject=fstatfs:poke_exit=@arg2=6969000000000000"];
 
+/// The same of what `statfs` tells, by which a store is known to be on a file server.
+pub const SERVED_STORE: [&str; 2] = ["-e", "inject=statfs:poke_exit=@arg2=6969000000000000"];
+
 /// Runs the binary on a payload and counts what it does; fails where `strace` does not run.
 pub fn count(world: &Sandbox, payload: &str, options: &[&str]) -> Counts {
     count_run(world, &["event"], payload, options)

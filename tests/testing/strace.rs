@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use crate::binary::{Run, Sandbox, binary, finish};
+use crate::count::SERVED_STORE;
 
 /// A system call: its name and the how-manieth of its thread it is.
 pub type Point = (String, usize);
@@ -14,8 +15,11 @@ pub type Point = (String, usize);
 pub fn command(world: &Sandbox, options: &[&str], arguments: &[&str]) -> Command {
     let plain = world.command(arguments);
     let mut command = Command::new("strace");
+    command.args(["-f", "-qq"]);
+    if world.is_served() {
+        command.args(SERVED_STORE);
+    }
     command
-        .args(["-f", "-qq"])
         .args(options)
         .arg(binary())
         .args(arguments)
@@ -128,7 +132,8 @@ fn inject(
     stdin: &[u8],
 ) -> Run {
     let (trace, inject) = (
-        format!("trace={name}"),
+        // What answers for a file server has to be seen as well.
+        format!("trace={name},statfs"),
         format!("inject={name}:{what}:when={when}"),
     );
     finish(

@@ -8,7 +8,7 @@ use super::arguments::Common;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::output::text::know_ids;
+use crate::output::text::{know_ids, with_ids};
 use crate::surroundings::{self, Environment};
 
 /// What a command works with.
@@ -46,6 +46,13 @@ impl Invocation {
             know_ids(prefixes, surroundings::least_of_an_id());
         }
         Ok(store)
+    }
+
+    /// Looks up ids that are about to be shown, over the store's connection. Otherwise, each is looked up when it is shown,
+    /// over another one: SQLite reads the whole schema for it.
+    pub fn look_up<'i>(&self, store: &Store, ids: impl IntoIterator<Item = &'i str>) {
+        let ids: Vec<&str> = ids.into_iter().collect();
+        with_ids(|known| drop(store.look_up(known, &ids)));
     }
 
     /// Opens the store, and creates a missing one: for a command that records.

@@ -228,11 +228,21 @@ fn diagnostics(report: &StatusReport, view: &View) -> String {
     if recent.is_empty() {
         return String::new();
     }
-    let mut text = line(
+    let (told, wrong): (Vec<_>, Vec<_>) = recent
+        .into_iter()
+        .partition(|diagnostic| diagnostic.level == "info");
+    let mut text: String = told
+        .iter()
+        .map(|told| line(view.paint.id("note:"), &safe(&told.message)))
+        .collect();
+    if wrong.is_empty() {
+        return text;
+    }
+    text.push_str(&line(
         view.paint.warning("hooks:"),
         "something went wrong today; `ckpt-hook doctor` says more",
-    );
-    for diagnostic in recent {
+    ));
+    for diagnostic in wrong {
         let detail = diagnostic
             .detail
             .as_deref()

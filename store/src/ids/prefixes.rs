@@ -49,8 +49,8 @@ struct PrefixReader {
     connection: Option<Connection>,
     /// How many ids were looked up over it.
     asked: usize,
-    /// The neighbours of ids that were looked up before they are shown.
-    known: HashMap<u64, Vec<u64>>,
+    /// The neighbours of ids that were looked up before they are shown; `None` for one that is not in the store.
+    known: HashMap<u64, Option<Vec<u64>>>,
 }
 
 impl Prefixes {
@@ -87,7 +87,7 @@ impl Prefixes {
         };
         let mut reader = threads::lock(reader);
         for id in ids {
-            if let (Some(own), Ok(Some(found))) = (key(id.as_bytes()), looked_up(connection, id)) {
+            if let (Some(own), Ok(found)) = (key(id.as_bytes()), looked_up(connection, id)) {
                 reader.known.insert(own, found);
             }
         }
@@ -113,7 +113,7 @@ impl PrefixReader {
     /// Returns the beginnings of the ids before and after one. After so many questions, it reads all ids, for all that come.
     fn neighbours(&mut self, id: &str, own: u64, all: &OnceLock<Vec<u64>>) -> Option<Vec<u64>> {
         if let Some(found) = self.known.get(&own) {
-            return Some(found.clone());
+            return found.clone();
         }
         self.asked += 1;
         let is_one_of_few = self.asked <= ONE_BY_ONE;

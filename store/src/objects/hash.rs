@@ -112,12 +112,27 @@ impl Hasher {
 
     /// Takes the next piece.
     pub(crate) fn update(&mut self, bytes: &[u8]) {
+        #[cfg(test)]
+        let bytes = without_difference(bytes);
         self.0.update(bytes);
     }
 
     /// Returns the id.
     pub(crate) fn finish(self) -> ObjectId {
         ObjectId::new(self.0.finalize().into())
+    }
+}
+
+/// How contents begin that have one id in tests, if they are equally long: nobody has two real ones, because a header comes
+/// before them.
+#[cfg(test)]
+pub(crate) const COLLIDES: &str = "a file that has the SHA-1 of another: ";
+
+#[cfg(test)]
+fn without_difference(bytes: &[u8]) -> &[u8] {
+    match bytes.starts_with(COLLIDES.as_bytes()) {
+        true => COLLIDES.as_bytes(),
+        false => bytes,
     }
 }
 

@@ -9,8 +9,9 @@
 //! delta again each time.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -264,30 +265,48 @@ pub(crate) fn stopped() -> Error {
     Error::busy("somebody is at work in the workspace")
 }
 
-/// Removes packs that others replace. The caller holds the workspace's lock, and the new packs are synced.
+/// Removes packs that others replace, and returns the names of their files that are left. The caller holds the workspace's
+/// lock, and the new packs are synced.
 ///
-/// The multi-pack-index, which names them, goes first. The index of each goes before its pack, because a pack without
-/// one is not a pack.
-pub(crate) fn remove(objects: &Objects, packs: &[OldPack], but: &[PathBuf]) -> Result<u64> {
+/// The multi-pack-index, which names them, goes first. Of each pack only the file of that name goes, because whoever wants
+/// the workspace waits, and there may be very many. An index without its pack names nothing.
+pub(crate) fn remove(
+    objects: &Objects,
+    packs: &[OldPack],
+    but: &[PathBuf],
+) -> Result<Vec<PathBuf>> {
     let directory = objects.packs();
     // Both name packs that go. A reader that finds neither lists the directory.
     recent::forget(&directory);
     presence::remove_file(&directory.join(multi_pack_index::NAME))?;
-    let mut freed = 0;
-    for old in packs
-        .iter()
-        .filter(|old| !but.iter().any(|name| name == old.pack.name()))
-    {
-        let path = directory.join(old.pack.name());
-        for ending in ["idx", "rev", "bitmap", "mtimes", "pack"] {
-            presence::remove_file(&path.with_extension(ending))?;
-        }
-        freed += old.bytes;
+    let mut gone = HashSet::new();
+    let but: HashSet<&Path> = but.iter().map(PathBuf::as_path).collect();
+    for old in packs.iter().filter(|old| !but.contains(old.pack.name())) {
+        presence::remove_file(&directory.join(old.pack.name()))?;
+        gone.insert(old.pack.name().with_extension(""));
     }
     sync(&directory)?;
     let reader = ObjectReader::open(objects.repository())?;
     reader.packs().note(&directory);
-    Ok(freed)
+    let names = names(&directory)?
+        .into_iter()
+        .map(|name| PathBuf::from(OsString::from_vec(name)));
+    Ok(names
+        .filter(|name| gone.contains(&name.with_extension("")))
+        .collect())
+}
+
+/// Removes files that were beside packs which are gone. The caller holds the workspace's lock: a pack of the same name may
+/// have been written since.
+pub(crate) fn remove_beside(objects: &Objects, files: &[PathBuf]) -> Result<()> {
+    let directory = objects.packs();
+    for file in files {
+        let path = directory.join(file);
+        if presence::metadata(&path.with_extension("pack"))?.is_none() {
+            presence::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes what crashes left: packs without an index, indexes without a pack, temporary files, and loose objects, which

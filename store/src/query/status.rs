@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{DiagnosticReport, StatusReport, UnclearReport, VERSION};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::check::served_by_another;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::ids;
@@ -42,6 +43,7 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
         count_diagnostics(connection)?,
         latest_diagnostics(connection)?,
     );
+    tell_of_server(store, &mut report);
     let Some(place) = Place::find(store, cwd)? else {
         report.unknown_workspaces = store.unknown_workspaces()? as u64;
         // An unknown session is an error that says so.
@@ -195,6 +197,25 @@ fn readable<T: Default>(read: Result<T>, now: Milliseconds, report: &mut StatusR
         report.latest_diagnostics.insert(0, diagnostic);
         T::default()
     })
+}
+
+/// Says that the store is on a network file system, if it is.
+fn tell_of_server(store: &Store, report: &mut StatusReport) {
+    let Some(text) = served_by_another(store) else {
+        return;
+    };
+    report.diagnostics += 1;
+    report.latest_diagnostics.insert(
+        0,
+        DiagnosticReport {
+            time: store.now(),
+            level: DiagnosticLevel::Info.name().to_owned(),
+            agent: None,
+            event: None,
+            message: text.to_owned(),
+            detail: None,
+        },
+    );
 }
 
 /// Names the sessions at work, because of which a revert would be refused.

@@ -4,6 +4,8 @@
 //! take it and attribute what changed (`timeline`), and write all rows in one transaction (`write`). Objects are on the
 //! disk before the rows that name them. A failed snapshot is recorded as failed, never as an old tree.
 
+#[cfg(test)]
+mod collision_tests;
 mod decide;
 pub(crate) mod label;
 mod look;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ffi::{self, SQLITE_CORRUPT};
 use rusqlite::{Connection, ErrorCode};
 
-use super::database::{code, with_suffix};
+use super::database::{BESIDE, code, with_suffix};
 use super::first_page;
 use super::salvage::UNFINISHED;
 use crate::error::{Context, Error, Result};
@@ -84,12 +84,13 @@ pub(super) fn replace_damaged(path: &Path) -> Result<(PathBuf, bool)> {
     Ok((set_aside, is_mended))
 }
 
-/// Renames the file, as to `sessions.db.damaged-N`. The log beside it goes first: it must not be applied to a new file.
+/// Renames the file, as to `sessions.db.damaged-N`. The log or journal beside it goes first: it must not be applied to a
+/// new file.
 pub(super) fn set_aside(path: &Path, ending: &str) -> Result<PathBuf> {
     let mut place = with_suffix(path, &format!("{ending}1"));
     for number in 2.. {
         let mut is_free = true;
-        for ending in ["", "-wal", "-shm"] {
+        for ending in BESIDE.into_iter().chain([""]) {
             is_free &= presence::metadata(&with_suffix(&place, ending))?.is_none();
         }
         if is_free {
@@ -97,7 +98,7 @@ pub(super) fn set_aside(path: &Path, ending: &str) -> Result<PathBuf> {
         }
         place = with_suffix(path, &format!("{ending}{number}"));
     }
-    for ending in ["-wal", "-shm", ""] {
+    for ending in BESIDE.into_iter().chain([""]) {
         match std::fs::rename(with_suffix(path, ending), with_suffix(&place, ending)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 let what = format!("cannot set `{}` aside", path.display());
@@ -150,5 +151,27 @@ mod tests {
             open(directory.path()).set_aside.is_none(),
             "the new one is sound"
         );
+    }
+
+    #[test]
+    fn nothing_that_belongs_to_what_is_set_aside_is_applied_to_what_comes_next() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let path = directory.path().join("sessions.db");
+        let files = || {
+            let names = BESIDE.into_iter().chain([""]);
+            names.map(|ending| with_suffix(&path, ending))
+        };
+        for number in 1..=2 {
+            for file in files() {
+                std::fs::write(file, "old").expect("writable");
+            }
+            let place = set_aside(&path, DAMAGED).expect("there is room");
+            assert!(place.ends_with(format!("sessions.db.damaged-{number}")));
+            for (ending, file) in BESIDE.into_iter().chain([""]).zip(files()) {
+                assert!(!file.exists(), "`{ending}` stays where a new file begins");
+                assert!(with_suffix(&place, ending).exists(), "`{ending}` is kept");
+            }
+            std::fs::remove_file(&place).expect("ours");
+        }
     }
 }

@@ -11,6 +11,7 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior, p
 
 use super::damaged::{is_damage, replace_damaged};
 use super::feed;
+use super::journal::{Journal, SYNCED, without_log};
 use super::migrate::{check_writer, migrate};
 use super::new_file::{emptied, make_store};
 use crate::error::{Context, Error, Result};
@@ -132,10 +133,11 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_NOFOLLOW
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || Connection::open_with_flags(&path, flags);
+        let journal = Journal::of(directory);
         let mut is_made = false;
         let opened = match open() {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
-                is_made = make_store(&path)?;
+                is_made = make_store(&path, journal)?;
                 open()
             }
             // SQLite's second try is to read only. In between, another process may have created the file.
@@ -143,7 +145,11 @@ impl Database {
             opened => opened,
         };
         let mut connection = opened.context(|| format!("cannot open `{}`", path.display()))?;
-        let is_new = configure_patiently(&connection, durability)
+        if journal == Journal::Rollback {
+            connection = without_log(connection, directory, open)
+                .map_err(|error| cannot_open(&path, error))?;
+        }
+        let is_new = configure_patiently(&connection, durability, journal)
             .map_err(|error| cannot_open(&path, error))
             .and_then(|()| migrate(&mut connection, &path))
             .map_err(|error| match code(&error) {
@@ -164,7 +170,7 @@ impl Database {
         let path = PathBuf::from(":memory:");
         let what = || "cannot make an empty session store in memory";
         let mut connection = Connection::open_in_memory().context(what)?;
-        configure(&connection, Durability::Objects).context(what)?;
+        configure(&connection, Durability::Objects, Journal::Rollback).context(what)?;
         let is_new = migrate(&mut connection, &path)?;
         Ok(Self {
             connection,
@@ -270,7 +276,7 @@ impl Database {
             .pragma_query_value(None, "synchronous", |row| row.get(0))
             .context(|| "cannot read a pragma")?;
         self.connection
-            .pragma_update(None, "synchronous", "FULL")
+            .pragma_update(None, "synchronous", SYNCED)
             .context(|| "cannot set a pragma")?;
         // Here, too, an error waits until the pragma is what it was.
         let value = write(self);
@@ -285,7 +291,7 @@ impl Database {
     pub(crate) fn overwrite_deleted(&self) -> Result<()> {
         self.connection
             .pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))
-            .and_then(|()| self.connection.pragma_update(None, "synchronous", "FULL"))
+            .and_then(|()| self.connection.pragma_update(None, "synchronous", SYNCED))
             .context(|| "cannot set a pragma")
     }
 
@@ -375,6 +381,9 @@ fn is_sync(error: &rusqlite::Error) -> bool {
     )
 }
 
+/// The endings of what SQLite keeps beside a database: its log, the index of that, and its journal.
+pub(crate) const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
 /// Returns a path with an ending after its name, such as that of a log.
 pub(super) fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -392,10 +401,14 @@ pub(super) fn empty_log(connection: &Connection) {
 /// Configures a connection, and tries again while it is locked. If many processes open a new file at once, the one that
 /// creates its log gets "locked" immediately: SQLite does not wait there, because two processes that wait would wait
 /// for each other.
-fn configure_patiently(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
+pub(super) fn configure_patiently(
+    connection: &Connection,
+    durability: Durability,
+    journal: Journal,
+) -> rusqlite::Result<()> {
     let end = Instant::now() + BUSY_TIMEOUT;
     loop {
-        match configure(connection, durability) {
+        match configure(connection, durability, journal) {
             Err(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
                     && Instant::now() < end =>
@@ -408,7 +421,11 @@ fn configure_patiently(connection: &Connection, durability: Durability) -> rusql
 }
 
 /// Sets up a connection before its first statement.
-pub(super) fn configure(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
+pub(super) fn configure(
+    connection: &Connection,
+    durability: Durability,
+    journal: Journal,
+) -> rusqlite::Result<()> {
     // This comes first: without it, most of many simultaneous first openings fail.
     connection.busy_timeout(BUSY_TIMEOUT)?;
     // Anything that runs as this user may have written the file: its triggers do not run, and its schema is not
@@ -421,15 +438,7 @@ pub(super) fn configure(connection: &Connection, durability: Durability) -> rusq
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // A checkpoint at every close would cost each hook a sync.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
-    if mode != "wal" {
-        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-    }
-    let synchronous = match durability {
-        Durability::Objects => "NORMAL",
-        Durability::Full => "FULL",
-    };
-    connection.pragma_update(None, "synchronous", synchronous)?;
+    journal.configure(connection, durability)?;
     // Damage in a page is found when the page is read, and not when it is followed.
     connection.pragma_update(None, "cell_size_check", true)?;
     // Nothing of the rows goes to a folder for temporary files.

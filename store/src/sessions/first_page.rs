@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::database::with_suffix;
+use super::database::{BESIDE, with_suffix};
+use super::journal::Journal;
 use super::mend::is_of_this_version;
 use super::new_file::{image, make_file};
 use crate::error::{Context, Result};
@@ -82,8 +83,9 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// Returns the names of a database's file and of those beside it.
-fn with_log(path: &Path) -> [PathBuf; 3] {
-    ["-wal", "-shm", ""].map(|ending| with_suffix(path, ending))
+fn with_log(path: &Path) -> impl Iterator<Item = PathBuf> + '_ {
+    let endings = BESIDE.into_iter().chain([""]);
+    endings.map(|ending| with_suffix(path, ending))
 }
 
 fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
@@ -221,7 +223,7 @@ fn write_varint(mut number: u64, to: &mut Vec<u8>) {
 fn first_page(pages: u32, leaves: &[Leaf]) -> Option<[u8; PAGE]> {
     let (last, others) = leaves.split_last()?;
     let mut page = [0; PAGE];
-    page[..NODE].copy_from_slice(image().ok()?.get(..NODE)?);
+    page[..NODE].copy_from_slice(image(Journal::Log).ok()?.get(..NODE)?);
     page[28..32].copy_from_slice(&pages.to_be_bytes());
     // No free pages.
     page[32..40].fill(0);

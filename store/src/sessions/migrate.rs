@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::damaged::{damaged_header, has_our_tables};
 use super::database::{configure, empty_log, with_suffix};
+use super::journal::Journal;
 use super::new_file::make_file;
 use crate::error::{Context, Error, Result};
 use crate::fs::names::{COPY, DAMAGED, DATABASE, REPLACED};
@@ -200,7 +201,8 @@ fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
     // `VACUUM` cannot run in a transaction, and the connection that holds the write lock is in one. A reader does not
     // have to wait for it.
     let reader = Connection::open_with_flags(path, flags).context(what)?;
-    configure(&reader, Durability::Objects).context(what)?;
+    // The file keeps the log that it has.
+    configure(&reader, Durability::Objects, Journal::Rollback).context(what)?;
     reader
         .execute(
             "VACUUM INTO ?1",

@@ -12,6 +12,7 @@ mod first_page;
 pub(crate) mod forget;
 mod git;
 mod history_of_file;
+mod journal;
 mod labels;
 mod memory;
 mod mend;
@@ -34,8 +35,8 @@ mod unrecorded;
 mod words;
 mod workspaces;
 
+pub(crate) use database::{BESIDE, is_noted, is_read_only};
 pub use database::{Database, Diagnostic, DiagnosticLevel, OLDEST_SQLITE};
-pub(crate) use database::{is_noted, is_read_only};
 pub use memory::keep_memory;
 
 pub(crate) use changes::{

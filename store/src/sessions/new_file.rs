@@ -8,6 +8,7 @@ use ckpt_schema::migration::{APPLICATION_ID, NEW_STORE, VERSION};
 use rusqlite::{Connection, MAIN_DB};
 use rustix::io::Errno;
 
+use super::journal::Journal;
 use crate::error::{Error, Result};
 use crate::fs::system;
 
@@ -30,8 +31,9 @@ pub(super) fn emptied(path: &Path) -> Option<Error> {
 /// make a file at once, it makes an empty one, which [`migrate`](super::migrate::migrate) fills.
 ///
 /// SQLite would sync nine times on the way from an empty file to one with tables and a log.
-pub(super) fn make_store(path: &Path) -> Result<bool> {
-    if let (Some(directory), Some(name), Ok(image)) = (path.parent(), path.file_name(), image()) {
+pub(super) fn make_store(path: &Path, journal: Journal) -> Result<bool> {
+    let image = image(journal);
+    if let (Some(directory), Some(name), Ok(image)) = (path.parent(), path.file_name(), image) {
         match system::make_whole(directory, name, &image) {
             Ok(()) => return Ok(true),
             Err(Errno::EXIST) => return Ok(false),
@@ -43,14 +45,16 @@ pub(super) fn make_store(path: &Path) -> Result<bool> {
 }
 
 /// Returns the bytes of a session store in which nothing was recorded.
-pub(super) fn image() -> rusqlite::Result<Vec<u8>> {
+pub(super) fn image(journal: Journal) -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
     connection.execute_batch(&format!("BEGIN; {NEW_STORE}"))?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update(None, "user_version", VERSION)?;
     connection.execute_batch("COMMIT")?;
     let mut image = connection.serialize(MAIN_DB)?.to_vec();
-    image[FORMAT_VERSIONS].fill(WITH_LOG);
+    if journal == Journal::Log {
+        image[FORMAT_VERSIONS].fill(WITH_LOG);
+    }
     Ok(image)
 }
 
@@ -81,28 +85,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_session_store_is_a_sound_database_with_a_log_and_nobody_elses() {
+    fn a_new_session_store_is_a_sound_database_with_its_journal_and_nobody_elses() {
         use std::os::unix::fs::PermissionsExt;
 
-        let directory = tempfile::tempdir().expect("a scratch directory");
-        let path = directory.path().join("sessions.db");
-        assert!(make_store(&path).expect("it can be made"));
-        let mode = path.metadata().expect("it is there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
-        let connection = Connection::open(&path).expect("it opens");
-        let asked = |pragma: &str| -> String {
-            connection
-                .query_row(
-                    &format!("SELECT CAST(r.{pragma} AS TEXT) FROM pragma_{pragma} AS r"),
-                    [],
-                    |row| row.get(0),
-                )
-                .expect("it answers")
-        };
-        assert_eq!(asked("journal_mode"), "wal");
-        assert_eq!(asked("integrity_check"), "ok");
-        assert_eq!(asked("user_version"), VERSION.to_string());
-        assert_eq!(asked("application_id"), APPLICATION_ID.to_string());
+        for (journal, expected) in [(Journal::Log, "wal"), (Journal::Rollback, "delete")] {
+            let directory = tempfile::tempdir().expect("a scratch directory");
+            let path = directory.path().join("sessions.db");
+            assert!(make_store(&path, journal).expect("it can be made"));
+            let mode = path.metadata().expect("it is there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            let connection = Connection::open(&path).expect("it opens");
+            let asked = |pragma: &str| -> String {
+                connection
+                    .query_row(
+                        &format!("SELECT CAST(r.{pragma} AS TEXT) FROM pragma_{pragma} AS r"),
+                        [],
+                        |row| row.get(0),
+                    )
+                    .expect("it answers")
+            };
+            assert_eq!(asked("journal_mode"), expected);
+            assert_eq!(asked("integrity_check"), "ok");
+            assert_eq!(asked("user_version"), VERSION.to_string());
+            assert_eq!(asked("application_id"), APPLICATION_ID.to_string());
+        }
     }
 
     #[test]
@@ -110,7 +116,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let path = directory.path().join("sessions.db");
         std::fs::write(&path, "something").expect("a scratch directory");
-        assert!(!make_store(&path).expect("there is nothing to do"));
+        assert!(!make_store(&path, Journal::Log).expect("there is nothing to do"));
         assert_eq!(std::fs::read(&path).expect("it is there"), b"something");
     }
 }

@@ -14,6 +14,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use super::damaged::{has_our_tables, set_aside};
 use super::database::{configure, with_suffix};
 use super::first_page;
+use super::journal::Journal;
 use super::mend::is_of_this_version;
 use super::migrate::{beside, migrate};
 use super::new_file::make_file;
@@ -141,7 +142,8 @@ fn fill(
     take_out: impl FnOnce(&Connection) -> Result<bool>,
 ) -> Result<Salvaged> {
     let mut new = Connection::open_with_flags(unfinished, FLAGS).context(what)?;
-    configure(&new, Durability::Full).context(what)?;
+    // The caller renames one file: nothing may be left in a log beside it.
+    configure(&new, Durability::Full, Journal::Rollback).context(what)?;
     migrate(&mut new, unfinished)?;
     // What `take_out` removes was forgotten: its bytes must not stay in free pages.
     new.pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))
@@ -159,9 +161,6 @@ fn fill(
     }
     let is_cut = take_out(&new)?;
     new.execute_batch("COMMIT").context(what)?;
-    // The caller renames one file: nothing may be left in a log beside it.
-    new.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
-        .context(what)?;
     Ok(Salvaged {
         set_aside: PathBuf::new(),
         rows,

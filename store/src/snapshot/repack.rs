@@ -112,8 +112,8 @@ impl Snapshots {
     }
 
     /// Replaces the old packs by the new one. The caller holds the workspace's lock, and passes what rows name under
-    /// it. Returns the bytes that were freed.
-    pub(crate) fn end_repack(&self, repack: Repack, roots: &Roots) -> Result<u64> {
+    /// it. Returns what is left of them, for [`Snapshots::remove_beside`].
+    pub(crate) fn end_repack(&self, repack: Repack, roots: &Roots) -> Result<Vec<PathBuf>> {
         let Repack {
             old,
             mut reached,
@@ -147,13 +147,12 @@ impl Snapshots {
         // `gc` takes one.
         let more = more.finish()?;
         let but: Vec<PathBuf> = new.into_iter().chain(more).collect();
-        let written: u64 = repack::list(&self.objects)?
-            .iter()
-            .filter(|pack| but.iter().any(|name| name == pack.pack.name()))
-            .map(|pack| pack.bytes)
-            .sum();
-        // The new packs take a part of what the old ones took.
-        Ok(repack::remove(&self.objects, &old, &but)?.saturating_sub(written))
+        repack::remove(&self.objects, &old, &but)
+    }
+
+    /// Removes files that were beside packs which are gone. The caller holds the workspace's lock.
+    pub(crate) fn remove_beside(&self, files: &[PathBuf]) -> Result<()> {
+        repack::remove_beside(&self.objects, files)
     }
 
     /// Joins small packs if there are many. Returns the old packs and the new one's name; [`Snapshots::end_join`]
@@ -169,14 +168,13 @@ impl Snapshots {
         Ok(new.map(|new| JoinedPacks { small, new }))
     }
 
-    /// See [`Snapshots::begin_join`].
-    pub(crate) fn end_join(&self, joined: &JoinedPacks) -> Result<()> {
+    /// See [`Snapshots::begin_join`]. Returns what is left of the old packs, for [`Snapshots::remove_beside`].
+    pub(crate) fn end_join(&self, joined: &JoinedPacks) -> Result<Vec<PathBuf>> {
         repack::remove(
             &self.objects,
             &joined.small,
             std::slice::from_ref(&joined.new),
         )
-        .map(drop)
     }
 
     /// Removes what crashes left, and borrowed packs that could not be read, if they are older than `before` (seconds

@@ -393,17 +393,29 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
     })
 }
 
+/// How often refs are written again because rows came meanwhile.
+const AGAIN: usize = 4;
+
 /// Writes the refs from which git knows what is needed, and beside them what else is known about the snapshots.
+///
+/// Several processes may do this at once, none of which waits for another. Whoever wrote last looks once more, so that what
+/// is named in the end is not what was read first.
 pub(crate) fn name_to_git(store: &Store, place: &Place) -> Result<()> {
     let id = place.row.id;
-    let (named, noted) = store.database.read(|connection| {
-        let named = sessions::named(connection, id)?;
-        Ok((named, sessions::snapshots_to_note(connection, id)?))
-    })?;
-    let sessions::Named { trees, blobs } = named;
     let snapshots = place.snapshots()?;
-    snapshots.write_refs(&trees, &blobs)?;
-    snapshots.write_note(place.origin(), &noted)?;
+    for _ in 0..AGAIN {
+        let version = store.database.data_version()?;
+        let (named, noted) = store.database.read(|connection| {
+            let named = sessions::named(connection, id)?;
+            Ok((named, sessions::snapshots_to_note(connection, id)?))
+        })?;
+        let sessions::Named { trees, blobs } = named;
+        snapshots.write_refs(&trees, &blobs)?;
+        snapshots.write_note(place.origin(), &noted)?;
+        if store.database.data_version()? == version {
+            break;
+        }
+    }
     sizes::note_staying(&place.folder);
     Ok(())
 }

@@ -108,7 +108,9 @@ pub fn sessions(invocation: &Invocation, arguments: &SessionsArguments) -> Resul
     } else {
         Some(invocation.directory()?)
     };
-    let report = invocation.open()?.sessions(directory.as_deref())?;
+    let mut store = invocation.open()?;
+    let report = store.sessions(directory.as_deref())?;
+    invocation.look_up(&store, report.sessions.iter().map(|it| it.id.as_str()));
     if report.sessions.is_empty() && !invocation.output.is_json() {
         return empty::say(invocation, "No sessions were recorded here.");
     }

@@ -15,7 +15,6 @@ use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
 use crate::failure::{DONE, Failure};
 use crate::output::history::LogReach;
-use crate::output::text::with_ids;
 use crate::output::{diff, graph, history, when, write_error};
 
 /// Of how many entries the changes are read at once: few, so that the first page does not wait for all of them, and many
@@ -48,6 +47,13 @@ pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
     }
 }
 
+/// Returns the ids that the line of an operation shows.
+fn ids_of(entry: &OperationEntry) -> impl Iterator<Item = &str> {
+    let others = [&entry.alone, &entry.message, &entry.undoes];
+    let others = others.into_iter().filter_map(|id| id.as_deref());
+    others.chain([entry.id.as_str()])
+}
+
 /// A list with what it is made of.
 struct List<'a> {
     invocation: &'a Invocation,
@@ -74,6 +80,11 @@ impl List<'_> {
 
     fn snapshots(mut self) -> Result<u8, Failure> {
         let report = self.store.snapshots(&self.directory, &self.filter)?;
+        let ids = report.snapshots.iter().flat_map(|it| {
+            let messages = it.messages.iter().map(String::as_str);
+            messages.chain([it.snapshot.as_str()])
+        });
+        self.invocation.look_up(&self.store, ids);
         if self.are_lines(&report.snapshots)? {
             self.tell_of_loss(None, report.snapshots.is_empty())?;
             return Ok(DONE);
@@ -92,6 +103,8 @@ impl List<'_> {
 
     fn operations(mut self) -> Result<u8, Failure> {
         let report = self.store.operations(&self.directory, &self.filter)?;
+        let ids = report.operations.iter().flat_map(ids_of);
+        self.invocation.look_up(&self.store, ids);
         if self.are_lines(&report.operations)? {
             return Ok(DONE);
         }
@@ -112,9 +125,8 @@ impl List<'_> {
 
     fn messages(mut self) -> Result<u8, Failure> {
         let report = self.store.log(&self.directory, &self.filter)?;
-        let ids: Vec<&str> = report.messages.iter().map(|it| it.id.as_str()).collect();
-        // Without them, each is looked up when it is shown.
-        with_ids(|known| drop(self.store.look_up(known, &ids)));
+        let ids = report.messages.iter().map(|it| it.id.as_str());
+        self.invocation.look_up(&self.store, ids);
         if self.are_lines(&report.messages)? {
             self.tell_of_loss(report.set_aside.as_deref(), report.messages.is_empty())?;
             return Ok(DONE);

@@ -107,12 +107,28 @@ fn show(
             before,
             undoes: undoes.cloned(),
         };
+        invocation.look_up(store, ids(report, undoes));
         invocation
             .output
             .report(report, |view| operation::render(report, &around, view))
             .map_err(|failure| failure.after(carried_out(report)))?;
     }
     Ok(code(report))
+}
+
+/// Returns the ids that an outcome may show.
+fn ids<'a>(
+    report: &'a OperationReport,
+    undoes: Option<&'a OperationEntry>,
+) -> impl Iterator<Item = &'a str> {
+    let own = [&report.operation, &report.message, &report.alone];
+    let own = own.into_iter().filter_map(|id| id.as_deref());
+    let of = undoes.into_iter().flat_map(|of| {
+        let alone = of.alone.as_deref();
+        alone.into_iter().chain([of.id.as_str()])
+    });
+    let sessions = report.also_reverted.iter().map(|it| it.session.as_str());
+    own.chain(of).chain(sessions)
 }
 
 /// Returns the exit code that says how much was done.

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, StatFs};
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -99,9 +99,19 @@ pub(crate) fn device(stat: &Stat) -> u64 {
     stat.st_dev
 }
 
-/// Returns whether the directory times of a file system cannot be trusted, because another machine or process serves
-/// it. The numbers are those of the kernel's `magic.h`.
+/// Returns whether another machine or process serves a file system. Its directory times cannot be trusted.
 pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
+    // What cannot be asked is not trusted either.
+    rustix::fs::fstatfs(root).map_or(true, |stat| is_of_server(&stat))
+}
+
+/// Returns whether another machine or process serves the file system that a directory is on, if that can be asked.
+pub(crate) fn is_on_server(directory: &Path) -> bool {
+    rustix::fs::statfs(directory).is_ok_and(|stat| is_of_server(&stat))
+}
+
+/// The numbers are those of the kernel's `magic.h`.
+fn is_of_server(stat: &StatFs) -> bool {
     const REMOTE: [i64; 10] = [
         // NFS
         0x6969,
@@ -124,8 +134,7 @@ pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
         // Ceph
         0x00c3_6400,
     ];
-    // What cannot be asked is not trusted either.
-    rustix::fs::fstatfs(root).map_or(true, |stat| REMOTE.contains(&(stat.f_type & 0xffff_ffff)))
+    REMOTE.contains(&(stat.f_type & 0xffff_ffff))
 }
 
 /// The processors that the process may run on.

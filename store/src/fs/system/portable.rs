@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Dir, FileType, OFlags, Stat};
+use rustix::fs::{Dir, FileType, OFlags, Stat, StatFs};
 use rustix::io::Errno;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -89,13 +89,26 @@ pub(crate) fn device(stat: &Stat) -> u64 {
 #[cfg(target_os = "macos")]
 const MNT_LOCAL: u32 = 0x1000;
 
-/// Returns whether the directory times of a file system cannot be trusted, because another machine or process serves
-/// it. Only those of file systems that say that they are local are.
+/// Returns whether another machine or process serves a file system. Its directory times cannot be trusted: only those of
+/// file systems that say that they are local are.
 pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
-    #[cfg(target_os = "macos")]
-    return rustix::fs::fstatfs(root).map_or(true, |stat| stat.f_flags & MNT_LOCAL == 0);
-    #[cfg(not(target_os = "macos"))]
-    rustix::fs::fstatfs(root).is_err()
+    rustix::fs::fstatfs(root).map_or(true, |stat| is_of_server(&stat))
+}
+
+/// Returns whether another machine or process serves the file system that a directory is on, if that can be asked.
+pub(crate) fn is_on_server(directory: &Path) -> bool {
+    rustix::fs::statfs(directory).is_ok_and(|stat| is_of_server(&stat))
+}
+
+#[cfg(target_os = "macos")]
+fn is_of_server(stat: &StatFs) -> bool {
+    stat.f_flags & MNT_LOCAL == 0
+}
+
+/// No other system has such a flag.
+#[cfg(not(target_os = "macos"))]
+fn is_of_server(_: &StatFs) -> bool {
+    false
 }
 
 /// The number of processors that the process may run on. No thread is moved to one of them.

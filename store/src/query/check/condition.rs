@@ -5,6 +5,7 @@ use ckpt_schema::report::{Finding, FindingLevel};
 
 use super::broken;
 use crate::error::{Context, Result};
+use crate::fs::system;
 use crate::model::Milliseconds;
 use crate::sessions;
 use crate::sessions::read::all;
@@ -22,7 +23,16 @@ const LITTLE_ROOM: u64 = 256 << 20;
 
 /// Returns a finding for everything that is wrong, and one line on what is right.
 pub(super) fn look(store: &Store) -> Vec<Finding> {
-    let checks = [schema, references, values, clock, unprotected, unused, room];
+    let checks = [
+        schema,
+        references,
+        values,
+        clock,
+        unprotected,
+        unused,
+        room,
+        served,
+    ];
     let mut findings = Vec::new();
     for check in checks {
         match check(store) {
@@ -31,6 +41,25 @@ pub(super) fn look(store: &Store) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// What `doctor` and `status` say of a store that another machine or process serves.
+const SERVED: &str = "the store is on a network file system: it is only as reliable as the server's locks and syncs, and \
+                      without a write-ahead log, hooks and readers wait for each other";
+
+/// Returns what to say of a store on a network file system.
+pub(in crate::query) fn served_by_another(store: &Store) -> Option<&'static str> {
+    let directory = &store.surroundings.directory;
+    (!store.is_missing && system::is_on_server(directory)).then_some(SERVED)
+}
+
+fn served(store: &Store) -> Result<Option<Finding>> {
+    Ok(served_by_another(store).map(|text| Finding {
+        hint: Some(
+            "a directory on a disk of this machine is better: set $CKPT_HOOK_HOME, for the agents, too".to_owned(),
+        ),
+        ..Finding::new(FindingLevel::Warning, "store", text)
+    }))
 }
 
 /// Checks that the tables, views and indexes are those of this version.

@@ -11,6 +11,7 @@ use crate::error::{Context, Result};
 use crate::fs::{names, presence};
 use crate::model::number::count;
 use crate::store::Store;
+pub(super) use condition::served_by_another;
 
 /// Looks at the database and at each workspace's repository.
 pub(crate) fn check(store: &Store) -> Vec<Finding> {

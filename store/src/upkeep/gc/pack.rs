@@ -1,15 +1,15 @@
 //! Repacks a workspace's objects, and yields to anybody who wants the workspace.
 
 use std::cell::Cell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{GcOptions, patience};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::layout;
-use crate::objects::repack::OnDamage;
+use crate::objects::repack::{self, OnDamage};
 use crate::sessions;
-use crate::snapshot;
+use crate::snapshot::{self, Snapshots};
 use crate::store::Store;
 use crate::timeline::Place;
 use crate::upkeep::{check, settle};
@@ -79,15 +79,48 @@ pub(crate) fn whole(
     // This comes before the commits go, which say the same about the snapshots. It need not be under the lock: what is
     // recorded meanwhile has its commits in packs that stay. A long history takes a while to write.
     check::name_to_git(store, place)?;
+    let left = {
+        let _lock = place.lock(patience(how))?;
+        // Read again, under the lock: rows that came since the packing began may name what was left out of the pack.
+        let roots = sessions::roots(store.database.connection(), place.row.id)?;
+        snapshots.end_repack(repack, &roots)?
+    };
+    remove_in_pieces(place, &snapshots, &left, how)?;
     let _lock = place.lock(patience(how))?;
-    // Read again, under the lock: rows that came since the packing began may name what was left out of the pack.
-    let roots = sessions::roots(store.database.connection(), place.row.id)?;
-    snapshots.end_repack(repack, &roots)?;
     snapshots.sweep((!is_unswept).then_some(now - day))?;
     match is_unswept {
         true => note_swept(store, place),
         false => snapshot::end_forgetting(&place.folder),
     }
+}
+
+/// How many files are removed while whoever wants the workspace waits.
+const PIECE: usize = 128;
+/// How long it is left alone then: longer than anybody pauses between two tries to take its lock.
+const PAUSE: Duration = Duration::from_millis(15);
+
+/// Removes what is left of packs that are gone. Whoever wants the workspace has it in between, and in the background, the
+/// rest then stays: a run finds it once it is a day old.
+fn remove_in_pieces(
+    place: &Place,
+    snapshots: &Snapshots,
+    files: &[PathBuf],
+    how: GcOptions,
+) -> Result<()> {
+    let mut pieces = files.chunks(PIECE).peekable();
+    while let Some(piece) = pieces.next() {
+        let lock = place.lock(patience(how))?;
+        snapshots.remove_beside(piece)?;
+        drop(lock);
+        if pieces.peek().is_none() {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        if how.polite && layout::is_locked(&place.folder) {
+            return Err(repack::stopped());
+        }
+    }
+    Ok(())
 }
 
 /// Notes that nothing of what was forgotten of a workspace is stored any more.
@@ -116,8 +149,15 @@ pub(crate) fn join(place: &Place) -> Result<()> {
     let Some(joined) = snapshots.begin_join(&|| way.is_free())? else {
         return Ok(());
     };
-    let _lock = place.lock(super::MOMENT)?;
-    snapshots.end_join(&joined)
+    let left = {
+        let _lock = place.lock(super::MOMENT)?;
+        snapshots.end_join(&joined)?
+    };
+    let how = GcOptions {
+        dry_run: false,
+        polite: true,
+    };
+    remove_in_pieces(place, &snapshots, &left, how)
 }
 
 /// Watches whether somebody holds the workspace's lock.

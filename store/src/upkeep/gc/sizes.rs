@@ -309,8 +309,8 @@ fn has_damaged_database(directory: &Path) -> Result<bool> {
     let names = presence::entries(directory)?;
     Ok(names.iter().any(|entry| {
         let name = entry.file_name().to_string_lossy().into_owned();
-        // Its log and the index of that are nothing by themselves.
-        let is_beside = name.ends_with("-wal") || name.ends_with("-shm");
+        // Its log, the index of that, and its journal are nothing by themselves.
+        let is_beside = sessions::BESIDE.iter().any(|ending| name.ends_with(ending));
         name.starts_with(&format!("{DATABASE}{DAMAGED}")) && !is_beside
     }))
 }

@@ -145,15 +145,21 @@ fn recent(invocation: &Invocation, store: &mut Store) -> Vec<Finding> {
         return Vec::new();
     };
     match store.status(&directory, None) {
-        Ok(status) if status.diagnostics == 0 => {
-            vec![finding(
-                FindingLevel::Ok,
-                "hooks",
-                "no problems were recorded",
-                None,
-            )]
+        Ok(status) => {
+            // What only informs is among the findings of the check.
+            let is_problem = |diagnostic: &&DiagnosticReport| diagnostic.level != "info";
+            let problems = status.latest_diagnostics.iter().filter(is_problem);
+            let problems: Vec<Finding> = problems.map(noted).collect();
+            match problems.is_empty() {
+                true => vec![finding(
+                    FindingLevel::Ok,
+                    "hooks",
+                    "no problems were recorded",
+                    None,
+                )],
+                false => problems,
+            }
         }
-        Ok(status) => status.latest_diagnostics.iter().map(noted).collect(),
         Err(error) => vec![finding(
             FindingLevel::Warning,
             "workspace",

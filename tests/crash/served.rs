@@ -1,0 +1,135 @@
+//! A store on a file server, which has a rollback journal instead of a log: killed at system calls, the next command finds every row.
+
+use serde_json::json;
+
+use testing::binary::Sandbox;
+use testing::skip::has_strace;
+use testing::strace::{at_each, fail_at, kill_at, points, sample};
+
+use super::errors::{ERRORS, touches_files};
+use super::forward::cases;
+use super::{assert_sound, assert_whole};
+
+/// The same workspace, whose store comes to be on a file server: what opens it next moves its log into it. If `is_moved`, that is
+/// done.
+fn served(ready: impl FnOnce() -> Sandbox, is_moved: bool) -> Sandbox {
+    let world = ready();
+    world.serve();
+    if is_moved {
+        world.run(&["status"], b"").exits(0);
+    }
+    world
+}
+
+#[test]
+fn an_operation_that_is_killed_on_a_file_server_is_ended_by_the_next_command() {
+    if !has_strace() {
+        return;
+    }
+    for case in cases().filter(|case| ["revert", "undo"].contains(&case.name)) {
+        let (before, after) = case.trees();
+        for is_moved in [false, true] {
+            let ready = || served(case.ready, is_moved);
+            let all = points(&ready(), case.command, b"");
+            at_each(sample(all, 12), |point| {
+                let world = ready();
+                kill_at(&world, &point, case.command, b"");
+                let what = format!("{} killed at {point:?}, {is_moved}", case.name);
+                assert_whole(&world, &before, &after, &what);
+                world.run(case.again, b"").exits(0);
+                case.assert_ended(&world, &before, &after, &what);
+            });
+        }
+    }
+}
+
+/// A message whose step changed something, and is not finished.
+fn at_work() -> Sandbox {
+    let world = super::played();
+    for event in ["user_message", "step_start"] {
+        world
+            .event(json!({"event": event, "session_id": "s", "message_id": "m2"}))
+            .ends_silently();
+    }
+    world.write("edited", "second\n");
+    world
+}
+
+/// The event that finishes it.
+fn finish_of(world: &Sandbox) -> String {
+    json!({"event": "step_finish", "session_id": "s", "cwd": world.workspace()}).to_string()
+}
+
+/// What is so after the next event.
+fn assert_recorded(world: &Sandbox, what: &str) {
+    world
+        .event(json!({"event": "turn_end", "session_id": "s"}))
+        .ends_silently();
+    assert_sound(world, what);
+    world.run(&["revert", "--message", "m2"], b"").exits(0);
+    assert_eq!(world.read("edited"), b"one\n2\n", "{what}");
+    world.run(&["unrevert"], b"").exits(0);
+    assert_eq!(world.read("edited"), b"second\n", "{what}");
+}
+
+/// The same after an event that could not write its rows: then it is said that the step was not recorded.
+fn assert_recorded_or_told(world: &Sandbox, what: &str) {
+    world
+        .event(json!({"event": "turn_end", "session_id": "s"}))
+        .ends_silently();
+    assert_sound(world, what);
+    let run = world.run(&["revert", "--message", "m2"], b"");
+    let is_told = format!("{}{}", run.stdout, run.stderr).contains("not recorded");
+    let expected: &[u8] = match run.code {
+        Some(0) => b"one\n2\n",
+        Some(3) if is_told => b"one\n2\n",
+        Some(4) if is_told => b"second\n",
+        _ => panic!("{what}: {run}"),
+    };
+    assert_eq!(world.read("edited"), expected, "{what}: {run}");
+}
+
+#[test]
+fn after_a_hook_that_is_killed_on_a_file_server_the_next_one_records() {
+    if !has_strace() {
+        return;
+    }
+    for is_moved in [false, true] {
+        let ready = || served(at_work, is_moved);
+        let first = ready();
+        let all = points(&first, &["event"], finish_of(&first).as_bytes());
+        at_each(sample(all, 20), |point| {
+            let world = ready();
+            kill_at(&world, &point, &["event"], finish_of(&world).as_bytes());
+            assert_recorded(&world, &format!("killed at {point:?}, {is_moved}"));
+        });
+    }
+}
+
+#[test]
+fn a_hook_in_which_a_call_fails_on_a_file_server_is_silent_and_the_step_is_recorded_or_told_of() {
+    if !has_strace() {
+        return;
+    }
+    for is_moved in [false, true] {
+        let ready = || served(at_work, is_moved);
+        let first = ready();
+        let mut all = points(&first, &["event"], finish_of(&first).as_bytes());
+        all.retain(touches_files);
+        let tasks = sample(all, 20).into_iter().enumerate().collect();
+        at_each(tasks, |(number, point)| {
+            let world = ready();
+            let error = ERRORS[number % ERRORS.len()];
+            let payload = finish_of(&world);
+            let run = fail_at(&world, &point, error, &["event"], payload.as_bytes());
+            let what = format!("{error} at {point:?}, {is_moved}");
+            // The loader could not read a library: it never began.
+            let is_begun = !run.stderr.contains("shared libraries");
+            assert!(
+                !is_begun || (run.code == Some(0) && run.stderr.is_empty()),
+                "{what}: {run}"
+            );
+            assert_recorded_or_told(&world, &what);
+        });
+    }
+}
