@@ -3,6 +3,7 @@
 mod any_bytes;
 mod bad_input;
 mod documented;
+mod pages;
 mod plugin;
 mod replay;
 
