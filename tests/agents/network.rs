@@ -110,7 +110,9 @@ impl Drop for Registry {
 /// Answers one request: there is no such package. Who asked may have gone.
 fn answer(mut stream: TcpStream, state: &State) {
     let mut request = [0; 4096];
-    let _ = stream.read(&mut request);
+    if stream.read(&mut request).unwrap_or(0) == 0 {
+        return;
+    }
     state.asked.fetch_add(1, Ordering::SeqCst);
     while !state.may_answer.load(Ordering::SeqCst) {
         thread::sleep(PAUSE);
