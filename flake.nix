@@ -1,7 +1,8 @@
 {
   description = "One button for coding agents: put my workspace back to how it was just before I sent that message";
 
-  inputs.nixpkgs.url = "nixpkgs";
+  # It has Rust 1.95, which is what Cargo.toml asks for at least. flake.lock names the commit.
+  inputs.nixpkgs.url = "github:NixOS/nixpkgs/nixos-26.05";
 
   outputs =
     { self, nixpkgs }:

@@ -1,18 +1,19 @@
 // Hands what Pi tells its extensions to `ckpt-hook event --agent pi`, which records the workspace.
 //
 // Written by `ckpt-hook install`, removed by `ckpt-hook uninstall`. Every error is swallowed, nothing is returned to the
-// agent but what the hook has to say to the model, and a hook that does not end in time is left behind.
+// agent but what the hook has to say to the model, and a hook that does not end in time is left behind. It has no types, so
+// that any engine runs it.
 import { spawn } from "node:child_process"
 
 const binary = "ckpt-hook"
 const patience = 15_000
 // What the user may call inside Pi, filled in here.
-const commands: Record<string, { words: string[]; about: string }> = {}
+const commands = {}
 
-const run = (name: string, payload: unknown, cwd: string | undefined) =>
-  new Promise<string | undefined>((resolve) => {
+const run = (name, payload, cwd) =>
+  new Promise((resolve) => {
     try {
-      const options = { cwd, stdio: ["pipe", "pipe", "ignore"] as ["pipe", "pipe", "ignore"] }
+      const options = { cwd, stdio: ["pipe", "pipe", "ignore"] }
       const child = spawn(binary, ["event", "--agent", "pi", "--event", name], options)
       const timer = setTimeout(() => (child.kill(), resolve(undefined)), patience)
       let words = ""
@@ -28,8 +29,8 @@ const run = (name: string, payload: unknown, cwd: string | undefined) =>
   })
 
 // Runs a command of the user's to its end, and returns what it printed.
-const ask = (words: string[], cwd: string | undefined) =>
-  new Promise<string>((resolve) => {
+const ask = (words, cwd) =>
+  new Promise((resolve) => {
     let printed = ""
     const child = spawn(binary, words, { cwd, stdio: ["ignore", "pipe", "pipe"] })
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (printed += data))
@@ -37,27 +38,27 @@ const ask = (words: string[], cwd: string | undefined) =>
     child.on("close", () => resolve(printed.trimEnd()))
   })
 
-const unquoted = (word: string) => word.replace(/^(["'])(.*)\1$/s, "$2")
-const words = (line: string | undefined) => (line?.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []).map(unquoted)
+const unquoted = (word) => word.replace(/^(["'])(.*)\1$/s, "$2")
+const words = (line) => (line?.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []).map(unquoted)
 
 // The fields that are needed, so that no file's content goes through a pipe.
-const narrowed = (event: any) => ({
+const narrowed = (event) => ({
   prompt: event?.prompt,
   toolName: event?.toolName,
   toolCallId: event?.toolCallId,
   input: { path: event?.input?.path },
 })
 
-const text = (content: any) =>
-  typeof content === "string" ? content : (content ?? []).map((part: any) => part?.text ?? "").join("\n")
+const text = (content) =>
+  typeof content === "string" ? content : (content ?? []).map((part) => part?.text ?? "").join("\n")
 
-export default function (pi: any) {
-  let chain: Promise<string | undefined | void> = Promise.resolve()
+export default function (pi) {
+  let chain = Promise.resolve()
   // Messages that were told of already, and come once more when the model gets them.
   let told = 0
   const names = ["session_start", "before_agent_start", "context", "tool_call", "tool_result", "agent_end", "session_shutdown"]
   for (const name of names) {
-    pi.on(name, async (event: any, context: any) => {
+    pi.on(name, async (event, context) => {
       try {
         const ctx = { cwd: context?.cwd, sessionId: context?.sessionManager?.getSessionId?.() }
         if (name === "before_agent_start") told += 1
@@ -70,7 +71,7 @@ export default function (pi: any) {
     })
   }
   // A message that was typed while the agent works comes here alone, between two steps.
-  pi.on("message_start", async (event: any, context: any) => {
+  pi.on("message_start", async (event, context) => {
     try {
       if (event?.message?.role !== "user") return
       if (told > 0) {
@@ -84,7 +85,7 @@ export default function (pi: any) {
     } catch {}
   })
   for (const [name, command] of Object.entries(commands)) {
-    const handler = async (line: string | undefined, context: any) => {
+    const handler = async (line, context) => {
       try {
         const session = context?.sessionManager?.getSessionId?.()
         const asked = [...command.words, ...(session ? ["--session", session] : []), ...words(line)]

@@ -9,6 +9,7 @@ use crate::model::Model;
 use crate::program::{Agent, Message};
 use crate::sitting::{HANGING, LATER, messages};
 use testing::machine::Machine;
+use testing::tree::Tree;
 
 /// How long a start or an end may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -32,11 +33,33 @@ pub fn a_headless_run_whose_time_is_up_holds_nothing_and_an_edit_by_hand_stays(
     stopped(agent, |world| world.terminate("timeout"));
 }
 
+/// See its name: nobody is at work any more, so that it may be the user's.
+pub fn what_a_shell_that_a_killed_agent_left_behind_writes_later_stays(agent: &'static Agent) {
+    let world = Machine::new();
+    let before = begin_and_stop(agent, &world, Machine::kill_programs);
+    thread::sleep(LATER);
+    fs::write(world.path("never"), "").expect("a folder of our own");
+    let late = Path::new("never.txt");
+    wait("the shell goes on", || {
+        world.workspace().join(late).exists()
+    });
+    expect_back(&world, before, late);
+}
+
 fn stopped(agent: &'static Agent, stop: impl Fn(&Machine)) {
     let world = Machine::new();
-    let model = Model::start(&world);
-    (agent.settle)(&world, &model.url());
-    agent.install(&world);
+    let before = begin_and_stop(agent, &world, stop);
+    let notes = Path::new("notes.txt");
+    thread::sleep(LATER);
+    fs::write(world.workspace().join(notes), "an hour of work\n").expect("a writable workspace");
+    expect_back(&world, before, notes);
+}
+
+/// Sends a message whose tool hangs, stops the agent, and returns the work tree as it was before.
+fn begin_and_stop(agent: &'static Agent, world: &Machine, stop: impl Fn(&Machine)) -> Tree {
+    let model = Model::start(world);
+    (agent.settle)(world, &model.url());
+    agent.install(world);
     let before = world.tree();
     let message = Message {
         url: &model.url(),
@@ -45,21 +68,23 @@ fn stopped(agent: &'static Agent, stop: impl Fn(&Machine)) {
         prompt: HANGING,
     };
     thread::scope(|scope| {
-        let run = scope.spawn(|| agent.say(&world, &message));
+        let run = scope.spawn(|| agent.say(world, &message));
         wait("its tool starts", || {
             assert!(!run.is_finished(), "it goes on until it is stopped");
             world.workspace().join(STUCK).exists()
         });
-        stop(&world);
+        stop(world);
         let ended = run.join().expect("it ends");
         let is_done = ended.stdout.contains("Turn stuck is finished.");
         assert!(!is_done, "it was stopped: {ended:?}");
     });
-    let notes = Path::new("notes.txt");
-    thread::sleep(LATER);
-    fs::write(world.workspace().join(notes), "an hour of work\n").expect("a writable workspace");
+    before
+}
 
-    let messages = messages(&world);
+/// Takes the message back: what it did is gone, and what came later stays.
+#[track_caller]
+fn expect_back(world: &Machine, before: Tree, later: &Path) {
+    let messages = messages(world);
     assert_eq!(
         messages.len(),
         1,
@@ -77,8 +102,8 @@ fn stopped(agent: &'static Agent, stop: impl Fn(&Machine)) {
     assert!(matches!(run.code, Some(0 | 3)), "it is done: {run:?}");
     let mut expected = before;
     let newest = world.tree();
-    let by_hand = newest.get(notes).expect("the edit by hand stays");
-    expected.insert(notes.to_owned(), by_hand.clone());
+    let stays = newest.get(later).expect("what came later stays");
+    expected.insert(later.to_owned(), stays.clone());
     world.expect_tree(&expected, &format!("the tool's file went: {run:?}"));
 }
 

@@ -10,6 +10,7 @@ mod conversation;
 mod headless;
 mod model;
 mod models;
+mod network;
 mod program;
 mod rules;
 mod session;
@@ -107,6 +108,21 @@ macro_rules! tests {
             story::a_message_while_a_tool_runs_that_no_hook_is_told_of_counts_from_the_end_of_that_step;
         );
     };
+    (@left $program:ident) => {
+        crate::tests!(@rules $program:
+            headless::what_a_shell_that_a_killed_agent_left_behind_writes_later_stays;
+        );
+    };
+    (@waits $program:ident) => {
+        crate::tests!(@rules $program:
+            network::a_start_waits_for_the_packages_of_any_plugin_and_without_one_for_none;
+        );
+    };
+    (@named $program:ident) => {
+        crate::tests!(@rules $program:
+            story::while_a_hook_runs_the_screen_shows_its_name_and_no_shell_line;
+        );
+    };
     (@models $program:ident) => {
         crate::tests!(@rules $program:
             models::the_model_reads_the_history_through_our_server;
@@ -127,10 +143,10 @@ use tests;
 tests! {
     claude_code: CLAUDE_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, models;
     codex: CODEX, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
-    gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
+    gemini_cli: GEMINI_CLI, package, both, terminal, anew, next_day, beside, work_trees, background, rewind, named, left;
     qwen_code: QWEN_CODE, package, both, terminal, anew, next_day, beside, work_trees, background, rewind;
     copilot_cli: COPILOT_CLI, package, both, stories, untold, anew, next_day, beside, work_trees, background, undo;
-    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
+    opencode: OPENCODE, package, both, terminal, anew, next_day, beside, work_trees, background, undo, waits;
     kilo: KILO, package, both, terminal, anew, next_day, beside, work_trees, background, undo;
     cline: CLINE, terminal, at_once, anew, next_day, beside, work_trees, background, undo, recover;
     pi: PI, terminal, anew, next_day, beside, work_trees, background, undo;

@@ -61,7 +61,7 @@ impl Sitting {
 
     /// Starts the agent, and waits until it listens.
     pub fn start(&mut self) {
-        self.start_with(&[], self.screen.ready);
+        self.start_with(&[], program::ready(self.agent, self.screen));
     }
 
     /// Starts the agent once more so that it goes on with the newest session.
@@ -157,6 +157,13 @@ impl Sitting {
     pub fn hang(&mut self) {
         self.terminal().say(HANGING);
         let file = self.world.workspace().join("stuck.txt");
+        // An agent that takes the key for a part of a paste waits for another one.
+        for _ in 0..KEYS {
+            if self.terminal().shows_soon(|_| file.exists()) {
+                break;
+            }
+            self.terminal().press("\r");
+        }
         self.terminal().wait("the tool", |_| file.exists());
     }
 
@@ -263,6 +270,8 @@ impl Sitting {
             let told: Vec<&str> = messages
                 .iter()
                 .filter_map(|message| message["prompt"].as_str())
+                // The key that sent it, where the agent took the first one for a part of a paste.
+                .map(str::trim_end)
                 .collect();
             assert_eq!(told, prompts, "each line that was typed is a message");
         }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::program::Agent;
 use crate::sitting::{HANGING, LATER, LONG, Sitting, messages};
+use testing::executable;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -298,4 +299,28 @@ pub fn a_message_while_a_tool_runs_that_no_hook_is_told_of_counts_from_the_end_o
     sitting.expect(&before, &[], "both went back, byte for byte");
     sitting.world.hook(&["unrevert"]).exits(0);
     sitting.expect(&newest, &[], "all of it comes again");
+}
+
+/// See its name: the hook of the message waits, so that there is something to see.
+pub fn while_a_hook_runs_the_screen_shows_its_name_and_no_shell_line(agent: &'static Agent) {
+    let mut sitting = Sitting::begin(agent);
+    let binary = sitting.world.binary();
+    let real = binary.with_file_name("ckpt-hook-real");
+    let go = sitting.world.path("go");
+    fs::rename(&binary, &real).expect("it is there");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *BeforeAgent*) until [ -e '{}' ]; do sleep 0.1; done ;; esac\nexec '{}' \"$@\"\n",
+        go.display(),
+        real.display()
+    );
+    executable::write(&binary, &script);
+    sitting.terminal().say("TURN-ONE please");
+    sitting.terminal().wait_for_text("Hook: ckpt-hook");
+    let shows_line = sitting
+        .terminal()
+        .shows(|screen| screen.contains("--event") || screen.contains("/bin/ckpt-hook"));
+    assert!(!shows_line, "a name says more than a line for a shell");
+    fs::write(go, "").expect("a folder of our own");
+    sitting.terminal().wait_for_text("Turn one is finished.");
+    sitting.settle(1);
 }

@@ -77,6 +77,9 @@ pub const CODEX: Agent = Agent {
     }),
 };
 
+/// What is on the screen of older versions once they listen.
+pub const OLDER_READY: &str = "/model to change";
+
 fn counts(line: &str) -> Option<&str> {
     let of_no_account = [
         "session id: ",

@@ -311,6 +311,15 @@ pub fn is_older(name: &str) -> bool {
     package(name).0 != listed(name).0
 }
 
+/// Returns what is on the screen of the version that is tried once it listens.
+pub fn ready(agent: &Agent, screen: &Screen) -> &'static str {
+    if agent.name == "codex" && is_older(agent.name) {
+        codex::OLDER_READY
+    } else {
+        screen.ready
+    }
+}
+
 /// Returns whether the version that is tried is this one or a newer one.
 fn is_at_least(name: &str, version: [u32; 3]) -> bool {
     let tried = package(name).0;

@@ -234,9 +234,18 @@ fn batch_id(calls: &[Object<'_>]) -> Option<String> {
     Some(format!("batch:{first}"))
 }
 
-/// How the answer to a call begins that was refused before the tool ran: its input did not fit, or the file to edit was changed
-/// since it was read. No event reports such a tool.
+/// How the answer to a call begins that was refused before the tool ran: its input did not fit, the text to replace is not there,
+/// or there is no such tool. No event reports such a call (`tests/fixtures/agents/claude-code-2.1.329-refused`).
 const REFUSED: &str = "<tool_use_error>";
+
+/// How an answer of the same kind begins where the agent itself failed, perhaps after the tool had begun.
+const FAILED: &str = "<tool_use_error>Error calling tool";
+
+/// Returns whether a call was refused before the tool ran.
+fn was_refused(call: &Object<'_>) -> bool {
+    let begins = |text: &str| call.text_begins("tool_response", text);
+    begins(REFUSED) && !begins(FAILED)
+}
 
 /// Returns one of the tools that a batch ran. One of our own commands counts as reading: what it changes is in its operation.
 fn tool_use(call: &Object<'_>, edit_tools: &[&str]) -> Option<ToolUse> {
@@ -254,7 +263,7 @@ fn tool_use(call: &Object<'_>, edit_tools: &[&str]) -> Option<ToolUse> {
     let line = input.as_ref().and_then(command_line).filter(|_| !edits);
     let changes_nothing = tool_name.as_deref().is_some_and(only_reads)
         || line.as_deref().is_some_and(is_own_line)
-        || call.text_begins("tool_response", REFUSED);
+        || was_refused(call);
     let edit = (!paths.is_empty()).then_some(ToolKind::Edit);
     Some(ToolUse {
         tool_use_id,

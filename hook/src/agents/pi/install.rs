@@ -45,8 +45,8 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
     let line = format!("const binary = {}", Value::from(binary));
     let text = EXTENSION.replace("const binary = \"ckpt-hook\"", &line);
     let text = text.replace(
-        "about: string }> = {}",
-        &format!("about: string }}> = {}", commands()),
+        "const commands = {}",
+        &format!("const commands = {}", commands()),
     );
     let content = Box::new(OwnFile::of_hook("pi", binary, text));
     Ok(vec![SettingsFile {

@@ -3,6 +3,7 @@
 mod any_bytes;
 mod bad_input;
 mod documented;
+mod pages;
 mod plugin;
 mod replay;
 
@@ -83,6 +84,8 @@ fn the_end_of_a_step_names_its_tools_and_what_each_can_have_changed() {
         {"tool_name":"Edit","tool_input":{"file_path":"/w/c"},"tool_use_id":"t4",
          "tool_response":"<tool_use_error>File has been modified since read</tool_use_error>"},
         {"tool_name":"Bash","tool_input":{"command":"ckpt-hook inside revert"},"tool_use_id":"t5","tool_response":"x"},
+        {"tool_name":"Bash","tool_input":{"command":"make"},"tool_use_id":"t6",
+         "tool_response":"<tool_use_error>Error calling tool (Bash): spawn failed</tool_use_error>"},
         {"tool_name":"Bash"}]}"#;
     let parsed = parse_alone("claude-code", None, payload);
     let [finish] = &parsed.events[..] else {
@@ -103,6 +106,8 @@ fn the_end_of_a_step_names_its_tools_and_what_each_can_have_changed() {
             ("t4", Some(ToolKind::Read)),
             // Its operation says what it did.
             ("t5", Some(ToolKind::Read)),
+            // The agent failed, and the tool may have begun.
+            ("t6", None),
         ],
         "one without an id cannot be told apart"
     );

@@ -306,6 +306,20 @@ fn a_command_of_the_users_own_stays_and_the_hook_works_without_ours() {
 }
 
 #[test]
+fn gemini_cli_is_given_a_name_to_show_instead_of_each_shell_line() {
+    let world = World::new();
+    world.install("gemini-cli");
+    let settings: serde_json::Value =
+        serde_json::from_str(&world.read("home/.gemini/settings.json")).expect("it is JSON");
+    let events = settings["hooks"].as_object().expect("a table of events");
+    assert_eq!(events.len(), 7, "every event that we know: {events:?}");
+    for (event, groups) in events {
+        let name = &groups[0]["hooks"][0]["name"];
+        assert_eq!(name, "ckpt-hook", "{event} has its own: {groups}");
+    }
+}
+
+#[test]
 fn commands_read_like_this() {
     let world = World::new();
     for agent in [

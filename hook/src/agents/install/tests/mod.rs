@@ -2,6 +2,7 @@
 
 mod agents;
 mod codex_trust;
+mod extension;
 mod installed;
 mod packages;
 mod plugin;

@@ -96,7 +96,8 @@ fn run_package(world: &World, script: &str) -> Option<Output> {
     run_plugin(world, &plugin, script)
 }
 
-fn run_plugin(world: &World, plugin: &str, script: &str) -> Option<Output> {
+/// Runs a script beside a plugin.
+pub fn run_plugin(world: &World, plugin: &str, script: &str) -> Option<Output> {
     world.write("project/plugin.mjs", plugin);
     let script = world.write("project/script.mjs", script);
     // Found before the PATH of the plugin is one that has nothing else.
@@ -126,7 +127,7 @@ fn has_run(output: Output) -> std::io::Result<Output> {
 }
 
 /// A binary that notes its arguments and its input, and makes noise.
-fn recorder(world: &World) {
+pub fn recorder(world: &World) {
     let log = world.path("log");
     let script = format!(
         "#!/bin/sh\n{{ echo \"$@\"; cat; echo; }} >> '{}'\necho noise\necho noise >&2\nexit 7\n",
@@ -135,8 +136,13 @@ fn recorder(world: &World) {
     executable::write(&world.path("bin/ckpt-hook"), &script);
 }
 
-/// Returns what the binary was told, as events.
+/// Returns what the binary was told by opencode, as events.
 fn recorded(world: &World) -> Vec<Event> {
+    calls(world, "opencode")
+}
+
+/// Returns what the binary was told by an agent, as events.
+pub fn calls(world: &World, agent: &str) -> Vec<Event> {
     let log = world.read("log");
     let lines: Vec<_> = log.lines().collect();
     let context = PayloadContext {
@@ -149,9 +155,9 @@ fn recorded(world: &World) -> Vec<Event> {
     };
     let events = lines.chunks(2).flat_map(|call| {
         let name = call[0]
-            .strip_prefix("event --agent opencode --event ")
+            .strip_prefix(&format!("event --agent {agent} --event "))
             .expect("our call");
-        let parsed = agents::parse("opencode", Some(name), call[1].as_bytes(), &context);
+        let parsed = agents::parse(agent, Some(name), call[1].as_bytes(), &context);
         assert_eq!(
             parsed.problems,
             Vec::<String>::new(),

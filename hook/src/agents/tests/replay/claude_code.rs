@@ -1,8 +1,9 @@
 //! Claude Code.
 
+use ckpt_schema::event::ToolKind;
 use expect_test::expect;
 
-use super::check;
+use super::{check, parse_alone, recording};
 
 #[test]
 fn claude_code_with_a_resume_a_failure_and_a_background_sub_agent() {
@@ -102,5 +103,53 @@ fn claude_code_with_a_message_sent_while_a_tool_runs() {
         07 turn_end      s1 t1
         08 session_end   s1 t2
     "#]],
+    );
+}
+
+/// An edit of a text that is not there beside a shell, an input that does not fit, and a tool that does not exist.
+const REFUSED: &str = "claude-code-2.1.329-refused";
+
+#[test]
+fn claude_code_with_calls_that_it_refused_before_a_tool_ran() {
+    check(
+        "claude-code",
+        REFUSED,
+        expect![[r#"
+        01 session_start s1
+        02 user_message  s1 t1 "TURN-REFUSED please"
+        03 tool_start    s1 t1 Bash toolu_TURNREFUSED_0_1
+        04 tool_finish   s1 t1 Bash toolu_TURNREFUSED_0_1
+        05 step_finish   s1 t1 batch:toolu_TURNREFUSED_0_0
+        06 step_finish   s1 t1 batch:toolu_TURNREFUSED_1_0
+        07 step_finish   s1 t1 batch:toolu_TURNREFUSED_2_0
+        09 turn_end      s1 t1
+        10 session_end   s1 t1
+    "#]],
+    );
+}
+
+#[test]
+fn a_call_that_claude_code_refused_is_known_to_have_changed_nothing() {
+    let batches = recording(REFUSED).into_iter();
+    let batches = batches.filter(|(_, event, _)| event == "PostToolBatch");
+    let parsed =
+        batches.map(|(_, event, payload)| parse_alone("claude-code", Some(&event), &payload));
+    let tools = parsed
+        .flat_map(|parsed| parsed.events)
+        .flat_map(|event| event.tools);
+    let kinds: Vec<_> = tools
+        .map(|tool| (tool.tool_name.unwrap_or_default(), tool.tool_kind))
+        .collect();
+    let expected = [
+        ("Edit", Some(ToolKind::Read)),
+        // It ran, and no one but its events knows what it did.
+        ("Bash", None),
+        ("Write", Some(ToolKind::Read)),
+        ("NoSuchTool", Some(ToolKind::Read)),
+    ];
+    assert_eq!(
+        kinds,
+        expected.map(|(name, kind)| (name.to_owned(), kind)),
+        "no event of a tool came of three of them"
     );
 }

@@ -1,0 +1,185 @@
+//! The extension for Pi, as a JavaScript engine runs it.
+
+use std::process::Output;
+
+use super::plugin::{calls, recorder, run_plugin};
+use super::*;
+
+/// An agent that says what it is told at the moments in `on`, and lets a user call the commands in `commands`.
+const PI: &str = r#"
+import extension from "./plugin.mjs"
+const on = {}, commands = {}
+extension({ on: (name, act) => (on[name] = act), registerCommand: (name, command) => (commands[name] = command) })
+const context = { cwd: process.cwd(), sessionManager: { getSessionId: () => "root" } }
+const tell = (name, event) => on[name](event, context)
+"#;
+
+/// A conversation as Pi tells it, with a message that was typed while a tool runs.
+const CONVERSATION: &str = r#"
+await tell("session_start", {})
+const said = await tell("before_agent_start", { prompt: "hello", systemPrompt: "long" })
+const message = (text) => ({ message: { role: "user", content: [{ type: "text", text }] } })
+await tell("message_start", message("hello"))
+await tell("context", { messages: ["long"] })
+await tell("tool_call", { toolName: "write", toolCallId: "c1", input: { path: "/w/a", content: "long" } })
+await tell("message_start", { message: { role: "assistant", content: "long" } })
+await tell("tool_result", { toolName: "write", toolCallId: "c1", content: "long" })
+await tell("message_start", message("and that"))
+await tell("agent_end", { messages: ["long"] })
+await tell("session_shutdown", {})
+console.log(JSON.stringify(said ?? null))
+"#;
+
+/// What an agent of another version might tell.
+const NONSENSE: &str = r#"
+for (const act of Object.values(on)) {
+  for (const told of [[], [null, null], [{}, {}], [{ message: { role: "user", content: [null] } }, { cwd: 7 }]]) {
+    const said = await act(...told)
+    if (said !== undefined && said.message === undefined) throw new Error(String(act))
+  }
+}
+for (const command of Object.values(commands)) await command.handler(undefined, undefined)
+"#;
+
+/// A message of an agent whose hook hangs; the time that the extension waits for it goes by at once, and is shown.
+const HANGING: &str = r#"
+const later = globalThis.setTimeout
+globalThis.setTimeout = (then, time) => (console.log(time), later(then, 1))
+await tell("before_agent_start", { prompt: "hello" })
+"#;
+
+/// The user's call of one of our commands, at a terminal and without one.
+const COMMANDS: &str = r#"
+const shown = []
+const ui = { notify: (text) => shown.push(text) }
+await commands["ckpt-revert"].handler("--only 'a b'", { ...context, hasUI: true, ui })
+await commands["ckpt-revert"].handler("", { ...context, hasUI: false, ui })
+console.log(JSON.stringify(shown))
+"#;
+
+/// Runs a script with the installed extension, or returns `None` without an engine to run it.
+fn run(world: &World, script: &str) -> Option<Output> {
+    world.install("pi");
+    let extension = world.read("home/.pi/agent/extensions/ckpt-hook.ts");
+    run_plugin(world, &extension, &format!("{PI}{script}"))
+}
+
+#[test]
+fn what_the_extension_hands_on_is_the_conversation_in_its_order() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, CONVERSATION) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    let told: Vec<_> = calls(&world, "pi")
+        .iter()
+        .map(|event| format!("{} {}", event.event.name(), event.session_id))
+        .collect();
+    let expected = [
+        "session_start root",
+        "user_message root",
+        "step_start root",
+        "tool_start root",
+        "tool_finish root",
+        "user_message root",
+        "turn_end root",
+        "session_end root",
+    ];
+    assert_eq!(
+        told, expected,
+        "a message that the agent repeats to its model is one"
+    );
+    let log = world.read("log");
+    assert!(
+        !log.contains("long"),
+        "no file's content and no conversation is handed on: {log}"
+    );
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        r#"{"message":{"customType":"ckpt-hook","content":"noise","display":false}}"#,
+        "what the hook has to say reaches the model beside the message"
+    );
+}
+
+#[test]
+fn the_extension_disturbs_nobody_when_the_binary_is_gone() {
+    let world = World::new();
+    fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
+    let Some(output) = run(&world, CONVERSATION) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        "null",
+        "the message is as it was"
+    );
+}
+
+#[test]
+fn the_extension_waits_fifteen_seconds_for_a_hook_that_hangs_and_ends_it() {
+    let world = World::new();
+    executable::write(&world.path("bin/ckpt-hook"), "#!/bin/sh\nexec sleep 1000\n");
+    let Some(output) = run(&world, HANGING) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "the message goes on: {output:?}"
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "15000\n");
+}
+
+#[test]
+fn the_extension_survives_what_it_does_not_understand() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, NONSENSE) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn a_command_of_the_user_is_run_and_shown_to_the_user_alone() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, COMMANDS) else {
+        return;
+    };
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "noise\nnoise\n[\"noise\\nnoise\"]\n",
+        "where there is no screen it is printed: {output:?}"
+    );
+    let log = world.read("log");
+    let asked = "inside revert --session root --only a b";
+    assert!(
+        log.lines().any(|line| line == asked),
+        "the session is the user's own, words are as typed: {log}"
+    );
+}
+
+#[test]
+fn a_command_says_so_when_the_binary_is_gone() {
+    let world = World::new();
+    fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
+    let Some(output) = run(&world, COMMANDS) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        said.contains("error: ckpt-hook cannot be started: "),
+        "the user is told: {output:?}"
+    );
+}
