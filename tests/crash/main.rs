@@ -20,6 +20,7 @@ mod power;
 mod rebuilt;
 mod reorder;
 mod revert;
+mod served;
 mod upkeep;
 
 use std::path::PathBuf;
