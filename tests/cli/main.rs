@@ -61,4 +61,5 @@ mod usage;
 mod watch;
 mod watcher;
 mod widths;
+mod wording;
 mod workspace;
