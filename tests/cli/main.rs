@@ -47,6 +47,7 @@ mod screen;
 mod serve;
 mod session;
 mod settle;
+mod shown;
 mod store;
 mod strict;
 mod surroundings;

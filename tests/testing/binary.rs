@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use tempfile::TempDir;
 
@@ -30,6 +30,8 @@ const SETTLED: &str = "36";
 pub struct Sandbox {
     scratch: TempDir,
     is_old: AtomicBool,
+    /// The time that the binary is told; 0 where it looks at the clock.
+    clock: AtomicI64,
 }
 
 impl Sandbox {
@@ -43,6 +45,7 @@ impl Sandbox {
         let world = Self {
             scratch: tempfile::tempdir_in(directory).expect("a scratch directory"),
             is_old: AtomicBool::new(false),
+            clock: AtomicI64::new(0),
         };
         for directory in [world.home(), world.workspace()] {
             std::fs::create_dir_all(directory).expect("the scratch directory is writable");
@@ -96,6 +99,10 @@ impl Sandbox {
         if self.is_old.load(Ordering::SeqCst) {
             command.env("CKPT_HOOK_TEST_FILE_CLOCK", SETTLED);
         }
+        let clock = self.clock.load(Ordering::SeqCst);
+        if clock != 0 {
+            command.env("CKPT_HOOK_TEST_CLOCK", (clock * 1000).to_string());
+        }
         command
     }
 
@@ -117,6 +124,11 @@ impl Sandbox {
     pub fn grow_old(&self) {
         await_tick();
         self.is_old.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on this is the time for the binary, in seconds since 1970. Release builds look at the clock.
+    pub fn set_clock(&self, seconds: i64) {
+        self.clock.store(seconds, Ordering::SeqCst);
     }
 
     /// Runs the binary to its end.
