@@ -117,7 +117,7 @@ fn check_on_a_terminal(
     let mut broken = Vec::new();
     for Shown { form, bytes, .. } in outputs {
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let is_whole = WHOLE.contains(&form);
+        let is_whole = WHOLE.contains(&form) || form.contains(" -p ");
         // A tab is what a file has in it, or git's format.
         let told = if is_whole {
             text.replace('\t', " ")
