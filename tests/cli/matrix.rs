@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 
 use testing::binary::Sandbox;
 
-use crate::screen::Screen;
+use crate::shown::forms::{CHANGING, FITTING, HELP, LOOKING, WHOLE};
+use crate::shown::world::given;
+use crate::shown::{Shown, on_a_pipe, on_a_terminal};
 
 /// What is in names, prompts, labels and files.
 const HOSTILE: [&str; 8] = [
@@ -23,127 +25,6 @@ const HOSTILE: [&str; 8] = [
 
 /// What stands whole in every output that has room for it.
 const SHOWN_WHOLE: [&str; 2] = ["👨\u{200d}👩\u{200d}👧", "می\u{200c}خواهم"];
-
-/// Every command that shows something. `OPERATION`, `SNAPSHOT` and `SESSION` stand for ids.
-const COMMANDS: [&str; 85] = [
-    "log",
-    "log --everywhere",
-    "log --operations --everywhere",
-    "log --operations",
-    "log --graph",
-    "log --snapshots",
-    "log --stat",
-    "log --operations --stat",
-    "log --since yesterday --grep family",
-    "log --grep nothing-like-it",
-    "sessions",
-    "sessions --everywhere",
-    "status",
-    "show last",
-    "show last --stat",
-    "show last --steps",
-    "show m1",
-    "show OPERATION",
-    "show SNAPSHOT",
-    "show SESSION",
-    "show nothing-like-it",
-    "diff m1 --stat",
-    "blame text",
-    "recover",
-    "recover --deleted",
-    "label",
-    "labels",
-    "du",
-    "doctor",
-    "revert m1 --dry-run",
-    "undo --dry-run",
-    "workspace",
-    "log text",
-    "log -v",
-    "log -S nothing-like-it",
-    "log --agent nobody",
-    "log --state hidden",
-    "log --graph -v",
-    "show m1 -v",
-    "show OPERATION -v",
-    "show OPERATION --stat",
-    "diff m1 --stat -v",
-    "blame text -L 2,3",
-    "blame nothing-like-it",
-    "cat last:nothing-like-it",
-    "label --list family",
-    "label m5 m6",
-    "status -v",
-    "status --session SESSION",
-    "workspace list",
-    "config",
-    "config get unclear",
-    "config get nothing-like-it",
-    "du --by session",
-    "du --by message",
-    "gc --dry-run",
-    "forget --path new/* --dry-run",
-    "forget --path nothing-like-it --dry-run",
-    "forget --message last --dry-run",
-    "forget --session SESSION --dry-run",
-    "forget --workspace --dry-run",
-    "forget --all --dry-run",
-    "install --list",
-    "install --list -v",
-    "install claude-code --dry-run",
-    "install nobody",
-    "uninstall --all --dry-run",
-    "doctor --all",
-    "doctor -v",
-    "recover text --dry-run",
-    "restore m1 --dry-run",
-    "restore m1 --dry-run -v",
-    "revert m3 --alone --dry-run",
-    "revert m3 --only text --dry-run",
-    "revert m1 --dry-run -v",
-    "revert m1 --on-conflict overwrite --dry-run",
-    "revert nothing-like-it",
-    "redo --dry-run",
-    "unrevert --dry-run",
-    "run",
-    "watch --nothing-like-it",
-    "schema nothing-like-it",
-    "nothing-like-it",
-    "--help",
-    "--version",
-];
-
-/// What changes something, in an order in which each has something to do.
-const CHANGES: [&str; 16] = [
-    "revert m7 --session s",
-    "redo --session s",
-    "unrevert",
-    "undo",
-    "undo -v",
-    "undo",
-    "revert m6 --alone",
-    "restore m2",
-    "undo",
-    "revert m2 --on-conflict keep",
-    "recover",
-    "label last another",
-    "label --delete another",
-    "gc",
-    "forget --path new/* --yes",
-    "uninstall --purge --yes",
-];
-
-/// Patches and names, which are whole, as git's are: to be applied or copied, on a pipe byte by byte.
-const PATCHES: [&str; 8] = [
-    "log --name-only",
-    "show m2 --name-status",
-    "diff m1 --name-only",
-    "show last -p",
-    "diff m1",
-    "diff m1 --word-diff",
-    "log -p",
-    "diff m1 --side-by-side",
-];
 
 fn contents(number: usize) -> String {
     HOSTILE
@@ -180,40 +61,8 @@ fn world() -> Sandbox {
     world.run(&["unrevert"], b"");
     world.remove(&format!("dir 5/{}", HOSTILE[5]));
     world.run(&["snapshot"], b"");
+    given(&world);
     world
-}
-
-/// Returns a line of a shell that runs all commands, each between marks.
-fn script(world: &Sandbox, commands: &[&str], environment: &str) -> String {
-    let id = |arguments: &[&str], list: &str, name: &str| {
-        let document = world.json(arguments);
-        let id = document[list][0][name].as_str().expect("there is one");
-        id.to_owned()
-    };
-    let operation = id(&["log", "--operations"], "operations", "id");
-    let snapshot = id(&["log", "--snapshots"], "snapshots", "snapshot");
-    let session = id(&["sessions"], "sessions", "id");
-    let line = |command: &&str| {
-        let command = command
-            .replace("OPERATION", &operation)
-            .replace("SNAPSHOT", &snapshot)
-            .replace("SESSION", &session);
-        // No file of the workspace is meant by a pattern.
-        format!("set -f; printf '\\001{command}\\002'; {environment} ckpt-hook {command} 2>&1; ")
-    };
-    commands.iter().map(line).collect()
-}
-
-/// Returns what each command printed.
-fn outputs(raw: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let parts = raw.split(|byte| *byte == 1).skip(1);
-    parts
-        .map(|part| {
-            let end = part.iter().position(|byte| *byte == 2).expect("its mark");
-            let name = String::from_utf8_lossy(&part[..end]).into_owned();
-            (name, part[end + 1..].to_vec())
-        })
-        .collect()
 }
 
 /// Returns what in a text acts on a terminal, leaving out line ends and, where they are wanted, colours.
@@ -255,24 +104,20 @@ fn wrapped(bytes: &[u8], columns: u16) -> Option<String> {
         .find_map(|(text, row)| screen.row_wrapped(row).then_some(text))
 }
 
-fn on_a_terminal(
+fn check_on_a_terminal(
     world: &Sandbox,
-    commands: &[&str],
+    forms: &[&'static str],
     columns: u16,
-    environment: &str,
+    variables: &str,
     has_colours: bool,
 ) {
-    let line = script(world, commands, &format!("CKPT_HOOK_PAGER= {environment}"));
-    let Some(mut screen) = Screen::open(world, columns, &line) else {
+    let Some(outputs) = on_a_terminal(world, forms, columns, variables) else {
         return;
     };
-    screen.end();
-    let outputs = outputs(screen.raw());
-    assert_eq!(outputs.len(), commands.len(), "every command ran");
     let mut broken = Vec::new();
-    for (name, bytes) in outputs {
+    for Shown { form, bytes, .. } in outputs {
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let is_whole = PATCHES.contains(&name.as_str());
+        let is_whole = WHOLE.contains(&form) || form.contains(" -p ");
         // A tab is what a file has in it, or git's format.
         let told = if is_whole {
             text.replace('\t', " ")
@@ -280,24 +125,31 @@ fn on_a_terminal(
             text.clone()
         };
         if let Some(acts) = acts(&told, has_colours) {
-            broken.push(format!("`{name}` acts: {acts}"));
+            broken.push(format!("`{form}` acts: {acts}"));
         }
         // Where there is room for two sides.
-        let fits = !is_whole || (name.ends_with("--side-by-side") && columns >= 80);
+        let is_for_people =
+            !form.contains("--json") && (columns >= 80 || !form.ends_with("--help"));
+        let fits =
+            is_for_people && !is_whole || (form.ends_with("--side-by-side") && columns >= 80);
         if let Some(row) = wrapped(&bytes, columns).filter(|_| fits) {
-            broken.push(format!("`{name}` wraps: {row}"));
+            broken.push(format!("`{form}` wraps: {row}"));
         }
         let plain = text.replace("\u{1b}[0m", "").replace("\u{1b}[2m", "");
         if let Some(row) = plain.lines().find(|row| row.trim_end().ends_with("  …")) {
             broken.push(format!(
-                "`{name}` has a column of which nothing is left: {row}"
+                "`{form}` has a column of which nothing is left: {row}"
             ));
         }
-        assert!(!text.trim().is_empty(), "`{name}` says something");
+        let is_silent = form.starts_with("run --") || form.contains("--strict");
+        assert!(
+            is_silent || !text.trim().is_empty(),
+            "`{form}` says something"
+        );
     }
     assert!(
         broken.is_empty(),
-        "at {columns} columns {environment}:\n{}",
+        "at {columns} columns {variables}:\n{}",
         broken.join("\n")
     );
 }
@@ -305,56 +157,39 @@ fn on_a_terminal(
 #[test]
 fn nothing_is_wrapped_and_nothing_acts_on_a_terminal() {
     let world = world();
-    let commands = [&COMMANDS[..], &PATCHES].concat();
+    let forms = [LOOKING, FITTING, WHOLE, HELP].concat();
     for columns in [40, 80, 200] {
-        on_a_terminal(&world, &commands, columns, "", true);
+        check_on_a_terminal(&world, &forms, columns, "", true);
     }
-    for environment in ["NO_COLOR=1", "TERM=dumb", "LC_ALL=C"] {
-        let has_colours = environment == "LC_ALL=C";
-        on_a_terminal(&world, &commands, 80, environment, has_colours);
+    for variables in ["NO_COLOR=1", "TERM=dumb", "LC_ALL=C"] {
+        let has_colours = variables == "LC_ALL=C";
+        check_on_a_terminal(&world, &forms, 80, variables, has_colours);
     }
 }
 
 #[test]
 fn what_is_done_is_told_without_a_row_that_is_wrapped_or_acts_on_a_terminal() {
-    for (columns, environment) in [(40, ""), (80, "TERM=dumb"), (200, "LC_ALL=C")] {
-        let has_colours = environment != "TERM=dumb";
-        on_a_terminal(&world(), &CHANGES, columns, environment, has_colours);
+    for (columns, variables) in [(40, ""), (80, "TERM=dumb"), (200, "LC_ALL=C")] {
+        let has_colours = variables != "TERM=dumb";
+        check_on_a_terminal(&world(), CHANGING, columns, variables, has_colours);
     }
 }
 
 #[test]
 fn nothing_acts_on_a_pipe_and_nothing_is_cut() {
     let world = world();
-    let line = script(&world, &COMMANDS, "");
-    let mut shell = world.command::<&str>(&[]);
-    let environment: Vec<_> = shell
-        .get_envs()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
-        .filter(|(name, _)| name != "PATH")
-        .collect();
-    let binary = std::path::Path::new(testing::binary::binary());
-    let folder = binary.parent().expect("it is in a folder");
-    shell = std::process::Command::new("sh");
-    shell
-        .args(["-c", &line])
-        .env_clear()
-        .envs(environment)
-        .env("PATH", format!("{}:/usr/bin:/bin", folder.display()))
-        .current_dir(world.workspace());
-    let run = testing::binary::finish(&mut shell, b"");
-    for (name, bytes) in outputs(run.stdout.as_bytes()) {
+    for Shown { form, bytes, .. } in on_a_pipe(&world, LOOKING, "") {
         let text = String::from_utf8_lossy(&bytes);
-        assert_eq!(acts(&text, false), None, "`{name}`");
+        assert_eq!(acts(&text, false), None, "`{form}`");
         assert!(
-            !text.contains('…') || name.ends_with("--dry-run"),
-            "`{name}` cuts:\n{text}"
+            !text.contains('…') || form.ends_with("--dry-run"),
+            "`{form}` cuts:\n{text}"
         );
-        if name == "log" {
+        if form == "log" {
             for whole in SHOWN_WHOLE {
                 assert!(
                     text.contains(whole),
-                    "`{name}` shows {whole} whole:\n{text}"
+                    "`{form}` shows {whole} whole:\n{text}"
                 );
             }
         }

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use testing::binary::Sandbox;
 use testing::skip::has_program;
@@ -75,6 +75,27 @@ impl Screen {
                 self.contents()
             );
         }
+    }
+
+    /// Takes in what comes until the screen is as asked, for so long at most.
+    pub fn read_until(&mut self, is_so: impl Fn(&str) -> bool, patience: Duration) {
+        let begin = Instant::now();
+        while !is_so(&self.contents()) {
+            let rest = patience.saturating_sub(begin.elapsed());
+            if rest.is_zero() || !self.reads_within(rest) {
+                return;
+            }
+        }
+    }
+
+    /// Takes in what comes next, and returns whether anything came within a time.
+    pub fn reads_within(&mut self, patience: Duration) -> bool {
+        let read = self.output.recv_timeout(patience);
+        if let Ok(bytes) = &read {
+            self.screen.process(bytes);
+            self.raw.extend(bytes);
+        }
+        read.is_ok()
     }
 
     /// Presses keys.

@@ -183,3 +183,31 @@ fn what_is_longer_than_the_screen_goes_to_the_pager_and_nothing_else_does() {
         assert!(shown.contains("essages"), "{why}: {shown}");
     }
 }
+
+#[test]
+fn the_pager_is_that_of_the_hook_else_the_users_else_less_with_its_usual_options() {
+    let world = two_messages();
+    let programs = world.workspace().join("programs");
+    std::fs::create_dir(&programs).expect("writable");
+    let less = programs.join("less");
+    std::fs::write(&less, "#!/bin/sh\necho \"less -$LESS\"; cat\n").expect("writable");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&less, mode).expect("it is ours");
+    for (variables, expected) in [
+        ("", "less -FRX"),
+        ("LESS=S", "less -S"),
+        ("PAGER='sed s/^/OWN:/'", "OWN:2 messages"),
+        (
+            "PAGER='sed s/^/OWN:/' CKPT_HOOK_PAGER='sed s/^/HOOK:/'",
+            "HOOK:2 messages",
+        ),
+    ] {
+        let line = format!("stty rows 3; PATH=$PWD/programs:$PATH {variables} ckpt-hook log");
+        let Some(mut screen) = Screen::open(&world, 80, &line) else {
+            return;
+        };
+        screen.end();
+        let shown = screen.contents();
+        assert!(shown.contains(expected), "`{variables}`: {shown}");
+    }
+}

@@ -106,6 +106,32 @@ fn a_message_above_its_files_has_one_line_and_two_on_a_narrow_terminal() {
 }
 
 #[test]
+fn a_prompt_has_half_the_width_at_least_and_a_line_of_its_own_below_60_columns() {
+    let world = Sandbox::new();
+    // A letter for each column.
+    let prompt = "x".repeat(300);
+    world.play("m1", &prompt, |world| world.write("a", "1\n"));
+    world.run(&["revert", "m1"], b"").exits(0);
+    for columns in [40, 59, 60, 80, 81, 120, 200] {
+        let Some(mut screen) = Screen::open(&world, columns, "ckpt-hook log -n 1") else {
+            return;
+        };
+        screen.end();
+        let shown = screen.contents();
+        let room = shown.matches('x').count();
+        assert!(
+            room >= usize::from(columns) / 2,
+            "{room} of {columns} columns:\n{shown}"
+        );
+        let of_message = shown
+            .lines()
+            .filter(|line| line.contains("xxx") || line.contains("hidden"));
+        let lines = if columns < 60 { 2 } else { 1 };
+        assert_eq!(of_message.count(), lines, "at {columns} columns:\n{shown}");
+    }
+}
+
+#[test]
 fn what_does_not_go_to_a_terminal_is_whole() {
     let world = world();
     let run = world.run(&["log"], b"").exits(0);

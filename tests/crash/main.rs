@@ -21,6 +21,7 @@ mod rebuilt;
 mod reorder;
 mod revert;
 mod served;
+mod servers;
 mod upkeep;
 
 use std::path::PathBuf;

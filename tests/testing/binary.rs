@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use tempfile::TempDir;
 
@@ -32,6 +32,8 @@ pub struct Sandbox {
     scratch: TempDir,
     is_old: AtomicBool,
     is_served: AtomicBool,
+    /// The time that the binary is told; 0 where it looks at the clock.
+    clock: AtomicI64,
 }
 
 impl Sandbox {
@@ -46,6 +48,7 @@ impl Sandbox {
             scratch: tempfile::tempdir_in(directory).expect("a scratch directory"),
             is_old: AtomicBool::new(false),
             is_served: AtomicBool::new(false),
+            clock: AtomicI64::new(0),
         };
         for directory in [world.home(), world.workspace()] {
             std::fs::create_dir_all(directory).expect("the scratch directory is writable");
@@ -108,6 +111,10 @@ impl Sandbox {
         if self.is_old.load(Ordering::SeqCst) {
             command.env("CKPT_HOOK_TEST_FILE_CLOCK", SETTLED);
         }
+        let clock = self.clock.load(Ordering::SeqCst);
+        if clock != 0 {
+            command.env("CKPT_HOOK_TEST_CLOCK", (clock * 1000).to_string());
+        }
         command
     }
 
@@ -144,6 +151,11 @@ impl Sandbox {
     /// From now on the store is on a disk of this machine again.
     pub fn unserve(&self) {
         self.is_served.store(false, Ordering::SeqCst);
+    }
+
+    /// From now on this is the time for the binary, in seconds since 1970. Release builds look at the clock.
+    pub fn set_clock(&self, seconds: i64) {
+        self.clock.store(seconds, Ordering::SeqCst);
     }
 
     /// Runs the binary to its end.

@@ -52,16 +52,20 @@ impl<'t> Call<'t> {
 
 /// Returns the calls of a run in peace, in their order, once each.
 pub fn points(world: &Sandbox, arguments: &[&str], stdin: &[u8]) -> Vec<Point> {
+    points_of(world, arguments, |command| {
+        finish(command, stdin).exits(0);
+    })
+}
+
+/// Returns the calls of a run in peace that somebody plays.
+pub fn points_of(
+    world: &Sandbox,
+    arguments: &[&str],
+    play: impl FnOnce(&mut Command),
+) -> Vec<Point> {
     let trace = world.path("trace");
-    finish(
-        &mut command(
-            world,
-            &["-o", trace.to_str().expect("a plain path")],
-            arguments,
-        ),
-        stdin,
-    )
-    .exits(0);
+    let options = ["-o", trace.to_str().expect("a plain path")];
+    play(&mut command(world, &options, arguments));
     let trace = std::fs::read_to_string(trace).expect("the trace");
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut most: BTreeMap<&str, usize> = BTreeMap::new();
@@ -100,6 +104,11 @@ pub fn kill_at(world: &Sandbox, point: &Point, arguments: &[&str], stdin: &[u8])
     let _ = inject(world, &point.0, "signal=KILL", point.1, arguments, stdin);
 }
 
+/// Returns a command that is killed when it comes to a point, not yet started.
+pub fn killed_at(world: &Sandbox, point: &Point, arguments: &[&str]) -> Command {
+    injected(world, &point.0, "signal=KILL", point.1, arguments)
+}
+
 /// Runs a command in which the call at a point fails.
 pub fn fail_at(
     world: &Sandbox,
@@ -131,18 +140,25 @@ fn inject(
     arguments: &[&str],
     stdin: &[u8],
 ) -> Run {
+    finish(&mut injected(world, name, what, when, arguments), stdin)
+}
+
+fn injected(
+    world: &Sandbox,
+    name: &str,
+    what: &str,
+    when: impl Display,
+    arguments: &[&str],
+) -> Command {
     let (trace, inject) = (
         // What answers for a file server has to be seen as well.
         format!("trace={name},statfs"),
         format!("inject={name}:{what}:when={when}"),
     );
-    finish(
-        &mut command(
-            world,
-            &["-o", "/dev/null", "-e", &trace, "-e", &inject],
-            arguments,
-        ),
-        stdin,
+    command(
+        world,
+        &["-o", "/dev/null", "-e", &trace, "-e", &inject],
+        arguments,
     )
 }
 

@@ -11,6 +11,8 @@ mod label;
 mod operation;
 mod plain;
 mod record;
+#[cfg(test)]
+mod shown;
 mod upkeep;
 mod workspace;
 

@@ -24,6 +24,7 @@ use self::tools::McpTool;
 use crate::cli::arguments::McpArguments;
 use crate::cli::commands::serve::methods::{self, RequestContext as ServeContext};
 use crate::cli::commands::serve::protocol::Job;
+use crate::cli::commands::serve::wording::Asker;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 
@@ -81,8 +82,7 @@ fn work(invocation: &Invocation, asked: Receiver<Ask>) {
             subscription: &Mutex::default(),
             lines: &lines,
             request: &ask.job.id,
-            is_inside: true,
-            is_confined: true,
+            asker: Asker::Model,
         };
         // The client may be gone.
         let _ = ask.answer.send(methods::answer(&context, &ask.job));

@@ -15,6 +15,7 @@ use super::http::{self, HttpResponse};
 use crate::cli::commands::serve::methods::{self, RequestContext};
 use crate::cli::commands::serve::notify::{self, Subscription};
 use crate::cli::commands::serve::protocol::{Incoming, Job, RequestError};
+use crate::cli::commands::serve::wording::Asker;
 use crate::cli::invocation::Invocation;
 
 /// The methods of `serve` that the page may not call: it gets notifications in another way, and records nothing.
@@ -53,8 +54,7 @@ fn respond(invocation: &Invocation, job: &Job) -> Value {
         subscription: &Mutex::default(),
         lines: &lines,
         request: &job.id,
-        is_inside: false,
-        is_confined: true,
+        asker: Asker::Page,
     };
     methods::answer(&context, job)
 }

@@ -23,6 +23,7 @@ use super::notify::Subscription;
 use super::operations;
 use super::parameters::parameters;
 use super::protocol::{Job, RequestError};
+use super::wording::Asker;
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::ChangesView;
 use crate::cli::invocation::Invocation;
@@ -87,11 +88,9 @@ pub struct RequestContext<'a> {
     pub lines: &'a SyncSender<String>,
     /// The id of the request.
     pub request: &'a Value,
-    /// Whether an agent asks: its `force` only means that it is at work itself, and does not take a database from
-    /// another program.
-    pub is_inside: bool,
-    /// Whether the client may only ask about the server's own workspace: neither by [`OUTWARD`], nor by a plan.
-    pub is_confined: bool,
+    /// Who asks. One that is confined may ask about the server's own workspace alone: neither by [`OUTWARD`], nor by a plan
+    /// may it name another.
+    pub asker: Asker,
 }
 
 /// Returns the answer to a request.
@@ -102,14 +101,20 @@ pub fn answer(context: &RequestContext<'_>, job: &Job) -> Value {
     } else {
         call(context, job)
     };
-    match outcome {
+    let mut answer = match outcome {
         // A request that changed something is answered even if it was cancelled.
         Ok(_) if is_cancelled() && !changes_something(&job.method) => {
             RequestError::Cancelled.response(&job.id)
         }
         Ok(result) => json!({"jsonrpc": "2.0", "id": job.id, "result": result}),
         Err(problem) => problem.response(&job.id),
+    };
+    for part in ["result", "error"] {
+        if let Some(part) = answer.get_mut(part) {
+            context.asker.reword(part);
+        }
     }
+    answer
 }
 
 /// Returns whether a method changes files or the history.

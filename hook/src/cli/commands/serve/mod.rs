@@ -12,6 +12,7 @@ mod parameters;
 pub mod protocol;
 mod queue;
 mod surrogates;
+pub mod wording;
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -23,6 +24,7 @@ use self::methods::RequestContext;
 use self::notify::Subscription;
 use self::protocol::{Incoming, Input, LONGEST_LINE, RequestError};
 use self::queue::RequestQueue;
+use self::wording::Asker;
 use crate::cli::arguments::ServeArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -60,8 +62,7 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
                         subscription,
                         lines: &lines,
                         request: &job.id,
-                        is_inside: false,
-                        is_confined: false,
+                        asker: Asker::FrontEnd,
                     };
                     let answer = methods::answer(&context, &job);
                     // Before it is sent: a client may use the id again as soon as it has the answer.

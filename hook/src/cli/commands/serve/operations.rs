@@ -88,7 +88,7 @@ pub fn plan(
 /// Applies a plan, if it still holds.
 pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Value, RequestError> {
     // A token names its workspace, so it would lead out of the server's own.
-    if context.is_confined {
+    if context.asker.is_confined() {
         let directory = context.directory(None)?;
         if !context.open()?.is_plan_of(&asked.plan, &directory)? {
             return Err(RequestError::parameters(
@@ -96,7 +96,7 @@ pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Va
             ));
         }
     }
-    let force = Force::asked(asked.force, context.is_inside);
+    let force = Force::asked(asked.force, context.asker.is_inside());
     let report = context.watched(|store| store.apply(&asked.plan, force))?;
     document(&report)
 }
@@ -133,7 +133,7 @@ fn run(
     let (on_conflict, unclear) = (on_conflict(&asked)?, unclear(&asked)?);
     let directory = context.directory(asked.workspace.as_deref())?;
     check_exact(context, &directory, &asked)?;
-    let force = Force::asked(asked.force, context.is_inside);
+    let force = Force::asked(asked.force, context.asker.is_inside());
     let only = methods::paths(&directory, &asked.only);
     match asked.operation {
         OperationName::Revert => {
