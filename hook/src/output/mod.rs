@@ -235,11 +235,15 @@ impl Output {
             // There is no other stream on which to report it.
             let _ = self.document(&failure::document(failure));
         } else {
-            let text = failure::render(failure, self.errors);
-            write_error(&match self.error_width {
-                Some(columns) => wrap(&text, columns, HANGING),
-                None => text,
-            });
+            self.tell(&failure::render(failure, self.errors));
+        }
+    }
+
+    /// Writes text for people on stderr, as wide as the terminal.
+    pub fn tell(&self, text: &str) {
+        match self.error_width {
+            Some(columns) => write_error(&wrap(text, columns, HANGING)),
+            None => write_error(text),
         }
     }
 }

@@ -147,6 +147,7 @@ recordings! {
     claude_code_with_three_messages_and_a_background_sub_agent: "claude-code", "claude-code-2.1.329";
     claude_code_with_a_turn_that_was_interrupted: "claude-code", "claude-code-2.1.329-interactive";
     claude_code_with_a_message_that_was_typed_while_a_tool_ran: "claude-code", "claude-code-2.1.329-queued-message";
+    claude_code_with_calls_that_it_refused: "claude-code", "claude-code-2.1.329-refused";
     codex_with_two_messages_and_tools_beside_each_other: "codex", "codex-0.169.0";
     codex_with_a_turn_that_was_interrupted: "codex", "codex-0.169.0-interactive-interrupt";
     codex_that_was_stopped: "codex", "codex-0.169.0-interrupt";

@@ -70,8 +70,11 @@ fn script(world: &Sandbox, forms: &[&str], variables: &str, options: &str) -> St
         let line = ids
             .iter()
             .fold(line, |line, (word, id)| line.replace(word, id));
+        // What an earlier line left there has the id of its process, whose length another one's may not have.
+        let log = world.path("store/log");
         script.push_str(&format!(
-            "printf '\\001{number}\\002'; {line} 2>&1; printf '\\003%s' $?; "
+            "rm -f '{}'; printf '\\001{number}\\002'; {line} 2>&1; printf '\\003%s' $?; ",
+            log.display()
         ));
     }
     script
@@ -174,6 +177,12 @@ fn written(world: &Sandbox, shown: &Shown) -> String {
     }
     plain.push_str(rest);
     let mut written = masked(world, &plain);
+    if shown.form.starts_with("serve --stdio") {
+        // Requests are answered side by side, and the next may be ready first.
+        let mut answers: Vec<&str> = written.split_inclusive('\n').collect();
+        answers.sort_unstable();
+        written = answers.concat();
+    }
     if !written.is_empty() && !written.ends_with('\n') {
         written.push_str("⏎\n");
     }
@@ -204,13 +213,35 @@ fn masked(world: &Sandbox, text: &str) -> String {
         .collect();
     let text = without_sizes(&pieces.join("\""));
     let text = world.redact(&text.replace(env!("CARGO_PKG_VERSION"), "1.2.3"));
-    text.chars()
+    without_cut_ids(&text)
+        .chars()
         .map(|next| match next {
             '\n' | '\t' => next.to_string(),
             next if next.is_control() => next.escape_unicode().to_string(),
             next => next.to_string(),
         })
         .collect()
+}
+
+/// Replaces what is left of an id that was cut off to fit.
+fn without_cut_ids(text: &str) -> String {
+    let mut written = String::new();
+    for piece in text.split_inclusive('…') {
+        let before = piece.strip_suffix('…').unwrap_or(piece);
+        let begin = before.rfind(|last: char| !matches!(last, '0'..='9' | 'a'..='f'));
+        let (text, id) = before.split_at(begin.map_or(0, |begin| {
+            begin + before[begin..].chars().next().map_or(0, char::len_utf8)
+        }));
+        let is_cut_id = before.len() < piece.len() && (4..8).contains(&id.len());
+        written.push_str(text);
+        written.push_str(if is_cut_id {
+            &"1234567"[..id.len()]
+        } else {
+            id
+        });
+        written.push_str(&piece[before.len()..]);
+    }
+    written
 }
 
 /// Replaces each size by one that is always the same: packs and databases are not as large each time.

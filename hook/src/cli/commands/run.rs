@@ -15,8 +15,8 @@ use crate::cli::arguments::RunArguments;
 use crate::cli::invocation::Invocation;
 use crate::config;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::output::text::{safe_bytes, short};
-use crate::output::write_error;
 use crate::process::{posix, signals};
 use crate::surroundings;
 
@@ -42,7 +42,7 @@ pub fn run(invocation: &Invocation, arguments: &RunArguments) -> Result<u8, Fail
             return Ok(NOT_RECORDED);
         }
     };
-    let code = execute(&arguments.command);
+    let code = execute(&arguments.command, &invocation.output);
     match end(&mut store, &session) {
         Ok(report) => tell(invocation, &report)?,
         // The command ran, and its exit code counts; the next event closes the step.
@@ -124,7 +124,7 @@ fn words(command: &[OsString]) -> String {
 }
 
 /// The command has the streams and the terminal. Ctrl-C goes to both processes, but ends only the command.
-fn execute(command: &[OsString]) -> u8 {
+fn execute(command: &[OsString], output: &Output) -> u8 {
     posix::outlive_interrupts();
     // Catch signals before the command starts: one that comes at once is then passed on.
     let passed_on = signals::catch();
@@ -132,7 +132,7 @@ fn execute(command: &[OsString]) -> u8 {
         Ok(child) => child,
         Err(error) => {
             let name = safe_bytes(command[0].as_encoded_bytes());
-            write_error(&format!("error: cannot start `{name}`: {error}\n"));
+            output.tell(&format!("error: cannot start `{name}`: {error}\n"));
             return if error.kind() == ErrorKind::NotFound {
                 NOT_FOUND
             } else {
@@ -166,7 +166,7 @@ fn tell(invocation: &Invocation, report: &EventReport) -> Result<(), Failure> {
     {
         let files = count(changes, "file");
         let id = short(message);
-        write_error(&format!(
+        invocation.output.tell(&format!(
             "ckpt-hook: {files} changed; `ckpt-hook revert --message {id}` takes it back\n"
         ));
     }
