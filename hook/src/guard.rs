@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use crate::cli;
 use crate::cli::commands::event::{self, Recorded};
 use crate::failure::{self, DONE, FAILED, Failure};
 use crate::log_file::{Level, LogFile};
@@ -127,7 +128,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     let glance = Glance::at(arguments);
     if surroundings::is_disabled() {
         stdin::listen();
-        return finish(&glance, &Ok(Recorded::nothing()));
+        return finish(arguments, &glance, &Ok(Recorded::nothing()));
     }
     // The text for an agent goes to a copy of standard output; the stream itself is closed, so that nothing else can
     // write to it.
@@ -152,7 +153,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         // If the agent does not read it, that is not our failure.
         let _ = writeln!(std::fs::File::from(voice), "{words}");
     }
-    let code = finish(&glance, &done);
+    let code = finish(arguments, &glance, &done);
     if let Ok(Recorded {
         unsettled: Some((store, cwd)),
         ..
@@ -198,13 +199,12 @@ fn note_panic(panic: &std::panic::PanicHookInfo<'_>) {
     let _ = PANIC.set(place);
 }
 
-fn finish(glance: &Glance, done: &Result<Recorded, Failure>) -> ExitCode {
+fn finish(arguments: &[OsString], glance: &Glance, done: &Result<Recorded, Failure>) -> ExitCode {
     if let Err(Failure::Arguments(error)) = done
         && failure::is_help(error)
     {
         // No agent asks for this.
-        let _ = error.print();
-        return ExitCode::from(DONE);
+        return ExitCode::from(cli::help(arguments, error));
     }
     if glance.json {
         print_line(done);

@@ -3,7 +3,7 @@
 use testing::binary::{Sandbox, finish};
 
 /// A workspace whose directory was replaced by another one with the same files.
-fn replaced() -> Sandbox {
+pub fn replaced() -> Sandbox {
     let world = Sandbox::new();
     world.write("a", "1\n");
     world.play("m1", "first", |world| world.write("a", "2\n"));

@@ -130,6 +130,11 @@ fn refuse(words: &[OsString], surroundings: &Environment, error: clap::Error) ->
         let is_inside = words.get(1).is_some_and(|word| word == "inside");
         return if is_inside { DONE } else { failure.code() };
     }
+    show_help(&output, &error)
+}
+
+/// Prints help or the version on stdout.
+fn show_help(output: &Output, error: &clap::Error) -> u8 {
     let text = error.render();
     let text = if output.view().paint.is_on() {
         text.ansi().to_string()
@@ -137,6 +142,12 @@ fn refuse(words: &[OsString], surroundings: &Environment, error: clap::Error) ->
         text.to_string()
     };
     output.text(&text).map_or(FAILED, |()| DONE)
+}
+
+/// Prints the help of a command that agents call. Returns the exit code.
+pub fn help(words: &[OsString], error: &clap::Error) -> u8 {
+    let wanted = Common::glance(words).wanted();
+    show_help(&Output::new(wanted, &Environment::read()), error)
 }
 
 fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {

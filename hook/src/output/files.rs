@@ -178,7 +178,7 @@ pub fn says_something(file: &FileReport) -> bool {
 /// Returns the note behind a path.
 fn reason(reason: Option<&str>, paint: Paint) -> String {
     reason
-        .map(|reason| paint.faint(&format!(" ({})", safe(reason))))
+        .map(|reason| format!(" {}", paint.faint(&format!("({})", safe(reason)))))
         .unwrap_or_default()
 }
 

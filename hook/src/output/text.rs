@@ -256,27 +256,27 @@ fn wrap_line(line: &str, columns: usize, indent: usize, wrapped: &mut String) {
     let words = line.trim_start_matches(' ');
     let first = line.len() - words.len();
     let next = (first + indent).min(columns / 2);
-    wrapped.push_str(&" ".repeat(first.min(columns / 2)));
-    let mut used = first.min(columns / 2);
-    let mut is_first = true;
+    let mut begin = first.min(columns / 2);
+    wrapped.push_str(&" ".repeat(begin));
+    let mut used = begin;
     for word in pieces(words, columns - next) {
-        let gap = usize::from(!is_first);
-        if is_first || used + gap + width(word) <= columns {
+        // A word that is a colour alone takes no room: after it, the next one still begins the line.
+        let gap = usize::from(used > begin);
+        if used == begin || used + gap + width(word) <= columns {
             wrapped.push_str(&" ".repeat(gap));
             used += gap;
         } else {
             wrapped.push('\n');
             wrapped.push_str(&" ".repeat(next));
-            used = next;
+            (begin, used) = (next, next);
         }
-        is_first = false;
         let mut rest = word;
         while used + width(rest) > columns {
             let head = head_of(rest, columns - used);
             wrapped.push_str(&rest[..head]);
             wrapped.push('\n');
             wrapped.push_str(&" ".repeat(next));
-            used = next;
+            (begin, used) = (next, next);
             rest = &rest[head..];
         }
         wrapped.push_str(rest);

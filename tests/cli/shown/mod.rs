@@ -1,6 +1,7 @@
 //! What every command prints, on a pipe and at several widths, for people to read: `*.txt` beside this file. `forms` lists the command
 //! lines; that no command and no option is missing there, a test of the binary itself looks after, beside its arguments.
 
+mod documents;
 pub mod forms;
 mod keys;
 pub mod world;
@@ -376,7 +377,7 @@ fn add_everywhere(pages: &mut Pages, forms: &[&'static str], has_own: bool) -> b
     for variables in ALIKE {
         let texts = show(Place::Terminal(80, variables)).expect("as before");
         for ((form, text), usual) in forms.iter().zip(&texts).zip(&shown[2].1) {
-            // How far a line that goes on stands in is not compared: with colours it is another column.
+            // A command that is bold is not broken between its words. Without colours nothing shows where it begins.
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
             if words(text) != words(usual) {
                 let what = format!("`{form}` with {variables}:\n{text}and without:\n{usual}");
