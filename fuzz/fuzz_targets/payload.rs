@@ -13,6 +13,8 @@ mod config;
 mod failure;
 #[path = "../../hook/src/guard.rs"]
 mod guard;
+#[path = "../../hook/src/locks.rs"]
+mod locks;
 #[path = "../../hook/src/log_file.rs"]
 mod log_file;
 #[path = "../../hook/src/output/mod.rs"]
