@@ -456,6 +456,6 @@ mod tests {
                 named += 1;
             }
         }
-        assert!(named > 30, "sentences name commands: {named}");
+        assert!(named > 45, "sentences name commands: {named}");
     }
 }
