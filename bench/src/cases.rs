@@ -45,7 +45,7 @@ pub struct Extent {
     pub is_cold: bool,
 }
 
-/// Measures everything in a tree; in the largest one no change, the first snapshot and ten edits.
+/// Measures everything in a tree; in the largest one no change, the first snapshot, ten edits and a revert.
 pub fn measure(bench: &mut Bench, extent: Extent) -> Result<Measured> {
     let mut measured = Measured {
         files: bench.files.len() as u64,
@@ -71,8 +71,8 @@ pub fn measure(bench: &mut Bench, extent: Extent) -> Result<Measured> {
     {
         edited(bench, &mut git, &mut measured, rounds, count)?;
     }
+    reverted(bench, &git, &mut measured, rounds.div_ceil(3))?;
     if !is_largest {
-        reverted(bench, &git, &mut measured, rounds.div_ceil(3))?;
         stored(bench, &mut git, &mut measured)?;
     }
     bench.clean()?;
