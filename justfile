@@ -137,6 +137,11 @@ release-older commit folder="target/release-older":
 release-upgrade older="target/release-older" folder="target/release-files" *trials:
     PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/try --over {{older}} {{folder}} {{trials}}
 
+# The files of a release in roots without a toolchain: the trials that CI plays, with the program that the tests use, or those that are
+# named, with a build of its own; needs root; exit code 77: none ran
+release-quick *trials:
+    .ci/packages {{trials}}
+
 # Makes the files of a release twice, in different folders, and compares the bytes of all of them: two release builds
 release-twice *parts:
     .ci/install "${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}" --packaging
