@@ -46,7 +46,7 @@ const narrowed = (event) => ({
   prompt: event?.prompt,
   toolName: event?.toolName,
   toolCallId: event?.toolCallId,
-  input: { path: event?.input?.path },
+  input: { path: event?.input?.path, command: event?.input?.command },
 })
 
 const text = (content) =>

@@ -67,14 +67,17 @@ const ask = (words, directory) =>
 const unquoted = (word) => word.replace(/^(["'])(.*)\1$/s, "$2")
 const words = (line) => (line?.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []).map(unquoted)
 
-// The fields that are needed, so that no file's content goes through a pipe.
+// The fields that are needed, so that no file's content goes through a pipe. A command of `task` is not a shell's.
 const pick = (object, names) => Object.fromEntries(names.map((name) => [name, object?.[name]]))
 const paths = (args) => pick(args, ["filePath", "path", "patchText", "patch"])
+const line = (tool, args) => (tool === "task" ? {} : pick(args, ["command"]))
 const texts = (parts) => (parts ?? []).filter((part) => part?.type === "text" && !part.synthetic)
 
 export const CkptHook = async (context) => {
   const directory = context?.directory
   const parents = new Map()
+  // Older versions tell of a tool's input only before it runs.
+  const lines = new Map()
   let chain = Promise.resolve()
   let isSaid = Boolean(program)
   // Once: on the screen where there is one, and in the agent's log.
@@ -139,15 +142,18 @@ export const CkptHook = async (context) => {
       tell("chat.params", input.sessionID, { input: pick(input, ["sessionID", "agent"]) }),
     ),
     "command.execute.before": safely(onCommand),
-    "tool.execute.before": safely((input, output) =>
-      tell("tool.execute.before", input.sessionID, {
+    "tool.execute.before": safely((input, output) => {
+      lines.set(input.callID, line(input.tool, output.args))
+      return tell("tool.execute.before", input.sessionID, {
         input: pick(input, ["tool", "sessionID", "callID"]),
-        output: { args: paths(output.args) },
-      }),
-    ),
-    "tool.execute.after": safely((input) =>
-      tell("tool.execute.after", input.sessionID, { input: pick(input, ["tool", "sessionID", "callID"]) }),
-    ),
+        output: { args: { ...paths(output.args), ...lines.get(input.callID) } },
+      })
+    }),
+    "tool.execute.after": safely((input) => {
+      const args = lines.get(input.callID)
+      lines.delete(input.callID)
+      return tell("tool.execute.after", input.sessionID, { input: { ...pick(input, ["tool", "sessionID", "callID"]), args } })
+    }),
     event: safely(onEvent),
     dispose: safely(() => chain),
   }

@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use super::plugin::{calls, recorder, run_plugin};
+use super::plugin::{calls, command_lines, recorder, run_plugin};
 use super::*;
 
 /// An agent that says what it is told at the moments in `on`, and lets a user call the commands in `commands`.
@@ -28,6 +28,19 @@ await tell("message_start", message("and that"))
 await tell("agent_end", { messages: ["long"] })
 await tell("session_shutdown", {})
 console.log(JSON.stringify(said ?? null))
+"#;
+
+/// Two shells beside each other, one of which runs a command of ours, and an edit.
+const SHELLS: &str = r#"
+const begin = (toolName, toolCallId, input) => tell("tool_call", { toolName, toolCallId, input })
+const end = (toolName, toolCallId, input) => tell("tool_result", { toolName, toolCallId, input, content: "long" })
+const build = { command: "make && make check", description: "build" }
+const ours = { command: "ckpt-hook inside status" }
+await begin("bash", "c1", build)
+await begin("bash", "c2", ours)
+await end("bash", "c2", ours)
+await end("bash", "c1", build)
+await begin("write", "c3", { path: "/w/a", content: "long" })
 "#;
 
 /// What an agent of another version might tell.
@@ -103,6 +116,27 @@ fn what_the_extension_hands_on_is_the_conversation_in_its_order() {
         r#"{"message":{"customType":"ckpt-hook","content":"noise","display":false}}"#,
         "what the hook has to say reaches the model beside the message"
     );
+}
+
+#[test]
+fn the_extension_hands_on_the_command_lines_of_shells_before_and_after_them() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, SHELLS) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    let expected = [
+        "tool_start c1: make && make check",
+        "tool_start c2, ours: ckpt-hook inside status",
+        "tool_finish c2, ours: ckpt-hook inside status",
+        "tool_finish c1: make && make check",
+        "tool_start c3",
+    ];
+    assert_eq!(command_lines(&calls(&world, "pi")), expected);
 }
 
 #[test]
