@@ -129,12 +129,12 @@ pub fn expect_log(agent: &Agent, world: &Machine) {
     }
 }
 
-/// Older versions begin another session where they go on with one.
+/// Cline begins another session with each message.
 fn expect_one_session(agent: &Agent, world: &Machine) {
     let sessions = in_log(world, "session");
     let is_one = sessions.iter().all(|session| *session == sessions[0]);
-    assert!(
-        is_one || !agent.goes_on,
+    assert_eq!(
+        is_one, agent.goes_on,
         "a message that goes on with the session is in the same: {sessions:?}"
     );
 }
