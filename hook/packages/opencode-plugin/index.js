@@ -2,7 +2,8 @@
 //
 // Written by `ckpt-hook install`, removed by `ckpt-hook uninstall`. An error in here would end the user's request, so
 // every error is swallowed, and a hook that does not end in time is left behind. One chain keeps the order: the agent
-// waits for most of these calls, but not for its bus events.
+// waits for most of these calls, but not for its bus events. It has to wait for the start of a step, too: some versions end
+// right after the answer, and a look that comes later would take the user's next edit for the agent's.
 import { spawn } from "node:child_process"
 import { accessSync, constants } from "node:fs"
 import { createRequire } from "node:module"

@@ -43,6 +43,16 @@ await end("bash", "c1", build)
 await begin("write", "c3", { path: "/w/a", content: "long" })
 "#;
 
+/// How often the hook was called by the time that the agent goes on.
+const WAITING: &str = r#"
+import { readFileSync } from "node:fs"
+const show = () => console.log(readFileSync("../log", "utf8").match(/--event/g).length)
+for (const name of ["tool_result", "context", "tool_call", "agent_end", "session_shutdown"]) {
+  await tell(name, {})
+  show()
+}
+"#;
+
 /// What an agent of another version might tell.
 const NONSENSE: &str = r#"
 for (const act of Object.values(on)) {
@@ -169,6 +179,18 @@ fn the_extension_waits_fifteen_seconds_for_a_hook_that_hangs_and_ends_it() {
         "the message goes on: {output:?}"
     );
     assert_eq!(String::from_utf8_lossy(&output.stdout), "15000\n");
+}
+
+/// What is looked at after an agent has ended would be taken for its work.
+#[test]
+fn the_agent_goes_on_once_the_hook_has_ended() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, WAITING) else {
+        return;
+    };
+    let counts = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(counts, "1\n2\n3\n4\n5\n", "each time: {output:?}");
 }
 
 #[test]

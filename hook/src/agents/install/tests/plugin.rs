@@ -43,6 +43,21 @@ await begin("task", "c3", { command: "/review", prompt: "job" })
 await begin("write", "c4", { filePath: "/w/a", content: "long" })
 "#;
 
+/// How often the hook was called by the time that the agent goes on: after a tool, before a model call, before a tool.
+const WAITING: &str = r#"
+import { readFileSync } from "node:fs"
+import { CkptHook } from "./plugin.mjs"
+const hooks = await CkptHook({ directory: process.cwd() })
+const show = () => console.log(readFileSync("../log", "utf8").match(/--event/g).length)
+const call = { tool: "bash", sessionID: "root", callID: "c1" }
+await hooks["tool.execute.after"](call, { output: "done" })
+show()
+await hooks["chat.params"]({ sessionID: "root", agent: "build" }, {})
+show()
+await hooks["tool.execute.before"](call, { args: {} })
+show()
+"#;
+
 /// What an agent of another version might tell.
 const NONSENSE: &str = r#"
 import { CkptHook } from "./plugin.mjs"
@@ -323,6 +338,18 @@ fn the_plugin_waits_fifteen_seconds_for_a_hook_that_hangs_and_ends_it() {
         "the message goes on: {output:?}"
     );
     assert_eq!(String::from_utf8_lossy(&output.stdout), "15000\n");
+}
+
+/// What is looked at after an agent has ended would be taken for its work.
+#[test]
+fn the_agent_goes_on_once_the_hook_has_ended() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, WAITING) else {
+        return;
+    };
+    let counts = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(counts, "1\n2\n3\n", "each time: {output:?}");
 }
 
 #[test]
