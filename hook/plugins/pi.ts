@@ -1,8 +1,9 @@
 // Hands what Pi tells its extensions to `ckpt-hook event --agent pi`, which records the workspace.
 //
 // Written by `ckpt-hook install`, removed by `ckpt-hook uninstall`. Every error is swallowed, nothing is returned to the
-// agent but what the hook has to say to the model, and a hook that does not end in time is left behind. It has no types, so
-// that any engine runs it.
+// agent but what the hook has to say to the model, and a hook that does not end in time is left behind. Pi waits for each of
+// them: some versions end right after the answer, and a look that comes later would take the user's next edit for the
+// agent's. It has no types, so that any engine runs it.
 import { spawn } from "node:child_process"
 
 const binary = "ckpt-hook"
@@ -46,7 +47,7 @@ const narrowed = (event) => ({
   prompt: event?.prompt,
   toolName: event?.toolName,
   toolCallId: event?.toolCallId,
-  input: { path: event?.input?.path },
+  input: { path: event?.input?.path, command: event?.input?.command },
 })
 
 const text = (content) =>

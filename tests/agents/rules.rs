@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::conversation::{Conversation, PROMPTS, Seen, without_hook};
 use crate::program::{self, Agent};
 use testing::machine::Machine;
+use testing::rows;
 
 /// See its name; and the log has the user's messages, and the agent says and does the same as without the hook.
 pub fn every_message_goes_back_and_comes_again_and_the_users_notes_stay(agent: &'static Agent) {
@@ -15,6 +16,7 @@ pub fn every_message_goes_back_and_comes_again_and_the_users_notes_stay(agent: &
     conversation.expect_unchanged();
     expect_log(agent, &conversation.world);
     expect_one_session(agent, &conversation.world);
+    expect_command_lines(agent, &conversation.world);
     let messages = messages(&conversation.world);
     one_by_one(&conversation, &messages);
     if agent.goes_on {
@@ -127,14 +129,27 @@ pub fn expect_log(agent: &Agent, world: &Machine) {
     }
 }
 
-/// Older versions begin another session where they go on with one.
+/// Cline begins another session with each message.
 fn expect_one_session(agent: &Agent, world: &Machine) {
     let sessions = in_log(world, "session");
     let is_one = sessions.iter().all(|session| *session == sessions[0]);
-    assert!(
-        is_one || !agent.goes_on,
+    assert_eq!(
+        is_one, agent.goes_on,
         "a message that goes on with the session is in the same: {sessions:?}"
     );
+}
+
+/// What its shells ran is kept, so that a revert can name the tags and ignored files that one of them removed; but not where
+/// only the end of a tool is told.
+fn expect_command_lines(agent: &Agent, world: &Machine) {
+    let lines = rows::texts(
+        &world.store().join("sessions.db"),
+        "SELECT command FROM tool_overview WHERE command IS NOT NULL",
+    );
+    for shell in ["echo one > one.txt", "echo half > half.txt; exit 3"] {
+        let is_kept = lines.iter().any(|line| line.contains(shell));
+        assert_eq!(is_kept, agent.tells_edits_before, "`{shell}`: {lines:?}");
+    }
 }
 
 /// Each message goes back, newest first, and all of them come again.

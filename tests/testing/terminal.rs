@@ -17,6 +17,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How long a person waits before they press a key again.
 const SOON: Duration = Duration::from_secs(5);
 
+/// How often a person types what does not appear.
+const TRIES: usize = 3;
+
+/// The key that empties the line.
+const CLEAR: &str = "\x15";
+
 /// How often a condition is looked at that nothing tells of.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -80,6 +86,14 @@ impl Terminal {
     /// Types a line, sees it appear, and sends it.
     pub fn say(&mut self, line: &str) {
         self.press(line);
+        // A program that has just come up may lose what is typed, and a person types it again.
+        for _ in 0..TRIES {
+            if self.shows_soon(|contents| contents.contains(line)) {
+                break;
+            }
+            self.press(CLEAR);
+            self.press(line);
+        }
         self.wait_for_text(line);
         // Agents take a line with its end for a paste where both come at once; nothing shows when they no longer do.
         std::thread::sleep(BETWEEN_KEYS);

@@ -2,7 +2,8 @@
 //
 // Written by `ckpt-hook install`, removed by `ckpt-hook uninstall`. An error in here would end the user's request, so
 // every error is swallowed, and a hook that does not end in time is left behind. One chain keeps the order: the agent
-// waits for most of these calls, but not for its bus events.
+// waits for most of these calls, but not for its bus events. It has to wait for the start of a step, too: some versions end
+// right after the answer, and a look that comes later would take the user's next edit for the agent's.
 import { spawn } from "node:child_process"
 import { accessSync, constants } from "node:fs"
 import { createRequire } from "node:module"
@@ -67,14 +68,17 @@ const ask = (words, directory) =>
 const unquoted = (word) => word.replace(/^(["'])(.*)\1$/s, "$2")
 const words = (line) => (line?.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []).map(unquoted)
 
-// The fields that are needed, so that no file's content goes through a pipe.
+// The fields that are needed, so that no file's content goes through a pipe. A command of `task` is not a shell's.
 const pick = (object, names) => Object.fromEntries(names.map((name) => [name, object?.[name]]))
 const paths = (args) => pick(args, ["filePath", "path", "patchText", "patch"])
+const line = (tool, args) => (tool === "task" ? {} : pick(args, ["command"]))
 const texts = (parts) => (parts ?? []).filter((part) => part?.type === "text" && !part.synthetic)
 
 export const CkptHook = async (context) => {
   const directory = context?.directory
   const parents = new Map()
+  // Older versions tell of a tool's input only before it runs.
+  const lines = new Map()
   let chain = Promise.resolve()
   let isSaid = Boolean(program)
   // Once: on the screen where there is one, and in the agent's log.
@@ -139,15 +143,18 @@ export const CkptHook = async (context) => {
       tell("chat.params", input.sessionID, { input: pick(input, ["sessionID", "agent"]) }),
     ),
     "command.execute.before": safely(onCommand),
-    "tool.execute.before": safely((input, output) =>
-      tell("tool.execute.before", input.sessionID, {
+    "tool.execute.before": safely((input, output) => {
+      lines.set(input.callID, line(input.tool, output.args))
+      return tell("tool.execute.before", input.sessionID, {
         input: pick(input, ["tool", "sessionID", "callID"]),
-        output: { args: paths(output.args) },
-      }),
-    ),
-    "tool.execute.after": safely((input) =>
-      tell("tool.execute.after", input.sessionID, { input: pick(input, ["tool", "sessionID", "callID"]) }),
-    ),
+        output: { args: { ...paths(output.args), ...lines.get(input.callID) } },
+      })
+    }),
+    "tool.execute.after": safely((input) => {
+      const args = lines.get(input.callID)
+      lines.delete(input.callID)
+      return tell("tool.execute.after", input.sessionID, { input: { ...pick(input, ["tool", "sessionID", "callID"]), args } })
+    }),
     event: safely(onEvent),
     dispose: safely(() => chain),
   }

@@ -98,14 +98,7 @@ fn describe_tool(event: &mut Event, call: &Object<'_>) {
         event.tool_name.as_deref(),
         Some("editor" | "apply_patch" | "write_to_file" | "replace_in_file")
     );
-    let input = call.object("input");
-    let line = input.as_ref().and_then(shape::command_line);
-    event.tool_command = line.filter(|_| !edits);
-    event.paths = input
-        .filter(|_| edits)
-        .map(|input| shape::named_files(&input))
-        .unwrap_or_default();
-    event.tool_kind = shape::tool_kind(event);
+    shape::describe_input(event, call.object("input").as_ref(), edits);
     event.duration_ms = call
         .number("durationMs")
         .and_then(|duration| u64::try_from(duration).ok())

@@ -114,14 +114,8 @@ fn tool(payload: &Payload<'_>, kind: EventKind, arguments: &str) -> Result<Event
         .object()
         .object(arguments)
         .and_then(|holder| holder.object("args"));
-    let line = arguments.as_ref().and_then(shape::command_line);
-    event.tool_command = line.filter(|_| !edits);
-    event.paths = arguments
-        .filter(|_| edits)
-        .map(|arguments| shape::named_files(&arguments))
-        .unwrap_or_default();
     (event.tool_name, event.tool_use_id) = (name, id);
-    event.tool_kind = shape::tool_kind(&event);
+    shape::describe_input(&mut event, arguments.as_ref(), edits);
     Ok(event)
 }
 

@@ -99,15 +99,7 @@ fn describe_tool(event: &mut Event, payload: &Payload<'_>, edit_tools: &[&str]) 
     let input = ["tool_input", "toolInput", "toolArgs"]
         .iter()
         .find_map(|name| payload.object().object(name));
-    event.paths = input
-        .as_ref()
-        .filter(|_| edits)
-        .map(named_files)
-        .unwrap_or_default();
-    event.tool_kind = tool_kind(event);
-    let line = input.as_ref().and_then(command_line);
-    event.is_command = line.as_deref().is_some_and(is_own_line);
-    event.tool_command = line.filter(|_| !edits);
+    describe_input(event, input.as_ref(), edits);
     if event.event == EventKind::ToolFinish {
         let is_set = |object: &Object<'_>, name: &str| object.flag(name) == Some(true);
         event.duration_ms = ["duration_ms", "durationMs"]
@@ -124,10 +116,21 @@ fn describe_tool(event: &mut Event, payload: &Payload<'_>, edit_tools: &[&str]) 
     }
 }
 
-/// Returns the command line of a tool's input, which is one text or a list of words.
-pub fn command_line(input: &Object<'_>) -> Option<String> {
-    let words = || Some(input.texts("command").join(" ")).filter(|line| !line.is_empty());
-    input.text("command").or_else(words)
+/// Adds what the input of a named tool says: the files of one that edits, else the command line that it runs.
+pub fn describe_input(event: &mut Event, input: Option<&Object<'_>>, edits: bool) {
+    event.paths = input.filter(|_| edits).map(named_files).unwrap_or_default();
+    event.tool_kind = tool_kind(event);
+    let line = input.and_then(command_line);
+    event.is_command = line.as_deref().is_some_and(is_own_line);
+    event.tool_command = line.filter(|_| !edits);
+}
+
+/// Returns the command line of a tool's input, which is one text, a list of words, or a list of lines.
+fn command_line(input: &Object<'_>) -> Option<String> {
+    let joined = |name, between| Some(input.texts(name).join(between));
+    let line = input.text("command");
+    line.or_else(|| joined("command", " ").filter(|line| !line.is_empty()))
+        .or_else(|| joined("commands", "\n").filter(|line| !line.is_empty()))
 }
 
 /// The tools of any agent that change no file: they read, search, plan or ask.
@@ -167,7 +170,7 @@ const READING_TOOLS: [&str; 32] = [
 ];
 
 /// Returns what a tool may change: the files that it names, nothing if it only reads, else anything.
-pub fn tool_kind(event: &Event) -> Option<ToolKind> {
+fn tool_kind(event: &Event) -> Option<ToolKind> {
     if !event.paths.is_empty() {
         return Some(ToolKind::Edit);
     }
@@ -187,7 +190,7 @@ fn has_tasks(payload: &Payload<'_>) -> Option<bool> {
 }
 
 /// Returns the files that an edit tool's input names.
-pub fn named_files(input: &Object<'_>) -> Vec<PathBuf> {
+fn named_files(input: &Object<'_>) -> Vec<PathBuf> {
     let patches = ["command", "patch", "patchText", "input"]
         .iter()
         .filter_map(|name| input.text(name));
@@ -310,6 +313,8 @@ pub fn without_tool(kind: EventKind, event: &Event) -> Event {
         duration_ms: None,
         background: None,
         has_told_of_ends: false,
+        // The tool may run one of our commands; a message in the same payload is the user's all the same.
+        is_command: event.is_command && kind != EventKind::UserMessage,
         paths: Vec::new(),
         ..event.clone()
     }

@@ -48,14 +48,7 @@ impl Agent for Pi {
         event.tool_name = told.text("toolName");
         event.tool_use_id = told.text("toolCallId");
         let edits = matches!(event.tool_name.as_deref(), Some("write" | "edit"));
-        let input = told.object("input");
-        let line = input.as_ref().and_then(shape::command_line);
-        event.tool_command = line.filter(|_| !edits);
-        event.paths = input
-            .filter(|_| edits)
-            .map(|input| shape::named_files(&input))
-            .unwrap_or_default();
-        event.tool_kind = shape::tool_kind(&event);
+        shape::describe_input(&mut event, told.object("input").as_ref(), edits);
         Ok(vec![event])
     }
 }

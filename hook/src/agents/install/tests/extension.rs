@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use super::plugin::{calls, recorder, run_plugin};
+use super::plugin::{calls, command_lines, recorder, run_plugin};
 use super::*;
 
 /// An agent that says what it is told at the moments in `on`, and lets a user call the commands in `commands`.
@@ -28,6 +28,29 @@ await tell("message_start", message("and that"))
 await tell("agent_end", { messages: ["long"] })
 await tell("session_shutdown", {})
 console.log(JSON.stringify(said ?? null))
+"#;
+
+/// Two shells beside each other, one of which runs a command of ours, and an edit.
+const SHELLS: &str = r#"
+const begin = (toolName, toolCallId, input) => tell("tool_call", { toolName, toolCallId, input })
+const end = (toolName, toolCallId, input) => tell("tool_result", { toolName, toolCallId, input, content: "long" })
+const build = { command: "make && make check", description: "build" }
+const ours = { command: "ckpt-hook inside status" }
+await begin("bash", "c1", build)
+await begin("bash", "c2", ours)
+await end("bash", "c2", ours)
+await end("bash", "c1", build)
+await begin("write", "c3", { path: "/w/a", content: "long" })
+"#;
+
+/// How often the hook was called by the time that the agent goes on.
+const WAITING: &str = r#"
+import { readFileSync } from "node:fs"
+const show = () => console.log(readFileSync("../log", "utf8").match(/--event/g).length)
+for (const name of ["tool_result", "context", "tool_call", "agent_end", "session_shutdown"]) {
+  await tell(name, {})
+  show()
+}
 "#;
 
 /// What an agent of another version might tell.
@@ -106,6 +129,27 @@ fn what_the_extension_hands_on_is_the_conversation_in_its_order() {
 }
 
 #[test]
+fn the_extension_hands_on_the_command_lines_of_shells_before_and_after_them() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, SHELLS) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    let expected = [
+        "tool_start c1: make && make check",
+        "tool_start c2, ours: ckpt-hook inside status",
+        "tool_finish c2, ours: ckpt-hook inside status",
+        "tool_finish c1: make && make check",
+        "tool_start c3",
+    ];
+    assert_eq!(command_lines(&calls(&world, "pi")), expected);
+}
+
+#[test]
 fn the_extension_disturbs_nobody_when_the_binary_is_gone() {
     let world = World::new();
     fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
@@ -135,6 +179,18 @@ fn the_extension_waits_fifteen_seconds_for_a_hook_that_hangs_and_ends_it() {
         "the message goes on: {output:?}"
     );
     assert_eq!(String::from_utf8_lossy(&output.stdout), "15000\n");
+}
+
+/// What is looked at after an agent has ended would be taken for its work.
+#[test]
+fn the_agent_goes_on_once_the_hook_has_ended() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, WAITING) else {
+        return;
+    };
+    let counts = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(counts, "1\n2\n3\n4\n5\n", "each time: {output:?}");
 }
 
 #[test]

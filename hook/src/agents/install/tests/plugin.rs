@@ -28,6 +28,36 @@ bus("session.idle", { sessionID: "root" })
 await hooks.dispose()
 "#;
 
+/// Two shells beside each other, one of which runs a command of ours, a sub-agent, and an edit.
+const SHELLS: &str = r#"
+import { CkptHook } from "./plugin.mjs"
+const hooks = await CkptHook({ directory: process.cwd() })
+const call = (tool, callID) => ({ tool, sessionID: "root", callID })
+const begin = (tool, callID, args) => hooks["tool.execute.before"](call(tool, callID), { args })
+const end = (tool, callID) => hooks["tool.execute.after"](call(tool, callID), { output: "long" })
+await begin("bash", "c1", { command: "make && make check", description: "build" })
+await begin("bash", "c2", { command: "ckpt-hook inside status" })
+await end("bash", "c2")
+await end("bash", "c1")
+await begin("task", "c3", { command: "/review", prompt: "job" })
+await begin("write", "c4", { filePath: "/w/a", content: "long" })
+"#;
+
+/// How often the hook was called by the time that the agent goes on: after a tool, before a model call, before a tool.
+const WAITING: &str = r#"
+import { readFileSync } from "node:fs"
+import { CkptHook } from "./plugin.mjs"
+const hooks = await CkptHook({ directory: process.cwd() })
+const show = () => console.log(readFileSync("../log", "utf8").match(/--event/g).length)
+const call = { tool: "bash", sessionID: "root", callID: "c1" }
+await hooks["tool.execute.after"](call, { output: "done" })
+show()
+await hooks["chat.params"]({ sessionID: "root", agent: "build" }, {})
+show()
+await hooks["tool.execute.before"](call, { args: {} })
+show()
+"#;
+
 /// What an agent of another version might tell.
 const NONSENSE: &str = r#"
 import { CkptHook } from "./plugin.mjs"
@@ -141,6 +171,18 @@ fn recorded(world: &World) -> Vec<Event> {
     calls(world, "opencode")
 }
 
+/// Returns a line for each event of a tool, with the command line that came with it.
+pub fn command_lines(events: &[Event]) -> Vec<String> {
+    let line = |event: &Event| {
+        let tool = event.tool_use_id.as_deref()?;
+        let ours = if event.is_command { ", ours" } else { "" };
+        let command = event.tool_command.as_ref();
+        let command = command.map_or_else(String::new, |command| format!(": {command}"));
+        Some(format!("{} {tool}{ours}{command}", event.event.name()))
+    };
+    events.iter().filter_map(line).collect()
+}
+
 /// Returns what the binary was told by an agent, as events.
 pub fn calls(world: &World, agent: &str) -> Vec<Event> {
     let log = world.read("log");
@@ -200,6 +242,29 @@ fn what_the_plugin_hands_on_is_the_conversation_in_its_order() {
         !world.read("log").contains("long"),
         "no file's content is handed on"
     );
+}
+
+#[test]
+fn the_plugin_hands_on_the_command_lines_of_shells_before_and_after_them() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, SHELLS) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    let told = command_lines(&calls(&world, "opencode"));
+    let expected = [
+        "tool_start c1: make && make check",
+        "tool_start c2, ours: ckpt-hook inside status",
+        "tool_finish c2, ours: ckpt-hook inside status",
+        "tool_finish c1: make && make check",
+        "tool_start c3",
+        "tool_start c4",
+    ];
+    assert_eq!(told, expected, "what starts a sub-agent is no shell");
 }
 
 #[test]
@@ -273,6 +338,18 @@ fn the_plugin_waits_fifteen_seconds_for_a_hook_that_hangs_and_ends_it() {
         "the message goes on: {output:?}"
     );
     assert_eq!(String::from_utf8_lossy(&output.stdout), "15000\n");
+}
+
+/// What is looked at after an agent has ended would be taken for its work.
+#[test]
+fn the_agent_goes_on_once_the_hook_has_ended() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, WAITING) else {
+        return;
+    };
+    let counts = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(counts, "1\n2\n3\n", "each time: {output:?}");
 }
 
 #[test]

@@ -18,21 +18,21 @@ fn copilot_cli_with_a_sub_agent() {
             07 tool_start    s1 edit ["/workspace/hello.txt"]
             09 tool_finish   s1 edit ["/workspace/hello.txt"]
             09 step_start    s1
-            10 tool_start    s1 bash
-            11 tool_start    s1 bash
-            14 tool_finish   s1 bash
+            10 tool_start    s1 bash $ "echo one > one.txt && cat hello.txt"
+            11 tool_start    s1 bash $ "echo two > two.txt"
+            14 tool_finish   s1 bash $ "echo one > one.txt && cat hello.txt"
             14 step_start    s1
-            15 tool_finish   s1 bash
+            15 tool_finish   s1 bash $ "echo two > two.txt"
             15 step_start    s1
             16 turn_end      s1
             17 session_end   s1
             19 user_message  s1 "TURN-TWO please"
             19 step_start    s1
-            21 tool_start    s1 bash
-            23 tool_finish   s1 bash
+            21 tool_start    s1 bash $ "rm one.txt && echo three > three.txt"
+            23 tool_finish   s1 bash $ "rm one.txt && echo three > three.txt"
             23 step_start    s1
-            24 tool_start    s1 bash
-            26 tool_finish   s1 bash
+            24 tool_start    s1 bash $ "exit 3"
+            26 tool_finish   s1 bash $ "exit 3"
             26 step_start    s1
             27 turn_end      s1
             28 session_end   s1
@@ -40,8 +40,8 @@ fn copilot_cli_with_a_sub_agent() {
             30 step_start    s1
             32 tool_start    s1 task
             33 session_start s1/a1 below s1
-            36 tool_start    s1/a1 below s1 bash
-            38 tool_finish   s1/a1 below s1 bash
+            36 tool_start    s1/a1 below s1 bash $ "echo sub > sub.txt"
+            38 tool_finish   s1/a1 below s1 bash $ "echo sub > sub.txt"
             38 step_start    s1/a1 below s1
             39 turn_end      s1/a1 below s1
             40 turn_end      s1/a1 below s1
@@ -61,14 +61,14 @@ fn copilot_cli_at_a_terminal_with_a_background_shell() {
         expect![[r#"
             02 user_message  s1 "TURN-LONG please"
             02 step_start    s1
-            04 tool_start    s1 bash
-            06 tool_finish   s1 bash
+            04 tool_start    s1 bash $ "echo started > started.txt; sleep 6; echo late > late.txt"
+            06 tool_finish   s1 bash $ "echo started > started.txt; sleep 6; echo late > late.txt"
             06 step_start    s1
-            07 tool_start    s1 bash
-            09 tool_finish   s1 bash
+            07 tool_start    s1 bash $ "rm one.txt && echo three > three.txt"
+            09 tool_finish   s1 bash $ "rm one.txt && echo three > three.txt"
             09 step_start    s1
-            10 tool_start    s1 bash
-            12 tool_finish   s1 bash
+            10 tool_start    s1 bash $ "exit 3"
+            12 tool_finish   s1 bash $ "exit 3"
             12 step_start    s1
             13 turn_end      s1
             16 turn_end      s1

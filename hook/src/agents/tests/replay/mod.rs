@@ -163,6 +163,10 @@ impl Names {
             .filter(|cwd| cwd.as_os_str() != "/workspace")
             .map(|cwd| format!("in {}", cwd.display()));
         let paths = (!event.paths.is_empty()).then(|| format!("{:?}", event.paths));
+        let command = event
+            .tool_command
+            .as_ref()
+            .map(|command| format!("$ {command:?}"));
         let step = event.step_id.clone();
         let tool = event.tool_name.clone();
         for part in [
@@ -172,6 +176,7 @@ impl Names {
             step,
             tool,
             event.tool_use_id.clone(),
+            command,
             paths,
             prompt,
             cwd,
