@@ -26,6 +26,7 @@ mod roots;
 mod rows;
 mod runs;
 mod salvage;
+mod scrub;
 mod snapshots;
 mod steps;
 mod taken_away;
