@@ -33,6 +33,7 @@ mod taken_away;
 mod tools;
 mod totals;
 mod unrecorded;
+mod version;
 mod words;
 mod workspaces;
 
