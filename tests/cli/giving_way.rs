@@ -389,18 +389,21 @@ fn packs_that_hooks_write_are_joined_by_hooks_although_no_session_ends() {
         world.event(event).ends_silently();
     };
     send("user_message");
-    // Every step writes a pack, and an index. The first hook that finds too many starts what joins them.
-    for step in 0..80 {
+    let step = |number: usize| {
         send("step_start");
-        world.write("a", format!("{step}\n"));
+        world.write("a", format!("{number}\n"));
         send("step_finish");
-    }
-    let patience = Instant::now() + Duration::from_secs(60);
+    };
+    // Every step writes a pack, and an index. The first hook that finds too many starts what joins them.
+    (0..80).for_each(step);
+    let patience = Instant::now() + Duration::from_secs(120);
     let are_many = || packs(&world).len() > 2 * 70;
+    let mut number = 80;
     while are_many() {
         assert!(Instant::now() < patience, "nobody joined them");
-        // What gave way to a hook is tried again in the pause after another one.
-        send("step_start");
+        // What gave way to a hook is tried again once more packs came, in the pause after the hook that finds them.
+        step(number);
+        number += 1;
         let pause = Instant::now() + Duration::from_secs(1);
         while are_many() && Instant::now() < pause {
             std::thread::sleep(Duration::from_millis(5));

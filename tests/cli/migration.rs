@@ -7,8 +7,9 @@ use std::process::Stdio;
 use ckpt_schema::migration::VERSION;
 use serde_json::json;
 
-use testing::binary::Sandbox;
+use testing::binary::{Sandbox, finish, next_binary};
 use testing::rows::{damage, execute, put_version_2, texts, values_of_version_2, version};
+use testing::skip::is_debug_build;
 
 fn old() -> (Sandbox, PathBuf) {
     let world = Sandbox::new();
@@ -100,7 +101,11 @@ fn rows_of(database: &Path) -> Vec<String> {
 
 #[test]
 fn hooks_of_an_older_binary_go_on_in_silence_while_a_newer_one_migrates_the_store() {
+    if !is_debug_build() {
+        return;
+    }
     let world = Sandbox::new();
+    let newer = next_binary(&world.path(""));
     turn(&world, "first", 0);
     let database = world.store().join("sessions.db");
     let written = std::thread::scope(|scope| {
@@ -112,13 +117,8 @@ fn hooks_of_an_older_binary_go_on_in_silence_while_a_newer_one_migrates_the_stor
         while texts(&database, at_work).len() < 4 {
             std::thread::yield_now();
         }
-        // As a binary of the next version does it: in one transaction.
-        let migrate = format!(
-            "PRAGMA busy_timeout = 60000; BEGIN IMMEDIATE; CREATE TABLE of_the_future (x);
-             UPDATE meta SET value = {0} WHERE key = 'min_writer'; PRAGMA user_version = {0}; COMMIT",
-            VERSION + 1
-        );
-        execute(&database, &migrate);
+        finish(&mut world.command_by(&newer, &READ), b"").exits(0);
+        assert_eq!(version(&database), VERSION + 1, "it is the newer one's");
         rows_of(&database)
     });
     assert_eq!(
@@ -129,12 +129,8 @@ fn hooks_of_an_older_binary_go_on_in_silence_while_a_newer_one_migrates_the_stor
     assert_eq!(damage(&database), [] as [&str; 0], "it is sound");
     let log = std::fs::read_to_string(world.store().join("log")).expect("what it could not do");
     assert!(log.contains("newer ckpt-hook"), "the hooks say why: {log}");
-    // As it is where it is upgraded, too.
-    let back = format!(
-        "DROP TABLE of_the_future; UPDATE meta SET value = {0} WHERE key = 'min_writer'; PRAGMA user_version = {0}",
-        VERSION
-    );
-    execute(&database, &back);
+    // They are upgraded, too.
+    world.upgrade(newer);
     turn(&world, "last", 0);
     world.run(&["doctor", "--all"], b"").exits(0);
     let log = world.json(&["log", "--limit", "100"]);
@@ -142,6 +138,53 @@ fn hooks_of_an_older_binary_go_on_in_silence_while_a_newer_one_migrates_the_stor
         log["messages"].as_array().is_some_and(|all| all.len() > 2),
         "what was recorded stays, and it goes on: {log}"
     );
+}
+
+#[test]
+fn the_older_of_two_binaries_refuses_what_the_newer_one_migrated_and_changes_nothing() {
+    if !is_debug_build() {
+        return;
+    }
+    let world = Sandbox::new();
+    let newer = next_binary(&world.path(""));
+    let by_newer =
+        |arguments: &[&str]| finish(&mut world.command_by(&newer, arguments), b"").exits(0);
+    world.write("a", "0\n");
+    world.play("m1", "of the older one", |world| world.write("a", "1\n"));
+    let database = world.store().join("sessions.db");
+    let before = rows_of(&database);
+    by_newer(&READ);
+    assert_eq!(version(&database), VERSION + 1, "it is migrated");
+    assert_eq!(rows_of(&database), before, "with every row");
+    let copy = world.store().join(format!("sessions.db.version-{VERSION}"));
+    assert_eq!(version(&copy), VERSION, "the older one could go on with it");
+    let bytes = || {
+        let read = |name| std::fs::read(world.store().join(name)).unwrap_or_default();
+        ["sessions.db", "sessions.db-wal"].map(read)
+    };
+    let migrated = bytes();
+    for command in [
+        &READ[..],
+        &["log"],
+        &["status"],
+        &["gc"],
+        &["forget", "--message", "m1", "--yes"],
+        &["revert", "--message", "m1"],
+    ] {
+        let run = world.run(command, b"").exits(1);
+        assert!(
+            run.stderr.contains("was written by a newer ckpt-hook")
+                && run.stderr.contains("hint: upgrade this ckpt-hook"),
+            "it says why, and what to do: {run}"
+        );
+    }
+    turn(&world, "of-the-older-one", 0);
+    assert!(bytes() == migrated, "not a byte is another one");
+    assert_eq!(world.read("a"), b"1\n", "nor is a file");
+    by_newer(&["-q", "revert", "--message", "m1"]);
+    assert_eq!(world.read("a"), b"0\n", "the newer one goes back");
+    by_newer(&["-q", "unrevert"]);
+    assert_eq!(world.read("a"), b"1\n", "and forward");
 }
 
 #[test]

@@ -1,14 +1,13 @@
 //! A store on a file server, which has a rollback journal instead of a log: killed at system calls, the next command finds every row.
 
-use serde_json::json;
-
 use testing::binary::Sandbox;
 use testing::skip::has_strace;
 use testing::strace::{at_each, fail_at, kill_at, points, sample};
 
+use super::assert_whole;
 use super::errors::{ERRORS, touches_files};
 use super::forward::cases;
-use super::{assert_sound, assert_whole};
+use super::hook::{assert_recorded, assert_recorded_or_told, at_work, finish_of, send};
 
 /// The same workspace, whose store comes to be on a file server: what opens it next moves its log into it. If `is_moved`, that is
 /// done.
@@ -41,52 +40,6 @@ fn an_operation_that_is_killed_on_a_file_server_is_ended_by_the_next_command() {
             });
         }
     }
-}
-
-/// A message whose step changed something, and is not finished.
-fn at_work() -> Sandbox {
-    let world = super::played();
-    for event in ["user_message", "step_start"] {
-        world
-            .event(json!({"event": event, "session_id": "s", "message_id": "m2"}))
-            .ends_silently();
-    }
-    world.write("edited", "second\n");
-    world
-}
-
-/// The event that finishes it.
-fn finish_of(world: &Sandbox) -> String {
-    json!({"event": "step_finish", "session_id": "s", "cwd": world.workspace()}).to_string()
-}
-
-/// What is so after the next event.
-fn assert_recorded(world: &Sandbox, what: &str) {
-    world
-        .event(json!({"event": "turn_end", "session_id": "s"}))
-        .ends_silently();
-    assert_sound(world, what);
-    world.run(&["revert", "--message", "m2"], b"").exits(0);
-    assert_eq!(world.read("edited"), b"one\n2\n", "{what}");
-    world.run(&["unrevert"], b"").exits(0);
-    assert_eq!(world.read("edited"), b"second\n", "{what}");
-}
-
-/// The same after an event that could not write its rows: then it is said that the step was not recorded.
-fn assert_recorded_or_told(world: &Sandbox, what: &str) {
-    world
-        .event(json!({"event": "turn_end", "session_id": "s"}))
-        .ends_silently();
-    assert_sound(world, what);
-    let run = world.run(&["revert", "--message", "m2"], b"");
-    let is_told = format!("{}{}", run.stdout, run.stderr).contains("not recorded");
-    let expected: &[u8] = match run.code {
-        Some(0) => b"one\n2\n",
-        Some(3) if is_told => b"one\n2\n",
-        Some(4) if is_told => b"second\n",
-        _ => panic!("{what}: {run}"),
-    };
-    assert_eq!(world.read("edited"), expected, "{what}: {run}");
 }
 
 #[test]
@@ -129,6 +82,7 @@ fn a_hook_in_which_a_call_fails_on_a_file_server_is_silent_and_the_step_is_recor
                 !is_begun || (run.code == Some(0) && run.stderr.is_empty()),
                 "{what}: {run}"
             );
+            send(&world, "turn_end");
             assert_recorded_or_told(&world, &what);
         });
     }

@@ -36,6 +36,7 @@ mod names;
 mod nested;
 mod out_of_view;
 mod owner;
+mod packed;
 mod parts;
 mod planned;
 mod receipt;

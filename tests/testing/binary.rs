@@ -5,13 +5,14 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{LazyLock, OnceLock};
 
 use tempfile::TempDir;
 
 use crate::clock::await_tick;
 use crate::count::SERVED_STORE;
+use crate::executable;
 use crate::git;
 use crate::tree::{self, Tree};
 
@@ -24,6 +25,33 @@ pub fn binary() -> &'static str {
     &BINARY
 }
 
+/// Makes a binary of the next version of the tables: a copy of the one under test in which one byte is another. Only debug builds
+/// have that byte.
+pub fn next_binary(directory: &Path) -> PathBuf {
+    let mark = "versions of the tables ahead of this one: ";
+    let mut bytes = std::fs::read(binary()).expect("the binary was built");
+    let found = Command::new("grep")
+        .args(["-abo", mark, binary()])
+        .env("LC_ALL", "C")
+        .output()
+        .expect("grep is there");
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
+    let places: Vec<usize> = found
+        .lines()
+        .filter_map(|line| line.split(':').next()?.parse().ok())
+        .collect();
+    let [place] = places[..] else {
+        panic!("one place says it: {found}");
+    };
+    let digit = &mut bytes[place + mark.len()];
+    assert_eq!(*digit, b'0', "the binary under test is of this version");
+    *digit = b'1';
+    let (data, program) = (directory.join("next.data"), directory.join("next"));
+    std::fs::write(&data, bytes).expect("writable");
+    executable::copy(&data, &program);
+    program
+}
+
 /// Files touched later than this before a snapshot are read again by the next one: 35 s, and one more; seconds.
 const SETTLED: &str = "36";
 
@@ -34,6 +62,8 @@ pub struct Sandbox {
     is_served: AtomicBool,
     /// The time that the binary is told; 0 where it looks at the clock.
     clock: AtomicI64,
+    /// The binary that took the place of the one under test.
+    upgraded: OnceLock<PathBuf>,
 }
 
 impl Sandbox {
@@ -49,6 +79,7 @@ impl Sandbox {
             is_old: AtomicBool::new(false),
             is_served: AtomicBool::new(false),
             clock: AtomicI64::new(0),
+            upgraded: OnceLock::new(),
         };
         for directory in [world.home(), world.workspace()] {
             std::fs::create_dir_all(directory).expect("the scratch directory is writable");
@@ -89,13 +120,19 @@ impl Sandbox {
 
     /// Returns the binary with these arguments in this world, not yet started.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        let upgraded = self.upgraded.get().map(PathBuf::as_path);
+        self.command_by(upgraded.unwrap_or(Path::new(binary())), arguments)
+    }
+
+    /// Returns another binary with these arguments in this world, not yet started.
+    pub fn command_by<S: AsRef<OsStr>>(&self, program: &Path, arguments: &[S]) -> Command {
         let mut command = match self.is_served() {
-            false => Command::new(binary()),
+            false => Command::new(program),
             true => {
                 let mut strace = Command::new("strace");
                 strace.args(["-f", "-qq", "-o", "/dev/null", "--seccomp-bpf"]);
                 strace.args(["-e", "trace=statfs"]).args(SERVED_STORE);
-                strace.arg(binary());
+                strace.arg(program);
                 strace
             }
         };
@@ -136,6 +173,11 @@ impl Sandbox {
     pub fn grow_old(&self) {
         await_tick();
         self.is_old.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on this is the binary.
+    pub fn upgrade(&self, program: PathBuf) {
+        self.upgraded.set(program).expect("it is upgraded once");
     }
 
     /// From now on the binary finds its store on a file server, as far as it can ask; `strace` answers for the kernel.

@@ -10,10 +10,10 @@ use super::text::{safe, wrap};
 /// What is not promised; the README says the same.
 pub const NON_PROMISES: &str = "\
 What it does not promise: it is not a barrier against programs that run as you, and not a backup (it is on the same
-disk). Ignored, oversized and special files are not captured. Owners, extended attributes, ACLs, capabilities, setuid
-bits, hard links and times are not restored, nor are the permissions of directories that stay. Running processes,
-databases and installed packages are not reverted; git's HEAD, index and refs only with `--git`. On network file
-systems it does what it can.
+disk). Of ignored files, only small ones (`keep_ignored`) and those that an edit tool names are captured. Oversized and
+special files are not. Owners, extended attributes, ACLs, capabilities, setuid bits, hard links and times are not
+restored, nor are the permissions of directories that stay. Running processes, databases and installed packages are not
+reverted; git's HEAD, index and refs only with `--git`. On network file systems it does what it can.
 ";
 
 /// Prose is hard to read in longer lines.

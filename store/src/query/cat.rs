@@ -97,7 +97,7 @@ fn missing(store: &Store, snapshot_id: i64, path: &WorkspacePath) -> Result<Erro
             gap.reason
         )),
         None => Error::unavailable(format!("there is no `{name}` in that state")).hint(
-            "`ckpt-hook diff ID` lists what changed since; an ignored file is captured only if an edit tool named it",
+            "`ckpt-hook diff ID` lists what changed since; an ignored file is captured only if `keep_ignored` lists it or an edit tool named it",
         ),
     })
 }

@@ -227,11 +227,16 @@ fn write_step(connection: &rusqlite::Connection, workspace_id: i64, lost: &Lost)
         sessions::upsert_session(connection, workspace_id, &event, None, &cwd, lost.first)?;
     let root = sessions::root_of(connection, &session)?;
     let newest = sessions::newest_message(connection, &root.id)?;
+    // Its row may have been written before the disk failed: a second one would make the agent's id ambiguous.
+    let known = match lost.message.as_deref().filter(|id| !id.is_empty()) {
+        Some(id) => sessions::find_message_by_agent_id(connection, &root.id, id)?,
+        None => None,
+    };
     // While something is reverted, the next recorded message makes the revert permanent. This one must not come in
     // between.
     let is_new = newest.is_none() || (lost.message.is_some() && root.revert_base_id.is_none());
     let unprotected = Some(lost.reason.clone());
-    let message_id = match newest.filter(|_| !is_new) {
+    let message_id = match known.or(newest.filter(|_| !is_new)) {
         Some(message) => message.id,
         None => {
             let message = NewMessage {

@@ -295,37 +295,6 @@ impl Database {
             .context(|| "cannot set a pragma")
     }
 
-    /// Rewrites the file without the deleted rows, and empties the log. Fails as busy if another process keeps reading
-    /// the file.
-    pub(crate) fn scrub(&self) -> Result<()> {
-        self.overwrite_deleted()?;
-        self.connection
-            // This writes the new file to the log. Until the log is moved, the old file with its deleted rows is
-            // what is on the disk, so the rest is no tidying but the second half.
-            .execute_batch("VACUUM")
-            .context(|| "cannot rewrite the session store")?;
-        let end = Instant::now() + BUSY_TIMEOUT;
-        while !self.checkpoint()? {
-            if Instant::now() > end {
-                return Err(Error::busy(
-                    "another process reads the session store: what was forgotten is still in its log",
-                )
-                .hint("`ckpt-hook gc` finishes it"));
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
-    }
-
-    /// Moves the log into the file and empties it. Waits for readers and writers, but returns false at once while
-    /// another process checkpoints: SQLite does not wait for that (see its `c3ref/wal_checkpoint_v2.html`).
-    fn checkpoint(&self) -> Result<bool> {
-        self.connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
-            .map(|is_busy: bool| !is_busy)
-            .context(|| "cannot empty the log of the session store")
-    }
-
     /// Notes something that went wrong.
     pub fn diagnose(&mut self, diagnostic: &Diagnostic<'_>, now: Milliseconds) -> Result<()> {
         self.write(|connection| {

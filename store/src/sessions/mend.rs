@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::migration::VERSION;
 use rusqlite::Connection;
 
 use super::Database;
+use super::version::version;
 use crate::error::{Context, Result};
 
 /// The objects of a schema: kind and definition, by name.
@@ -24,10 +24,10 @@ fn objects(connection: &Connection) -> Result<SchemaObjects> {
 /// Returns the objects that there should be, and those that there are. `None` for another version's store, which is left
 /// alone.
 fn ours_and_found(connection: &Connection) -> Result<Option<(SchemaObjects, SchemaObjects)>> {
-    let version: u32 = connection
+    let found: u32 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .context(|| "cannot read the session store")?;
-    if version != VERSION {
+    if found != version() {
         return Ok(None);
     }
     let ours = objects(Database::empty()?.connection())?;

@@ -8,13 +8,14 @@
 
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, NEW_STORE, VERSION};
+use ckpt_schema::migration::APPLICATION_ID;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::damaged::{damaged_header, has_our_tables};
 use super::database::{configure, empty_log, with_suffix};
 use super::journal::Journal;
 use super::new_file::make_file;
+use super::version::{self, new_store, steps_from};
 use crate::error::{Context, Error, Result};
 use crate::fs::names::{COPY, DAMAGED, DATABASE, REPLACED};
 use crate::fs::{layout, presence};
@@ -33,12 +34,12 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .context(|| format!("cannot migrate `{}`", path.display()))?;
     // Another process may have migrated it in the meantime.
-    let from = version(&transaction, path)?;
-    if from > VERSION {
+    let from = version_of(&transaction, path)?;
+    if from > version::version() {
         return refuse_newer(&transaction, path, from).map(|()| false);
     }
     // Not `Ok(false)` at once: only the number was looked at, and another program may use it, too.
-    if from == VERSION {
+    if from == version::version() {
         return check_application(&transaction, path).map(|()| false);
     }
     let copy = match from {
@@ -56,19 +57,17 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool> 
     let migrations = match from {
         // One script, not all migrations in turn: SQLite reads the schema again at most of their statements, which
         // takes longer than everything else a first hook does.
-        0 => &[NEW_STORE],
-        from => &MIGRATIONS[from as usize..],
+        0 => new_store(),
+        from => steps_from(from).concat(),
     };
-    for migration in migrations {
-        transaction
-            .execute_batch(migration)
-            .context(|| format!("cannot migrate `{}`", path.display()))?;
-    }
+    transaction
+        .execute_batch(&migrations)
+        .context(|| format!("cannot migrate `{}`", path.display()))?;
     transaction
         // Both are pages of the file, so they are part of the transaction: whoever sees the version sees all
         // tables.
         .pragma_update(None, "application_id", APPLICATION_ID)
-        .and_then(|()| transaction.pragma_update(None, "user_version", VERSION))
+        .and_then(|()| transaction.pragma_update(None, "user_version", version::version()))
         .and_then(|()| transaction.commit())
         .context(|| format!("cannot migrate `{}`", path.display()))?;
     // Only after the commit: until then, the last migration's copy is the only one that is known to be good.
@@ -86,14 +85,14 @@ fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
     let transaction = connection
         .unchecked_transaction()
         .context(|| format!("cannot read `{}`", path.display()))?;
-    if version(&transaction, path)? != VERSION {
+    if version_of(&transaction, path)? != version::version() {
         return Ok(false);
     }
     check_application(&transaction, path)?;
     check_encoding(&transaction, path).map(|()| true)
 }
 
-fn version(connection: &Connection, path: &Path) -> Result<u32> {
+fn version_of(connection: &Connection, path: &Path) -> Result<u32> {
     let version: i64 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .context(|| format!("cannot read `{}`", path.display()))?;
@@ -155,7 +154,7 @@ fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> 
             |row| row.get(0),
         )
         .context(|| format!("cannot read `{}`", path.display()))?;
-    if oldest_writer <= VERSION {
+    if oldest_writer <= version::version() {
         return Ok(());
     }
     Err(Error::failed(format!(
@@ -174,9 +173,9 @@ pub(super) fn check_writer(connection: &Connection, path: &Path) -> Result<()> {
     let found: u32 = statement
         .query_row([], |row| row.get(0))
         .context(|| format!("cannot read `{}`", path.display()))?;
-    match found {
-        VERSION => Ok(()),
-        found => refuse_newer(connection, path, found),
+    match found == version::version() {
+        true => Ok(()),
+        false => refuse_newer(connection, path, found),
     }
 }
 
@@ -256,6 +255,8 @@ fn is_named(path: &Path, ending: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ckpt_schema::migration::VERSION;
+
     use super::*;
     use crate::sessions::Database;
 

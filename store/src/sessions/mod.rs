@@ -26,12 +26,14 @@ mod roots;
 mod rows;
 mod runs;
 mod salvage;
+mod scrub;
 mod snapshots;
 mod steps;
 mod taken_away;
 mod tools;
 mod totals;
 mod unrecorded;
+mod version;
 mod words;
 mod workspaces;
 

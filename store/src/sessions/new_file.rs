@@ -4,11 +4,12 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use ckpt_schema::migration::{APPLICATION_ID, NEW_STORE, VERSION};
+use ckpt_schema::migration::APPLICATION_ID;
 use rusqlite::{Connection, MAIN_DB};
 use rustix::io::Errno;
 
 use super::journal::Journal;
+use super::version::{new_store, version};
 use crate::error::{Error, Result};
 use crate::fs::system;
 
@@ -47,9 +48,9 @@ pub(super) fn make_store(path: &Path, journal: Journal) -> Result<bool> {
 /// Returns the bytes of a session store in which nothing was recorded.
 pub(super) fn image(journal: Journal) -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
-    connection.execute_batch(&format!("BEGIN; {NEW_STORE}"))?;
+    connection.execute_batch(&format!("BEGIN; {}", new_store()))?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    connection.pragma_update(None, "user_version", VERSION)?;
+    connection.pragma_update(None, "user_version", version())?;
     connection.execute_batch("COMMIT")?;
     let mut image = connection.serialize(MAIN_DB)?.to_vec();
     if journal == Journal::Log {
@@ -106,7 +107,7 @@ mod tests {
             };
             assert_eq!(asked("journal_mode"), expected);
             assert_eq!(asked("integrity_check"), "ok");
-            assert_eq!(asked("user_version"), VERSION.to_string());
+            assert_eq!(asked("user_version"), version().to_string());
             assert_eq!(asked("application_id"), APPLICATION_ID.to_string());
         }
     }

@@ -7,7 +7,6 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::migration::VERSION;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
@@ -18,6 +17,7 @@ use super::journal::Journal;
 use super::mend::is_of_this_version;
 use super::migrate::{beside, migrate};
 use super::new_file::make_file;
+use super::version::version;
 use crate::error::{Context, Error, Result};
 use crate::fs::names::{DAMAGED, DATABASE, REPLACED};
 use crate::fs::{layout, presence};
@@ -213,9 +213,9 @@ fn copy_rows(old: &Connection, new: &Connection) -> Result<(u64, Vec<String>)> {
 
 /// Returns the tables whose definitions cannot be read any more. A store of an older version never had some of them.
 fn lost_tables(old: &Connection, new: &Connection) -> Result<Vec<String>> {
-    let version: rusqlite::Result<u32> =
+    let found: rusqlite::Result<u32> =
         old.pragma_query_value(None, "user_version", |row| row.get(0));
-    if version.is_ok_and(|version| version != VERSION) {
+    if found.is_ok_and(|found| found != version()) {
         return Ok(Vec::new());
     }
     let mut lost = tables(new)?;
