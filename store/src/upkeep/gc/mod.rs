@@ -38,10 +38,28 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// The options of `gc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GcOptions {
-    /// Only report what would go.
-    pub dry_run: bool,
-    /// Yield to anybody who wants a workspace.
-    pub polite: bool,
+    pub dry_run: DryRun,
+    pub priority: Priority,
+}
+
+/// Whether `gc` yields to anybody who wants a workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Priority {
+    /// It keeps the workspace: a person waits for it to finish.
+    #[default]
+    Foreground,
+    /// It yields: nobody waits for it, and the next run does the rest.
+    Background,
+}
+
+impl Priority {
+    /// Returns how long it waits for a workspace's lock.
+    fn patience(self) -> Duration {
+        match self {
+            Self::Foreground => PATIENCE,
+            Self::Background => MOMENT,
+        }
+    }
 }
 
 /// A session that has snapshots, and the verdict on it.
@@ -69,10 +87,10 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: DryRun) -> Result<GcReport> {
     }
     let lock = layout::lock_upkeep(&store.surroundings.directory, PATIENCE)?;
     let how = GcOptions {
-        dry_run: dry_run.is_dry(),
-        polite: false,
+        dry_run,
+        priority: Priority::Foreground,
     };
-    if how.dry_run {
+    if dry_run.is_dry() {
         return run(store, how);
     }
     run_and_note(store, &lock, how)
@@ -107,8 +125,8 @@ pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
     };
     let now = store.now();
     let how = GcOptions {
-        dry_run: false,
-        polite: true,
+        dry_run: DryRun::No,
+        priority: Priority::Background,
     };
     match is_due(lock.note().as_deref(), now) {
         Some(true) => run_and_note(store, &lock, how).map(drop),
@@ -130,7 +148,7 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
     } = judge(store, now, before.bytes, how)?;
     let mut report = GcReport {
         version: VERSION,
-        dry_run: how.dry_run,
+        dry_run: how.dry_run.is_dry(),
         bytes_before: before.bytes,
         bytes_after: before.bytes,
         ..GcReport::default()
@@ -167,7 +185,7 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
             bytes,
         });
     }
-    if !how.dry_run {
+    if !how.dry_run.is_dry() {
         let swept = sizes::sweep(store).and_then(|()| sizes::of_store(store));
         report.bytes_after = swept.map_err(packed)?.bytes;
     }
@@ -185,8 +203,8 @@ fn packed(error: Error) -> Error {
 /// Returns how many bytes a run would free now.
 pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
     let how = GcOptions {
-        dry_run: true,
-        polite: false,
+        dry_run: DryRun::Yes,
+        priority: Priority::Foreground,
     };
     let Judgement { judged, .. } = judge(store, now, sizes::of_store(store)?.bytes, how)?;
     let goes = |judged: &&Judged| matches!(judged.verdict, Retention::Goes(_));
@@ -224,7 +242,7 @@ fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<
     // Measuring walks every tree, and is needed only where size decides.
     let mut bytes = None;
     let mut unmeasured = HashMap::new();
-    if how.dry_run || size > limits.max_size {
+    if how.dry_run.is_dry() || size > limits.max_size {
         let may_go = |session: &SessionUse| policy::pin(session, lives(session), now).is_none();
         let may_go: Vec<bool> = uses.iter().map(may_go).collect();
         let mut sizes = sizes::of_sessions(store, &uses, &may_go, how)?;
@@ -289,8 +307,8 @@ fn tidy_up(
         (report.bytes_before, report.packs_before) = (sizes.bytes, sizes.packs);
     }
     if is_gone_for_good(store, presence, &place, now, keep, how)? {
-        if !how.dry_run {
-            let _lock = place.lock(patience(how))?;
+        if !how.dry_run.is_dry() {
+            let _lock = place.lock(how.priority.patience())?;
             sizes::remove_workspace(store, &place)?;
         }
         report.removed = true;
@@ -306,7 +324,7 @@ fn tidy_up(
         unused_before: newest_gone.fold(now.saturating_sub(keep), i64::max),
         young_since: now - policy::YOUNG,
     };
-    if how.dry_run {
+    if how.dry_run.is_dry() {
         report.pruned = sessions::prunable(store.database.connection(), pruning)?.len();
         report.packs_after = report.packs_before;
         let freed: u64 = goes.iter().filter_map(|judged| judged.bytes).sum();
@@ -324,7 +342,7 @@ fn tidy_up(
         (report.bytes_after, report.packs_after) = (sizes.bytes, sizes.packs);
         sizes::note(store, &place, how)?;
     } else if presence.is_unswept {
-        let _lock = place.lock(patience(how))?;
+        let _lock = place.lock(how.priority.patience())?;
         pack::note_swept(store, &place)?;
     }
     Ok((report, 0))
@@ -348,16 +366,12 @@ fn prune(
 ) -> Result<usize> {
     // Rows first, objects after them: killed in between, the store holds more than its rows name, which the next
     // run packs. The other way round, rows would name what is gone.
-    let _lock = place.lock(patience(how))?;
+    let _lock = place.lock(how.priority.patience())?;
     store.database.write(|connection| {
         let ids = sessions::prunable(connection, pruning)?;
         sessions::mark_pruned(connection, &ids, now)?;
         Ok(ids.len())
     })
-}
-
-fn patience(how: GcOptions) -> Duration {
-    if how.polite { MOMENT } else { PATIENCE }
 }
 
 /// Returns the sessions of a workspace that stay, including sub-agents and those without snapshots.
@@ -392,7 +406,7 @@ fn is_gone_for_good(
         // Any other error, such as a server that does not answer, is no absence.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound
     );
-    if !presence.is_replaced && is_missing != presence.gone_at.is_some() && !how.dry_run {
+    if !presence.is_replaced && is_missing != presence.gone_at.is_some() && !how.dry_run.is_dry() {
         let gone_at = is_missing.then_some(now);
         store
             .database
