@@ -296,10 +296,7 @@ impl Browser {
                 self.model.notice = Some(format!("copied {id}"));
             }
             UiAction::Blame => self.tell(Self::blame),
-            UiAction::Plan {
-                take_unclear,
-                alone,
-            } => self.tell(|browser| browser.plan(take_unclear, alone)),
+            UiAction::Plan { unclear, later } => self.tell(|browser| browser.plan(unclear, later)),
             UiAction::Apply(token) => self.tell(|browser| {
                 let chosen = browser.chosen.take();
                 let report = match &chosen {

@@ -9,7 +9,7 @@ use ckpt_store::revert::PriorState;
 use ckpt_store::{Chosen, ChosenContent, DryRun, Force, RevertRequest, Unclear};
 
 use super::super::outcome::{AskedExtent, titled};
-use super::model::{Pane, Popup};
+use super::model::{LaterMessages, Pane, Popup};
 use super::{Browser, parts};
 use crate::failure::Failure;
 use crate::output::operation::{self, Around};
@@ -18,7 +18,11 @@ use crate::output::patch::FileSides;
 use crate::output::{View, text};
 
 impl Browser {
-    pub(super) fn plan(&mut self, take_unclear: bool, alone: bool) -> Result<(), Failure> {
+    pub(super) fn plan(
+        &mut self,
+        unclear: Option<Unclear>,
+        later: LaterMessages,
+    ) -> Result<(), Failure> {
         let Some(TimelineEntry::Message(message)) = self.model.entry().cloned() else {
             return Ok(());
         };
@@ -30,14 +34,15 @@ impl Browser {
             session: Some(message.session.clone()),
             only,
             // Hunks belong to this message; later changes are not theirs.
-            alone: alone || are_hunks,
-            unclear: take_unclear.then_some(Unclear::Take),
+            alone: later == LaterMessages::Stay || are_hunks,
+            unclear,
             dry_run: true,
             ..RevertRequest::default()
         };
         let is_part = request.is_part();
         let mut report = self.store.revert(&self.directory, &request)?;
-        let has_unclear = !take_unclear && report.files.iter().any(|file| file.unclear);
+        let has_unclear =
+            unclear != Some(Unclear::Take) && report.files.iter().any(|file| file.unclear);
         let mut token = token(&report);
         if let (true, Ok(whole)) = (are_hunks, &token) {
             let (workspace, chosen) = self.marked_parts(whole)?;
@@ -70,7 +75,7 @@ impl Browser {
             text: operation::render(&report, &around, &self.fitting()),
             token,
             has_unclear,
-            alone,
+            later,
         });
         Ok(())
     }
