@@ -39,10 +39,10 @@ pub use fs::disk::now as file_clock;
 pub use fs::names::{DATABASE, INSTALLED, TEMPORARY};
 pub use hints::{WatchLimits, serve as watch};
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
-pub use model::request::{Chosen, ChosenContent};
 pub use model::request::{
-    DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+    AskedBy, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
 };
+pub use model::request::{Chosen, ChosenContent};
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};

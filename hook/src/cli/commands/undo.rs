@@ -13,7 +13,9 @@ use ckpt_schema::report::{
 use ckpt_store::model::request::{OnConflict, Unclear};
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::revert::PriorState;
-use ckpt_store::{DryRun, Error, Force, RedoRequest, RestoreRequest, RevertRequest, Store};
+use ckpt_store::{
+    AskedBy, DryRun, Error, Force, RedoRequest, RestoreRequest, RevertRequest, Store,
+};
 
 use super::operation;
 use super::outcome::{AskedExtent, finish_undo, watched};
@@ -48,7 +50,7 @@ pub struct Undo {
 
 /// Takes back the last operation, or carries out the plan of a dry run.
 pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Failure> {
-    let force = Force::asked(arguments.force, false);
+    let force = Force::asked(arguments.force, AskedBy::Person);
     if let Some(token) = &arguments.planning.plan {
         return operation::apply(invocation, token, force);
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use ckpt_store::AskedBy;
 use serde_json::Value;
 
 /// Who asks.
@@ -96,10 +97,12 @@ const SENTENCES_BESIDE: [(&str, &str); 4] = [
 ];
 
 impl Asker {
-    /// Whether an agent asks: its `force` only means that it is at work itself, and does not take a database from another
-    /// program.
-    pub fn is_inside(self) -> bool {
-        self == Self::Model
+    /// Returns on whose behalf it asks.
+    pub fn asked_by(self) -> AskedBy {
+        match self {
+            Self::Model => AskedBy::Agent,
+            Self::FrontEnd | Self::Page => AskedBy::Person,
+        }
     }
 
     /// Whether it may only ask about the server's own workspace.
