@@ -25,7 +25,8 @@ use crate::fs::ownership::check_inner_directory;
 use crate::fs::{names, threads};
 use crate::model::entry::ObjectId;
 use hash::ObjectKind;
-use pack::write::{Effort, PackWriter, create_temporary, pack_object};
+use pack::compress::{Effort, pack_object};
+use pack::write::{PackWriter, create_temporary};
 use reader::{ObjectReader, StoredBytes};
 
 const HEAD: &str = "ref: refs/heads/main\n";

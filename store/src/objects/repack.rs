@@ -17,10 +17,11 @@ use std::sync::Arc;
 
 use super::hash::ObjectKind;
 use super::multi_pack_index;
+use super::pack::compress::{Effort, pack_delta, pack_object};
 use super::pack::copy::Copied;
 use super::pack::delta::delta;
 use super::pack::read::{PackFile, open_regular};
-use super::pack::write::{Effort, PackWriter, pack_delta, pack_object};
+use super::pack::write::PackWriter;
 use super::reader::ObjectReader;
 use super::{Objects, recent};
 use crate::error::{Context, Error, Result};

@@ -16,8 +16,9 @@ use crate::git::objects::loose;
 use crate::model::entry::{ObjectId, Roots};
 use crate::objects::Objects;
 use crate::objects::hash::{ObjectKind, hash};
+use crate::objects::pack::compress::{Effort, pack_object};
 use crate::objects::pack::read::PackFile;
-use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::ObjectReader;
 
 /// An object that is needed but cannot be read.

@@ -16,7 +16,8 @@ use crate::error::{Context, Error, Result};
 use crate::fs::disk;
 use crate::model::entry::{ObjectId, Roots};
 use crate::objects::borrowed;
-use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::pack::compress::{Effort, pack_object};
+use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::ObjectReader;
 use crate::objects::repack::{self, NeededObject, OldPack, OnDamage};
 

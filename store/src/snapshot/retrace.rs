@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::model::entry::{ObjectId, State};
 use crate::model::path::{depth, join, split};
 use crate::objects::hash::{ObjectKind, hash};
-use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::pack::compress::{Effort, pack_object};
+use crate::objects::pack::write::PackWriter;
 use crate::objects::tree::{TreeEntry, TreeMode, encode};
 
 /// The files and links of a tree, by path.
