@@ -10,6 +10,7 @@ mod decide;
 pub(crate) mod label;
 mod look;
 pub(crate) mod lost;
+mod new_rows;
 mod recording;
 mod unheard;
 mod view;
