@@ -1,9 +1,10 @@
 //! Turns a request into a plan, and carries it out. `docs/architecture.md` draws the path, under "Reverting".
 //!
 //! ```text
-//! request ─► movement ─► gather ─► target ─► plan ─► operate ─► apply ─► outcome
-//!                        (rows,    └── pure ──┘     (journal)  (one path
-//!                         trees)                                at a time)
+//! request ─► movement ─► gather ─► target ─► plan ─► execute ─► apply ─► outcome
+//!            └───────────── operate ──────────────┘  (journal)  (one path
+//!                        (rows,    └── pure ──┘                  at a time)
+//!                         trees)
 //! ```
 
 pub mod apply;
@@ -24,6 +25,7 @@ mod chain_tests;
 mod contents;
 mod crowded;
 mod databases;
+mod execute;
 mod foreseen;
 mod gather;
 pub(crate) mod git;
@@ -66,8 +68,8 @@ use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
 use crate::upkeep::check;
+use execute::Executed;
 use movement::Movement;
-use operate::Executed;
 use operation::Options;
 use plan::Plan;
 use put_back::Wanted;

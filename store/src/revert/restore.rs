@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 
+use super::execute::{Executed, execute};
 use super::gather::{self, PathStates};
 use super::git::GitSide;
-use super::operate::{self, Executed};
+use super::operate;
 use super::operation::{GitFate, Operation, Options};
 use super::receipt::Expectation;
 use super::recover::Recovered;
@@ -100,8 +101,8 @@ pub(super) fn restoring(
     // Plan, and execute what was planned.
     let also_busy = |error| refuse::also_busy(error, who, busy);
     let operation = plan(store, &snapshots, &seen).map_err(also_busy)?;
-    let executed = operate::execute(store, place, &snapshots, operation, &seen, &[], options)
-        .map_err(also_busy)?;
+    let executed =
+        execute(store, place, &snapshots, operation, &seen, &[], options).map_err(also_busy)?;
     Ok(executed.while_busy(busy))
 }
 
