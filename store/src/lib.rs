@@ -227,13 +227,13 @@ impl Store {
     ) -> Result<report::OperationReport> {
         // First, so that what was lost is not taken for the user's. It must not keep anybody from going back,
         // though.
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         Ok(revert::revert(self, cwd, request, None)?.report)
     }
 
     /// Goes forward again.
     pub fn redo(&mut self, cwd: &Path, request: &RedoRequest) -> Result<report::OperationReport> {
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         Ok(revert::redo(self, cwd, request, None)?.report)
     }
 
@@ -243,14 +243,20 @@ impl Store {
         cwd: &Path,
         request: &RestoreRequest,
     ) -> Result<report::OperationReport> {
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         Ok(revert::restore(self, cwd, request, None)?.report)
+    }
+
+    /// Writes the rows of events for which there was no room, if there is now.
+    fn take_up_lost(&mut self) {
+        // The disk may still be full, and a revert may be what makes room: it must not fail because of these rows.
+        let _ = record::lost::take_up(self);
     }
 
     /// Carries out the plan of a dry run, by its token. If the workspace, its rules or its history are not the ones
     /// that the plan was made for, the error is `Stale`, and nothing is changed.
     pub fn apply(&mut self, token: &str, force: Force) -> Result<report::OperationReport> {
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         revert::apply(self, token, force, &query::gone_states)
     }
 
@@ -276,7 +282,7 @@ impl Store {
         dry_run: DryRun,
         force: Force,
     ) -> Result<report::OperationReport> {
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         revert::apply_parts(self, cwd, chosen, undoes, dry_run, force)
     }
 
@@ -515,7 +521,7 @@ impl Store {
         dry_run: DryRun,
         force: Force,
     ) -> Result<report::RecoverReport> {
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         let place = timeline::Place::known(self, cwd)?;
         let files = query::gone(self, &place, paths)?;
         let states = query::last_states(&files);

@@ -95,6 +95,7 @@ fn end(log: Option<LogFile>, strict: bool) {
         let _ = done.send(());
     });
     if noting.is_ok() {
+        // Whether the line was written or not, the end cannot wait any longer.
         let _ = waiter.recv_timeout(Duration::from_millis(100));
     }
     if strict {

@@ -82,6 +82,7 @@ const LONGEST_NOTE: usize = 512;
 impl Lock {
     /// Returns the note of its last holder, or `None` if it cannot be read.
     pub(crate) fn note(&self) -> Option<String> {
+        // One read of a fixed size: asking for the length first would be another system call in each event.
         let mut bytes = vec![0; LONGEST_NOTE];
         let read = self.file.read_at(&mut bytes, 0).ok()?;
         bytes.truncate(read);

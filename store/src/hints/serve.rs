@@ -92,6 +92,7 @@ pub fn serve(
         asked: Instant::now(),
     };
     let done = watcher.run(end).context(what);
+    // A socket that stays answers nobody: a hook that connects to it is refused, and looks everywhere.
     let _ = std::fs::remove_file(&socket);
     done
 }

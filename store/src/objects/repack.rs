@@ -340,6 +340,7 @@ pub(crate) fn sweep(objects: &Objects, is_old: &dyn Fn(i64) -> bool) -> Result<u
             for loose in self::names(&folder)? {
                 freed += sweep_file(&folder.join(std::ffi::OsStr::from_bytes(&loose)), is_old)?;
             }
+            // It stays if a young object is left in it. `gc` comes again.
             let _ = fs::remove_dir(&folder);
         }
     }

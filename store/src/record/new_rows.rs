@@ -30,6 +30,8 @@ pub(super) fn ensure_session(
         parent_of(connection, event, place.row.id)?,
     ) {
         (Some(parent_id), None) => {
+            // The parent's own first event may still be on its way. Without a row for it, the sub-agent would count
+            // as a conversation of its own.
             let parent_event = Event::new(EventKind::SessionStart, &event.agent, parent_id);
             Some(sessions::upsert_session(
                 connection,
@@ -83,6 +85,7 @@ fn message_of_sub_agent(
     if session.id == root.id {
         return Ok(None);
     }
+    // After one of these, the sub-agent is at rest, and what it does next was asked for by the newest message.
     let rests = [
         EventKind::SessionStart,
         EventKind::TurnEnd,

@@ -153,6 +153,7 @@ impl<'a> Recording<'a> {
                 .filter(|_| step.start_snapshot_id.is_none()),
             ..self.new_message()?
         };
+        // The message's row comes first: the steps that are handed over to it refer to it.
         sessions::insert_message(self.connection, &message, started_at)?;
         sessions::hand_over_steps(self.connection, &newest.id, &step.id, &message.id)?;
         self.written.message = Some(message.id);
@@ -255,6 +256,7 @@ impl<'a> Recording<'a> {
             recovered: true,
             ..new_step(new_id(), &self.session, message_id, start)
         };
+        // As old as what is known of it, and not as old as this event: changes in between are its own.
         sessions::insert_step(self.connection, &row, since)?;
         self.insert_tool(&row.id, self.event, since)?;
         sessions::finish_tool(self.connection, &row.id, self.event, self.now)?;
@@ -390,6 +392,7 @@ impl<'a> Recording<'a> {
 
     /// Begins the messages that were sent while a tool ran: this is the next boundary of their session.
     pub fn bind_messages(&self, seen: &Seen<'_>) -> Result<()> {
+        // A boundary of a sub-agent is none of the conversation's: the tool that started it still runs.
         if self.session.id != self.root.id {
             return Ok(());
         }

@@ -134,6 +134,7 @@ impl Databases<'_> {
         group: &[&Item],
         others: &[WorkspacePath],
     ) -> Option<String> {
+        // Even with `--force`: a Fossil checkout's database is version control's own, as `.git` is.
         if is_fossil(self.root, database) {
             return Some(FOSSIL.to_owned());
         }

@@ -328,6 +328,8 @@ pub(super) fn plan_for(
     let conflicts = plan.items.iter().filter(is_conflict);
     let conflicts: BTreeSet<WorkspacePath> = conflicts.map(|item| item.path.clone()).collect();
     if wants_earlier && !conflicts.is_empty() {
+        // A second plan, rather than a second rule: what the user would get is exactly what `--on-conflict overwrite`
+        // does.
         let chosen = (OnConflict::Overwrite, OnConflict::Overwrite);
         let other = plan_with(snapshots, material, chosen)?;
         let planned = other

@@ -235,6 +235,7 @@ fn keep_what_goes(
     operation: &sessions::OperationRow,
 ) -> Result<()> {
     let mut items = sessions::operation_items(store.database.connection(), &operation.id)?;
+    // Nothing is removed or replaced, so there is nothing that a way back would be needed for.
     if !items.iter().any(Item::takes_away) {
         return Ok(());
     }
@@ -260,6 +261,7 @@ fn keep_what_goes(
     }
     store
         .database
+        // Synced, so that a power cut during the rest cannot forget that these items must not be touched.
         .write_synced(|connection| sessions::note_results(connection, &operation.id, &items))
 }
 

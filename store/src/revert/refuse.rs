@@ -78,12 +78,15 @@ pub(super) fn check_before_writing(
     plan: &Plan,
     options: Options,
 ) -> Result<()> {
+    // What a merge made is not in the store yet. It is stored only once nothing speaks against the plan.
     let size = |blob: ObjectId| match plan.blobs.get(&blob) {
         Some(merged) => Ok(merged.len() as u64),
         None => snapshots.blob_size(blob),
     };
     let problems = apply::preflight(root, &plan.items, &size)?;
     let mut reasons = Vec::new();
+    // Closed directories are collected into one sentence: a plan may have hundreds of them, and one hint helps with
+    // all.
     let mut closed = Vec::new();
     let mut hint = None;
     for problem in problems {

@@ -61,6 +61,7 @@ fn restore_under_lock(
     options: Options,
     recovered: Recovered,
 ) -> Result<Executed> {
+    // Before the look: an id that means nothing should not cost one.
     let named = state_named(store, place, &request.id)?;
     restoring(store, place, options, |store, snapshots, seen| {
         let wanted = WantedState {
@@ -154,8 +155,11 @@ impl WantedState<'_> {
             plan,
             lines: super::plan::Lines::new(),
             git,
+            // A restore asks for exactly this state, so nothing on the disk is in conflict with it. The snapshot
+            // before it is the way back.
             on_conflict: OnConflict::Overwrite,
             unclear: Unclear::default(),
+            // A restore moves no revert point: there is no chain that would have to go back to a first state.
             base: None,
             reference: Some(snapshot_of(&reference)),
             warnings,

@@ -277,6 +277,7 @@ fn undo_runs<'a>(
         is_merged: false,
         stop: None,
     };
+    // The newest state with bytes. If undoing ends in a gap, the path goes back only as far as this.
     let mut stored = base;
     for run in runs {
         undone.step(run, contents, on_conflict)?;

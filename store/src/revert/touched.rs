@@ -148,7 +148,9 @@ impl TouchedSearch<'_> {
             }
         }
         let mut left = most;
+        // Level by level: the limit then is spent on what lies on top, which people know, and not on one deep folder.
         while let Some((number, folder)) = folders.pop_front() {
+            // One touched file says that something in there was touched. The rest of it need not be read.
             if findings[number].touched != Touched::No {
                 continue;
             }

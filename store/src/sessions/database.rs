@@ -120,6 +120,7 @@ impl Database {
 
     fn open_file(directory: &Path, durability: Durability) -> Result<Self> {
         let path = directory.join(DATABASE);
+        // SQLite is built in, but a package may link with the system's.
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(Error::failed(format!(
                 "SQLite {} is too old: it can damage a database in WAL mode",
@@ -136,6 +137,7 @@ impl Database {
         let journal = Journal::of(directory);
         let mut is_made = false;
         let opened = match open() {
+            // Opened first and made only if that fails: the file is there in every call but the very first.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
                 is_made = make_store(&path, journal)?;
                 open()
@@ -236,6 +238,7 @@ impl Database {
             // (`SQLITE_BUSY_SNAPSHOT`), whatever the timeout is.
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .context(|| format!("cannot write to `{}`", path.display()))?;
+        // Under the write lock: a newer binary may have migrated the file since this one opened it.
         check_writer(&transaction, path)?;
         let value = work(&transaction)?;
         if let Err(error) = transaction.commit() {

@@ -196,6 +196,7 @@ fn unreadable(reader: &ObjectReader, snapshots: &[NotedSnapshot]) -> HashSet<Obj
     }
     blobs.sort_unstable();
     blobs.dedup();
+    // Only whether they are there, by the indexes: reading every blob of a long history would take minutes.
     let are_there = reader.packs().found(&blobs);
     let gone = blobs
         .iter()

@@ -107,6 +107,7 @@ fn came_from<'l>(
         of_head.contains(&one.row.id) || (!has_own && one.row.path.file_name() == root.file_name())
     };
     let is_gone = |one: &ListedWorkspace| {
+        // A directory that still exists elsewhere was copied or renamed, and keeps its history.
         one.row.path.symlink_metadata().is_err() && found_again(&one.row, None).is_none()
     };
     let came = listed

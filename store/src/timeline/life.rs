@@ -141,6 +141,7 @@ pub struct AgentProcess {
 /// Returns the process that runs this hook. `None` if it cannot be read.
 pub fn agent_process() -> Option<AgentProcess> {
     let mut id = rustix::process::getppid()?.as_raw_nonzero().get();
+    // Bounded, because this runs in every event, and each generation is a file of `/proc` to read.
     for _ in 0..GENERATIONS {
         let process = Process::of(id)?;
         if !SHELLS.contains(&process.name.as_str()) {

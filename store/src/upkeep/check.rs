@@ -63,6 +63,7 @@ pub(crate) fn check(
     };
     for id in workspaces {
         match workspace(store, id, packs, goes_on, &mut sum) {
+            // A workspace that cannot be checked is a finding of its own. The others are checked all the same.
             Ok(found) => findings.extend(found),
             Err(error) => findings.push(Finding::new(
                 FindingLevel::Error,
@@ -71,6 +72,7 @@ pub(crate) fn check(
             )),
         }
     }
+    // On top, although it is known last: it says how much was read, and so how much the rest of the list is worth.
     findings.insert(0, sum.finding());
     findings
 }
@@ -241,6 +243,7 @@ pub(crate) fn heal_workspace(store: &mut Store, place: &Place) -> Result<bool> {
 /// The same for a caller that holds the workspace's lock.
 pub(crate) fn heal_under_lock(store: &mut Store, place: &Place) -> Result<bool> {
     let begin = Instant::now();
+    // Indexes first: an object whose index is damaged looks lost, and would be stored a second time.
     let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?.len();
     let healed = mend(store, place, Healing::UnderLock, &|| {
         begin.elapsed() < CHECK_TIME

@@ -77,6 +77,7 @@ pub(crate) fn gather(
         taken: &taking.scopes,
     };
     let changes = past_changes(connection, place, movement, seen, &live, asked, &paths)?;
+    // An undo also looks at paths that no live change names: those that the operation found as they should be.
     let undone = found_by_undone(connection, movement)?;
     let looked_at = paths.iter().chain(undone.iter().map(|item| &item.path));
     let current = current_states(
@@ -97,6 +98,7 @@ pub(crate) fn gather(
             };
             ground.states_and_goals(movement, &live, scopes, (&paths, &places))?
         }
+        // The first revert of a chain: what is there now is the state that unrevert will go back to.
         None => (only_states(&current, places), PathStates::new()),
     };
     let around = gaps_around(connection, movement, scopes)?;

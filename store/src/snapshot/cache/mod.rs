@@ -316,6 +316,7 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
         let _ = fs::remove_file(folder.join(name));
         fs::rename(&new, folder.join(name))
     });
+    // A half-written file would otherwise stay until the next sweep, which is rare.
     if written.is_err() {
         let _ = fs::remove_file(&new);
     }

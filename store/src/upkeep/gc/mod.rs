@@ -120,6 +120,7 @@ fn is_due(note: Option<&str>, now: Milliseconds) -> Option<bool> {
 /// Runs `gc` in the background if the last run is long enough ago. The packs of this one workspace are joined in any
 /// case if there are many. Does nothing while another process runs it.
 pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
+    // Another process runs it already, perhaps for minutes. This one need not be there for the rest.
     let Ok(lock) = layout::lock_upkeep(&store.surroundings.directory, Duration::ZERO) else {
         return Ok(());
     };
@@ -301,11 +302,11 @@ fn tidy_up(
         workspace: place.root.to_string_lossy().into_owned(),
         ..GcWorkspace::default()
     };
-    let has_objects = place.has_objects()?;
-    if has_objects {
+    if place.has_objects()? {
         let sizes = place.snapshots()?.pack_sizes()?;
         (report.bytes_before, report.packs_before) = (sizes.bytes, sizes.packs);
     }
+    // Before the pruning: of a directory that is gone for good, nothing has to be packed first.
     if is_gone_for_good(store, presence, &place, now, keep, how)? {
         if !how.dry_run.is_dry() {
             let _lock = place.lock(how.priority.patience())?;
@@ -332,20 +333,33 @@ fn tidy_up(
         return Ok((report, freed));
     }
     report.pruned = prune(store, &place, pruning, now, how)?;
+    pack_what_stays(store, presence, &place, how, &mut report)?;
+    Ok((report, 0))
+}
+
+/// Packs what the rows of a workspace still name, and forgets the rest for good.
+fn pack_what_stays(
+    store: &mut Store,
+    presence: &WorkspacePresence,
+    place: &Place,
+    how: GcOptions,
+    report: &mut GcWorkspace,
+) -> Result<()> {
     if presence.is_unswept {
+        // Forgotten names and prompts stay in free pages of the database until these are overwritten.
         super::forget::scrub(store)?;
     }
-    if has_objects {
+    if place.has_objects()? {
         let leftovers = pack::Leftovers::of(presence.is_unswept);
-        pack::whole(store, &place, how, leftovers)?;
+        pack::whole(store, place, how, leftovers)?;
         let sizes = place.snapshots()?.pack_sizes()?;
         (report.bytes_after, report.packs_after) = (sizes.bytes, sizes.packs);
-        sizes::note(store, &place, how)?;
+        sizes::note(store, place, how)?;
     } else if presence.is_unswept {
         let _lock = place.lock(how.priority.patience())?;
-        pack::note_swept(store, &place)?;
+        pack::note_swept(store, place)?;
     }
-    Ok((report, 0))
+    Ok(())
 }
 
 fn sessions_that_go(judged: &[Judged], workspace_id: i64) -> Vec<&Judged> {

@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use ckpt_schema::report::{FileResult, OperationEntry, OperationReport, Outcome, TimelineEntry};
+use ckpt_schema::report::{
+    FileReport, FileResult, OperationEntry, OperationReport, Outcome, TimelineEntry,
+};
 use ckpt_store::revert::PriorState;
 use ckpt_store::{Chosen, ChosenContent, DryRun, Force, RevertRequest, Unclear};
 
@@ -47,15 +49,7 @@ impl Browser {
         if let (true, Ok(whole)) = (are_hunks, &token) {
             let (workspace, chosen) = self.marked_parts(whole)?;
             if chosen.is_empty() {
-                let stays = report
-                    .files
-                    .iter()
-                    .any(|file| file.result != FileResult::Planned);
-                let why = match stays {
-                    true => "nothing of what you marked can be undone, for the reason above",
-                    false => "what you marked is no longer there",
-                };
-                token = Err(why.to_owned());
+                token = Err(why_nothing(&report).to_owned());
             } else {
                 report =
                     self.store
@@ -190,5 +184,14 @@ fn token(report: &OperationReport) -> Result<String, String> {
         (_, true) => Err("an agent is at work: wait for it, or stop it".to_owned()),
         (Some(token), false) => Ok(token.clone()),
         (None, false) => Err("there is nothing to do".to_owned()),
+    }
+}
+
+/// Returns why nothing is left of what was marked.
+fn why_nothing(report: &OperationReport) -> &'static str {
+    let is_planned = |file: &FileReport| file.result == FileResult::Planned;
+    match report.files.iter().all(is_planned) {
+        true => "what you marked is no longer there",
+        false => "nothing of what you marked can be undone, for the reason above",
     }
 }
