@@ -159,8 +159,8 @@ impl Store {
         self.is_unsettled
     }
 
-    /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository. An agent's next tool
-    /// waits for this, and not for what [`Store::settle`] does besides.
+    /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository. An agent's next
+    /// tool waits for this, and not for what [`Store::settle`] does besides.
     pub fn give_back(&mut self, cwd: &Path) -> Result<()> {
         upkeep::settle::give_back(self, cwd)
     }
@@ -272,8 +272,8 @@ impl Store {
         query::proposal(self, token)
     }
 
-    /// Does to each file what the user chose of a proposal, which may be the one of an undo. If one of them is no longer
-    /// what the proposal was made for, the error is `Stale`, and nothing is changed.
+    /// Does to each file what the user chose of a proposal, which may be the one of an undo. If one of them is no
+    /// longer what the proposal was made for, the error is `Stale`, and nothing is changed.
     pub fn apply_parts(
         &mut self,
         cwd: &Path,
@@ -437,8 +437,8 @@ impl Store {
         self.database.data_version()
     }
 
-    /// Moves aside what stands in the place of a file, and builds a new session store from what can be read of a damaged
-    /// one, which is set aside. Returns what was done, which is empty if there was nothing to do.
+    /// Moves aside what stands in the place of a file, and builds a new session store from what can be read of a
+    /// damaged one, which is set aside. Returns what was done, which is empty if there was nothing to do.
     pub fn repair(&mut self) -> Vec<report::Finding> {
         // First, because a directory in the place of a lock keeps the rest from being done.
         let mut findings = upkeep::owned::repair(&self.surroundings.directory);
@@ -464,8 +464,8 @@ impl Store {
         query::row_counts(self)
     }
 
-    /// Checks the store itself. Objects are read for this time, or all of them if there is none, and for [`CHECK_TIME`] by
-    /// default. Damaged ones are restored if their bytes can be found.
+    /// Checks the store itself. Objects are read for this time, or all of them if there is none, and for
+    /// [`CHECK_TIME`] by default. Damaged ones are restored if their bytes can be found.
     pub fn check(&mut self, time: Option<Duration>) -> Vec<report::Finding> {
         let begin = Instant::now();
         let goes_on = || time.is_none_or(|time| begin.elapsed() < time);

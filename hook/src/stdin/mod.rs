@@ -27,8 +27,8 @@ const LONGEST_END: u64 = 1 << 20;
 /// would cost a system call.
 const AT_ONCE: usize = 64 << 10;
 
-/// How much is read first, in bytes. Most payloads are shorter, and the larger buffer is cleared before it is used, which
-/// takes more than all else that is done with such a payload.
+/// How much is read first, in bytes. Most payloads are shorter, and the larger buffer is cleared before it is used,
+/// which takes more than all else that is done with such a payload.
 const AT_FIRST: usize = 8 << 10;
 
 /// How long to read from a writer if nothing will be recorded, so that it does not write into a closed pipe.
@@ -57,8 +57,8 @@ pub fn read_payload(mut stdin: impl Read) -> io::Result<RawPayload> {
     })
 }
 
-/// Reads up to the end, or until it has read at least `most` bytes, and returns how many these were. Not inlined, so that
-/// only a payload that needs the larger buffer clears it.
+/// Reads up to the end, or until it has read at least `most` bytes, and returns how many these were. Not inlined, so
+/// that only a payload that needs the larger buffer clears it.
 #[inline(never)]
 fn condense<const SIZE: usize>(
     stdin: &mut impl Read,
@@ -126,7 +126,8 @@ pub fn is_terminal() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Returns whether another program writes it, as agents do: a pipe or a socket. Scripts have a file or `/dev/null` there.
+/// Returns whether another program writes it, as agents do: a pipe or a socket. Scripts have a file or `/dev/null`
+/// there.
 pub fn is_from_program() -> bool {
     let kind = rustix::fs::fstat(io::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
     matches!(kind, Ok(FileType::Fifo | FileType::Socket))

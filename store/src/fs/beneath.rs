@@ -177,8 +177,8 @@ pub(crate) const SAYS_WHAT_IS_THERE: [Errno; 4] = [
     Errno::INVAL,
 ];
 
-/// Returns whether an error says that nothing is at a path. A link on the way counts as that: what is behind it is not the
-/// workspace's.
+/// Returns whether an error says that nothing is at a path. A link on the way counts as that: what is behind it is not
+/// the workspace's.
 pub(crate) fn is_absence(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
 }

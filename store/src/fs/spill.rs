@@ -1,7 +1,7 @@
 //! A note in the names of empty files, for where not one byte may be written (`ulimit -f 0`). This module does IO.
 //!
 //! ```text
-//! reserve.GENERATION.NUMBER.COUNT.HEX    a part of the text; that of the newest generation of which all parts are there counts
+//! reserve.GENERATION.NUMBER.COUNT.HEX    a part of the text; the newest generation counts of which all parts are there
 //! ```
 
 use std::collections::BTreeMap;

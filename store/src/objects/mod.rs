@@ -31,9 +31,9 @@ use reader::{ObjectReader, StoredBytes};
 
 const HEAD: &str = "ref: refs/heads/main\n";
 
-/// The configuration. What was stored since the refs were last written is not reachable from any of them, so git is told
-/// to remove no object (`preciousObjects`, which needs format version 1). `git fsck` would also judge files of the
-/// workspace that mean something to git, which is not our concern.
+/// The configuration. What was stored since the refs were last written is not reachable from any of them, so git is
+/// told to remove no object (`preciousObjects`, which needs format version 1). `git fsck` would also judge files of
+/// the workspace that mean something to git, which is not our concern.
 const CONFIG: &str = "\
 [core]
 \trepositoryformatversion = 1

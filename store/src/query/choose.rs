@@ -87,8 +87,8 @@ fn differ_in(snapshots: &Snapshots, changes: Vec<Change>, text: &str) -> bool {
     })
 }
 
-/// Returns whether one of some changes differs. A renamed file is one change, whether it was edited or not: what was in it
-/// before was neither added nor removed.
+/// Returns whether one of some changes differs. A renamed file is one change, whether it was edited or not: what was
+/// in it before was neither added nor removed.
 pub(super) fn any_differs(
     snapshots: &Snapshots,
     mut changes: Vec<Change>,
@@ -110,7 +110,8 @@ fn has(prompt: Option<&str>, text: Option<&str>) -> bool {
     prompt.contains(&text)
 }
 
-/// Returns the messages that changed a file with a text in its path. The paths are few beside the changes, so each is looked at once.
+/// Returns the messages that changed a file with a text in its path. The paths are few beside the changes, so each is
+/// looked at once.
 fn with_path(
     connection: &Connection,
     workspace_id: Option<i64>,

@@ -89,8 +89,8 @@ pub(super) fn joined(snapshots: &Snapshots, changes: Vec<Change>) -> Vec<Change>
         .collect()
 }
 
-/// Returns whether one file is what another one was before it was renamed. The old path alone does not tell: something else
-/// may be there now.
+/// Returns whether one file is what another one was before it was renamed. The old path alone does not tell: something
+/// else may be there now.
 pub(super) fn became(old: &ChangeReport, new: &ChangeReport) -> bool {
     let rename = new.renamed_from.as_ref();
     rename.is_some_and(|rename| rename.path == old.path)

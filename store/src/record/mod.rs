@@ -81,7 +81,8 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     with_a_look(store, &place, event, &view, decision, ready, deadline)
 }
 
-/// Looks at the workspace for an event, and writes its rows. Without the lock, the look has failed, and the rows say why.
+/// Looks at the workspace for an event, and writes its rows. Without the lock, the look has failed, and the rows say
+/// why.
 fn with_a_look(
     store: &mut Store,
     place: &Place,

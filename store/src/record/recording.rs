@@ -134,9 +134,9 @@ impl<'a> Recording<'a> {
         })
     }
 
-    /// A message that the agent tells of only now. It begins with the step that was open when the model was given it, and
-    /// that step and those after it are its. One that is older than all that is known of the newest message was recorded
-    /// before, or came before the hook.
+    /// A message that the agent tells of only now. It begins with the step that was open when the model was given it,
+    /// and that step and those after it are its. One that is older than all that is known of the newest message was
+    /// recorded before, or came before the hook.
     fn begin_message_earlier(&mut self) -> Result<()> {
         let newest = sessions::newest_begun_message(self.connection, &self.root.id)?;
         let (Some(newest), Some(given_at)) = (newest, self.event.given_at) else {
@@ -229,7 +229,8 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// A tool of the open step ended. If its start was lost, it began with the step at the earliest; how long it ran tells more.
+    /// A tool of the open step ended. If its start was lost, it began with the step at the earliest; how long it ran
+    /// tells more.
     fn end_tool(&mut self) -> Result<()> {
         let Some(step) = self.note_own_step() else {
             return Ok(());
@@ -400,8 +401,8 @@ impl<'a> Recording<'a> {
         sessions::bind_pending_messages(self.connection, &self.root.id, start, why)
     }
 
-    /// Notes the time of the event, and what it says about its agent. Where the look failed, the changes before the event
-    /// are not in the rows, and a command in the background may still have made them.
+    /// Notes the time of the event, and what it says about its agent. Where the look failed, the changes before the
+    /// event are not in the rows, and a command in the background may still have made them.
     pub fn end(mut self, seen: &Seen<'_>) -> Result<EventOutcome> {
         if self.written.message.is_none() {
             let newest = sessions::newest_message(self.connection, &self.root.id)?;

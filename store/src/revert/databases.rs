@@ -252,7 +252,8 @@ fn is_called_fossil(path: &WorkspacePath) -> bool {
     name.ends_with(b".fossil")
 }
 
-/// Returns whether a file that begins like this is one of Fossil's databases: SQLite keeps the number of the program in them.
+/// Returns whether a file that begins like this is one of Fossil's databases: SQLite keeps the number of the program
+/// in them.
 fn is_start_of_fossil(start: &[u8; 72]) -> bool {
     start.starts_with(b"SQLite format 3\0") && FOSSILS.iter().any(|number| start.ends_with(number))
 }

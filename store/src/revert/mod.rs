@@ -190,8 +190,8 @@ fn redo_in(
     Ok(with_token(executed, place, PlanRequest::Redo(asked)))
 }
 
-/// Carries out an operation. If an object that it needs is damaged, heals the store and tries once more. A damaged index
-/// of an intact pack, or a tree that can be made again from other snapshots, is no reason to refuse.
+/// Carries out an operation. If an object that it needs is damaged, heals the store and tries once more. A damaged
+/// index of an intact pack, or a tree that can be made again from other snapshots, is no reason to refuse.
 fn or_mended(
     store: &mut Store,
     place: &Place,

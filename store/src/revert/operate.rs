@@ -1,5 +1,5 @@
-//! The path from a movement to its outcome: look and plan, which is here, then check, write the journal, apply, look again
-//! and close, which is [`execute`](super::execute).
+//! The path from a movement to its outcome: look and plan, which is here, then check, write the journal, apply, look
+//! again and close, which is [`execute`](super::execute).
 
 use ckpt_schema::report::{OperationKind, Outcome};
 use rusqlite::Connection;
@@ -276,8 +276,8 @@ impl<'a, 'm> PlanContext<'a, 'm> {
     }
 }
 
-/// Returns whether something cannot be undone because it was not recorded or cannot be read. A redo does not report again
-/// what the revert already left.
+/// Returns whether something cannot be undone because it was not recorded or cannot be read. A redo does not report
+/// again what the revert already left.
 fn is_incomplete(movement: &Movement, material: &Material) -> bool {
     let is_revert = movement.kind == OperationKind::Revert;
     is_revert && !material.unprotected.is_empty() || !material.unread.is_empty()

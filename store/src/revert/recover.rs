@@ -152,8 +152,8 @@ pub(crate) fn finish_open_operations(
         }
         let text = finished_text(&name, &items, &git, &compared);
         let note = Note::about(NoteCode::Finished, text, vec![row.id.clone()]);
-        // The files are where they should be and the row is closed, so nothing may fail any more. Of an outcome that cannot
-        // be read, `Partial` claims the least.
+        // The files are where they should be and the row is closed, so nothing may fail any more. Of an outcome that
+        // cannot be read, `Partial` claims the least.
         let outcome = sessions::operation_outcome(store.database.connection(), &row.id);
         let report = FinishedReport {
             operation: row.id,

@@ -1,5 +1,5 @@
-//! `restore`: makes paths exactly what a captured state holds, no matter who changed them since. The operation's snapshot
-//! holds the present state, so this can be undone like every operation.
+//! `restore`: makes paths exactly what a captured state holds, no matter who changed them since. The operation's
+//! snapshot holds the present state, so this can be undone like every operation.
 
 use std::collections::BTreeMap;
 

@@ -46,7 +46,8 @@ pub enum TargetReason {
 }
 
 impl Target {
-    /// Returns the target of a path that is to have exactly this state, no matter who changed it: what `restore` asks for.
+    /// Returns the target of a path that is to have exactly this state, no matter who changed it: what `restore` asks
+    /// for.
     pub fn exactly(base: State, state: State) -> Self {
         Self {
             base,

@@ -302,8 +302,8 @@ impl UnseenSearch<'_> {
         Ok(changes)
     }
 
-    /// Drops the folders that ignore rules hid when a step began, so that they may have been there, empty: unless a step
-    /// created them, or an earlier revert took them for its own.
+    /// Drops the folders that ignore rules hid when a step began, so that they may have been there, empty: unless a
+    /// step created them, or an earlier revert took them for its own.
     fn drop_hidden(
         &self,
         folders: &mut Vec<(WorkspacePath, Entry)>,
@@ -354,8 +354,8 @@ impl UnseenSearch<'_> {
         Ok(has_begun.then_some(creator))
     }
 
-    /// Finds folders that ignore rules hide, in which there is nothing, and that a step created while no other session was at
-    /// work. No snapshot shows them.
+    /// Finds folders that ignore rules hide, in which there is nothing, and that a step created while no other session
+    /// was at work. No snapshot shows them.
     fn hidden_folders(
         &self,
         spans: &[StepSides],

@@ -74,8 +74,8 @@ fn remove_locked(directory: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Builds a new session store from what can be read of `source`, which is the current file or one that was set aside,
-/// and replaces the current one. `take_out` removes from the new rows what must not come back, and returns whether there was
-/// anything.
+/// and replaces the current one. `take_out` removes from the new rows what must not come back, and returns whether
+/// there was anything.
 ///
 /// # Errors
 ///

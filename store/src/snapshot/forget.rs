@@ -47,7 +47,8 @@ pub(crate) struct Rewritten {
 pub(crate) type IsPathForgotten<'a> = dyn Fn(&[u8], ObjectId, PathKind) -> bool + 'a;
 
 impl Snapshots {
-    /// Returns the trees that hold something forgotten, with their replacements. With [`OnDamage::GiveUp`], a lost tree counts as empty.
+    /// Returns the trees that hold something forgotten, with their replacements. With [`OnDamage::GiveUp`], a lost
+    /// tree counts as empty.
     pub(crate) fn without(
         &self,
         trees: &[ObjectId],

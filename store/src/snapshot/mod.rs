@@ -117,8 +117,8 @@ impl Snapshots {
         take::take(&self.directory, &self.objects, request)
     }
 
-    /// Captures the workspace as it will be once other ignore files are in place of those on disk: their bytes, none for
-    /// one that goes. No later snapshot knows of it.
+    /// Captures the workspace as it will be once other ignore files are in place of those on disk: their bytes, none
+    /// for one that goes. No later snapshot knows of it.
     pub(crate) fn foresee(
         &self,
         request: &Request<'_>,
@@ -127,8 +127,8 @@ impl Snapshots {
         take::foresee(&self.directory, &self.objects, request, ignore_files)
     }
 
-    /// Returns the ignored paths and the repositories below that the last look remembers, each with the time of the look
-    /// that first saw it.
+    /// Returns the ignored paths and the repositories below that the last look remembers, each with the time of the
+    /// look that first saw it.
     pub(crate) fn uncaptured(&self) -> Vec<(Uncaptured, FileTime)> {
         cache::uncaptured(&self.directory)
     }
@@ -164,8 +164,8 @@ impl Snapshots {
         check::check(&self.objects, roots, goes_on)
     }
 
-    /// Rebuilds damaged and missing indexes of packs of at most `largest` bytes, and returns the packs' names. The caller
-    /// holds the workspace's lock.
+    /// Rebuilds damaged and missing indexes of packs of at most `largest` bytes, and returns the packs' names. The
+    /// caller holds the workspace's lock.
     pub(crate) fn rebuild_indexes(&self, largest: u64) -> Result<Vec<PathBuf>> {
         let rebuilt = rebuild_indexes(&self.objects.packs(), largest)?;
         if !rebuilt.is_empty() {
@@ -336,8 +336,8 @@ impl Snapshots {
             .collect()
     }
 
-    /// Returns the directories with captured entries in both snapshots whose permissions differ, by path, with the permissions in
-    /// either.
+    /// Returns the directories with captured entries in both snapshots whose permissions differ, by path, with the
+    /// permissions in either.
     pub fn directories_that_differ(
         &self,
         old: &Snapshot,
@@ -469,8 +469,8 @@ impl Snapshots {
         take::hides(request, path)
     }
 
-    /// Writes a blob's bytes to a file in bounded memory, and returns their number. The blob was decoded and hashed in full
-    /// before the first byte is written.
+    /// Writes a blob's bytes to a file in bounded memory, and returns their number. The blob was decoded and hashed in
+    /// full before the first byte is written.
     pub fn copy_blob(&self, blob: ObjectId, to: &mut dyn std::io::Write) -> Result<u64> {
         self.objects.reader()?.copy_blob(blob, to)
     }

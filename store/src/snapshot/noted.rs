@@ -128,7 +128,8 @@ pub(super) fn read(
     Ok(workspace.map(|workspace| (workspace, snapshots, lost)))
 }
 
-/// See [`Snapshots::noted_since`](super::Snapshots::noted_since). An older pack holds no newer snapshot, and is not read.
+/// See [`Snapshots::noted_since`](super::Snapshots::noted_since). An older pack holds no newer snapshot, and is not
+/// read.
 pub(super) fn since(
     objects: &Objects,
     key: &str,

@@ -39,8 +39,8 @@ struct Sum {
     is_whole: bool,
 }
 
-/// Reads the objects of every workspace as long as `goes_on` returns true, heals what it can, and returns what it found.
-/// Of whole packs, what no row needs is read as well.
+/// Reads the objects of every workspace as long as `goes_on` returns true, heals what it can, and returns what it
+/// found. Of whole packs, what no row needs is read as well.
 pub(crate) fn check(
     store: &mut Store,
     packs: PackCheck,
@@ -401,8 +401,8 @@ const AGAIN: usize = 4;
 
 /// Writes the refs from which git knows what is needed, and beside them what else is known about the snapshots.
 ///
-/// Several processes may do this at once, none of which waits for another. Whoever wrote last looks once more, so that what
-/// is named in the end is not what was read first.
+/// Several processes may do this at once, none of which waits for another. Whoever wrote last looks once more, so that
+/// what is named in the end is not what was read first.
 pub(crate) fn name_to_git(store: &Store, place: &Place) -> Result<()> {
     let id = place.row.id;
     let snapshots = place.snapshots()?;

@@ -1,7 +1,7 @@
 //! `forget`: removes what nobody shall find any more, wherever it is stored.
 //!
 //! ```text
-//! what ──► trees without it, stored ──► rows, in one transaction ──► database written anew ──► one pack of what is left
+//! what ──► trees without it, stored ──► rows, in one transaction ──► database written anew ──► one pack of the rest
 //!                                       the workspace is unswept                              it is swept
 //! ```
 //!

@@ -82,8 +82,8 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     })
 }
 
-/// Removes temporary files that killed processes left here. What cannot be removed stays for a later process. `now` is by
-/// the clock of the file system.
+/// Removes temporary files that killed processes left here. What cannot be removed stays for a later process. `now` is
+/// by the clock of the file system.
 fn sweep(directory: &Path, now: SystemTime) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;

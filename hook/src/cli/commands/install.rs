@@ -117,7 +117,8 @@ pub fn uninstall(
     Ok(DONE)
 }
 
-/// Returns the projects in whose settings the hook may be: the workspaces that are there, and whatever `install` edited.
+/// Returns the projects in whose settings the hook may be: the workspaces that are there, and whatever `install`
+/// edited.
 fn projects(invocation: &Invocation) -> std::result::Result<BTreeSet<PathBuf>, Failure> {
     let paths = InstallPaths::of(invocation)?;
     let mut projects = install::projects(&paths.place(invocation));

@@ -17,8 +17,8 @@ use crate::failure::{DONE, Failure};
 use crate::output::history::LogReach;
 use crate::output::{diff, graph, history, when, write_error};
 
-/// Of how many entries the changes are read at once: few, so that the first page does not wait for all of them, and many
-/// enough that opening the workspace costs little.
+/// Of how many entries the changes are read at once: few, so that the first page does not wait for all of them, and
+/// many enough that opening the workspace costs little.
 const BATCH: usize = 64;
 
 /// Lists what is asked for.

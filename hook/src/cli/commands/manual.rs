@@ -52,8 +52,8 @@ fn page(command: Command) -> Result<(String, String), Failure> {
     Ok((page.get_filename(), with_examples(&text)))
 }
 
-/// Returns a page on which every example stands on a line of its own: the generator makes one paragraph of what the help
-/// says at its end.
+/// Returns a page on which every example stands on a line of its own: the generator makes one paragraph of what the
+/// help says at its end.
 fn with_examples(page: &str) -> String {
     const EXTRA: &str = "\n.SH EXTRA\n";
     let Some((before, extra)) = page.split_once(EXTRA) else {

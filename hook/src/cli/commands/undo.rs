@@ -1,5 +1,5 @@
-//! `undo`: takes back the last operation of this workspace, whatever it was. It is an operation itself, so that it can be taken
-//! back as well.
+//! `undo`: takes back the last operation of this workspace, whatever it was. It is an operation itself, so that it can
+//! be taken back as well.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -137,8 +137,8 @@ pub fn undo(store: &mut Store, directory: &Path, asked: Undo) -> Result<UndoOutc
     })
 }
 
-/// Returns what the revert to which an undo leads back did with files that differ from what the agent left. It does that
-/// again only if nothing was changed since the operation that is taken back: otherwise it might take what was.
+/// Returns what the revert to which an undo leads back did with files that differ from what the agent left. It does
+/// that again only if nothing was changed since the operation that is taken back: otherwise it might take what was.
 fn policy(
     store: &mut Store,
     directory: &Path,
@@ -227,8 +227,8 @@ fn files(
     Ok(report)
 }
 
-/// Refuses to undo an operation if every file of it has changed since. One that moved git's own state is undone as a whole, so one
-/// changed file is enough.
+/// Refuses to undo an operation if every file of it has changed since. One that moved git's own state is undone as a
+/// whole, so one changed file is enough.
 fn refuse_changed(
     last: &OperationEntry,
     kept: &[ChangeReport],

@@ -1,8 +1,8 @@
 //! Writes objects: one synced pack per snapshot. This module does IO.
 //!
-//! Objects arrive compressed (worker threads do that, [`pack_object`](super::compress::pack_object)) and are appended to a
-//! temporary file beside the packs. [`PackWriter::finish`] turns it into a pack: complete, synced, and only then visible. No object is written
-//! loose: each would cost a sync, and libgit2 never returns from reading a torn one.
+//! Objects arrive compressed (worker threads do that, [`pack_object`](super::compress::pack_object)) and are appended
+//! to a temporary file beside the packs. [`PackWriter::finish`] turns it into a pack: complete, synced, and only then
+//! visible. No object is written loose: each would cost a sync, and libgit2 never returns from reading a torn one.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -340,7 +340,8 @@ impl OpenPack {
 
     fn finish(mut self, directory: &Path) -> Result<PathBuf> {
         let what = || format!("cannot complete the pack in `{}`", directory.display());
-        //   pack ─► index ─► sync of the pack ─► note of recent packs goes ─► pack renamed ─► index renamed ─► sync of the names
+        //   pack ─► index ─► sync of the pack ─► note of recent packs goes ─► pack renamed ─► index renamed
+        //        ─► sync of the names
         //
         // Killed before the first rename, only temporary files are left, which git and we remove. Killed between
         // the two, the pack has no index: readers pass over it, and `doctor` makes one.

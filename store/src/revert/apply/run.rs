@@ -1,4 +1,5 @@
-//! One try of an operation: the phases of `order`, one after the other, with the syncs between them. This module does IO.
+//! One try of an operation: the phases of `order`, one after the other, with the syncs between them. This module does
+//! IO.
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -134,8 +135,8 @@ impl<'a> Attempt<'a> {
         let mut results = Results::new();
         for (phase, sync_before) in directories.chain(rest) {
             let mut pieces = self.chunks(phase).into_iter().peekable();
-            // In batches: each directory stays open from the first temporary file in it to the last rename, and a process
-            // may not have as many open as a plan has.
+            // In batches: each directory stays open from the first temporary file in it to the last rename, and a
+            // process may not have as many open as a plan has.
             while pieces.peek().is_some() {
                 let batch = pieces.by_ref().take(sys::directories_at_once()).collect();
                 results.extend(self.write(batch, sync_before));

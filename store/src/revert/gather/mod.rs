@@ -292,8 +292,8 @@ fn unread(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
     each_once(unread)
 }
 
-/// Returns the pipes, sockets and devices that a step began with and ended without, and that are still gone. For patches,
-/// nothing was there, so that nothing else names them.
+/// Returns the pipes, sockets and devices that a step began with and ended without, and that are still gone. For
+/// patches, nothing was there, so that nothing else names them.
 fn vanished(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
     let vanished = gaps.iter().filter(|around| {
         let is_now = is_now(&around.gap, seen);

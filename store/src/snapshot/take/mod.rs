@@ -72,8 +72,8 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
     Ok(Taken { missed, ..taken })
 }
 
-/// Takes the snapshot that there will be once other ignore files are in place of those on disk. `ignore_files` has their
-/// bytes, none for one that goes. Files are as they are now. No later snapshot knows of it.
+/// Takes the snapshot that there will be once other ignore files are in place of those on disk. `ignore_files` has
+/// their bytes, none for one that goes. Files are as they are now. No later snapshot knows of it.
 pub(crate) fn foresee(
     folder: &Path,
     objects: &Objects,

@@ -209,8 +209,9 @@ impl<'a> Evidence<'a> {
         matches!(finding, StepPart::Yes { .. } | StepPart::Running(_))
     }
 
-    /// Returns whether no tool of a step's conversation is known to have run at some moment from one up to another, at which it has
-    /// evidence for a change. A moment that short after the first is none: the tool that began then waited for the look.
+    /// Returns whether no tool of a step's conversation is known to have run at some moment from one up to another, at
+    /// which it has evidence for a change. A moment that short after the first is none: the tool that began then
+    /// waited for the look.
     pub fn paused(
         &self,
         step: usize,
@@ -279,7 +280,8 @@ impl<'a> Evidence<'a> {
         chosen.copied().collect()
     }
 
-    /// Returns whether a step stands for its conversation: the preferred step if it is of the same one, else the newest.
+    /// Returns whether a step stands for its conversation: the preferred step if it is of the same one, else the
+    /// newest.
     fn is_chosen(&self, step: usize, among: &[usize], preferred: Option<usize>) -> bool {
         let is_alike = |other: &usize| self.steps[*other].root == self.steps[step].root;
         let chosen = preferred.filter(is_alike);

@@ -100,8 +100,8 @@ const PIECE: usize = 128;
 /// How long it is left alone then: longer than anybody pauses between two tries to take its lock.
 const PAUSE: Duration = Duration::from_millis(15);
 
-/// Removes what is left of packs that are gone. Whoever wants the workspace has it in between, and in the background, the
-/// rest then stays: a run finds it once it is a day old.
+/// Removes what is left of packs that are gone. Whoever wants the workspace has it in between, and in the background,
+/// the rest then stays: a run finds it once it is a day old.
 fn remove_in_pieces(
     place: &Place,
     snapshots: &Snapshots,
@@ -132,7 +132,8 @@ pub(crate) fn note_swept(store: &mut Store, place: &Place) -> Result<()> {
         .write(|connection| sessions::note_swept(connection, place.row.id))
 }
 
-/// Returns whether it makes sense to heal the workspace after an error: not if `gc` gave way, and not in the background.
+/// Returns whether it makes sense to heal the workspace after an error: not if `gc` gave way, and not in the
+/// background.
 fn may_heal(error: &Error, how: GcOptions) -> bool {
     how.priority == Priority::Foreground && error.kind != ErrorKind::Busy
 }

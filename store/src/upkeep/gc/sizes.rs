@@ -286,8 +286,8 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
             leftover::sweep(&folder, names.iter().map(Vec::as_slice));
             continue;
         }
-        // A row is written before its folder is made; a database that was set aside had rows for it. Where the database is gone,
-        // `doctor --repair` makes rows again.
+        // A row is written before its folder is made; a database that was set aside had rows for it. Where the
+        // database is gone, `doctor --repair` makes rows again.
         let grace = match layout::holds_objects(&folder)? {
             true => keep.max(day),
             false => day,

@@ -217,8 +217,8 @@ fn changes_of_work(
     Ok(told)
 }
 
-/// Returns the identity of the session store's file. One that was emptied counts as gone: nobody can use it before every
-/// process has let go of it.
+/// Returns the identity of the session store's file. One that was emptied counts as gone: nobody can use it before
+/// every process has let go of it.
 fn identity(invocation: &Invocation) -> Option<(u64, u64)> {
     let path = invocation
         .store_directory()

@@ -1,7 +1,8 @@
 //! Requests that wait for a thread, in the order in which they came.
 //!
-//! Requests that change something are carried out one after the other: an event that overtook another would be recorded
-//! in its place. So are `subscribe` and `unsubscribe`, because the last one counts. Whatever only reads may overtake them.
+//! Requests that change something are carried out one after the other: an event that overtook another would be
+//! recorded in its place. So are `subscribe` and `unsubscribe`, because the last one counts. Whatever only reads may
+//! overtake them.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};

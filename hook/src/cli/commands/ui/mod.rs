@@ -1,5 +1,5 @@
-//! `ui`: the history on the whole screen. `model` decides what a key does, `view` and `bars` how everything looks, `keys`
-//! which keys there are, and `screen` has the terminal; this file works with the store.
+//! `ui`: the history on the whole screen. `model` decides what a key does, `view` and `bars` how everything looks,
+//! `keys` which keys there are, and `screen` has the terminal; this file works with the store.
 
 mod bars;
 mod keys;
@@ -337,8 +337,8 @@ impl Browser {
         }
     }
 
-    /// Reads the list, the files of its message, and the patch of its file. Each shows what the one before chose, and is read
-    /// again with it.
+    /// Reads the list, the files of its message, and the patch of its file. Each shows what the one before chose, and
+    /// is read again with it.
     fn load(&mut self, due: &Due) -> Result<(), Failure> {
         if due.list {
             self.load_list()?;
