@@ -107,7 +107,7 @@ impl Store {
         let place = place.display();
         if self.database.is_mended {
             let message = format!(
-                "the session store was damaged: its first page was made anew, and the damaged one is `{place}`"
+                "the session store was damaged: its first page was rebuilt, and the damaged one is `{place}`"
             );
             return self.diagnose(&sessions::Diagnostic {
                 level: sessions::DiagnosticLevel::Warning,

@@ -36,7 +36,7 @@ pub(crate) fn make_private(directory: &Path) -> Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(directory)
-        .context(|| format!("cannot make the directory `{}`", directory.display()))
+        .context(|| format!("cannot create the directory `{}`", directory.display()))
 }
 
 /// Waits until a file, or the names in a directory, are on the disk.

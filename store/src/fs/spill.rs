@@ -52,7 +52,7 @@ pub(crate) fn write(directory: &Path, text: &str) -> Result<()> {
             .create_new(true)
             .mode(0o600)
             .open(&path)
-            .context(|| format!("cannot make `{}`", path.display()))?;
+            .context(|| format!("cannot create `{}`", path.display()))?;
     }
     // After all parts of the new one are there: killed before, the old one still counts as whole.
     remove(directory, |other| other != generation)

@@ -65,7 +65,7 @@ pub fn serve(
     let store = prepare(store)?;
     let _lock = layout::lock_watcher(&store).map_err(|_| {
         Error::failed(format!(
-            "another watcher is at work for the store `{}`",
+            "another watcher already serves the store `{}`",
             store.display()
         ))
     })?;

@@ -245,7 +245,7 @@ impl Objects {
             };
             if !stored {
                 return Err(Error::failed(format!(
-                    "other bytes are stored under the id `{id}` already"
+                    "other bytes are already stored under the id `{id}`"
                 )));
             }
             ids.push(id);

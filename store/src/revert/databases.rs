@@ -35,7 +35,7 @@ const FOSSILS: [[u8; 4]; 3] = [
     [0x0f, 0x05, 0x51, 0x13],
 ];
 /// Why a repository of Fossil stays: its checkouts, which no snapshot holds, refer to what is in it.
-const FOSSIL: &str = "a repository of Fossil: version control stays as it is";
+const FOSSIL: &str = "a Fossil repository: version control stays as it is";
 
 /// The workspace whose databases a plan touches.
 pub(super) struct Databases<'a> {

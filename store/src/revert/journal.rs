@@ -112,7 +112,7 @@ pub(super) fn take_back_what_was_written(
     match noted {
         Ok(()) => error,
         Err(_) => error.after([format!(
-            "whether the plan of the {} is on the disk is not known: if it is, the next command or message carries it out",
+            "it is not known whether the plan of the {} is on the disk: if it is, the next command or message carries it out",
             operation.kind.name()
         )]),
     }

@@ -209,7 +209,7 @@ fn finished_text(
         ", and git's state"
     };
     format!(
-        "finished {name} that was not done yet ({}{also}{}){}",
+        "finished {name}, which was not done yet ({}{also}{}){}",
         count(items.len() as u64, "file"),
         failed(items),
         differing(compared)

@@ -42,7 +42,7 @@ pub struct Database {
     path: PathBuf,
     /// The new name of a damaged file that was replaced by this one.
     pub(crate) set_aside: Option<PathBuf>,
-    /// Whether this one is a copy of that file, and only its first page was made anew.
+    /// Whether this one is a copy of that file, and only its first page was rebuilt.
     pub(crate) is_mended: bool,
     /// Whether it was just created.
     pub(crate) is_new: bool,
@@ -170,7 +170,7 @@ impl Database {
     /// Returns an empty database in memory, which stands in for a missing store.
     pub fn empty() -> Result<Self> {
         let path = PathBuf::from(":memory:");
-        let what = || "cannot make an empty session store in memory";
+        let what = || "cannot create an empty session store in memory";
         let mut connection = Connection::open_in_memory().context(what)?;
         configure(&connection, Durability::Objects, Journal::Rollback).context(what)?;
         let is_new = migrate(&mut connection, &path)?;

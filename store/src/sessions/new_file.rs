@@ -75,7 +75,7 @@ pub(super) fn make_file(path: &Path) -> Result<()> {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => {
-            Err(Error::failed(format!("cannot make `{}`", path.display())).because(error))
+            Err(Error::failed(format!("cannot create `{}`", path.display())).because(error))
         }
     }
 }

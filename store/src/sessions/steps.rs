@@ -198,7 +198,7 @@ pub(crate) fn step(connection: &Connection, id: &str) -> Result<Option<StepRow>>
             StepRow::read,
         )
         .optional()
-        .context(|| "cannot look a step up")
+        .context(|| "cannot look up a step")
 }
 
 /// Returns the newest step of a session with an agent's id.
@@ -214,7 +214,7 @@ pub(crate) fn find_step_by_agent_id(
             StepRow::read,
         )
         .optional()
-        .context(|| "cannot look a step up")
+        .context(|| "cannot look up a step")
 }
 
 /// Returns the newest step of a session.
@@ -226,7 +226,7 @@ pub(crate) fn newest_step(connection: &Connection, session: &str) -> Result<Opti
             StepRow::read,
         )
         .optional()
-        .context(|| "cannot look a step up")
+        .context(|| "cannot look up a step")
 }
 
 /// Returns the step of a session and of a message that had begun last at a moment, and when it did.
@@ -246,7 +246,7 @@ pub(crate) fn step_at(
             |row| Ok((StepRow::read(row)?, row.get("started_at")?)),
         )
         .optional()
-        .context(|| "cannot look a step up")
+        .context(|| "cannot look up a step")
 }
 
 /// Gives the steps of one message to another from a step on. What a sub-agent does that began before that step stays

@@ -172,7 +172,7 @@ pub(crate) fn is_tool_known(
                              WHERE steps.session_id = ?1 AND tools.agent_id = ?2)",
         )
         .and_then(|mut statement| statement.query_row([session, agent_id], |row| row.get(0)))
-        .context(|| "cannot look a tool up")
+        .context(|| "cannot look up a tool")
 }
 
 /// Adds a tool that is about to run, with the files that it names. A tool that was added before is not added again.

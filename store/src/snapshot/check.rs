@@ -208,7 +208,7 @@ pub(super) fn packs(objects: &Objects, extent: PackCheck) -> Result<Vec<(String,
 /// Returns what is wrong with a pack.
 fn pack_problem(pack: &PackFile, extent: PackCheck) -> Option<&'static str> {
     if !pack.has_its_end() {
-        Some("is cut off, or is not what its index was made of")
+        Some("is cut off, or is not the one that its index belongs to")
     } else if extent == PackCheck::Whole && !pack.is_sound() {
         Some("is damaged")
     } else {

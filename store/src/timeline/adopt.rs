@@ -318,10 +318,10 @@ fn named<'l>(
             None => Err(Error::unknown(format!("there is no workspace `{which}`"))
                 .hint("`ckpt-hook workspace list` lists all of them")),
         },
-        (None, _) => Err(
-            Error::unknown(format!("several workspaces begin with `{which}`"))
-                .hint("`ckpt-hook workspace list` lists all of them"),
-        ),
+        (None, _) => Err(Error::unknown(format!(
+            "the ids of several workspaces begin with `{which}`"
+        ))
+        .hint("`ckpt-hook workspace list` lists all of them")),
     }
 }
 

@@ -297,7 +297,7 @@ fn part(store: &Store, place: &Place, what: &What) -> Result<ForgetPart> {
 fn no_pattern(pattern: &str) -> Error {
     // As in an ignore file, where they begin a comment and an exception.
     let hint = match pattern.starts_with(['#', '!']) {
-        true => format!("a name that begins so is written with a backslash: `\\{pattern}`"),
+        true => format!("write such a name with a backslash: `\\{pattern}`"),
         false => "patterns are written as in an ignore file: `*.env`, `/config/keys/`".to_owned(),
     };
     Error::failed(format!(

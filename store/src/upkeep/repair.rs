@@ -69,7 +69,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     match store.database.write(sessions::mend_objects) {
         Ok(mended) => findings.extend(mended.iter().map(|name| {
             Finding::repaired(SUBJECT, format!(
-                "the view, index or trigger `{name}`, which holds no data, was made anew or removed"
+                "the view, index or trigger `{name}`, which holds no data, was rebuilt or removed"
             ))
         })),
         Err(error) => findings.push(failed(&error)),

@@ -97,7 +97,7 @@ fn change(
         // mode.
         let folder = path.parent().unwrap_or(&path);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.context(|| format!("cannot make `{}`", folder.display()))?;
+        made.context(|| format!("cannot create `{}`", folder.display()))?;
         file::replace(&path, before.as_deref(), &after, MODE)?;
     }
     let report = ConfigChange {

@@ -315,10 +315,10 @@ impl Recorder<'_> {
         let Some(cwd) = &event.cwd else { return };
         let text = match detached::take_snapshot(self.directory, cwd) {
             Ok(()) => {
-                "the first snapshot goes on in the background: steps are protected once it is done"
+                "the first snapshot continues in the background: steps are protected once it is done"
             }
             Err(_) => {
-                "the first snapshot could not go on in the background: take it with `ckpt-hook snapshot`"
+                "the first snapshot could not continue in the background: take it with `ckpt-hook snapshot`"
             }
         };
         self.note(DiagnosticLevel::Warning, &Subject::of(event), text, &[]);

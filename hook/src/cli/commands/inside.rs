@@ -107,7 +107,9 @@ fn target(typed: Option<&str>, messages: &[MessageReport]) -> InsideTarget {
             .iter()
             .any(|message| message.state == MessageState::Hidden) =>
         {
-            InsideTarget::Choose("That message is already taken back; nothing was done.".to_owned())
+            InsideTarget::Choose(
+                "That message has already been taken back; nothing was done.".to_owned(),
+            )
         }
         None => InsideTarget::Message("last".to_owned()),
         Some(typed) => match typed.parse::<usize>() {
@@ -269,7 +271,7 @@ mod tests {
         };
         assert_eq!(
             list(&why, &messages),
-            "That message is already taken back; nothing was done.\n\
+            "That message has already been taken back; nothing was done.\n\
              `/ckpt-revert NUMBER` takes back this message and all above it, too:\n\
              \x20 1  b  “say b”  2 files\n\
              \x20 2  a  “say a”  2 files\n"

@@ -79,7 +79,7 @@ pub fn uninstall(
         let directory = invocation.directory()?;
         invocation.open()?.check_forget(&directory, &Forget::All)?;
         let question = format!(
-            "Remove `{}` with all that was ever recorded, for good? [y/n]",
+            "Remove `{}` with everything that was ever recorded, for good? [y/n]",
             store.display()
         );
         if !arguments.yes && !ask::agrees(invocation, &question)? {
@@ -308,7 +308,7 @@ fn note_what_remains(scope: SettingsScope, place: &SettingsPlace<'_>, report: &m
         }
         if let Some(file) = row.package {
             change.notes.push(format!(
-                "the hook is still installed as a package, says `{}`",
+                "the hook is still installed as a package, according to `{}`",
                 file.display()
             ));
         }

@@ -25,7 +25,7 @@ const BATCH: usize = 64;
 pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
     if arguments.format == Format::Jsonl && shows_files(arguments) {
         return Err(Failure::usage(
-            "`--format jsonl` prints entries, and not the files below them",
+            "`--format jsonl` prints entries, not the files below them",
             "`ckpt-hook show ID --json` has the files of one",
         ));
     }

@@ -22,7 +22,7 @@ pub fn run(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Fail
         return Ok(DONE);
     };
     std::fs::create_dir_all(directory)
-        .context(|| format!("cannot make `{}`", directory.display()))?;
+        .context(|| format!("cannot create `{}`", directory.display()))?;
     command.build();
     write(command, directory)?;
     Ok(DONE)

@@ -433,7 +433,8 @@ pub(crate) fn create_temporary(directory: &Path) -> Result<(Temporary, File)> {
             // A killed process with the same number left it.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
-                return Err(error).context(|| format!("cannot make the file `{}`", path.display()));
+                return Err(error)
+                    .context(|| format!("cannot create the file `{}`", path.display()));
             }
         }
     }

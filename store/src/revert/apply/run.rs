@@ -408,7 +408,7 @@ impl<'a> Attempt<'a> {
     /// expected.
     fn enter_to_write(&self, chunk: &Chunk) -> ItemResult<(OwnedFd, DeviceInode)> {
         let failed = |error| {
-            ItemFailure::of("its directory cannot be entered or made", error).into_failure()
+            ItemFailure::of("its directory cannot be entered or created", error).into_failure()
         };
         let is_new = |index: &usize| self.item(*index).expected.is_none();
         let mut made = Vec::new();

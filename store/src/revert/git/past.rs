@@ -376,7 +376,7 @@ fn renamed(repository: &Repository, refs: &Refs, claim: &dyn Fn(Moment) -> GitCl
     };
     let note = |(old, new): (&str, &str)| {
         let (old, new) = (plain(old).to_owned(), plain(new).to_owned());
-        let text = format!("branch `{old}` was renamed to `{new}` since, and stays so");
+        let text = format!("branch `{old}` was renamed to `{new}` since, and keeps that name");
         Note::about(NoteCode::BranchMoved, text, vec![old, new])
     };
     names.filter(stays).map(note).collect()

@@ -56,7 +56,7 @@ fn what_is_no_text_is_refused_and_left_alone() {
     fs::create_dir(&path).expect("ours");
     assert_eq!(
         cause(),
-        "it is a directory, where the settings belong",
+        "it is a directory",
         "what is wrong, in words"
     );
     assert_eq!(

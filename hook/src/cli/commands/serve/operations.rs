@@ -92,7 +92,7 @@ pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Va
         let directory = context.directory(None)?;
         if !context.open()?.is_plan_of(&asked.plan, &directory)? {
             return Err(RequestError::parameters(
-                "this plan is one of another workspace",
+                "this plan is for another workspace",
             ));
         }
     }

@@ -224,10 +224,10 @@ impl Model {
                     .unwrap_or_else(|| "this message cannot be reverted".to_owned()),
             ),
             Some(TimelineEntry::Operation(_)) => {
-                Some("only messages are reverted; u undoes the last operation".to_owned())
+                Some("only messages can be reverted; u undoes the last operation".to_owned())
             }
             Some(TimelineEntry::Outside { .. }) => {
-                Some("only messages are reverted; no agent made these changes".to_owned())
+                Some("only messages can be reverted; no agent made these changes".to_owned())
             }
             None => Some("there is no message".to_owned()),
         }
