@@ -93,6 +93,7 @@ pub fn first_line(path: &Path) -> Option<String> {
 /// Returns the whole lines at the end of a file that an agent appends to, up to a limit.
 pub fn last_lines(path: &Path) -> Vec<String> {
     let end = whole_lines_at_the_end(path).unwrap_or_default();
+    // One line that is not UTF-8 must not hide the others.
     let lines = String::from_utf8_lossy(&end);
     lines.lines().map(str::to_owned).collect()
 }
@@ -109,6 +110,7 @@ fn whole_lines_at_the_end(path: &Path) -> io::Result<Vec<u8>> {
         end.drain(..cut.map_or(end.len(), |cut| cut + 1));
     }
     let written = end.iter().rposition(|byte| *byte == b'\n');
+    // The agent may be in the middle of writing the last line.
     end.truncate(written.unwrap_or(0));
     Ok(end)
 }

@@ -325,6 +325,7 @@ impl SearchScope {
         if self.session_id.is_some() || id.is_empty() {
             return Ok(Elsewhere::default());
         }
+        // A label is matched as a whole, so it is a better guess than any prefix of an id.
         if let Some(path) = sessions::workspaces_with_label(connection, id)?.pop() {
             return Ok(Elsewhere {
                 paths: BTreeSet::from([path]),

@@ -241,6 +241,7 @@ impl Objects {
                 StoredBytes::No => {
                     pack.add(pack_object(ObjectKind::Blob, id, bytes, Effort::More))?
                 }
+                // Different bytes with the same SHA-1: refused, because the id would then give back the wrong file.
                 StoredBytes::Collision => false,
             };
             if !stored {

@@ -56,6 +56,8 @@ pub(super) fn by_content(
         if !is_found {
             continue;
         }
+        // What needs the changes of a message comes last: it reads its rows, and with a text the contents of every
+        // version.
         if only.is_empty() && filter.text.is_none() {
             ids.push(id);
             continue;

@@ -280,6 +280,7 @@ fn undone(
         .filter(|change| is_back(&change.path, change.seen_in))
         .map(|change| change.id)
         .collect();
+    // A part moves no revert point, so its changes belong to messages that are still live.
     let parts = parts_of_chain(connection, chain)?;
     if !parts.is_empty() {
         let live = sessions::live_changes(connection, &session.id, 0)?;

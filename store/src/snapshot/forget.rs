@@ -56,10 +56,13 @@ impl Snapshots {
         replacements: Replacements,
         on_damage: OnDamage,
     ) -> Result<Vec<Rewritten>> {
+        // A lost tree counts as empty below. Before that, an error that only this process has, such as a pack that it
+        // may not open, must not look like a loss.
         if on_damage == OnDamage::GiveUp {
             repack::check_readable(&self.objects, &repack::list(&self.objects)?)?;
         }
         let reader = self.objects.reader()?;
+        // Hooks write packs without the lock that `forget` holds.
         reader.refresh()?;
         let mut rewriting = Rewriting {
             reader: &reader,

@@ -83,6 +83,7 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
     let directory = store.surroundings.directory.clone();
     let has_snapshots = holds(store.database.connection(), "snapshots").unwrap_or(false);
     let replaces = has_snapshots && source != directory.join(DATABASE);
+    // Before the new file takes its place: a repair must not bring back what a killed `forget` had begun to remove.
     let take_out = |rows: &Connection| {
         if replaces && !holds(rows, "messages")? {
             let what = format!("cannot save what `{}` holds", source.display());

@@ -102,6 +102,8 @@ impl PackFile {
                 layout: &layout,
                 data,
             };
+            // Where each entry went: a delta names its base by the distance to it, which is another one in the new
+            // pack.
             let mut moved: HashMap<u64, u64> = HashMap::new();
             for offset in chosen(&source, index.offsets(ids)?) {
                 if !goes_on() {

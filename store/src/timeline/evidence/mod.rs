@@ -123,6 +123,7 @@ impl<'a> Evidence<'a> {
             .iter()
             .filter_map(|change| Some((evidence.believed(change.at)?, change.path)))
             .collect();
+        // `run_of` follows the writes of a run from one to the next.
         evidence.times.sort_unstable();
         evidence
     }
@@ -479,6 +480,7 @@ impl<'a> Evidence<'a> {
 /// Judges a step without a tool. It was only thinking, unless its agent went on to another step: then it did something
 /// that it did not report. An agent that reports only the ends of its tools may have lost one.
 fn untold(step: &Step, change: Changed<'_>) -> StepPart {
+    // Without a time, it may be younger than the step's begin, and a doubt claims nothing.
     let is_since = change.at.is_none_or(|at| at + TICK >= step.started_at);
     match step.standing {
         StepStanding::Finished | StepStanding::Answered if is_since => {
@@ -494,6 +496,8 @@ fn untold(step: &Step, change: Changed<'_>) -> StepPart {
 
 fn stronger(one: StepPart, other: StepPart) -> StepPart {
     match (one, other) {
+        // The stronger first: a tool that named the file, one that ran, one that may still run, one that may have
+        // run. Of equals, the first counts, so that the same events always give the same reason.
         (StepPart::Yes { is_named: true }, _) | (_, StepPart::No) => one,
         (StepPart::Yes { .. }, StepPart::Maybe(_) | StepPart::Running(_)) => one,
         (StepPart::Running(_), StepPart::Maybe(_) | StepPart::Running(_)) => one,

@@ -91,6 +91,7 @@ impl RequestQueue {
         if state.is_abandoned && !tells_what_happened(&job) {
             return Ok(());
         }
+        // An answer says by its id alone what it answers.
         if state.unanswered.iter().any(|(id, _)| *id == job.id) {
             return Err(job.id);
         }
@@ -138,6 +139,7 @@ impl RequestQueue {
             self.changed.notify_all();
             return true;
         }
+        // It has begun. It sees the flag where it can still stop, and otherwise ends as usual.
         for (_, flag) in state.unanswered.iter().filter(|(other, _)| other == id) {
             *locks::lock(flag) = true;
         }
