@@ -61,7 +61,7 @@ pub(crate) fn execute(
         options,
     };
     let ready = execution.check(store, &mut operation)?;
-    let report = if options.dry_run || !has_work(&operation) {
+    let report = if options.dry_run.is_dry() || !has_work(&operation) {
         execution.only_report(store, &mut operation, &ready)
     } else {
         execution.apply(store, &mut operation, &ready)
@@ -119,7 +119,7 @@ impl Execution<'_> {
             takes_open: options.force == Force::All,
         };
         databases.keep_whole(&mut operation.plan)?;
-        let fingerprint = match options.expected.is_some() || options.dry_run {
+        let fingerprint = match options.expected.is_some() || options.dry_run.is_dry() {
             true => Some(token::fingerprint(store, place, operation, seen)?),
             false => None,
         };
@@ -132,7 +132,7 @@ impl Execution<'_> {
         // shows a plan that is refused as stale.
         count_lines(snapshots, &mut operation.plan, &operation.lines);
         refuse::damaged_objects(snapshots, &operation.plan)?;
-        if !options.dry_run {
+        if options.dry_run == DryRun::No {
             refuse::no_way_back(store, place, snapshots, &operation.plan, seen)?;
         }
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
@@ -175,20 +175,19 @@ impl Execution<'_> {
         } = *self;
         let compared = foreseen::receipt(store, place, snapshots, operation, seen);
         let receipt = take_receipt(operation, compared);
-        if !options.dry_run {
+        if options.dry_run == DryRun::No {
             keep_what_was_seen(store, place, seen, closing)?;
         }
         let git = operation.git.clone().unwrap_or_default();
         let what = (&operation.plan.items[..], &git[..]);
-        let dry_run = DryRun::asked(options.dry_run);
-        let mut told = report(store, operation, None, what, receipt, dry_run);
-        if options.dry_run && options.contents {
+        let mut told = report(store, operation, None, what, receipt, options.dry_run);
+        if options.dry_run.is_dry() && options.contents {
             contents::add(snapshots, &operation.plan, &mut told.files);
         }
         // The caller, who knows what was asked for, makes a token of it.
         let plan = ready
             .fingerprint
-            .filter(|_| options.dry_run)
+            .filter(|_| options.dry_run.is_dry())
             .map(|fingerprint| fingerprint.to_string());
         Ok(OperationReport { plan, ..told })
     }

@@ -167,7 +167,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
         // for older ones.
         let on_conflict = movement.on_conflict.unwrap_or_default();
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
-        let is_told = options.dry_run && options.contents;
+        let is_told = options.dry_run.is_dry() && options.contents;
         let plan = plan_for(snapshots, &material, (undoing, on_conflict), is_told)?;
         warnings.extend(self.warnings_of(&material, GitFate::of(git.as_deref()), &plan)?);
         let reference = self.reference(base)?;

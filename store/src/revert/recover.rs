@@ -16,6 +16,7 @@ use crate::model::item::{Item, ItemReason};
 use crate::model::note::Note;
 use crate::model::number::count;
 use crate::model::path::WorkspacePath;
+use crate::model::request::DryRun;
 use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -33,7 +34,7 @@ pub(crate) struct Recovered {
 
 /// Finishes open operations. A user's command does this before anything else: only then is it known where the revert
 /// point is. A dry run only says that there is something to finish. The caller holds the workspace's lock.
-pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result<Recovered> {
+pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<Recovered> {
     // A full disk must not prevent a revert that removes what fills it. The objects are checked before anything is
     // touched.
     let borrowed = crate::upkeep::settle::under_lock(store, place).unwrap_or_else(|error| {
@@ -43,7 +44,7 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
     });
     let note = |text| Note::new(NoteCode::Borrowed, text);
     let mut warnings: Vec<Note> = borrowed.into_iter().map(note).collect();
-    if !dry_run {
+    if dry_run == DryRun::No {
         let finished = finish_open_operations(store, place)?;
         let done = texts(&finished);
         warnings.extend(finished.iter().map(|(note, _)| note.clone()));

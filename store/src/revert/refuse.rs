@@ -36,7 +36,7 @@ pub(super) fn while_busy<'a>(
     }
     match busy(who, steps, now) {
         None => Ok(false),
-        Some(_) if options.dry_run => Ok(true),
+        Some(_) if options.dry_run.is_dry() => Ok(true),
         Some(error) => Err(error.hint("wait until it is done, or use --force")),
     }
 }

@@ -19,7 +19,7 @@ use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
-use crate::model::request::{OnConflict, RestoreRequest, Unclear};
+use crate::model::request::{DryRun, OnConflict, RestoreRequest, Unclear};
 use crate::sessions;
 use crate::snapshot::{Budget, Gap, PatchSide, Snapshot, Snapshots};
 use crate::store::Store;
@@ -40,10 +40,10 @@ pub(crate) fn restore(
     }
     // Before the lock, so that a mistake in a path does not finish an interrupted operation first.
     let only = place.paths_asked_for(&request.paths)?;
-    let (_lock, recovered) = super::enter(store, place, request.dry_run)?;
+    let (_lock, recovered) = super::enter(store, place, DryRun::asked(request.dry_run))?;
     let done = recovered.done.clone();
     let options = Options {
-        dry_run: request.dry_run,
+        dry_run: DryRun::asked(request.dry_run),
         force: request.force,
         git: request.git,
         expected,
