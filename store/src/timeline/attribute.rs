@@ -92,8 +92,7 @@ pub(crate) fn attribute(
         .zip(&seen)
         .zip(&times)
         .flat_map(|((change, seen), time)| {
-            // Evidence gives a change to a step, and a doubt only takes it back: their order decides what reason is
-            // told.
+            // Evidence gives a change to a step, and a doubt only takes it back: their order decides the reason.
             let judged = match is_replaced {
                 true => replaced(&evidence, acting.len(), preferred),
                 false => another_clock::judge(&evidence, *seen, *time, patch.looked_at, preferred),
