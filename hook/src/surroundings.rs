@@ -171,7 +171,7 @@ fn is_dumb_terminal() -> bool {
 }
 
 /// Returns the time in milliseconds since the Unix epoch; `$CKPT_HOOK_TEST_CLOCK` of a debug build says it, so that a
-/// test can compare what is told of times.
+/// test can compare what is said about times.
 pub fn now() -> Milliseconds {
     let given = match cfg!(debug_assertions) {
         true => variable("CKPT_HOOK_TEST_CLOCK"),

@@ -59,7 +59,7 @@ pub fn behave(code: u8, open: OpenStreams) {
             maximum: Some(0),
         },
     );
-    // As an error of `write`, either can be told of; as a signal, it would end the hook.
+    // As an error of `write`, either can be reported; as a signal, it would end the hook.
     ignore(libc::SIGPIPE);
     ignore(libc::SIGXFSZ);
     use_own_stack();

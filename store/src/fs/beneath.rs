@@ -183,7 +183,7 @@ pub(crate) fn is_absence(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
 }
 
-/// Returns whether an error of opening a file says that there is none to read: nothing, a link, or a socket.
+/// Returns whether an error of opening a file says that there is no file to read: nothing, a link, or a socket.
 pub(crate) fn is_no_file(error: Errno) -> bool {
     is_absence(error) || error == Errno::NXIO
 }

@@ -167,8 +167,8 @@ pub(crate) fn is_locked(folder: &Path) -> bool {
     File::open(folder.join(names::LOCK)).is_ok_and(locked)
 }
 
-/// Returns the note of the last holder of a workspace's lock, for whoever does not take it. `None` if it cannot be
-/// read.
+/// Returns the note of the last holder of a workspace's lock, for a caller that does not take it. `None` if it cannot
+/// be read.
 pub(crate) fn note_of(folder: &Path) -> Option<String> {
     let path = folder.join(names::LOCK);
     // Opening a pipe would never end.

@@ -7,7 +7,7 @@
 //! everything if it gets no answer.
 //!
 //! ```text
-//! question   `ckpt-hook 1` device inode token root             each ends with a zero byte; an empty token is none
+//! question   `ckpt-hook 1` device inode token root             each ends with a zero byte; a missing token is empty
 //! answer     `ckpt-hook 1` token `all` `end`                   anything may have changed
 //!            `ckpt-hook 1` token `some` (`d`PATH|`t`PATH)* `end`   in these directories, and in these trees
 //! token      32 hexadecimal digits of the watch, and a number: what came until then was seen

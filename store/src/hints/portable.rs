@@ -175,7 +175,7 @@ impl Watch for EventTree {
         if is_told {
             return Ok(self.root.answer(token));
         }
-        // What is told too late will be in the next answer.
+        // What is reported too late will be in the next answer.
         Ok(Answer {
             token: Some(self.root.token()),
             places: None,

@@ -1,5 +1,5 @@
 //! How many files a message changed, where its rows alone do not tell: a renamed file is one file, and what a message
-//! made and took away again is none. `show` lists the same.
+//! made and took away again does not count. `show` lists the same.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Rows name the trees without it at once; packs and what they note of snapshots have the former ones until they are
-//! written anew. If whoever forgets is killed in between and the session store is lost or damaged then, this note
+//! written anew. If `forget` is killed in between and the session store is lost or damaged then, this note
 //! keeps what goes from being known again: neither what the repository notes nor a former session store brings it
 //! back.
 

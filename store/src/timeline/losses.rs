@@ -117,8 +117,8 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
     })
 }
 
-/// Makes the note of a workspace anew if it is missing and no rows are. For whoever is about to store objects without
-/// a row: they would look like those of lost rows.
+/// Rewrites the note of a workspace if it is missing and no rows are. For a caller that is about to store objects
+/// without a row: they would look like those of lost rows.
 pub(crate) fn renew(connection: &Connection, place: &Place, lock: &Lock) -> Result<()> {
     match lock.note().as_deref().and_then(read) {
         Some(_) => Ok(()),

@@ -22,7 +22,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Returns the process with a number. `None` if there is none, or if nothing is told of it.
+    /// Returns the process with a number. `None` if there is none, or if the system says nothing about it.
     pub fn of(id: i32) -> Option<Self> {
         system::process(id)
     }

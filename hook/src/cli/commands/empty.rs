@@ -41,8 +41,8 @@ pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
     }
 }
 
-/// Returns a sentence on other directories, if there are any with a history: whoever copied one, or is in the wrong
-/// one, looks for that.
+/// Returns a sentence on other directories, if there are any with a history: the user may have copied one, or be in
+/// the wrong one, looks for that.
 fn elsewhere(invocation: &Invocation) -> &'static str {
     let listed = invocation
         .open()

@@ -357,8 +357,8 @@ impl OpenPack {
         index_file.write_all(&index).context(what)?;
         let not_synced = || format!("cannot sync the pack in `{}`", directory.display());
         // All changes are made before the first sync, so that a file system with a journal writes them once for both.
-        // The index of a pack that is soon read gets no sync of its own: whoever finds it torn makes it again from the
-        // pack. Its name is on disk with the directory, so that the pack is never taken for a leftover.
+        // The index of a pack that is soon read gets no sync of its own: a reader that finds it torn rebuilds it from
+        // the pack. Its name is on disk with the directory, so that the pack is never taken for a leftover.
         make_read_only(file).context(not_synced)?;
         make_read_only(&index_file).context(not_synced)?;
         system::begin_write_back(&index_file);

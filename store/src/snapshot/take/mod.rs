@@ -217,7 +217,7 @@ impl<'a> SnapshotBuilder<'a> {
 
     /// Returns the hash of everything besides the workspace itself that decides what is captured.
     fn capture_key(&self) -> ObjectId {
-        // With another limit, a file that did not change becomes a gap, or is none any more.
+        // With another limit, a file that did not change becomes a gap, or stops being one.
         let sizes = self
             .request
             .whatever_size

@@ -211,7 +211,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns whether no tool of a step's conversation is known to have run at some moment from one up to another, at
-    /// which it has evidence for a change. A moment that short after the first is none: the tool that began then
+    /// which it has evidence for a change. A moment shortly after the first does not count: the tool that began then
     /// waited for the look.
     pub fn paused(
         &self,

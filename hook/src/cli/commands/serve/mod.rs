@@ -115,7 +115,7 @@ fn write(lines: Receiver<String>, queue: &RequestQueue) {
     let mut stdout = io::stdout().lock();
     let mut is_open = true;
     for line in lines {
-        // Lines are taken all the same: the channel has little room, and whoever sends would wait for ever.
+        // Lines are taken all the same: the channel has little room, and a sender would wait for ever.
         if !is_open {
             continue;
         }

@@ -102,7 +102,7 @@ impl RequestQueue {
         Ok(())
     }
 
-    /// Returns the next request, or `None` after the last one. Whoever takes one holds its `turn`.
+    /// Returns the next request, or `None` after the last one. The thread that takes one holds its `turn`.
     pub fn take(&self) -> Option<Job> {
         let mut state = self.state();
         loop {
