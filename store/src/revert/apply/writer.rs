@@ -226,7 +226,8 @@ impl ItemWriter<'_> {
         // A directory that stays is never replaced: it may hold files that nobody captured.
         if let (Found::Directory { empty, .. }, EntryKind::Directory) = (found, target.mode.kind())
         {
-            if !found.is(expected) && !(empty && emptied) {
+            let is_ours = found.is(expected) || empty && emptied;
+            if !is_ours {
                 return Err(ItemFailure::conflict(match empty {
                     true => "it is not what was expected: its permissions were changed",
                     false => {
