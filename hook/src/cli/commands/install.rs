@@ -79,7 +79,7 @@ pub fn uninstall(
         let directory = invocation.directory()?;
         invocation.open()?.check_forget(&directory, &Forget::All)?;
         let question = format!(
-            "Remove `{}` with everything that was ever recorded, for good? [y/n]",
+            "Remove `{}` and everything in it, for good? [y/n]",
             store.display()
         );
         if !arguments.yes && !ask::agrees(invocation, &question)? {
