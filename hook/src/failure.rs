@@ -146,7 +146,8 @@ impl Failure {
     }
 }
 
-/// Returns what clap says is wrong, without its hints; its first paragraph names arguments and values on lines of their own.
+/// Returns what clap says is wrong, without its hints; its first paragraph names arguments and values on lines of
+/// their own.
 fn in_one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     if error.kind() == ArgumentsErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

@@ -139,8 +139,10 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     };
     posix::behave(if glance.strict { FAILED } else { DONE }, open);
     std::panic::set_hook(Box::new(note_panic));
+    // Before the settings are read: reading them may be what hangs. They set the deadline anew.
     let watchdog = Watchdog::start(DEADLINE, glance.strict);
     let done = catch_unwind(AssertUnwindSafe(|| guarded(arguments, &glance, &watchdog)));
+    // The panic's own value may quote a payload. Its place is known from the panic hook.
     let done = done.unwrap_or_else(|_| Err(panicked()));
     if let (
         Ok(Recorded {
@@ -196,6 +198,7 @@ fn note_panic(panic: &std::panic::PanicHookInfo<'_>) {
     if let Some(log) = LOG.get() {
         log.line(Level::Error, &format!("a hook panicked at {place}"));
     }
+    // Set already: the first panic is the cause, and a later one often follows from it.
     let _ = PANIC.set(place);
 }
 

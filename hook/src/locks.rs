@@ -1,8 +1,8 @@
 //! Locks what threads share, in one way.
 //!
-//! A thread that panicked while it held a lock has poisoned it. What it guards is used all the same: the panic is reported
-//! where it is caught, and another one here would take an answer from a client that waits for it, or the deadline from
-//! a hook.
+//! A thread that panicked while it held a lock has poisoned it. What it guards is used all the same: the panic is
+//! reported where it is caught, and another one here would take an answer from a client that waits for it, or the
+//! deadline from a hook.
 
 use std::sync::{
     Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,

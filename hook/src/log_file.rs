@@ -118,6 +118,7 @@ impl LogFile {
             std::process::id(),
             text::safe(message)
         );
+        // One `write` of a short line is not mixed with those of other hooks.
         line.truncate(line.floor_char_boundary(LONGEST_LINE - 1));
         line.push('\n');
         self.open()?.write_all(line.as_bytes())
@@ -133,6 +134,7 @@ impl LogFile {
             .symlink_metadata()
             .is_ok_and(|metadata| metadata.len() >= FULL)
         {
+            // One older log is kept, so that what led to a failure can still be read.
             std::fs::rename(&self.path, self.path.with_extension("old"))?;
         }
         let file = OpenOptions::new()

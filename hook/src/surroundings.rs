@@ -170,8 +170,8 @@ fn is_dumb_terminal() -> bool {
     variable("TERM").is_some_and(|terminal| terminal == "dumb")
 }
 
-/// Returns the time in milliseconds since the Unix epoch; `$CKPT_HOOK_TEST_CLOCK` of a debug build says it, so that a test can compare
-/// what is told of times.
+/// Returns the time in milliseconds since the Unix epoch; `$CKPT_HOOK_TEST_CLOCK` of a debug build says it, so that a
+/// test can compare what is said about times.
 pub fn now() -> Milliseconds {
     let given = match cfg!(debug_assertions) {
         true => variable("CKPT_HOOK_TEST_CLOCK"),
@@ -186,8 +186,8 @@ pub fn now() -> Milliseconds {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Returns the moment by the clock of file times; `$CKPT_HOOK_TEST_FILE_CLOCK` of a debug build says how many seconds it is ahead,
-/// so that a test need not wait until files are old.
+/// Returns the moment by the clock of file times; `$CKPT_HOOK_TEST_FILE_CLOCK` of a debug build says how many seconds
+/// it is ahead, so that a test need not wait until files are old.
 fn file_clock() -> FileTime {
     let now = ckpt_store::file_clock();
     if !cfg!(debug_assertions) {
@@ -198,8 +198,8 @@ fn file_clock() -> FileTime {
     now + ahead.unwrap_or_default() * 1_000_000_000
 }
 
-/// Returns how much of an id is shown at least; `$CKPT_HOOK_TEST_ID_LENGTH` of a debug build says so, because random ids that begin
-/// alike would change a text that a test compares.
+/// Returns how much of an id is shown at least; `$CKPT_HOOK_TEST_ID_LENGTH` of a debug build says so, because random
+/// ids that begin alike would change a text that a test compares.
 pub fn least_of_an_id() -> usize {
     let asked = match cfg!(debug_assertions) {
         true => variable("CKPT_HOOK_TEST_ID_LENGTH"),

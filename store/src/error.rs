@@ -196,8 +196,8 @@ impl Error {
         &self.candidates
     }
 
-    /// Returns the causes, outermost first, without those that only repeat one: SQLite's errors are their own cause, with
-    /// a code before the same words.
+    /// Returns the causes, outermost first, without those that only repeat one: SQLite's errors are their own cause,
+    /// with a code before the same words.
     pub fn causes(&self) -> Vec<String> {
         let mut causes: Vec<String> = Vec::new();
         let mut next = self.source();

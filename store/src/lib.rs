@@ -39,10 +39,10 @@ pub use fs::disk::now as file_clock;
 pub use fs::names::{DATABASE, INSTALLED, TEMPORARY};
 pub use hints::{WatchLimits, serve as watch};
 pub use ids::{LEAST as LEAST_OF_AN_ID, Prefixes};
-pub use model::request::{Chosen, ChosenContent};
 pub use model::request::{
-    DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
+    AskedBy, DryRun, Force, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear,
 };
+pub use model::request::{Chosen, ChosenContent};
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};
@@ -159,8 +159,8 @@ impl Store {
         self.is_unsettled
     }
 
-    /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository. An agent's next tool
-    /// waits for this, and not for what [`Store::settle`] does besides.
+    /// Copies what the snapshots of the workspace that holds `cwd` need from the user's repository. An agent's next
+    /// tool waits for this, and not for what [`Store::settle`] does besides.
     pub fn give_back(&mut self, cwd: &Path) -> Result<()> {
         upkeep::settle::give_back(self, cwd)
     }
@@ -227,13 +227,13 @@ impl Store {
     ) -> Result<report::OperationReport> {
         // First, so that what was lost is not taken for the user's. It must not keep anybody from going back,
         // though.
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         Ok(revert::revert(self, cwd, request, None)?.report)
     }
 
     /// Goes forward again.
     pub fn redo(&mut self, cwd: &Path, request: &RedoRequest) -> Result<report::OperationReport> {
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         Ok(revert::redo(self, cwd, request, None)?.report)
     }
 
@@ -243,14 +243,20 @@ impl Store {
         cwd: &Path,
         request: &RestoreRequest,
     ) -> Result<report::OperationReport> {
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         Ok(revert::restore(self, cwd, request, None)?.report)
+    }
+
+    /// Writes the rows of events for which there was no room, if there is now.
+    fn take_up_lost(&mut self) {
+        // The disk may still be full, and a revert may be what makes room: it must not fail because of these rows.
+        let _ = record::lost::take_up(self);
     }
 
     /// Carries out the plan of a dry run, by its token. If the workspace, its rules or its history are not the ones
     /// that the plan was made for, the error is `Stale`, and nothing is changed.
     pub fn apply(&mut self, token: &str, force: Force) -> Result<report::OperationReport> {
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         revert::apply(self, token, force, &query::gone_states)
     }
 
@@ -266,8 +272,8 @@ impl Store {
         query::proposal(self, token)
     }
 
-    /// Does to each file what the user chose of a proposal, which may be the one of an undo. If one of them is no longer
-    /// what the proposal was made for, the error is `Stale`, and nothing is changed.
+    /// Does to each file what the user chose of a proposal, which may be the one of an undo. If one of them is no
+    /// longer what the proposal was made for, the error is `Stale`, and nothing is changed.
     pub fn apply_parts(
         &mut self,
         cwd: &Path,
@@ -276,7 +282,7 @@ impl Store {
         dry_run: DryRun,
         force: Force,
     ) -> Result<report::OperationReport> {
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         revert::apply_parts(self, cwd, chosen, undoes, dry_run, force)
     }
 
@@ -431,8 +437,8 @@ impl Store {
         self.database.data_version()
     }
 
-    /// Moves aside what stands in the place of a file, and builds a new session store from what can be read of a damaged
-    /// one, which is set aside. Returns what was done, which is empty if there was nothing to do.
+    /// Moves aside what stands in the place of a file, and builds a new session store from what can be read of a
+    /// damaged one, which is set aside. Returns what was done, which is empty if there was nothing to do.
     pub fn repair(&mut self) -> Vec<report::Finding> {
         // First, because a directory in the place of a lock keeps the rest from being done.
         let mut findings = upkeep::owned::repair(&self.surroundings.directory);
@@ -458,8 +464,8 @@ impl Store {
         query::row_counts(self)
     }
 
-    /// Checks the store itself. Objects are read for this time, or all of them if there is none, and for [`CHECK_TIME`] by
-    /// default. Damaged ones are restored if their bytes can be found.
+    /// Checks the store itself. Objects are read for this time, or all of them if there is none, and for
+    /// [`CHECK_TIME`] by default. Damaged ones are restored if their bytes can be found.
     pub fn check(&mut self, time: Option<Duration>) -> Vec<report::Finding> {
         let begin = Instant::now();
         let goes_on = || time.is_none_or(|time| begin.elapsed() < time);
@@ -515,7 +521,7 @@ impl Store {
         dry_run: DryRun,
         force: Force,
     ) -> Result<report::RecoverReport> {
-        let _ = record::lost::take_up(self);
+        self.take_up_lost();
         let place = timeline::Place::known(self, cwd)?;
         let files = query::gone(self, &place, paths)?;
         let states = query::last_states(&files);

@@ -107,7 +107,7 @@ impl Store {
         let place = place.display();
         if self.database.is_mended {
             let message = format!(
-                "the session store was damaged: its first page was made anew, and the damaged one is `{place}`"
+                "the session store was damaged: its first page was rebuilt, and the damaged one is `{place}`"
             );
             return self.diagnose(&sessions::Diagnostic {
                 level: sessions::DiagnosticLevel::Warning,
@@ -174,8 +174,8 @@ impl Store {
         self.diagnose(diagnostic)
     }
 
-    /// Returns what reports how far an operation has got, to whoever wants to know. Unlike the store, whose connection is
-    /// one thread's, all threads may call it.
+    /// Returns what reports how far an operation has got, to whoever wants to know. Unlike the store, whose connection
+    /// is one thread's, all threads may call it.
     pub(crate) fn reporter(&self) -> impl Fn(OperationProgress) + Sync + use<'_> {
         let watcher = self.watcher.as_deref();
         move |progress| {

@@ -139,7 +139,7 @@ fn a_store_that_cannot_be_written_to_is_told_for_the_hooks_say_nothing() {
                 set_mode(0o700);
                 run.exits(0).ends_silently();
                 let expected = format!(
-                    "✗ store: `{}` cannot be written to, so that nothing is recorded: Permission denied",
+                    "✗ store: `{}` cannot be written to, so nothing is recorded: Permission denied",
                     place.display()
                 );
                 assert!(found.stdout.contains(&expected), "{expected}: {found}");

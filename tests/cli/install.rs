@@ -46,7 +46,7 @@ fn where_no_agent_is_found_all_says_what_to_do() {
     let run = world.run(&["install", "--all"], b"").exits(0);
     assert!(
         run.stdout
-            .ends_with("hint: name an agent to install the hook before it is here\n"),
+            .ends_with("hint: name an agent to install the hook for it in advance\n"),
         "{run}"
     );
     let run = world.run(&["uninstall", "--all"], b"").exits(0);
@@ -138,7 +138,7 @@ fn uninstall_says_where_the_hook_still_is() {
     }
     fs::write(&settings, "{\"enabledPlugins\": {\"ckpt-hook@x\": true}}\n").expect("writable");
     let package = format!(
-        "note: the hook is still installed as a package, says `{}`",
+        "note: the hook is still installed as a package, according to `{}`",
         settings.display()
     );
     let project = |agent: &str| {

@@ -398,7 +398,7 @@ fn first_page_harmed(what: &str, harm: Harm, is_hook: bool, has_log: bool) {
     }
     let doctor = world.run(&["doctor"], b"").exits(0);
     assert!(
-        doctor.stdout.contains("its first page was made anew")
+        doctor.stdout.contains("its first page was rebuilt")
             || repair.stdout.contains("the session store was damaged: "),
         "{what}: {repair} {doctor}"
     );

@@ -517,7 +517,7 @@ fn a_store_that_is_only_to_be_read_answers_and_changes_nothing() {
             assert!(
                 doctor
                     .stdout
-                    .contains("cannot be written to, so that nothing is recorded"),
+                    .contains("cannot be written to, so nothing is recorded"),
                 "{doctor}"
             );
             world

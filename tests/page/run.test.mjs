@@ -407,7 +407,7 @@ test("a history whose session store is gone is not called empty", async (t) => {
   world.play("m1", "Write it", () => world.write("text", "1\n"));
   for (const file of fs.readdirSync(path.join(world.root, "store")).filter((file) => file.startsWith("sessions.db"))) fs.rmSync(path.join(world.root, "store", file));
   const { tab } = await page(t, world);
-  await tab.getByText("Snapshots of 1 workspace are here whose session store is gone").waitFor();
+  await tab.getByText("There are snapshots of 1 workspace here, but their session store is gone").waitFor();
 });
 
 test("names and contents that are markup are shown as text", async (t) => {

@@ -1,5 +1,5 @@
-//! The agents, one folder each: `payload.rs` turns what the agent sends into events, `install.rs` says what its settings
-//! must hold.
+//! The agents, one folder each: `payload.rs` turns what the agent sends into events, `install.rs` says what its
+//! settings must hold.
 //!
 //! [`payload`] and [`settings`] are what they share. To add an agent, add a folder, and a line in [`all`] and in the
 //! targets of [`install`].

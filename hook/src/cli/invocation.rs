@@ -48,8 +48,8 @@ impl Invocation {
         Ok(store)
     }
 
-    /// Looks up ids that are about to be shown, over the store's connection. Otherwise, each is looked up when it is shown,
-    /// over another one: SQLite reads the whole schema for it.
+    /// Looks up ids that are about to be shown, over the store's connection. Otherwise, each is looked up when it is
+    /// shown, over another one: SQLite reads the whole schema for it.
     pub fn look_up<'i>(&self, store: &Store, ids: impl IntoIterator<Item = &'i str>) {
         let ids: Vec<&str> = ids.into_iter().collect();
         with_ids(|known| drop(store.look_up(known, &ids)));

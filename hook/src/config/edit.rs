@@ -96,8 +96,8 @@ pub fn get(text: &str, target: SettingTarget<'_>) -> Result<Option<String>> {
     }))
 }
 
-/// Returns a text with the byte order mark and the line ends of the text that it was made from: `toml_edit` writes neither.
-/// Lines that are new end as the first one does.
+/// Returns a text with the byte order mark and the line ends of the text that it was made from: `toml_edit` writes
+/// neither. Lines that are new end as the first one does.
 fn as_before(before: &str, after: &str) -> String {
     let (mark, lines) = split_byte_order_mark(before);
     let old: Vec<&str> = lines.split_inclusive('\n').collect();

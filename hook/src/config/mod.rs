@@ -51,7 +51,8 @@ pub fn read_or_tell(file: Option<&Path>, home: Option<&Path>) -> Config {
     }
 }
 
-/// Returns whether a file that is not there, or its folder, is a symlink: its user has settings, and they are elsewhere.
+/// Returns whether a file that is not there, or its folder, is a symlink: its user has settings, and they are
+/// elsewhere.
 fn leads_nowhere(file: &Path) -> bool {
     let mut places = file.ancestors().take(2);
     places.any(Path::is_symlink)

@@ -90,7 +90,7 @@ pub fn changes(report: &InstallReport, found_none: bool, view: &View) -> String 
         .iter()
         .map(|agent| skipped(agent, view.paint));
     let hint = format!(
-        "{} name an agent to install the hook before it is here\n",
+        "{} name an agent to install the hook for it in advance\n",
         view.paint.id("hint:")
     );
     changes

@@ -15,8 +15,9 @@ const DIGITS: &[u8; 85] =
 /// Returns the block that turns the old bytes into the new ones, and the one for the way back. The lines before it must
 /// name both blobs in full.
 ///
-/// Each half is `literal SIZE` and the bytes, compressed with zlib, 52 of them a line: a letter that says how many they are (`A`
-/// to `Z` for 1 to 26, `a` to `z` for 27 to 52), then five digits for each four bytes, the last of them filled up with zeros.
+/// Each half is `literal SIZE` and the bytes, compressed with zlib, 52 of them a line: a letter that says how many
+/// they are (`A` to `Z` for 1 to 26, `a` to `z` for 27 to 52), then five digits for each four bytes, the last of them
+/// filled up with zeros.
 pub fn patch(old: &[u8], new: &[u8]) -> Vec<u8> {
     let mut patch = b"GIT binary patch\n".to_vec();
     for side in [new, old] {

@@ -412,7 +412,7 @@ pub fn sessions(report: &SessionsReport, view: &View) -> String {
         view.paint,
         &[
             "session",
-            "last heard of",
+            "last active",
             "agent",
             "state",
             "messages",

@@ -15,7 +15,7 @@ use super::text::safe_bytes;
 /// A diff that takes longer becomes coarser.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How many letters and digits a line needs to be recognized elsewhere.
+/// How many letters and digits a line needs to be recognized elsewhere. Braces and blank lines are everywhere.
 const KNOWN_AGAIN: usize = 10;
 
 /// How lines are compared and shown.

@@ -118,8 +118,8 @@ fn patch(change: &ChangeReport, sides: &FileSides, style: &Style<'_>) -> Vec<u8>
     }
     let lines = header(change, style.is_for_people);
     if lines.len() == 1 && *sides == FileSides::Equal {
-        // Only bits that git does not know differ. git would read the modes of the next file as those of a file of which
-        // no more than the first line is there.
+        // Only bits that git does not know differ. git would read the modes of the next file as those of a file of
+        // which no more than the first line is there.
         return Vec::new();
     }
     let lines = lines.iter();

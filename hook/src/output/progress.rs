@@ -11,7 +11,7 @@ use ckpt_store::model::progress::OperationProgress as Operation;
 use ckpt_store::model::progress::SnapshotProgress as Capture;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Progress is shown only after this time.
+/// Progress is shown only after this time: a line about what is done sooner would only flicker.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often the line is redrawn if the progress is unknown.

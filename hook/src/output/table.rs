@@ -111,8 +111,8 @@ impl Table {
             .collect()
     }
 
-    /// Returns the widths that leave room for the last column: the widest one before it gives way, but keeps a third of the
-    /// terminal.
+    /// Returns the widths that leave room for the last column: the widest one before it gives way, but keeps a third
+    /// of the terminal.
     fn narrowed(
         &self,
         mut widths: Vec<usize>,

@@ -185,7 +185,7 @@ pub fn forget(report: &ForgetReport, view: &View) -> String {
             count(workspace.prompts, "prompt"),
         ));
         if workspace.busy {
-            text.push_str("  An agent or an operation is at work here. Nothing is forgotten before that has ended.\n");
+            text.push_str("  An agent or an operation is at work here. Nothing is forgotten until it is done.\n");
         }
         let shown = if view.verbose { usize::MAX } else { NAMED };
         for file in workspace.files.iter().take(shown) {
@@ -203,7 +203,7 @@ pub fn forget(report: &ForgetReport, view: &View) -> String {
         ));
     }
     text + &if report.dry_run {
-        "All of this would be removed from the store; nothing was changed yet.\n".to_owned()
+        "All of this would be removed from the store; nothing has been changed yet.\n".to_owned()
     } else {
         format!(
             "{} Forgotten. The store takes {}; before, it took {}.\n",

@@ -17,8 +17,8 @@ use super::text::{fit_end, safe, short, width};
 pub struct WorkspaceNames(BTreeMap<String, String>);
 
 impl WorkspaceNames {
-    /// Returns their paths, or on a terminal that has no room for these, of each as much of its end as tells it from the
-    /// others.
+    /// Returns their paths, or on a terminal that has no room for these, of each as much of its end as tells it from
+    /// the others.
     fn of<'a>(paths: impl Iterator<Item = &'a str>, view: &View) -> Self {
         let paths: BTreeSet<&str> = paths.collect();
         // The prompt has half of the terminal, and other columns are needed, too.

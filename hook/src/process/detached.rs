@@ -32,8 +32,8 @@ pub fn give_way() {
     let _ = setpriority_process(None, NICENESS);
 }
 
-/// Starts one of our commands. It holds none of the hook's streams, because an agent waits until they are closed, and is
-/// in no process group that the agent kills.
+/// Starts one of our commands. It holds none of the hook's streams, because an agent waits until they are closed, and
+/// is in no process group that the agent kills.
 fn start(command: &str, store: &Path, cwd: &Path) -> io::Result<Child> {
     Command::new(std::env::current_exe()?)
         .arg("--store")

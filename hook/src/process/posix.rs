@@ -46,8 +46,8 @@ pub struct OpenStreams {
     pub stderr: bool,
 }
 
-/// Makes the process exit with `code` on any crash, leave no core file, allocate with few system calls, and keep the other
-/// streams closed.
+/// Makes the process exit with `code` on any crash, leave no core file, allocate with few system calls, and keep the
+/// other streams closed.
 pub fn behave(code: u8, open: OpenStreams) {
     CODE.store(i32::from(code), Ordering::Relaxed);
     keep_memory();
@@ -59,7 +59,7 @@ pub fn behave(code: u8, open: OpenStreams) {
             maximum: Some(0),
         },
     );
-    // As an error of `write`, either can be told of; as a signal, it would end the hook.
+    // As an error of `write`, either can be reported; as a signal, it would end the hook.
     ignore(libc::SIGPIPE);
     ignore(libc::SIGXFSZ);
     use_own_stack();
@@ -234,11 +234,13 @@ fn handle(signal: libc::c_int) {
     action.sa_sigaction = crashed as extern "C" fn(libc::c_int) as libc::sighandler_t;
     // Without `SA_NODEFER`, a fault in the handler would end the process by the signal, not with our code.
     action.sa_flags = libc::SA_ONSTACK | libc::SA_NODEFER;
-    // SAFETY: `action` is initialised and outlives the call; `crashed` is async-signal-safe; no old action is asked for.
+    // SAFETY: `action` is initialised and outlives the call; `crashed` is async-signal-safe; no old action is asked
+    // for.
     unsafe { libc::sigaction(signal, &raw const action, null_mut()) };
 }
 
-/// Threads that the standard library starts have a stack for handlers; this gives the main thread one that is surely there.
+/// Threads that the standard library starts have a stack for handlers; this gives the main thread one that is surely
+/// there.
 fn use_own_stack() {
     let stack: &'static mut [MaybeUninit<u8>] = Box::leak(Box::new_uninit_slice(STACK));
     let stack = libc::stack_t {

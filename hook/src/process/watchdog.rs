@@ -81,7 +81,8 @@ impl WatchdogState {
     }
 }
 
-/// A full disk or a dead network file system must not hold up the end, so it is noted by a thread that may be left behind.
+/// A full disk or a dead network file system must not hold up the end, so it is noted by a thread that may be left
+/// behind.
 fn end(log: Option<LogFile>, strict: bool) {
     let (done, waiter) = std::sync::mpsc::channel();
     let noting = thread::Builder::new().spawn(move || {
@@ -95,6 +96,7 @@ fn end(log: Option<LogFile>, strict: bool) {
         let _ = done.send(());
     });
     if noting.is_ok() {
+        // Whether the line was written or not, the end cannot wait any longer.
         let _ = waiter.recv_timeout(Duration::from_millis(100));
     }
     if strict {

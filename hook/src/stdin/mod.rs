@@ -27,8 +27,8 @@ const LONGEST_END: u64 = 1 << 20;
 /// would cost a system call.
 const AT_ONCE: usize = 64 << 10;
 
-/// How much is read first, in bytes. Most payloads are shorter, and the larger buffer is cleared before it is used, which
-/// takes more than all else that is done with such a payload.
+/// How much is read first, in bytes. Most payloads are shorter, and the larger buffer is cleared before it is used,
+/// which takes more than all else that is done with such a payload.
 const AT_FIRST: usize = 8 << 10;
 
 /// How long to read from a writer if nothing will be recorded, so that it does not write into a closed pipe.
@@ -57,8 +57,8 @@ pub fn read_payload(mut stdin: impl Read) -> io::Result<RawPayload> {
     })
 }
 
-/// Reads up to the end, or until it has read at least `most` bytes, and returns how many these were. Not inlined, so that
-/// only a payload that needs the larger buffer clears it.
+/// Reads up to the end, or until it has read at least `most` bytes, and returns how many these were. Not inlined, so
+/// that only a payload that needs the larger buffer clears it.
 #[inline(never)]
 fn condense<const SIZE: usize>(
     stdin: &mut impl Read,
@@ -93,6 +93,7 @@ pub fn first_line(path: &Path) -> Option<String> {
 /// Returns the whole lines at the end of a file that an agent appends to, up to a limit.
 pub fn last_lines(path: &Path) -> Vec<String> {
     let end = whole_lines_at_the_end(path).unwrap_or_default();
+    // One line that is not UTF-8 must not hide the others.
     let lines = String::from_utf8_lossy(&end);
     lines.lines().map(str::to_owned).collect()
 }
@@ -109,6 +110,7 @@ fn whole_lines_at_the_end(path: &Path) -> io::Result<Vec<u8>> {
         end.drain(..cut.map_or(end.len(), |cut| cut + 1));
     }
     let written = end.iter().rposition(|byte| *byte == b'\n');
+    // The agent may be in the middle of writing the last line.
     end.truncate(written.unwrap_or(0));
     Ok(end)
 }
@@ -126,7 +128,8 @@ pub fn is_terminal() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Returns whether another program writes it, as agents do: a pipe or a socket. Scripts have a file or `/dev/null` there.
+/// Returns whether another program writes it, as agents do: a pipe or a socket. Scripts have a file or `/dev/null`
+/// there.
 pub fn is_from_program() -> bool {
     let kind = rustix::fs::fstat(io::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
     matches!(kind, Ok(FileType::Fifo | FileType::Socket))

@@ -177,13 +177,13 @@ pub(crate) const SAYS_WHAT_IS_THERE: [Errno; 4] = [
     Errno::INVAL,
 ];
 
-/// Returns whether an error says that nothing is at a path. A link on the way counts as that: what is behind it is not the
-/// workspace's.
+/// Returns whether an error says that nothing is at a path. A link on the way counts as that: what is behind it is not
+/// the workspace's.
 pub(crate) fn is_absence(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
 }
 
-/// Returns whether an error of opening a file says that there is none to read: nothing, a link, or a socket.
+/// Returns whether an error of opening a file says that there is no file to read: nothing, a link, or a socket.
 pub(crate) fn is_no_file(error: Errno) -> bool {
     is_absence(error) || error == Errno::NXIO
 }

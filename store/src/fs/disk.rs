@@ -102,7 +102,12 @@ pub fn fine_now() -> FileTime {
 pub(crate) fn free(directory: &Path) -> Outcome<u64> {
     let room = rustix::fs::statvfs(directory)
         .map_err(std::io::Error::from)
-        .context(|| format!("cannot ask for the room of `{}`", directory.display()))?;
+        .context(|| {
+            format!(
+                "cannot find out the free space of `{}`",
+                directory.display()
+            )
+        })?;
     Ok(room.f_bavail.saturating_mul(room.f_frsize))
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn make_private(directory: &Path) -> Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(directory)
-        .context(|| format!("cannot make the directory `{}`", directory.display()))
+        .context(|| format!("cannot create the directory `{}`", directory.display()))
 }
 
 /// Waits until a file, or the names in a directory, are on the disk.
@@ -82,6 +82,7 @@ const LONGEST_NOTE: usize = 512;
 impl Lock {
     /// Returns the note of its last holder, or `None` if it cannot be read.
     pub(crate) fn note(&self) -> Option<String> {
+        // One read of a fixed size: asking for the length first would be another system call in each event.
         let mut bytes = vec![0; LONGEST_NOTE];
         let read = self.file.read_at(&mut bytes, 0).ok()?;
         bytes.truncate(read);
@@ -166,7 +167,8 @@ pub(crate) fn is_locked(folder: &Path) -> bool {
     File::open(folder.join(names::LOCK)).is_ok_and(locked)
 }
 
-/// Returns the note of the last holder of a workspace's lock, for whoever does not take it. `None` if it cannot be read.
+/// Returns the note of the last holder of a workspace's lock, for a caller that does not take it. `None` if it cannot
+/// be read.
 pub(crate) fn note_of(folder: &Path) -> Option<String> {
     let path = folder.join(names::LOCK);
     // Opening a pipe would never end.

@@ -15,7 +15,8 @@ use crate::model::entry::file_type;
 /// The prefix of temporary files among the packs, by which git's own clean-up recognises them, too.
 pub(crate) const TEMPORARY_PACK: &str = "tmp_pack_";
 
-/// How long nobody must have written to a file, in nanoseconds.
+/// How long nobody must have written to a file, in nanoseconds. A process that is still at work on one writes more
+/// often.
 const ABANDONED: i64 = 600_000_000_000;
 
 /// Removes the abandoned ones of these files in a directory. If one cannot be removed, a later process tries again.

@@ -54,8 +54,8 @@ pub(crate) const ASIDE: &str = "aside-";
 /// The directory of the workspaces' folders.
 pub(crate) const SNAPSHOTS: &str = "snapshots";
 
-/// The beginning of the names of the temporary files that this program makes elsewhere than in its store: in a workspace,
-/// and beside agents' settings.
+/// The beginning of the names of the temporary files that this program makes elsewhere than in its store: in a
+/// workspace, and beside agents' settings.
 pub const TEMPORARY: &str = ".ckpt-hook-";
 
 /// The lock of the store, and that of a workspace's folder.

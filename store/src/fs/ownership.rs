@@ -201,8 +201,8 @@ fn check_directory(directory: &Path) -> Result<Metadata> {
     Ok(metadata)
 }
 
-/// Returns whether there is a database, and checks that it is ours. Its log and its journal are a part of it: SQLite would
-/// apply one that somebody put there.
+/// Returns whether there is a database, and checks that it is ours. Its log and its journal are a part of it: SQLite
+/// would apply one that somebody put there.
 fn holds_a_store(directory: &Path) -> Result<bool> {
     let is_there = check_file(&directory.join(DATABASE))?;
     if is_there {

@@ -1,7 +1,7 @@
 //! Room for a note on a full disk: a small file that is made before the disk is full. This module does IO.
 //!
-//! It is written in place, and holds lines of text up to the first zero byte. Where that cannot be written either, it is emptied, and
-//! the text is in names beside it ([`spill`]).
+//! It is written in place, and holds lines of text up to the first zero byte. Where that cannot be written either, it
+//! is emptied, and the text is in names beside it ([`spill`]).
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};

@@ -1,7 +1,7 @@
 //! A note in the names of empty files, for where not one byte may be written (`ulimit -f 0`). This module does IO.
 //!
 //! ```text
-//! reserve.GENERATION.NUMBER.COUNT.HEX    a part of the text; that of the newest generation of which all parts are there counts
+//! reserve.GENERATION.NUMBER.COUNT.HEX    a part of the text; the newest generation counts of which all parts are there
 //! ```
 
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub(crate) fn write(directory: &Path, text: &str) -> Result<()> {
             .create_new(true)
             .mode(0o600)
             .open(&path)
-            .context(|| format!("cannot make `{}`", path.display()))?;
+            .context(|| format!("cannot create `{}`", path.display()))?;
     }
     // After all parts of the new one are there: killed before, the old one still counts as whole.
     remove(directory, |other| other != generation)

@@ -54,8 +54,8 @@ pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> 
     })
 }
 
-/// Locks what threads share. A thread that panicked while it held the lock has poisoned it, and what it shared is used all
-/// the same: its panic is reported where it is caught, and another one here would only hide it.
+/// Locks what threads share. A thread that panicked while it held the lock has poisoned it, and what it shared is used
+/// all the same: its panic is reported where it is caught, and another one here would only hide it.
 pub(crate) fn lock<T: ?Sized>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

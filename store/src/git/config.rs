@@ -75,6 +75,15 @@ pub(super) fn home(home: Option<&Path>, config_home: Option<&Path>) -> Option<Pa
         .or_else(|| Some(home?.join(".config")))
 }
 
+/// Whether the case of letters matters to the pattern of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PatternCase {
+    /// `gitdir`.
+    Matters,
+    /// `gitdir/i`.
+    Ignored,
+}
+
 /// The state of reading all files.
 struct Reading<'a> {
     config: GitConfig,
@@ -157,8 +166,8 @@ impl Reading<'_> {
             return false;
         };
         match kind {
-            b"gitdir" => self.is_repository(pattern, file, false),
-            b"gitdir/i" => self.is_repository(pattern, file, true),
+            b"gitdir" => self.is_repository(pattern, file, PatternCase::Matters),
+            b"gitdir/i" => self.is_repository(pattern, file, PatternCase::Ignored),
             b"onbranch" => self.is_branch(pattern),
             // `hasconfig:remote.*.url:`, followed by the pattern.
             b"hasconfig" => pattern
@@ -168,7 +177,7 @@ impl Reading<'_> {
         }
     }
 
-    fn is_repository(&self, pattern: &[u8], file: &Path, ignores_case: bool) -> bool {
+    fn is_repository(&self, pattern: &[u8], file: &Path, case: PatternCase) -> bool {
         let Some(location) = self.location else {
             return false;
         };
@@ -189,12 +198,12 @@ impl Reading<'_> {
             .flatten()
             .any(|directory| {
                 let directory = directory.as_os_str().as_bytes();
-                match ignores_case {
-                    true => matches(
+                match case {
+                    PatternCase::Matters => matches(&pattern, directory),
+                    PatternCase::Ignored => matches(
                         &pattern.to_ascii_lowercase(),
                         &directory.to_ascii_lowercase(),
                     ),
-                    false => matches(&pattern, directory),
                 }
             })
     }

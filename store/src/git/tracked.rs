@@ -89,7 +89,8 @@ impl Tracked {
             .is_some_and(|other| other.path.starts_with(&start))
     }
 
-    /// Returns the tracked names by directory, in order. A directory comes more than once if others are between its files.
+    /// Returns the tracked names by directory, in order. A directory comes more than once if others are between its
+    /// files.
     pub fn by_directory(&self) -> impl Iterator<Item = (&[u8], impl Iterator<Item = &[u8]>)> {
         let directory = |entry: &IndexEntry| split(&entry.path).0.len();
         let is_beside = move |one: &IndexEntry, other: &IndexEntry| {

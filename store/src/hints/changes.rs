@@ -46,7 +46,7 @@ impl ChangeTimes {
         if self.directories.len() + self.trees.len() > MOST_REMEMBERED {
             self.directories = HashMap::new();
             self.trees = HashMap::new();
-            // Whoever asks about an earlier moment is told that anything may have changed.
+            // The answer about an earlier moment is that anything may have changed.
             self.forgotten = self.now;
         }
     }

@@ -115,7 +115,7 @@ impl WatchTree {
         // A directory that could not be entered may be open now.
         let opens = what.contains(ReadFlags::ATTRIB) && !self.numbers.contains_key(path);
         if comes || goes {
-            // A watch follows its inode: after a move, its events would be told of the old path.
+            // A watch follows its inode: after a move, its events would be reported for the old path.
             self.drop_tree(path);
         }
         if comes || opens {

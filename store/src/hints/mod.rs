@@ -1,13 +1,13 @@
 //! Hints on which directories of a workspace may have changed since a look at it. A hint makes a look cheap, and is
 //! never the truth.
 //!
-//! A watcher (`ckpt-hook watch`, [`serve()`]) listens to the kernel's notifications, or asks Watchman, and answers that question on a
-//! socket in the store's directory, which only the user can enter. If it is in doubt, it says that anything may have
-//! changed. A hook asks ([`ask`]) if there is a watcher, waits for it a moment at most, and looks at everything if it
-//! gets no answer.
+//! A watcher (`ckpt-hook watch`, [`serve()`]) listens to the kernel's notifications, or asks Watchman, and answers
+//! that question on a socket in the store's directory, which only the user can enter. If it is in doubt, it says that
+//! anything may have changed. A hook asks ([`ask`]) if there is a watcher, waits for it a moment at most, and looks at
+//! everything if it gets no answer.
 //!
 //! ```text
-//! question   `ckpt-hook 1` device inode token root             each ends with a zero byte; an empty token is none
+//! question   `ckpt-hook 1` device inode token root             each ends with a zero byte; a missing token is empty
 //! answer     `ckpt-hook 1` token `all` `end`                   anything may have changed
 //!            `ckpt-hook 1` token `some` (`d`PATH|`t`PATH)* `end`   in these directories, and in these trees
 //! token      32 hexadecimal digits of the watch, and a number: what came until then was seen

@@ -1,10 +1,10 @@
 //! Watches one directory with everything below it, by what the `notify` crate has for the system: FSEvents on macOS.
 //! This module does IO: it only reads the workspace, and writes a file of its own into the store.
 //!
-//! Such systems tell of changes a moment later, and nothing says when all was told. So a file is written into the store
-//! and waited for: events come in order, and what came before it is told by then ("cookies" in Watchman's
-//! [query synchronization](https://facebook.github.io/watchman/docs/cookies)). A file in the workspace would do as well,
-//! but nothing of ours belongs there.
+//! Such systems tell of changes a moment later, and nothing says when all was told. So a file is written into the
+//! store and waited for: events come in order, and what came before it is told by then ("cookies" in Watchman's [query
+//! synchronization](https://facebook.github.io/watchman/docs/cookies)). A file in the workspace would do as well, but
+//! nothing of ours belongs there.
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -175,7 +175,7 @@ impl Watch for EventTree {
         if is_told {
             return Ok(self.root.answer(token));
         }
-        // What is told too late will be in the next answer.
+        // What is reported too late will be in the next answer.
         Ok(Answer {
             token: Some(self.root.token()),
             places: None,

@@ -65,7 +65,7 @@ pub fn serve(
     let store = prepare(store)?;
     let _lock = layout::lock_watcher(&store).map_err(|_| {
         Error::failed(format!(
-            "another watcher is at work for the store `{}`",
+            "another watcher already serves the store `{}`",
             store.display()
         ))
     })?;
@@ -92,6 +92,7 @@ pub fn serve(
         asked: Instant::now(),
     };
     let done = watcher.run(end).context(what);
+    // A socket that stays answers nobody: a hook that connects to it is refused, and looks everywhere.
     let _ = std::fs::remove_file(&socket);
     done
 }
@@ -167,6 +168,7 @@ impl WatcherServer {
             .map(|descriptor| PollFd::new(descriptor, PollFlags::IN))
             .collect();
         match poll(&mut polled, timeout.as_ref()) {
+            // A signal is no reason to end. The caller asks for what is ready in any case.
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -199,6 +201,7 @@ impl WatcherServer {
         if self.mounts.have_changed() {
             // All watches begin anew. A directory may be another one now, and one that was mounted may be gone.
             self.trees.clear();
+            // What could not be watched may be on another file system by now.
             self.refused.clear();
         }
         let root = PathBuf::from(std::ffi::OsStr::from_bytes(question.root));
@@ -227,6 +230,7 @@ impl WatcherServer {
         // Drop the watch of what was at this path before.
         self.trees.retain(|(tree, _)| !tree.root().is_at(root));
         if self.trees.len() >= self.limits.workspaces {
+            // The kernel grants a user a limited number of watches, which other programs need as well.
             let oldest = (0..self.trees.len()).min_by_key(|place| self.trees[*place].1);
             oldest.map(|place| self.trees.swap_remove(place));
         }
@@ -309,6 +313,7 @@ fn listen(stream: &UnixStream) -> Option<Vec<u8>> {
             0 => return Some(bytes),
             length => bytes.extend_from_slice(&piece[..length]),
         }
+        // A time for the whole question: a client that sends a byte now and then would keep all others waiting.
         if bytes.len() as u64 > LONGEST_QUESTION || Instant::now() > end {
             return None;
         }

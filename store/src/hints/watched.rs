@@ -27,7 +27,7 @@ const OVERLAY: i64 = 0x794c_7630;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WatchEnd;
 
-/// The watch of a directory with everything below it, whoever tells of its changes.
+/// The watch of a directory with everything below it, whatever reports its changes.
 pub(super) trait Watch {
     /// Returns the descriptor that becomes readable when there are events.
     fn queue(&self) -> BorrowedFd<'_>;

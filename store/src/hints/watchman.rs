@@ -2,13 +2,13 @@
 //! runs it and it watches that directory already. Then the kernel's watches of the directory are not taken twice. This
 //! module does IO: it only reads, and asks Watchman.
 //!
-//! Each answer needs a query. Watchman writes a file, waits for the event of that, and removes it, so that all that came
-//! before is in its answer ([query synchronization](https://facebook.github.io/watchman/docs/cookies)). That file must
-//! not be in what is captured: it is in `.git` if the directory has one, or else Watchman is not asked.
+//! Each answer needs a query. Watchman writes a file, waits for the event of that, and removes it, so that all that
+//! came before is in its answer ([query synchronization](https://facebook.github.io/watchman/docs/cookies)). That file
+//! must not be in what is captured: it is in `.git` if the directory has one, or else Watchman is not asked.
 //!
-//! It is asked in lines of JSON, rather than through the `watchman_client` crate: that one would bring `tokio` into the
-//! store, and its own socket is what a hook's question waits for. JSON has no bytes that are not UTF-8. For such a name,
-//! Watchman 4.9 answers nothing, and the watch ends.
+//! It is asked in lines of JSON, rather than through the `watchman_client` crate: that one would bring `tokio` into
+//! the store, and its own socket is what a hook's question waits for. JSON has no bytes that are not UTF-8. For such a
+//! name, Watchman 4.9 answers nothing, and the watch ends.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};

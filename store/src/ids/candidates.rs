@@ -195,8 +195,8 @@ impl SearchScope {
         before: i64,
         id: &str,
     ) -> Result<MessageRow> {
-        // `CROSS JOIN` walks back from the newest message and stops at the first that fits. Beginning with the sessions,
-        // SQLite would read and sort every message of the workspace.
+        // `CROSS JOIN` walks back from the newest message and stops at the first that fits. Beginning with the
+        // sessions, SQLite would read and sort every message of the workspace.
         let sql = "
             SELECT id FROM messages
              WHERE state <> 'discarded'
@@ -325,6 +325,7 @@ impl SearchScope {
         if self.session_id.is_some() || id.is_empty() {
             return Ok(Elsewhere::default());
         }
+        // A label is matched as a whole, so it is a better guess than any prefix of an id.
         if let Some(path) = sessions::workspaces_with_label(connection, id)?.pop() {
             return Ok(Elsewhere {
                 paths: BTreeSet::from([path]),
@@ -410,8 +411,8 @@ enum IdChoice {
     Many(Vec<Candidate>),
 }
 
-/// Chooses what a label is on, unless the text is a full id of something else: an agent may choose for its next message what
-/// somebody wrote as a label long ago.
+/// Chooses what a label is on, unless the text is a full id of something else: an agent may choose for its next
+/// message what somebody wrote as a label long ago.
 fn choose_with_label(label: &Candidate, mut candidates: Vec<Candidate>) -> IdChoice {
     candidates.retain(|other| {
         other.fit != Fit::PrefixOfOurs && (other.kind, &other.id) != (label.kind, &label.id)

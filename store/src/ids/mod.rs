@@ -8,9 +8,9 @@
 //! a prefix        of an id of ours, at least four characters: a shorter one is more likely a mistyped number
 //! ```
 //!
-//! The first match in this order decides. A prefix of several ids is ambiguous. If several sessions know an id, the most
-//! recently active one wins, and in it a message that is not discarded. An id that is still ambiguous is an error that
-//! lists the candidates.
+//! The first match in this order decides. A prefix of several ids is ambiguous. If several sessions know an id, the
+//! most recently active one wins, and in it a message that is not discarded. An id that is still ambiguous is an error
+//! that lists the candidates.
 //!
 //! `last` is the newest message of the workspace (of the session, if one is given), and `last~N` the one N messages
 //! before it in the same session. Live and hidden messages count, so that `last` does not move with the revert point;

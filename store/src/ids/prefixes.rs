@@ -15,8 +15,8 @@ pub const LEAST: usize = 4;
 /// How many digits of ids are compared. Two random ids do not have so many in common.
 const COMPARED: usize = 16;
 
-/// From so many steps on, ids are looked up one by one. Reading those of fewer takes less than to open the session store
-/// a second time.
+/// From so many steps on, ids are looked up one by one. Reading those of fewer takes less than to open the session
+/// store a second time.
 const MANY_STEPS: i64 = 2_000;
 
 /// So many ids are looked up one by one. For a list that shows more, all ids are read at once.
@@ -79,8 +79,8 @@ impl Prefixes {
         })
     }
 
-    /// Looks up ids that are about to be shown, over a connection that is open. To open another one takes as long as all
-    /// else that a short list does: SQLite reads the whole schema for it.
+    /// Looks up ids that are about to be shown, over a connection that is open. To open another one takes as long as
+    /// all else that a short list does: SQLite reads the whole schema for it.
     pub(crate) fn look_up(&self, connection: &Connection, ids: &[&str]) {
         let Some(reader) = self.reader.as_ref().filter(|_| ids.len() <= ONE_BY_ONE) else {
             return;
@@ -110,7 +110,8 @@ impl Prefixes {
 }
 
 impl PrefixReader {
-    /// Returns the beginnings of the ids before and after one. After so many questions, it reads all ids, for all that come.
+    /// Returns the beginnings of the ids before and after one. After so many questions, it reads all ids, for all that
+    /// come.
     fn neighbours(&mut self, id: &str, own: u64, all: &OnceLock<Vec<u64>>) -> Option<Vec<u64>> {
         if let Some(found) = self.known.get(&own) {
             return found.clone();

@@ -175,7 +175,8 @@ impl Entry {
         self.mode.kind() == EntryKind::Directory && self.blob == Some(ObjectId::EMPTY_TREE)
     }
 
-    /// Returns the blob that holds its bytes, if they are stored. An empty directory has none: its id is that of a tree.
+    /// Returns the blob that holds its bytes, if they are stored. An empty directory has none: its id is that of a
+    /// tree.
     pub fn file_blob(&self) -> Option<ObjectId> {
         self.blob.filter(|blob| *blob != ObjectId::EMPTY_TREE)
     }

@@ -9,7 +9,8 @@ pub struct Hex<'a>(pub &'a [u8]);
 impl fmt::Display for Hex<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        // In pieces: a list of a long history shows very many ids, and formatting each byte would take as long as all else.
+        // In pieces: a list of a long history shows very many ids, and formatting each byte would take as long as all
+        // else.
         self.0.chunks(20).try_for_each(|bytes| {
             let mut digits = [0; 40];
             for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {

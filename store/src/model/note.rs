@@ -73,8 +73,8 @@ pub(crate) fn to_json(notes: &[Note]) -> (String, String) {
     )
 }
 
-/// Returns the sentences that [`to_json`] wrote into a row. A damaged row counts as one without notes: nothing is decided by
-/// them, and an operation that is still open must be finished all the same.
+/// Returns the sentences that [`to_json`] wrote into a row. A damaged row counts as one without notes: nothing is
+/// decided by them, and an operation that is still open must be finished all the same.
 pub(crate) fn from_json(notes: &str) -> Vec<String> {
     serde_json::from_str(notes).unwrap_or_default()
 }

@@ -1,8 +1,9 @@
 //! Paths below a workspace, as bytes, checked once.
 //!
-//! A [`WorkspacePath`] can be joined to a workspace's root without leaving it and without naming anything in a `.git`. The
-//! look-alikes of `.git` on HFS+ and NTFS are refused, too, as git itself does (`is_hfs_dotgit` and `is_ntfs_dotgit` in
-//! git's `utf8.c` and `path.c`): `git fsck` reports them, and on those file systems they *are* `.git`.
+//! A [`WorkspacePath`] can be joined to a workspace's root without leaving it and without naming anything in a `.git`.
+//! The look-alikes of `.git` on HFS+ and NTFS are refused, too, as git itself does (`is_hfs_dotgit` and
+//! `is_ntfs_dotgit` in git's `utf8.c` and `path.c`): `git fsck` reports them, and on those file systems they *are*
+//! `.git`.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -55,8 +56,8 @@ impl WorkspacePath {
         Ok(Self(bytes))
     }
 
-    /// Returns a path as one in the workspace at `root`, or `None` if it is that directory itself, is not in it, or names
-    /// what no workspace captures. It goes by the text alone.
+    /// Returns a path as one in the workspace at `root`, or `None` if it is that directory itself, is not in it, or
+    /// names what no workspace captures. It goes by the text alone.
     pub fn in_workspace(root: &Path, path: &Path) -> Option<Self> {
         Self::new(path.strip_prefix(root).ok()?.as_os_str().as_bytes()).ok()
     }

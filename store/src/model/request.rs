@@ -135,13 +135,24 @@ pub enum Force {
     All,
 }
 
+/// On whose behalf an operation runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AskedBy {
+    /// A person's, in a shell or through a front end.
+    #[default]
+    Person,
+    /// An agent's, which is at work itself while it waits for the answer.
+    Agent,
+}
+
 impl Force {
-    /// Returns what `--force` means, if it is given, and inside an agent.
-    pub fn asked(is_given: bool, is_inside: bool) -> Self {
-        match (is_given, is_inside) {
+    /// Returns what `--force` means, if it is given.
+    pub fn asked(is_given: bool, by: AskedBy) -> Self {
+        match (is_given, by) {
             (false, _) => Self::No,
-            (true, true) => Self::Busy,
-            (true, false) => Self::All,
+            // It can only mean the agent itself: no agent may take a database from another program.
+            (true, AskedBy::Agent) => Self::Busy,
+            (true, AskedBy::Person) => Self::All,
         }
     }
 

@@ -129,6 +129,7 @@ fn set_aside(pack: &Path) {
         let name = path.file_name().unwrap_or_default().as_bytes();
         let mut new = UNREAD.to_vec();
         new.extend_from_slice(name.strip_prefix(PREFIX.as_bytes()).unwrap_or(name));
+        // If it stays, it is met again, and cannot be read then either. Nothing is lost by that.
         let _ = fs::rename(
             &path,
             path.with_file_name(std::ffi::OsStr::from_bytes(&new)),

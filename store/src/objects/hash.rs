@@ -123,8 +123,8 @@ impl Hasher {
     }
 }
 
-/// How contents begin that have one id in tests, if they are equally long: nobody has two real ones, because a header comes
-/// before them.
+/// How contents begin that have one id in tests, if they are equally long: nobody has two real ones, because a header
+/// comes before them.
 #[cfg(test)]
 pub(crate) const COLLIDES: &str = "a file that has the SHA-1 of another: ";
 

@@ -25,14 +25,15 @@ use crate::fs::ownership::check_inner_directory;
 use crate::fs::{names, threads};
 use crate::model::entry::ObjectId;
 use hash::ObjectKind;
-use pack::write::{Effort, PackWriter, create_temporary, pack_object};
+use pack::compress::{Effort, pack_object};
+use pack::write::{PackWriter, create_temporary};
 use reader::{ObjectReader, StoredBytes};
 
 const HEAD: &str = "ref: refs/heads/main\n";
 
-/// The configuration. What was stored since the refs were last written is not reachable from any of them, so git is told
-/// to remove no object (`preciousObjects`, which needs format version 1). `git fsck` would also judge files of the
-/// workspace that mean something to git, which is not our concern.
+/// The configuration. What was stored since the refs were last written is not reachable from any of them, so git is
+/// told to remove no object (`preciousObjects`, which needs format version 1). `git fsck` would also judge files of
+/// the workspace that mean something to git, which is not our concern.
 const CONFIG: &str = "\
 [core]
 \trepositoryformatversion = 1
@@ -240,11 +241,12 @@ impl Objects {
                 StoredBytes::No => {
                     pack.add(pack_object(ObjectKind::Blob, id, bytes, Effort::More))?
                 }
+                // Different bytes with the same SHA-1: refused, because the id would then give back the wrong file.
                 StoredBytes::Collision => false,
             };
             if !stored {
                 return Err(Error::failed(format!(
-                    "other bytes are stored under the id `{id}` already"
+                    "other bytes are already stored under the id `{id}`"
                 )));
             }
             ids.push(id);

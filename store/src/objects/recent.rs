@@ -19,8 +19,8 @@ use crate::model::entry::ObjectId;
 /// Its name beside the directory of packs, in the folder for such files of git.
 const NAME: &str = "info/recent-packs";
 
-/// The longest index whose contents are noted, in bytes: some 1,000 objects. The note is read and written with every pack, so it
-/// must not grow with a first snapshot, whose pack holds the whole workspace.
+/// The longest index whose contents are noted, in bytes: some 1,000 objects. The note is read and written with every
+/// pack, so it must not grow with a first snapshot, whose pack holds the whole workspace.
 const LONGEST: u64 = 32 << 10;
 
 fn path(packs: &Path) -> Option<PathBuf> {

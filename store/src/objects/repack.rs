@@ -17,10 +17,11 @@ use std::sync::Arc;
 
 use super::hash::ObjectKind;
 use super::multi_pack_index;
+use super::pack::compress::{Effort, pack_delta, pack_object};
 use super::pack::copy::Copied;
 use super::pack::delta::delta;
 use super::pack::read::{PackFile, open_regular};
-use super::pack::write::{Effort, PackWriter, pack_delta, pack_object};
+use super::pack::write::PackWriter;
 use super::reader::ObjectReader;
 use super::{Objects, recent};
 use crate::error::{Context, Error, Result};
@@ -105,8 +106,8 @@ pub(crate) fn check_readable(objects: &Objects, packs: &[OldPack]) -> Result<()>
 /// Writes a pack of those of these objects, newest first, that `packs` hold. Returns its name, or `None` if it would be
 /// empty, and the objects in it.
 ///
-/// If no pack has an intact copy of one of them, `on_damage` decides: it fails, and no pack may be removed; or the object
-/// is left out.
+/// If no pack has an intact copy of one of them, `on_damage` decides: it fails, and no pack may be removed; or the
+/// object is left out.
 pub(crate) fn write(
     objects: &Objects,
     packs: &[OldPack],
@@ -265,11 +266,11 @@ pub(crate) fn stopped() -> Error {
     Error::busy("somebody is at work in the workspace")
 }
 
-/// Removes packs that others replace, and returns the names of their files that are left. The caller holds the workspace's
-/// lock, and the new packs are synced.
+/// Removes packs that others replace, and returns the names of their files that are left. The caller holds the
+/// workspace's lock, and the new packs are synced.
 ///
-/// The multi-pack-index, which names them, goes first. Of each pack only the file of that name goes, because whoever wants
-/// the workspace waits, and there may be very many. An index without its pack names nothing.
+/// The multi-pack-index, which names them, goes first. Of each pack only the file of that name goes, because whoever
+/// wants the workspace waits, and there may be very many. An index without its pack names nothing.
 pub(crate) fn remove(
     objects: &Objects,
     packs: &[OldPack],
@@ -296,8 +297,8 @@ pub(crate) fn remove(
         .collect())
 }
 
-/// Removes files that were beside packs which are gone. The caller holds the workspace's lock: a pack of the same name may
-/// have been written since.
+/// Removes files that were beside packs which are gone. The caller holds the workspace's lock: a pack of the same name
+/// may have been written since.
 pub(crate) fn remove_beside(objects: &Objects, files: &[PathBuf]) -> Result<()> {
     let directory = objects.packs();
     for file in files {
@@ -339,6 +340,7 @@ pub(crate) fn sweep(objects: &Objects, is_old: &dyn Fn(i64) -> bool) -> Result<u
             for loose in self::names(&folder)? {
                 freed += sweep_file(&folder.join(std::ffi::OsStr::from_bytes(&loose)), is_old)?;
             }
+            // It stays if a young object is left in it. `gc` comes again.
             let _ = fs::remove_dir(&folder);
         }
     }

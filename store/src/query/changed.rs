@@ -1,5 +1,5 @@
-//! What each of many messages or operations changed, and the contents behind that. `show` opens the workspace for every id;
-//! a list of thousands opens it once for many.
+//! What each of many messages or operations changed, and the contents behind that. `show` opens the workspace for
+//! every id; a list of thousands opens it once for many.
 
 use std::path::Path;
 

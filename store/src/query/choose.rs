@@ -56,6 +56,8 @@ pub(super) fn by_content(
         if !is_found {
             continue;
         }
+        // What needs the changes of a message comes last: it reads its rows, and with a text the contents of every
+        // version.
         if only.is_empty() && filter.text.is_none() {
             ids.push(id);
             continue;
@@ -87,8 +89,8 @@ fn differ_in(snapshots: &Snapshots, changes: Vec<Change>, text: &str) -> bool {
     })
 }
 
-/// Returns whether one of some changes differs. A renamed file is one change, whether it was edited or not: what was in it
-/// before was neither added nor removed.
+/// Returns whether one of some changes differs. A renamed file is one change, whether it was edited or not: what was
+/// in it before was neither added nor removed.
 pub(super) fn any_differs(
     snapshots: &Snapshots,
     mut changes: Vec<Change>,
@@ -110,7 +112,8 @@ fn has(prompt: Option<&str>, text: Option<&str>) -> bool {
     prompt.contains(&text)
 }
 
-/// Returns the messages that changed a file with a text in its path. The paths are few beside the changes, so each is looked at once.
+/// Returns the messages that changed a file with a text in its path. The paths are few beside the changes, so each is
+/// looked at once.
 fn with_path(
     connection: &Connection,
     workspace_id: Option<i64>,

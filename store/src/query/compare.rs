@@ -31,7 +31,8 @@ pub(super) fn report_row(snapshots: &Snapshots, row: &ChangeRow) -> ChangeReport
             ..report(snapshots, &row.change)
         };
     }
-    // What has lines is not binary, so contents tell only whether nothing but white space differs. That takes both sides.
+    // What has lines is not binary, so contents tell only whether nothing but white space differs. That takes both
+    // sides.
     let mut sides = [None, None];
     if let (Some(old), Some(new)) = (row.change.old, row.change.new)
         && old.blob != new.blob

@@ -1,5 +1,5 @@
-//! How many files a message changed, where its rows alone do not tell: a renamed file is one file, and what a message made and took
-//! away again is none. `show` lists the same.
+//! How many files a message changed, where its rows alone do not tell: a renamed file is one file, and what a message
+//! made and took away again does not count. `show` lists the same.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -115,7 +115,8 @@ fn lines_of_renames(files: &[&ChangeReport]) -> (LineCount, LineCount) {
     (as_two, as_one)
 }
 
-/// Opens the snapshots of a workspace, if there are any. Who only counts makes nothing, and counts without what cannot be read.
+/// Opens the snapshots of a workspace, if there are any. Who only counts makes nothing, and counts without what cannot
+/// be read.
 pub(super) fn snapshots(folder: &Path) -> Option<Snapshots> {
     let is_there = layout::holds_objects(folder).unwrap_or(false);
     is_there.then(|| Snapshots::open(folder).ok()).flatten()

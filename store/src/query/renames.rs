@@ -36,6 +36,7 @@ fn find(snapshots: &Snapshots, files: &mut [ChangeReport]) {
     let mut gone = places(files, ChangeKind::Deleted);
     let mut come = places(files, ChangeKind::Added);
     let mut pairs = same_bytes(files, &mut gone, &mut come);
+    // Each file that went is compared with each that came. Beyond the limit, only equal bytes make a rename.
     if !gone.is_empty() && gone.len().saturating_mul(come.len()) <= MAX_PAIRS {
         let pieces_of = |place: &usize, blob: &Option<String>| {
             let blob = ObjectId::from_hex(blob.as_deref()?)?;
@@ -89,8 +90,8 @@ pub(super) fn joined(snapshots: &Snapshots, changes: Vec<Change>) -> Vec<Change>
         .collect()
 }
 
-/// Returns whether one file is what another one was before it was renamed. The old path alone does not tell: something else
-/// may be there now.
+/// Returns whether one file is what another one was before it was renamed. The old path alone does not tell: something
+/// else may be there now.
 pub(super) fn became(old: &ChangeReport, new: &ChangeReport) -> bool {
     let rename = new.renamed_from.as_ref();
     rename.is_some_and(|rename| rename.path == old.path)
@@ -151,6 +152,7 @@ fn same_bytes(
         }
     }
     let mut pairs = Vec::new();
+    // Licences and generated files exist in many copies. One that kept its name is the likelier source.
     for only_same_name in [true, false] {
         come.retain(|to| {
             let (mode, blob) = side(&files[*to], ChangeKind::Added);

@@ -33,8 +33,8 @@ pub(super) fn complete(
     Ok(all)
 }
 
-/// Returns what the steps of messages did that have no sums, as it is to be kept. Contents that are about to go, or that
-/// nobody can read now, are left to the reader.
+/// Returns what the steps of messages did that have no sums, as it is to be kept. Contents that are about to go, or
+/// that nobody can read now, are left to the reader.
 pub(crate) fn of_unsummed(store: &Store, messages: &[Unsummed]) -> Result<Vec<KeptTotals>> {
     store.database.read(|connection| {
         let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
@@ -60,8 +60,9 @@ pub(crate) fn of_unsummed(store: &Store, messages: &[Unsummed]) -> Result<Vec<Ke
     })
 }
 
-/// Returns the messages whose kept sums are not what rows and contents give, of those that are read as long as `goes_on`
-/// returns true. There are none unless another program wrote to the tables, or contents were damaged or healed.
+/// Returns the messages whose kept sums are not what rows and contents give, of those that are read as long as
+/// `goes_on` returns true. There are none unless another program wrote to the tables, or contents were damaged or
+/// healed.
 pub(crate) fn wrong(store: &Store, goes_on: &dyn Fn() -> bool) -> Result<Vec<String>> {
     let connection = store.database.connection();
     let kept = sessions::kept_totals(connection)?;

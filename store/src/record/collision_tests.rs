@@ -1,4 +1,5 @@
-//! Files with one SHA-1: the second is not captured and is named, and no operation hands out or overwrites one for the other.
+//! Files with one SHA-1: the second is not captured and is named, and no operation hands out or overwrites one for the
+//! other.
 
 use std::fs;
 use std::path::{Path, PathBuf};

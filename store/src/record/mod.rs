@@ -10,6 +10,7 @@ mod decide;
 pub(crate) mod label;
 mod look;
 pub(crate) mod lost;
+mod new_rows;
 mod recording;
 mod unheard;
 mod view;
@@ -80,7 +81,8 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     with_a_look(store, &place, event, &view, decision, ready, deadline)
 }
 
-/// Looks at the workspace for an event, and writes its rows. Without the lock, the look has failed, and the rows say why.
+/// Looks at the workspace for an event, and writes its rows. Without the lock, the look has failed, and the rows say
+/// why.
 fn with_a_look(
     store: &mut Store,
     place: &Place,
@@ -90,6 +92,8 @@ fn with_a_look(
     lock: Result<Lock>,
     deadline: Instant,
 ) -> Result<EventReport> {
+    // Here, not in `decide`: whether a process lives is read from the system, and only an event that looks anyway
+    // pays for it.
     decision.close_dead(view, dead_at(store.now()));
     let mut begun = None;
     // The lock is held until the rows are written: the next snapshot is compared with this one.
@@ -124,6 +128,7 @@ fn with_a_look(
     }
     // What follows may copy objects or pack them, and the next event need not wait for that.
     drop(lock);
+    // Even if the rows could not be written: the objects are on the disk, and what they borrow is not ours yet.
     aftermath.settle(store, place, event)?;
     report.map_err(|error| if is_late { error.late() } else { error })
 }
@@ -185,6 +190,8 @@ fn view_under_lock(
     if let Some(view) = view {
         return Ok(view);
     }
+    // Lost rows before killed operations: what a power cut took must be marked before anything new is written after
+    // it.
     crate::timeline::notice(store, place, lock)?;
     crate::revert::finish_open_operations(store, place)?;
     EventContext::of(store, place, event)
@@ -411,6 +418,7 @@ pub(crate) fn snapshot(
     label: Option<&str>,
     progress: Option<&(dyn Fn(SnapshotProgress) + Sync)>,
 ) -> Result<SnapshotReport> {
+    // Before anything is looked at: a label that will be refused should not cost a full look.
     let label = label.map(label::checked).transpose()?;
     let place = Place::claim(store, cwd)?;
     let lock = place.lock(PATIENCE)?;

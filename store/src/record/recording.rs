@@ -6,17 +6,14 @@ use ckpt_schema::report::FileReport;
 use rusqlite::Connection;
 
 use super::decide::{self, Action, Decision};
+use super::new_rows::{ensure_session, kept_command, message_for_step, new_message, new_step};
 use super::view::EventContext;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, NewMessage, OpenStep, SessionRow, StepPath, StepRow, ToolRow, new_id};
-use crate::settings::{RecordPrompts, Settings};
 use crate::timeline::evidence::Doubt;
-use crate::timeline::{Observation, Place, parent_of};
-
-/// How many characters of a command line are kept.
-const LONGEST_COMMAND: usize = 1_000;
+use crate::timeline::{Observation, Place};
 
 /// What an event did, for its report.
 #[derive(Default)]
@@ -137,9 +134,9 @@ impl<'a> Recording<'a> {
         })
     }
 
-    /// A message that the agent tells of only now. It begins with the step that was open when the model was given it, and
-    /// that step and those after it are its. One that is older than all that is known of the newest message was recorded
-    /// before, or came before the hook.
+    /// A message that the agent tells of only now. It begins with the step that was open when the model was given it,
+    /// and that step and those after it are its. One that is older than all that is known of the newest message was
+    /// recorded before, or came before the hook.
     fn begin_message_earlier(&mut self) -> Result<()> {
         let newest = sessions::newest_begun_message(self.connection, &self.root.id)?;
         let (Some(newest), Some(given_at)) = (newest, self.event.given_at) else {
@@ -156,6 +153,7 @@ impl<'a> Recording<'a> {
                 .filter(|_| step.start_snapshot_id.is_none()),
             ..self.new_message()?
         };
+        // The message's row comes first: the steps that are handed over to it refer to it.
         sessions::insert_message(self.connection, &message, started_at)?;
         sessions::hand_over_steps(self.connection, &newest.id, &step.id, &message.id)?;
         self.written.message = Some(message.id);
@@ -231,7 +229,8 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// A tool of the open step ended. If its start was lost, it began with the step at the earliest; how long it ran tells more.
+    /// A tool of the open step ended. If its start was lost, it began with the step at the earliest; how long it ran
+    /// tells more.
     fn end_tool(&mut self) -> Result<()> {
         let Some(step) = self.note_own_step() else {
             return Ok(());
@@ -258,6 +257,7 @@ impl<'a> Recording<'a> {
             recovered: true,
             ..new_step(new_id(), &self.session, message_id, start)
         };
+        // As old as what is known of it, and not as old as this event: changes in between are its own.
         sessions::insert_step(self.connection, &row, since)?;
         self.insert_tool(&row.id, self.event, since)?;
         sessions::finish_tool(self.connection, &row.id, self.event, self.now)?;
@@ -393,6 +393,7 @@ impl<'a> Recording<'a> {
 
     /// Begins the messages that were sent while a tool ran: this is the next boundary of their session.
     pub fn bind_messages(&self, seen: &Seen<'_>) -> Result<()> {
+        // A boundary of a sub-agent is none of the conversation's: the tool that started it still runs.
         if self.session.id != self.root.id {
             return Ok(());
         }
@@ -400,8 +401,8 @@ impl<'a> Recording<'a> {
         sessions::bind_pending_messages(self.connection, &self.root.id, start, why)
     }
 
-    /// Notes the time of the event, and what it says about its agent. Where the look failed, the changes before the event
-    /// are not in the rows, and a command in the background may still have made them.
+    /// Notes the time of the event, and what it says about its agent. Where the look failed, the changes before the
+    /// event are not in the rows, and a command in the background may still have made them.
     pub fn end(mut self, seen: &Seen<'_>) -> Result<EventOutcome> {
         if self.written.message.is_none() {
             let newest = sessions::newest_message(self.connection, &self.root.id)?;
@@ -435,162 +436,5 @@ impl<'a> Recording<'a> {
             &self.root,
             &self.place.settings,
         )
-    }
-}
-
-/// Adds the event's session and its parent's, if they are new.
-fn ensure_session(
-    connection: &Connection,
-    place: &Place,
-    event: &Event,
-    now: Milliseconds,
-) -> Result<SessionRow> {
-    let cwd = event
-        .cwd
-        .as_deref()
-        .unwrap_or(&place.root)
-        .to_string_lossy();
-    let parent = match (
-        &event.parent_session_id,
-        parent_of(connection, event, place.row.id)?,
-    ) {
-        (Some(parent_id), None) => {
-            let parent_event = Event::new(EventKind::SessionStart, &event.agent, parent_id);
-            Some(sessions::upsert_session(
-                connection,
-                place.row.id,
-                &parent_event,
-                None,
-                &cwd,
-                now,
-            )?)
-        }
-        (_, parent) => parent,
-    };
-    let parent_id = parent.as_ref().map(|parent| parent.id.as_str());
-    sessions::upsert_session(connection, place.row.id, event, parent_id, &cwd, now)
-}
-
-/// Returns the message that a new step belongs to. If the session has none yet, adds one without a prompt.
-fn message_for_step(
-    connection: &Connection,
-    session: &SessionRow,
-    root: &SessionRow,
-    start: Option<i64>,
-    now: Milliseconds,
-) -> Result<String> {
-    if let Some(message_id) = message_of_sub_agent(connection, session, root)? {
-        return Ok(message_id);
-    }
-    if let Some(message) = sessions::newest_begun_message(connection, &root.id)? {
-        return Ok(message.id);
-    }
-    let message = NewMessage {
-        id: new_id(),
-        session_id: root.id.clone(),
-        agent_id: None,
-        turn_id: None,
-        prompt: None,
-        snapshot_id: start,
-        pending: false,
-        unprotected: None,
-    };
-    sessions::insert_message(connection, &message, now)?;
-    Ok(message.id)
-}
-
-/// Returns the message of a sub-agent's steps: the one in which it was started, even if they end after the next one.
-fn message_of_sub_agent(
-    connection: &Connection,
-    session: &SessionRow,
-    root: &SessionRow,
-) -> Result<Option<String>> {
-    if session.id == root.id {
-        return Ok(None);
-    }
-    let rests = [
-        EventKind::SessionStart,
-        EventKind::TurnEnd,
-        EventKind::SessionEnd,
-    ]
-    .map(EventKind::name);
-    if session
-        .last_event
-        .as_deref()
-        .is_none_or(|event| rests.contains(&event))
-    {
-        return Ok(None);
-    }
-    Ok(sessions::newest_step(connection, &session.id)?.map(|step| step.message_id))
-}
-
-/// Returns the row of a step that begins at a snapshot, if there is one.
-fn new_step(id: String, session: &SessionRow, message_id: String, start: Option<i64>) -> StepRow {
-    StepRow {
-        id,
-        session_id: session.id.clone(),
-        message_id,
-        start_snapshot_id: start,
-        ..StepRow::default()
-    }
-}
-
-fn new_message(
-    connection: &Connection,
-    event: &Event,
-    root: &SessionRow,
-    settings: &Settings,
-) -> Result<NewMessage> {
-    Ok(NewMessage {
-        id: new_id(),
-        session_id: root.id.clone(),
-        agent_id: match (&event.message_id, &event.turn_id) {
-            (Some(message_id), _) => Some(message_id.clone()),
-            (None, Some(turn_id)) => Some(name_in_turn(
-                turn_id,
-                sessions::messages_of_turn(connection, &root.id, turn_id)?,
-            )),
-            (None, None) => None,
-        },
-        turn_id: event.turn_id.clone(),
-        prompt: event
-            .prompt
-            .as_deref()
-            .and_then(|prompt| kept_prompt(prompt, settings.record_prompts)),
-        snapshot_id: None,
-        pending: false,
-        unprotected: None,
-    })
-}
-
-/// Names a message by its turn. The first has the turn's id; those that were sent while the agent worked get a number
-/// after it.
-fn name_in_turn(turn_id: &str, before: u64) -> String {
-    if before == 0 {
-        turn_id.to_owned()
-    } else {
-        format!("{turn_id}/{}", before + 1)
-    }
-}
-
-/// Returns the part of a command line that is kept. Of a long script, only the beginning: a row should fit on its page
-/// of the database.
-fn kept_command(line: &str, keep: RecordPrompts) -> Option<String> {
-    kept_prompt(line, keep).map(|line| line.chars().take(LONGEST_COMMAND).collect())
-}
-
-fn kept_prompt(prompt: &str, keep: RecordPrompts) -> Option<String> {
-    match keep {
-        RecordPrompts::Full => Some(prompt.to_owned()),
-        RecordPrompts::Title => Some(
-            prompt
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .chars()
-                .take(80)
-                .collect(),
-        ),
-        RecordPrompts::None => None,
     }
 }

@@ -1,5 +1,5 @@
-//! Tools of which events were lost: the end of a tool without its start, or the end of a step that names a tool of which
-//! nothing was heard.
+//! Tools of which events were lost: the end of a tool without its start, or the end of a step that names a tool of
+//! which nothing was heard.
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::{Event, ToolKind, ToolUse};
@@ -36,8 +36,8 @@ impl UnheardTools {
             let mut tools = own.iter().flat_map(|step| &step.tools);
             tools.any(|known| known.agent_id.as_deref() == Some(tool.tool_use_id.as_str()))
         };
-        // Qwen Code calls a tool otherwise at the end of its step than at its own start and end. So if nothing that was heard of
-        // is named, what is named was heard of under other names.
+        // Qwen Code calls a tool otherwise at the end of its step than at its own start and end. So if nothing that
+        // was heard of is named, what is named was heard of under other names.
         let has_tools = own.is_some_and(|step| !step.tools.is_empty());
         if event.event == EventKind::StepFinish && has_tools && !named.iter().any(is_own) {
             return Ok(None);

@@ -45,8 +45,8 @@ pub(crate) struct EventContext {
     pub is_in_background: bool,
     /// Whether the process that had the session's open step is gone, asked when a message of a turn comes.
     pub is_own_dead: bool,
-    /// The tools that the event says to have run and that no event told of before, without those that only read. `None` if the
-    /// event names no tools, or the agent does not report them.
+    /// The tools that the event says to have run and that no event told of before, without those that only read.
+    /// `None` if the event names no tools, or the agent does not report them.
     pub unheard: Option<UnheardTools>,
 }
 
@@ -144,8 +144,8 @@ impl EventContext {
         Ok(())
     }
 
-    /// Asks whether the agent of the session's open step is gone. Only a message needs to know it, so no tool has to wait
-    /// for the question.
+    /// Asks whether the agent of the session's open step is gone. Only a message needs to know it, so no tool has to
+    /// wait for the question.
     fn asking_for_life(self, event: &Event, now: Milliseconds) -> Self {
         Self {
             is_own_dead: event.event == EventKind::UserMessage
@@ -165,8 +165,8 @@ impl EventContext {
             .find(|step| step.row.session_id == session.id)
     }
 
-    /// Returns whether a message came while a tool of the session's open step counted as running, and no end of that tool was
-    /// reported. If the agent calls the model now, the tool ended before the message, or its end was lost.
+    /// Returns whether a message came while a tool of the session's open step counted as running, and no end of that
+    /// tool was reported. If the agent calls the model now, the tool ended before the message, or its end was lost.
     pub fn is_own_abandoned(&self) -> bool {
         let ids = [&self.session, &self.root].map(|session| session.as_ref().map(|one| &one.id));
         self.has_pending && ids[0] == ids[1] && self.own_step().is_some_and(|step| step.has_running)

@@ -38,6 +38,7 @@ pub(super) fn without_snapshot(
             None
         };
         let seen = Seen::AsBefore(last);
+        // In the same order as after a look: what ends is written before what begins.
         recording.end_steps(decision, &seen, None)?;
         recording.act(decision.action, &seen)?;
         recording.end(&seen)

@@ -31,8 +31,8 @@ pub(crate) enum Asked {
 }
 
 impl UndoRequest<'_> {
-    /// Returns what becomes of a change of the session. The plan follows it, and so does the receipt, which says why the
-    /// other changes stay.
+    /// Returns what becomes of a change of the session. The plan follows it, and so does the receipt, which says why
+    /// the other changes stay.
     pub fn of(&self, change: &LiveChange) -> Asked {
         let path = &change.row.change.path;
         let mut covering = self.scopes.iter().filter(|scope| scope.covers(change));

@@ -8,12 +8,13 @@ use super::history::{Author, Source};
 use crate::error::Result;
 use crate::sessions::{self, ChangeRow, LiveChange};
 
-/// Finds the authors of changes of a workspace. A change that belongs to no step is the user's; but if an unrecorded step
-/// was at work when it was seen, it may have been that one.
+/// Finds the authors of changes of a workspace. A change that belongs to no step is the user's; but if an unrecorded
+/// step was at work when it was seen, it may have been that one.
 pub(super) struct Authors<'a> {
     connection: &'a Connection,
     workspace_id: i64,
-    /// Whether an unrecorded step was at work between two snapshots. For all changes between them, the answer is the same.
+    /// Whether an unrecorded step was at work between two snapshots. For all changes between them, the answer is the
+    /// same.
     unrecorded: BTreeMap<(Option<i64>, Option<i64>), bool>,
 }
 
@@ -48,7 +49,8 @@ impl<'a> Authors<'a> {
 }
 
 impl Source {
-    /// Returns the step that a change belongs to. What is not known of it, such as a session that was forgotten, is empty.
+    /// Returns the step that a change belongs to. What is not known of it, such as a session that was forgotten, is
+    /// empty.
     pub(super) fn of(change: &LiveChange) -> Self {
         Self {
             step: change.row.step_id.clone().unwrap_or_default(),

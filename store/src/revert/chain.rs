@@ -2,11 +2,12 @@
 //!
 //! There are three questions about a chain, and each is answered only here:
 //!
-//! - Does a move *take all back*? It asks for nothing to be reverted after it: [`takes_all_back`]. From then on no revert before
-//!   it is in force, not even where the move could not write every file.
-//! - Has the chain *ended*? The move took all back, and could write every file: [`has_ended`]. Where one failed, the state before
-//!   the first revert is still needed: the same command again goes on from there.
-//! - Which moves does the chain *hold*? Those after the last that ended it or that a message made permanent: [`holding`].
+//! - Does a move *take all back*? It asks for nothing to be reverted after it: [`takes_all_back`]. From then on no
+//!   revert before it is in force, not even where the move could not write every file.
+//! - Has the chain *ended*? The move took all back, and could write every file: [`has_ended`]. Where one failed, the
+//!   state before the first revert is still needed: the same command again goes on from there.
+//! - Which moves does the chain *hold*? Those after the last that ended it or that a message made permanent:
+//!   [`holding`].
 //!
 //! ```text
 //!   revert   revert --only   unrevert (a file failed)   revert   redo to the end
@@ -18,9 +19,9 @@
 //! message. No row says that the agent was told. The next message tells it, and at the same time makes the reverts
 //! permanent and becomes the last message; so it is told once.
 //!
-//! A new message makes a chain permanent: what was undone is never undone again ([`make_permanent`]). What a revert could not put
-//! back, because of an error or a conflict, was not undone: its changes stay those of the agent, though their message is
-//! discarded, and a later revert takes them up.
+//! A new message makes a chain permanent: what was undone is never undone again ([`make_permanent`]). What a revert
+//! could not put back, because of an error or a conflict, was not undone: its changes stay those of the agent, though
+//! their message is discarded, and a later revert takes them up.
 
 use std::collections::BTreeMap;
 
@@ -49,12 +50,14 @@ pub(crate) fn takes_all_back(kind: OperationKind, point: Option<&str>) -> bool {
 
 /// Returns whether a move that was carried out ended its chain: it took all back, and wrote every file.
 ///
-/// A file that stayed because of a conflict or a gap does not keep the chain open: the same command again would leave it, too.
+/// A file that stayed because of a conflict or a gap does not keep the chain open: the same command again would leave
+/// it, too.
 pub(crate) fn has_ended(kind: OperationKind, point: Option<&str>, has_failed: bool) -> bool {
     takes_all_back(kind, point) && !has_failed
 }
 
-/// Returns the moves that a chain holds, of those that name the same state as the one before the first revert, oldest first.
+/// Returns the moves that a chain holds, of those that name the same state as the one before the first revert, oldest
+/// first.
 ///
 /// That state does not tell chains apart: where a move changed nothing, the next chain may begin at the same snapshot.
 pub(crate) fn holding(mut moves: Vec<ChainOperation>) -> Vec<ChainOperation> {
@@ -277,6 +280,7 @@ fn undone(
         .filter(|change| is_back(&change.path, change.seen_in))
         .map(|change| change.id)
         .collect();
+    // A part moves no revert point, so its changes belong to messages that are still live.
     let parts = parts_of_chain(connection, chain)?;
     if !parts.is_empty() {
         let live = sessions::live_changes(connection, &session.id, 0)?;

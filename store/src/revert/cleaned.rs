@@ -67,6 +67,7 @@ pub(super) fn told(
             }
         }
     }
+    // An agent that cleans before each build would otherwise be named once for each.
     commands.dedup();
     let notes = [
         of_paths(gone),

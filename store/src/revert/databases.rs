@@ -35,7 +35,7 @@ const FOSSILS: [[u8; 4]; 3] = [
     [0x0f, 0x05, 0x51, 0x13],
 ];
 /// Why a repository of Fossil stays: its checkouts, which no snapshot holds, refer to what is in it.
-const FOSSIL: &str = "a repository of Fossil: version control stays as it is";
+const FOSSIL: &str = "a Fossil repository: version control stays as it is";
 
 /// The workspace whose databases a plan touches.
 pub(super) struct Databases<'a> {
@@ -134,6 +134,7 @@ impl Databases<'_> {
         group: &[&Item],
         others: &[WorkspacePath],
     ) -> Option<String> {
+        // Even with `--force`: a Fossil checkout's database is version control's own, as `.git` is.
         if is_fossil(self.root, database) {
             return Some(FOSSIL.to_owned());
         }
@@ -251,7 +252,8 @@ fn is_called_fossil(path: &WorkspacePath) -> bool {
     name.ends_with(b".fossil")
 }
 
-/// Returns whether a file that begins like this is one of Fossil's databases: SQLite keeps the number of the program in them.
+/// Returns whether a file that begins like this is one of Fossil's databases: SQLite keeps the number of the program
+/// in them.
 fn is_start_of_fossil(start: &[u8; 72]) -> bool {
     start.starts_with(b"SQLite format 3\0") && FOSSILS.iter().any(|number| start.ends_with(number))
 }

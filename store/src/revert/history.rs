@@ -63,8 +63,8 @@ pub enum Claim {
 }
 
 impl Author {
-    /// Returns the author of what belongs to no step: `is_unrecorded` says whether a step that was not recorded was at work
-    /// then.
+    /// Returns the author of what belongs to no step: `is_unrecorded` says whether a step that was not recorded was at
+    /// work then.
     pub(super) fn nobody(is_unrecorded: bool) -> Self {
         match is_unrecorded {
             true => Self::Unrecorded,

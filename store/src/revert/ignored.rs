@@ -1,5 +1,5 @@
-//! Names ignored files that came since a message or changed, and the metadata of repositories below the workspace. They were never
-//! captured, so no revert removes them. This module does IO, but only reads.
+//! Names ignored files that came since a message or changed, and the metadata of repositories below the workspace.
+//! They were never captured, so no revert removes them. This module does IO, but only reads.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -31,9 +31,9 @@ use crate::timeline::{Observation, Place};
 const NAMED: usize = 4;
 
 /// Names what is ignored and came while a step of the message, or of a later one, was open, and the ignore files that
-/// ignore themselves and differ from `then`, the snapshot that the revert goes back to. It leaves out what is in folders
-/// that are `leaving`: if such a folder cannot go because of that, it is named itself. Nobody can say who made these
-/// files. Ignored paths that merely changed are named as well, unless the plan is about them.
+/// ignore themselves and differ from `then`, the snapshot that the revert goes back to. It leaves out what is in
+/// folders that are `leaving`: if such a folder cannot go because of that, it is named itself. Nobody can say who made
+/// these files. Ignored paths that merely changed are named as well, unless the plan is about them.
 pub(super) fn told(
     store: &Store,
     place: &Place,
@@ -218,8 +218,8 @@ pub(super) fn path_of(place: &Place, what: &Uncaptured) -> PathBuf {
     place.root.join(OsStr::from_bytes(&what.to_bytes()))
 }
 
-/// Returns a check whether a hidden directory may have come since the message that a revert goes back to, by the time of its
-/// creation. Where that is not known, it may. Any other movement asks only for what the reverts made.
+/// Returns a check whether a hidden directory may have come since the message that a revert goes back to, by the time
+/// of its creation. Where that is not known, it may. Any other movement asks only for what the reverts made.
 pub(super) fn came_since<'a>(
     store: &'a Store,
     place: &'a Place,

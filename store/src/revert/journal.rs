@@ -112,7 +112,7 @@ pub(super) fn take_back_what_was_written(
     match noted {
         Ok(()) => error,
         Err(_) => error.after([format!(
-            "whether the plan of the {} is on the disk is not known: if it is, the next command or message carries it out",
+            "it is not known whether the plan of the {} is on the disk: if it is, the next command or message carries it out",
             operation.kind.name()
         )]),
     }
@@ -523,6 +523,8 @@ fn move_point(
         None => None,
     };
     let has_ended = has_ended(row.kind, row.message_id.as_deref(), has_failed);
+    // The base stays for as long as anything is reverted: unrevert goes back to its bytes, not to those of a later
+    // snapshot.
     let base = row.base_snapshot_id.filter(|_| !has_ended);
     sessions::set_revert_point(connection, session, row.message_id.as_deref(), base)?;
     sessions::set_hidden_from(connection, session, point.map(|message| message.seq))

@@ -60,8 +60,8 @@ pub(super) fn directories_that_may_go(
     Ok(may_go)
 }
 
-/// Returns the directories that an earlier revert made and that did not exist before the first: they go with what they were
-/// made for, unless they were there without that.
+/// Returns the directories that an earlier revert made and that did not exist before the first: they go with what they
+/// were made for, unless they were there without that.
 fn made_again(
     snapshots: &Snapshots,
     (reference, base): (&Snapshot, &Snapshot),

@@ -1,9 +1,10 @@
 //! Turns a request into a plan, and carries it out. `docs/architecture.md` draws the path, under "Reverting".
 //!
 //! ```text
-//! request ─► movement ─► gather ─► target ─► plan ─► operate ─► apply ─► outcome
-//!                        (rows,    └── pure ──┘     (journal)  (one path
-//!                         trees)                                at a time)
+//! request ─► movement ─► gather ─► target ─► plan ─► execute ─► apply ─► outcome
+//!            └───────────── operate ──────────────┘  (journal)  (one path
+//!                        (rows,    └── pure ──┘                  at a time)
+//!                         trees)
 //! ```
 
 pub mod apply;
@@ -24,6 +25,7 @@ mod chain_tests;
 mod contents;
 mod crowded;
 mod databases;
+mod execute;
 mod foreseen;
 mod gather;
 pub(crate) mod git;
@@ -66,8 +68,8 @@ use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
 use crate::upkeep::check;
+use execute::Executed;
 use movement::Movement;
-use operate::Executed;
 use operation::Options;
 use plan::Plan;
 use put_back::Wanted;
@@ -106,10 +108,10 @@ fn revert_in(
     request: &RevertRequest,
     expected: Option<ObjectId>,
 ) -> Result<Executed> {
-    let (_lock, recovered) = enter(store, place, request.dry_run)?;
+    let (_lock, recovered) = enter(store, place, DryRun::asked(request.dry_run))?;
     let done = recovered.done.clone();
     let options = Options {
-        dry_run: request.dry_run,
+        dry_run: DryRun::asked(request.dry_run),
         force: request.force,
         git: request.git,
         expected,
@@ -152,7 +154,7 @@ fn redo_in(
     request: &RedoRequest,
     expected: Option<ObjectId>,
 ) -> Result<Executed> {
-    let (_lock, recovered) = enter(store, place, request.dry_run)?;
+    let (_lock, recovered) = enter(store, place, DryRun::asked(request.dry_run))?;
     let done = recovered.done.clone();
     let movement =
         Movement::of_redo(store, place, request).map_err(|error| error.after(done.clone()))?;
@@ -168,12 +170,12 @@ fn redo_in(
         let connection = store.database.connection();
         let others = sessions::other_reverted_sessions(connection, place.row.id, None)?;
         return Ok(Executed {
-            report: nothing_reverted(kind, request.dry_run, recovered, others),
+            report: nothing_reverted(kind, DryRun::asked(request.dry_run), recovered, others),
             plan: Plan::default(),
         });
     };
     let options = Options {
-        dry_run: request.dry_run,
+        dry_run: DryRun::asked(request.dry_run),
         force: request.force,
         git: request.git,
         expected,
@@ -188,8 +190,8 @@ fn redo_in(
     Ok(with_token(executed, place, PlanRequest::Redo(asked)))
 }
 
-/// Carries out an operation. If an object that it needs is damaged, heals the store and tries once more. A damaged index
-/// of an intact pack, or a tree that can be made again from other snapshots, is no reason to refuse.
+/// Carries out an operation. If an object that it needs is damaged, heals the store and tries once more. A damaged
+/// index of an intact pack, or a tree that can be made again from other snapshots, is no reason to refuse.
 fn or_mended(
     store: &mut Store,
     place: &Place,
@@ -334,7 +336,7 @@ fn with_token(executed: Executed, place: &Place, asked: PlanRequest) -> Executed
 
 /// Prepares the workspace for an operation: takes its lock, notices lost rows, and finishes what a crash left before
 /// anything is planned.
-fn enter(store: &mut Store, place: &Place, dry_run: bool) -> Result<(Lock, Recovered)> {
+fn enter(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<(Lock, Recovered)> {
     let lock = place.lock(crate::timeline::PATIENCE)?;
     crate::timeline::notice(store, place, &lock)?;
     let recovered = recover::recover(store, place, dry_run)?;
@@ -393,7 +395,7 @@ fn recover_in(
 /// Returns the options of an operation that sets files to entries, each to its own.
 fn plain(dry_run: DryRun, force: Force) -> Options {
     Options {
-        dry_run: dry_run.is_dry(),
+        dry_run,
         force,
         git: false,
         expected: None,
@@ -478,7 +480,7 @@ pub(crate) fn before(store: &Store, operation: &str) -> Result<PriorState> {
 /// The report for a session (or, without one, a workspace) in which nothing is reverted.
 fn nothing_reverted(
     kind: OperationKind,
-    dry_run: bool,
+    dry_run: DryRun,
     recovered: Recovered,
     also_reverted: Vec<RevertedSession>,
 ) -> OperationReport {
@@ -500,7 +502,7 @@ fn nothing_reverted(
         alone: None,
         undoes: None,
         outcome: Outcome::Nothing,
-        dry_run,
+        dry_run: dry_run.is_dry(),
         plan: None,
         busy: false,
         messages_hidden: Vec::new(),

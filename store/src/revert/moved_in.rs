@@ -115,6 +115,7 @@ impl<'a> Again<'a> {
         let made = self.files.iter().filter_map(|(_, made)| made.as_deref());
         let mut shared = made.filter_map(|made| {
             let (_, gone) = lines::count(made, &own)?;
+            // Half of the lines is what git takes for a rename by default (`-M50%`).
             let all = u64::try_from(made.split(|byte| *byte == b'\n').count()).unwrap_or(u64::MAX);
             Some(gone.saturating_mul(2) <= all)
         });

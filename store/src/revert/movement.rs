@@ -230,6 +230,7 @@ impl Movement {
         };
         let from = point_of(store, &session)?;
         let to = match &from {
+            // One message forward. Behind the last hidden one there is none, and then nothing is reverted any more.
             Some(from) if !request.all => {
                 sessions::next_hidden_message(connection, &session.id, from.seq)?
             }
@@ -419,6 +420,8 @@ impl Movement {
         messages.extend(steps.iter().map(|step| step.message_id.as_str()));
         let mut first = self.whole_since();
         for id in messages {
+            // A message whose row is gone has no place in the order, so everything counts: too much is read, never
+            // too little.
             let seq = sessions::message(connection, id)?.map_or(0, |message| message.seq);
             first = Some(first.map_or(seq, |first| first.min(seq)));
         }

@@ -9,13 +9,13 @@ use super::receipt::Expectation;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
-use crate::model::request::{Force, OnConflict, Unclear};
+use crate::model::request::{DryRun, Force, OnConflict, Unclear};
 use crate::snapshot::Snapshot;
 
 /// The options of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
-    pub dry_run: bool,
+    pub dry_run: DryRun,
     pub force: Force,
     /// Whether HEAD, branches and the index move along.
     pub git: bool,

@@ -315,8 +315,8 @@ fn is_directory(entry: Entry) -> bool {
     entry.mode.kind() == EntryKind::Directory
 }
 
-/// Makes the plan. `undoing` is the policy for changes that cannot be undone, `moving` for edits made while reverted. The
-/// earlier versions of files in conflict are worked out from the same material, so nothing is looked at again.
+/// Makes the plan. `undoing` is the policy for changes that cannot be undone, `moving` for edits made while reverted.
+/// The earlier versions of files in conflict are worked out from the same material, so nothing is looked at again.
 pub(super) fn plan_for(
     snapshots: &Snapshots,
     material: &Material,
@@ -328,6 +328,8 @@ pub(super) fn plan_for(
     let conflicts = plan.items.iter().filter(is_conflict);
     let conflicts: BTreeSet<WorkspacePath> = conflicts.map(|item| item.path.clone()).collect();
     if wants_earlier && !conflicts.is_empty() {
+        // A second plan, rather than a second rule: what the user would get is exactly what `--on-conflict overwrite`
+        // does.
         let chosen = (OnConflict::Overwrite, OnConflict::Overwrite);
         let other = plan_with(snapshots, material, chosen)?;
         let planned = other
@@ -364,9 +366,9 @@ fn plan_with(
     Ok(plan)
 }
 
-/// Puts back exactly what the operation that is taken back changed, and leaves alone what it found as it should be, wherever the
-/// present is what it left. Whose changes those are was decided then. The goals move all the same, also those of paths that
-/// would have stayed. Returns whether that makes a difference.
+/// Puts back exactly what the operation that is taken back changed, and leaves alone what it found as it should be,
+/// wherever the present is what it left. Whose changes those are was decided then. The goals move all the same, also
+/// those of paths that would have stayed. Returns whether that makes a difference.
 fn put_back_exactly(items: &mut Vec<Item>, undone: &[Item], current: &PathStates) -> bool {
     let mut at: HashMap<WorkspacePath, usize> = (items.iter().enumerate())
         .map(|(at, item)| (item.path.clone(), at))
@@ -401,8 +403,8 @@ fn put_back_exactly(items: &mut Vec<Item>, undone: &[Item], current: &PathStates
     is_any
 }
 
-/// Returns whether a row says exactly what was at its path before: it changed that, or had nothing to do. A folder that only came
-/// or went with its contents is neither.
+/// Returns whether a row says exactly what was at its path before: it changed that, or had nothing to do. A folder
+/// that only came or went with its contents is neither.
 fn is_exact(row: &Item) -> bool {
     let is_stored = !is_unstored(row.expected);
     let had_nothing_to_do = row.action == FileAction::None && row.expected == row.target;

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use ckpt_schema::report::OperationKind;
 
+use super::execute::Executed;
 use super::gather::states::current_states;
 use super::gather::{self, PathStates};
-use super::operate;
 use super::operation::{Operation, Options};
 use super::plan::{Lines, plan_exactly};
 use super::recover::Recovered;
@@ -34,7 +34,7 @@ pub(crate) fn put_back(
     cwd: &Path,
     wanted: Wanted<'_>,
     options: Options,
-) -> Result<operate::Executed> {
+) -> Result<Executed> {
     let place = Place::known(store, cwd)?;
     super::or_mended(store, &place, |store| {
         let (_lock, recovered) = super::enter(store, &place, options.dry_run)?;
@@ -64,7 +64,7 @@ fn under_lock(
     wanted: Wanted<'_>,
     options: Options,
     recovered: Recovered,
-) -> Result<operate::Executed> {
+) -> Result<Executed> {
     restoring(store, place, options, |store, snapshots, seen| {
         let paths = wanted.states.keys().cloned().collect();
         let current = current_states(place, snapshots, &seen.snapshot, &paths)?;

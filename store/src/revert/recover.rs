@@ -16,6 +16,7 @@ use crate::model::item::{Item, ItemReason};
 use crate::model::note::Note;
 use crate::model::number::count;
 use crate::model::path::WorkspacePath;
+use crate::model::request::DryRun;
 use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -33,7 +34,7 @@ pub(crate) struct Recovered {
 
 /// Finishes open operations. A user's command does this before anything else: only then is it known where the revert
 /// point is. A dry run only says that there is something to finish. The caller holds the workspace's lock.
-pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result<Recovered> {
+pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Result<Recovered> {
     // A full disk must not prevent a revert that removes what fills it. The objects are checked before anything is
     // touched.
     let borrowed = crate::upkeep::settle::under_lock(store, place).unwrap_or_else(|error| {
@@ -43,7 +44,7 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
     });
     let note = |text| Note::new(NoteCode::Borrowed, text);
     let mut warnings: Vec<Note> = borrowed.into_iter().map(note).collect();
-    if !dry_run {
+    if dry_run == DryRun::No {
         let finished = finish_open_operations(store, place)?;
         let done = texts(&finished);
         warnings.extend(finished.iter().map(|(note, _)| note.clone()));
@@ -152,8 +153,8 @@ pub(crate) fn finish_open_operations(
         }
         let text = finished_text(&name, &items, &git, &compared);
         let note = Note::about(NoteCode::Finished, text, vec![row.id.clone()]);
-        // The files are where they should be and the row is closed, so nothing may fail any more. Of an outcome that cannot
-        // be read, `Partial` claims the least.
+        // The files are where they should be and the row is closed, so nothing may fail any more. Of an outcome that
+        // cannot be read, `Partial` claims the least.
         let outcome = sessions::operation_outcome(store.database.connection(), &row.id);
         let report = FinishedReport {
             operation: row.id,
@@ -209,7 +210,7 @@ fn finished_text(
         ", and git's state"
     };
     format!(
-        "finished {name} that was not done yet ({}{also}{}){}",
+        "finished {name}, which was not done yet ({}{also}{}){}",
         count(items.len() as u64, "file"),
         failed(items),
         differing(compared)
@@ -235,6 +236,7 @@ fn keep_what_goes(
     operation: &sessions::OperationRow,
 ) -> Result<()> {
     let mut items = sessions::operation_items(store.database.connection(), &operation.id)?;
+    // Nothing is removed or replaced, so there is nothing that a way back would be needed for.
     if !items.iter().any(Item::takes_away) {
         return Ok(());
     }
@@ -260,6 +262,7 @@ fn keep_what_goes(
     }
     store
         .database
+        // Synced, so that a power cut during the rest cannot forget that these items must not be touched.
         .write_synced(|connection| sessions::note_results(connection, &operation.id, &items))
 }
 

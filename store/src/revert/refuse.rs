@@ -36,7 +36,7 @@ pub(super) fn while_busy<'a>(
     }
     match busy(who, steps, now) {
         None => Ok(false),
-        Some(_) if options.dry_run => Ok(true),
+        Some(_) if options.dry_run.is_dry() => Ok(true),
         Some(error) => Err(error.hint("wait until it is done, or use --force")),
     }
 }
@@ -78,12 +78,15 @@ pub(super) fn check_before_writing(
     plan: &Plan,
     options: Options,
 ) -> Result<()> {
+    // What a merge made is not in the store yet. It is stored only once nothing speaks against the plan.
     let size = |blob: ObjectId| match plan.blobs.get(&blob) {
         Some(merged) => Ok(merged.len() as u64),
         None => snapshots.blob_size(blob),
     };
     let problems = apply::preflight(root, &plan.items, &size)?;
     let mut reasons = Vec::new();
+    // Closed directories are collected into one sentence: a plan may have hundreds of them, and one hint helps with
+    // all.
     let mut closed = Vec::new();
     let mut hint = None;
     for problem in problems {

@@ -1,13 +1,14 @@
-//! `restore`: makes paths exactly what a captured state holds, no matter who changed them since. The operation's snapshot
-//! holds the present state, so this can be undone like every operation.
+//! `restore`: makes paths exactly what a captured state holds, no matter who changed them since. The operation's
+//! snapshot holds the present state, so this can be undone like every operation.
 
 use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 
+use super::execute::{Executed, execute};
 use super::gather::{self, PathStates};
 use super::git::GitSide;
-use super::operate::{self, Executed};
+use super::operate;
 use super::operation::{GitFate, Operation, Options};
 use super::receipt::Expectation;
 use super::recover::Recovered;
@@ -18,7 +19,7 @@ use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::note::Note;
 use crate::model::path::WorkspacePath;
-use crate::model::request::{OnConflict, RestoreRequest, Unclear};
+use crate::model::request::{DryRun, OnConflict, RestoreRequest, Unclear};
 use crate::sessions;
 use crate::snapshot::{Budget, Gap, PatchSide, Snapshot, Snapshots};
 use crate::store::Store;
@@ -39,10 +40,10 @@ pub(crate) fn restore(
     }
     // Before the lock, so that a mistake in a path does not finish an interrupted operation first.
     let only = place.paths_asked_for(&request.paths)?;
-    let (_lock, recovered) = super::enter(store, place, request.dry_run)?;
+    let (_lock, recovered) = super::enter(store, place, DryRun::asked(request.dry_run))?;
     let done = recovered.done.clone();
     let options = Options {
-        dry_run: request.dry_run,
+        dry_run: DryRun::asked(request.dry_run),
         force: request.force,
         git: request.git,
         expected,
@@ -60,6 +61,7 @@ fn restore_under_lock(
     options: Options,
     recovered: Recovered,
 ) -> Result<Executed> {
+    // Before the look: an id that means nothing should not cost one.
     let named = state_named(store, place, &request.id)?;
     restoring(store, place, options, |store, snapshots, seen| {
         let wanted = WantedState {
@@ -100,8 +102,8 @@ pub(super) fn restoring(
     // Plan, and execute what was planned.
     let also_busy = |error| refuse::also_busy(error, who, busy);
     let operation = plan(store, &snapshots, &seen).map_err(also_busy)?;
-    let executed = operate::execute(store, place, &snapshots, operation, &seen, &[], options)
-        .map_err(also_busy)?;
+    let executed =
+        execute(store, place, &snapshots, operation, &seen, &[], options).map_err(also_busy)?;
     Ok(executed.while_busy(busy))
 }
 
@@ -153,8 +155,11 @@ impl WantedState<'_> {
             plan,
             lines: super::plan::Lines::new(),
             git,
+            // A restore asks for exactly this state, so nothing on the disk is in conflict with it. The snapshot
+            // before it is the way back.
             on_conflict: OnConflict::Overwrite,
             unclear: Unclear::default(),
+            // A restore moves no revert point: there is no chain that would have to go back to a first state.
             base: None,
             reference: Some(snapshot_of(&reference)),
             warnings,

@@ -138,7 +138,8 @@ fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<No
     })
 }
 
-/// Returns whether a folder is a submodule: the metadata is that of the repository around it, where [`submodules`] finds it.
+/// Returns whether a folder is a submodule: the metadata is that of the repository around it, where [`submodules`]
+/// finds it.
 pub(super) fn is_submodule(root: &Path, folder: &WorkspacePath) -> bool {
     let at = folder.on_disk(root);
     let real = |path: Option<PathBuf>| path.and_then(|path| path.canonicalize().ok());
@@ -203,8 +204,8 @@ fn moved_below(
     }
 }
 
-/// Names the other workspaces in which the same conversation changed something since, and the places outside this one that its tools
-/// named or ran in.
+/// Names the other workspaces in which the same conversation changed something since, and the places outside this one
+/// that its tools named or ran in.
 fn elsewhere(
     connection: &Connection,
     place: &Place,

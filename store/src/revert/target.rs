@@ -46,7 +46,8 @@ pub enum TargetReason {
 }
 
 impl Target {
-    /// Returns the target of a path that is to have exactly this state, no matter who changed it: what `restore` asks for.
+    /// Returns the target of a path that is to have exactly this state, no matter who changed it: what `restore` asks
+    /// for.
     pub fn exactly(base: State, state: State) -> Self {
         Self {
             base,
@@ -277,6 +278,7 @@ fn undo_runs<'a>(
         is_merged: false,
         stop: None,
     };
+    // The newest state with bytes. If undoing ends in a gap, the path goes back only as far as this.
     let mut stored = base;
     for run in runs {
         undone.step(run, contents, on_conflict)?;

@@ -140,8 +140,8 @@ fn asked(asked: &Value) -> Option<PlanRequest> {
     }))
 }
 
-/// Returns a text that may be missing: `None` for what is no text. Taken for a missing one, a damaged `step` would ask for a
-/// whole message.
+/// Returns a text that may be missing: `None` for what is no text. Taken for a missing one, a damaged `step` would ask
+/// for a whole message.
 fn text_or_none(value: &Value) -> Option<Option<String>> {
     match value {
         Value::Null => Some(None),

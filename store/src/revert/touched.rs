@@ -1,6 +1,6 @@
 //! Names ignored paths in which something changed while the agent worked. They were never captured, so no revert puts
-//! them back, and hooks do not look into ignored folders. What remains are the times of the files there. This module does
-//! IO, but only reads, and never through a link.
+//! them back, and hooks do not look into ignored folders. What remains are the times of the files there. This module
+//! does IO, but only reads, and never through a link.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::Metadata;
@@ -25,12 +25,13 @@ use crate::timeline::evidence::TICK;
 /// How many paths a line names.
 const NAMED: usize = 4;
 
-/// How many files are looked at. A folder of packages may have many more, but what a command does to it shows at its top.
+/// How many files are looked at. A folder of packages may have many more, but what a command does to it shows at its
+/// top.
 const MOST: usize = 50_000;
 
 /// Names those of the ignored paths that changed, or in which something did, while a command of the message that a
-/// revert goes back to, or of a later one, may have been running. Folders that it cannot look through whole are named apart.
-/// Nobody can say who made these changes.
+/// revert goes back to, or of a later one, may have been running. Folders that it cannot look through whole are named
+/// apart. Nobody can say who made these changes.
 pub(super) fn told<'a>(
     store: &Store,
     place: &Place,
@@ -148,7 +149,9 @@ impl TouchedSearch<'_> {
             }
         }
         let mut left = most;
+        // Level by level: the limit then is spent on what lies on top, which people know, and not on one deep folder.
         while let Some((number, folder)) = folders.pop_front() {
+            // One touched file says that something in there was touched. The rest of it need not be read.
             if findings[number].touched != Touched::No {
                 continue;
             }
@@ -190,7 +193,8 @@ impl TouchedSearch<'_> {
         found.is_dir() && found.dev() == self.device
     }
 
-    /// Returns whether something last changed while a command may have been running. A time in the future shows nothing.
+    /// Returns whether something last changed while a command may have been running. A time in the future shows
+    /// nothing.
     fn is_touched(&self, found: &Metadata) -> bool {
         // Programs set `mtime` as they like, and those that unpack archives set it to the past; `ctime` is the
         // kernel's.

@@ -1,5 +1,6 @@
-//! Which unclear changes a movement undoes. What is said holds for what it is said of, and for nothing else: who took what is unclear with
-//! one file, or from one message on, has not asked for it in older messages. This module does IO; it reads.
+//! Which unclear changes a movement undoes. What is said holds for what it is said of, and for nothing else: who took
+//! what is unclear with one file, or from one message on, has not asked for it in older messages. This module does IO;
+//! it reads.
 
 use ckpt_schema::report::OperationKind;
 use rusqlite::Connection;
@@ -71,7 +72,8 @@ impl Taking {
 
 /// What the reverts of a chain had done with what was unclear.
 struct Earlier {
-    /// The place in the order of the message that the last whole revert went to, and what was to become of unclear changes.
+    /// The place in the order of the message that the last whole revert went to, and what was to become of unclear
+    /// changes.
     newest: Option<(i64, Unclear)>,
     /// From which message on unclear changes are undone.
     taken_from: Option<i64>,
@@ -103,7 +105,8 @@ impl Earlier {
             earlier.newest = Some((to, row.unclear));
             earlier.taken_from = match (row.unclear, earlier.taken_from) {
                 (Unclear::Take, from) => Some(from.map_or(to, |from| from.min(to))),
-                // Where it was taken before, it was said to be kept. One that went further back said nothing of what was taken.
+                // Where it was taken before, it was said to be kept. One that went further back said nothing of what
+                // was taken.
                 (Unclear::Keep, from) => from.filter(|from| to < *from),
             };
         }

@@ -80,6 +80,7 @@ impl UnseenSearch<'_> {
                 hidden.insert(path, (entry, span));
             }
         }
+        // Almost always: an agent rarely changes ignore rules, and the rows below need not be read then.
         if hidden.is_empty() {
             return Ok(Vec::new());
         }
@@ -194,6 +195,7 @@ impl UnseenSearch<'_> {
             }
         }
         let changed = Changed { path, at: Some(at) };
+        // By the rules of a look: what nobody saw is no easier to blame on a step than what somebody did.
         let verdict = Evidence::new(&at_work, &[changed], self.now).judge(changed, None);
         Ok((those, verdict))
     }
@@ -207,6 +209,8 @@ impl UnseenSearch<'_> {
         is_read: impl Fn(&WorkspacePath) -> bool,
     ) -> Result<BTreeSet<WorkspacePath>> {
         let paths: Vec<WorkspacePath> = hidden.keys().cloned().collect();
+        // The kinds first: that is one `lstat` each, and shows most of what is gone. Contents are read only of the
+        // rest.
         let kinds = self.snapshots.kinds_now(&self.place.root, &paths)?;
         let (mut differing, mut same) = (BTreeSet::new(), Vec::new());
         for (path, kind) in paths.into_iter().zip(kinds) {
@@ -302,8 +306,8 @@ impl UnseenSearch<'_> {
         Ok(changes)
     }
 
-    /// Drops the folders that ignore rules hid when a step began, so that they may have been there, empty: unless a step
-    /// created them, or an earlier revert took them for its own.
+    /// Drops the folders that ignore rules hid when a step began, so that they may have been there, empty: unless a
+    /// step created them, or an earlier revert took them for its own.
     fn drop_hidden(
         &self,
         folders: &mut Vec<(WorkspacePath, Entry)>,
@@ -354,8 +358,8 @@ impl UnseenSearch<'_> {
         Ok(has_begun.then_some(creator))
     }
 
-    /// Finds folders that ignore rules hide, in which there is nothing, and that a step created while no other session was at
-    /// work. No snapshot shows them.
+    /// Finds folders that ignore rules hide, in which there is nothing, and that a step created while no other session
+    /// was at work. No snapshot shows them.
     fn hidden_folders(
         &self,
         spans: &[StepSides],

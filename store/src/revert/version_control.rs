@@ -1,5 +1,5 @@
-//! Names version control that moved since and stays: systems other than git, and repositories in subdirectories. Nothing
-//! is recorded of either, so the times of their files have to show it. This module does IO, but only reads.
+//! Names version control that moved since and stays: systems other than git, and repositories in subdirectories.
+//! Nothing is recorded of either, so the times of their files have to show it. This module does IO, but only reads.
 
 use std::path::Path;
 
@@ -62,8 +62,8 @@ pub(super) fn moved_here(
     }))
 }
 
-/// Names the repositories in subdirectories that moved since a moment, of those that are known. Submodules have a note of
-/// their own.
+/// Names the repositories in subdirectories that moved since a moment, of those that are known. Submodules have a note
+/// of their own.
 pub(super) fn moved_below<'a>(
     place: &Place,
     since: Milliseconds,

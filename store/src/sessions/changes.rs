@@ -84,7 +84,8 @@ pub(crate) fn outside_paths(
     Ok(paths.into_iter().collect())
 }
 
-/// Returns what is known to have changed in a workspace between two snapshots, oldest first: by anybody, and by operations.
+/// Returns what is known to have changed in a workspace between two snapshots, oldest first: by anybody, and by
+/// operations.
 pub(crate) fn changes_between(
     connection: &Connection,
     workspace_id: i64,
@@ -113,8 +114,8 @@ pub(crate) fn changes_between(
     )
 }
 
-/// Returns the changes of a workspace between snapshots that still have their files, the newest snapshots first; between
-/// the same two, the oldest change first.
+/// Returns the changes of a workspace between snapshots that still have their files, the newest snapshots first;
+/// between the same two, the oldest change first.
 pub(crate) fn changes_between_kept(
     connection: &Connection,
     workspace_id: i64,
@@ -213,8 +214,8 @@ pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<
     totals::outdate(connection, [step])
 }
 
-/// Gives a step the changes from outside that were seen after a moment and before it began, where a tool of it reached: the tool
-/// may have run before the step is known to have begun.
+/// Gives a step the changes from outside that were seen after a moment and before it began, where a tool of it
+/// reached: the tool may have run before the step is known to have begun.
 pub(crate) fn doubt_what_came_before(
     connection: &Connection,
     step: &str,

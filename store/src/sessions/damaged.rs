@@ -84,8 +84,8 @@ pub(super) fn replace_damaged(path: &Path) -> Result<(PathBuf, bool)> {
     Ok((set_aside, is_mended))
 }
 
-/// Renames the file, as to `sessions.db.damaged-N`. The log or journal beside it goes first: it must not be applied to a
-/// new file.
+/// Renames the file, as to `sessions.db.damaged-N`. The log or journal beside it goes first: it must not be applied to
+/// a new file.
 pub(super) fn set_aside(path: &Path, ending: &str) -> Result<PathBuf> {
     let mut place = with_suffix(path, &format!("{ending}1"));
     for number in 2.. {

@@ -42,7 +42,7 @@ pub struct Database {
     path: PathBuf,
     /// The new name of a damaged file that was replaced by this one.
     pub(crate) set_aside: Option<PathBuf>,
-    /// Whether this one is a copy of that file, and only its first page was made anew.
+    /// Whether this one is a copy of that file, and only its first page was rebuilt.
     pub(crate) is_mended: bool,
     /// Whether it was just created.
     pub(crate) is_new: bool,
@@ -120,6 +120,7 @@ impl Database {
 
     fn open_file(directory: &Path, durability: Durability) -> Result<Self> {
         let path = directory.join(DATABASE);
+        // SQLite is built in, but a package may link with the system's.
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(Error::failed(format!(
                 "SQLite {} is too old: it can damage a database in WAL mode",
@@ -136,6 +137,7 @@ impl Database {
         let journal = Journal::of(directory);
         let mut is_made = false;
         let opened = match open() {
+            // Opened first and made only if that fails: the file is there in every call but the very first.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
                 is_made = make_store(&path, journal)?;
                 open()
@@ -168,7 +170,7 @@ impl Database {
     /// Returns an empty database in memory, which stands in for a missing store.
     pub fn empty() -> Result<Self> {
         let path = PathBuf::from(":memory:");
-        let what = || "cannot make an empty session store in memory";
+        let what = || "cannot create an empty session store in memory";
         let mut connection = Connection::open_in_memory().context(what)?;
         configure(&connection, Durability::Objects, Journal::Rollback).context(what)?;
         let is_new = migrate(&mut connection, &path)?;
@@ -236,6 +238,7 @@ impl Database {
             // (`SQLITE_BUSY_SNAPSHOT`), whatever the timeout is.
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .context(|| format!("cannot write to `{}`", path.display()))?;
+        // Under the write lock: a newer binary may have migrated the file since this one opened it.
         check_writer(&transaction, path)?;
         let value = work(&transaction)?;
         if let Err(error) = transaction.commit() {

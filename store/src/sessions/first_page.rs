@@ -66,8 +66,8 @@ pub(super) fn copy_with_new(source: &Path, target: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns whether all of a copy's definitions are those of this version. If not, it may be a newer version's, whose number
-/// was lost with the page.
+/// Returns whether all of a copy's definitions are those of this version. If not, it may be a newer version's, whose
+/// number was lost with the page.
 pub(super) fn is_whole(path: &Path) -> bool {
     let tables = open(path)
         .context(|| format!("cannot open `{}`", path.display()))
@@ -107,8 +107,8 @@ fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Moves the log into the copy, and returns whether that worked. It may bring a first page of its own, as damaged as the
-/// one of the file.
+/// Moves the log into the copy, and returns whether that worked. It may bring a first page of its own, as damaged as
+/// the one of the file.
 fn move_log(target: &Path) -> std::io::Result<bool> {
     let moved = open(target)
         .and_then(|copy| copy.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(())));
@@ -269,7 +269,8 @@ mod tests {
         std::fs::read(directory.join(DATABASE)).expect("ours")
     }
 
-    /// The locks that this process holds on a file, as `/proc/locks` has them: `1: POSIX ADVISORY WRITE pid device:inode ...`.
+    /// The locks that this process holds on a file, as `/proc/locks` has them:
+    /// `1: POSIX ADVISORY WRITE pid device:inode ...`.
     #[cfg(target_os = "linux")]
     fn locks(path: &Path) -> Vec<String> {
         use std::os::unix::fs::MetadataExt;

@@ -71,8 +71,8 @@ pub(crate) fn git_line(
     )
 }
 
-/// The steps of a workspace since a snapshot. `CROSS JOIN` and `+`: from the few steps since then, by their indexes. SQLite would
-/// read all steps of the workspace.
+/// The steps of a workspace since a snapshot. `CROSS JOIN` and `+`: from the few steps since then, by their indexes.
+/// SQLite would read all steps of the workspace.
 const STEP_SPANS: &str = "SELECT steps.id AS step_id, messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id,
                     steps.finish_snapshot_id, steps.started_at, steps.finished_at,
                     messages.state = 'discarded' AND EXISTS (
@@ -89,8 +89,8 @@ const STEP_SPANS: &str = "SELECT steps.id AS step_id, messages.session_id, sessi
                 AND (steps.finish_snapshot_id >= ?2 OR steps.state = 'open')
               ORDER BY +steps.seq";
 
-/// Returns the steps of a workspace that ended at or after a snapshot, or are open: a step that changed neither files nor HEAD ends
-/// with the snapshot that it began with.
+/// Returns the steps of a workspace that ended at or after a snapshot, or are open: a step that changed neither files
+/// nor HEAD ends with the snapshot that it began with.
 pub(crate) fn step_spans(
     connection: &Connection,
     workspace_id: i64,

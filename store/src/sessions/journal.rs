@@ -2,8 +2,8 @@
 //!
 //! A write-ahead log has an index in memory that all its readers and writers share. The machines that a file system is
 //! mounted on share no memory, and some file servers have none for the processes of one machine (SQLite's `wal.html`).
-//! There, the pages that a transaction changes are kept in a rollback journal until it is committed. Readers and writers
-//! then wait for each other, by the locks of the file server. This module does IO.
+//! There, the pages that a transaction changes are kept in a rollback journal until it is committed. Readers and
+//! writers then wait for each other, by the locks of the file server. This module does IO.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -57,8 +57,8 @@ impl Journal {
     }
 }
 
-/// The level at which a power cut takes nothing that was committed. With a log, it is the same as `FULL`; a journal that
-/// is not known to be deleted would be rolled back.
+/// The level at which a power cut takes nothing that was committed. With a log, it is the same as `FULL`; a journal
+/// that is not known to be deleted would be rolled back.
 pub(super) const SYNCED: &str = "EXTRA";
 
 fn has_log(connection: &Connection) -> rusqlite::Result<bool> {
@@ -66,8 +66,8 @@ fn has_log(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(mode == "wal")
 }
 
-/// Moves the log of a database, if it has one, into it, and removes it. Returns the connection, or another one that `open`
-/// made. While others use the log it stays, and all of them use it.
+/// Moves the log of a database, if it has one, into it, and removes it. Returns the connection, or another one that
+/// `open` made. While others use the log it stays, and all of them use it.
 pub(super) fn without_log(
     connection: Connection,
     directory: &Path,

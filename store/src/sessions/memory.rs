@@ -30,7 +30,8 @@ const LARGEST: usize = 1024;
 /// The size of a block in bytes: the schema takes some ten.
 const BLOCK: usize = 64 << 10;
 
-/// What one thread has. A piece may be given back by another thread than the one that asked for it: it then waits there.
+/// What one thread has. A piece may be given back by another thread than the one that asked for it: it then waits
+/// there.
 struct Pool {
     /// Where the next piece is cut off, and how many bytes are left.
     next: Cell<*mut u8>,

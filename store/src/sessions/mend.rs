@@ -21,8 +21,8 @@ fn objects(connection: &Connection) -> Result<SchemaObjects> {
     Ok(rows.into_iter().collect())
 }
 
-/// Returns the objects that there should be, and those that there are. `None` for another version's store, which is left
-/// alone.
+/// Returns the objects that there should be, and those that there are. `None` for another version's store, which is
+/// left alone.
 fn ours_and_found(connection: &Connection) -> Result<Option<(SchemaObjects, SchemaObjects)>> {
     let found: u32 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
@@ -63,8 +63,8 @@ pub(crate) fn lacks_table(connection: &Connection) -> Result<bool> {
     }))
 }
 
-/// Returns whether all objects are there, each as this version defines it, and no others but views that the user may have
-/// added. A newer version's store has others, or other definitions.
+/// Returns whether all objects are there, each as this version defines it, and no others but views that the user may
+/// have added. A newer version's store has others, or other definitions.
 pub(super) fn is_of_this_version(connection: &Connection) -> Result<bool> {
     let both = ours_and_found(connection)?;
     Ok(both.is_some_and(|(ours, found)| {

@@ -164,8 +164,8 @@ fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> 
     .hint("upgrade this ckpt-hook, or use another directory as --store"))
 }
 
-/// Fails in a transaction that writes if a newer version migrated the file since it was opened, and does not let this one
-/// write to it. The pages that this reads are those that the transaction has read already.
+/// Fails in a transaction that writes if a newer version migrated the file since it was opened, and does not let this
+/// one write to it. The pages that this reads are those that the transaction has read already.
 pub(super) fn check_writer(connection: &Connection, path: &Path) -> Result<()> {
     let mut statement = connection
         .prepare_cached("PRAGMA user_version")

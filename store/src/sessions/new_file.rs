@@ -28,8 +28,8 @@ pub(super) fn emptied(path: &Path) -> Option<Error> {
     })
 }
 
-/// Makes a new session store with its tables, and returns true, unless another process was faster. Where the system cannot
-/// make a file at once, it makes an empty one, which [`migrate`](super::migrate::migrate) fills.
+/// Makes a new session store with its tables, and returns true, unless another process was faster. Where the system
+/// cannot make a file at once, it makes an empty one, which [`migrate`](super::migrate::migrate) fills.
 ///
 /// SQLite would sync nine times on the way from an empty file to one with tables and a log.
 pub(super) fn make_store(path: &Path, journal: Journal) -> Result<bool> {
@@ -59,8 +59,8 @@ pub(super) fn image(journal: Journal) -> rusqlite::Result<Vec<u8>> {
     Ok(image)
 }
 
-/// Where the header says what may write and read the file, and what it says if there is a write-ahead log. A database in
-/// memory cannot have one. See SQLite's `fileformat2.html#file_format_version_numbers`.
+/// Where the header says what may write and read the file, and what it says if there is a write-ahead log. A database
+/// in memory cannot have one. See SQLite's `fileformat2.html#file_format_version_numbers`.
 const FORMAT_VERSIONS: std::ops::Range<usize> = 18..20;
 const WITH_LOG: u8 = 2;
 
@@ -76,7 +76,7 @@ pub(super) fn make_file(path: &Path) -> Result<()> {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => {
-            Err(Error::failed(format!("cannot make `{}`", path.display())).because(error))
+            Err(Error::failed(format!("cannot create `{}`", path.display())).because(error))
         }
     }
 }

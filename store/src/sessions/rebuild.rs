@@ -73,6 +73,8 @@ pub(crate) fn put_noted(
     let what = || "cannot add a workspace from its repository";
     let path = Path::new(OsStr::from_bytes(&workspace.path));
     let is_another = |identity: Identity| !identity.is(workspace.inode, workspace.born);
+    // Set aside rather than refused: the history is offered by `workspace adopt`, and nothing is mixed with what is
+    // recorded now.
     let is_aside =
         workspace_at(connection, path)?.is_some() || Identity::at(path).is_some_and(is_another);
     let times = || snapshots.iter().map(|snapshot| snapshot.taken_at);

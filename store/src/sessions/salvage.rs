@@ -74,8 +74,8 @@ fn remove_locked(directory: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Builds a new session store from what can be read of `source`, which is the current file or one that was set aside,
-/// and replaces the current one. `take_out` removes from the new rows what must not come back, and returns whether there was
-/// anything.
+/// and replaces the current one. `take_out` removes from the new rows what must not come back, and returns whether
+/// there was anything.
 ///
 /// # Errors
 ///
@@ -193,6 +193,7 @@ fn copy_rows(old: &Connection, new: &Connection) -> Result<(u64, Vec<String>)> {
     let mut damaged = Vec::new();
     for table in tables(new)? {
         let known = columns(old, &table).unwrap_or_default();
+        // Only columns that both know: the damaged file may be of an older version, and a new column has a default.
         let shared: Vec<String> = columns(new, &table)?
             .into_iter()
             .filter(|column| known.contains(column))
@@ -206,6 +207,7 @@ fn copy_rows(old: &Connection, new: &Connection) -> Result<(u64, Vec<String>)> {
             damaged.push(table);
         }
     }
+    // After all tables: a row that could be read may refer to one that could not.
     mend_references(new)?;
     super::totals::outdate_all(new)?;
     Ok((sum, damaged))

@@ -140,7 +140,8 @@ pub(crate) fn snapshots_of_tree(
     )
 }
 
-/// Returns at most this many snapshots of a workspace just after one of them, and as many just before it, the nearest first.
+/// Returns at most this many snapshots of a workspace just after one of them, and as many just before it, the nearest
+/// first.
 pub(crate) fn snapshots_beside(
     connection: &Connection,
     workspace_id: i64,

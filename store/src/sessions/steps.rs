@@ -198,7 +198,7 @@ pub(crate) fn step(connection: &Connection, id: &str) -> Result<Option<StepRow>>
             StepRow::read,
         )
         .optional()
-        .context(|| "cannot look a step up")
+        .context(|| "cannot look up a step")
 }
 
 /// Returns the newest step of a session with an agent's id.
@@ -214,7 +214,7 @@ pub(crate) fn find_step_by_agent_id(
             StepRow::read,
         )
         .optional()
-        .context(|| "cannot look a step up")
+        .context(|| "cannot look up a step")
 }
 
 /// Returns the newest step of a session.
@@ -226,7 +226,7 @@ pub(crate) fn newest_step(connection: &Connection, session: &str) -> Result<Opti
             StepRow::read,
         )
         .optional()
-        .context(|| "cannot look a step up")
+        .context(|| "cannot look up a step")
 }
 
 /// Returns the step of a session and of a message that had begun last at a moment, and when it did.
@@ -246,11 +246,11 @@ pub(crate) fn step_at(
             |row| Ok((StepRow::read(row)?, row.get("started_at")?)),
         )
         .optional()
-        .context(|| "cannot look a step up")
+        .context(|| "cannot look up a step")
 }
 
-/// Gives the steps of one message to another from a step on. What a sub-agent does that began before that step stays with the
-/// message in which it was started.
+/// Gives the steps of one message to another from a step on. What a sub-agent does that began before that step stays
+/// with the message in which it was started.
 pub(crate) fn hand_over_steps(
     connection: &Connection,
     from: &str,
@@ -304,7 +304,8 @@ pub(crate) fn step_with_tools(connection: &Connection, id: &str) -> Result<Optio
     Ok(steps_where(connection, "steps.id = ?1", &id)?.pop())
 }
 
-/// Closes open steps of a workspace at its newest snapshot: what changed since is not theirs, or it is unknown for a reason.
+/// Closes open steps of a workspace at its newest snapshot: what changed since is not theirs, or it is unknown for a
+/// reason.
 pub(crate) fn close_open_steps(
     connection: &Connection,
     workspace_id: i64,
@@ -335,7 +336,8 @@ pub(crate) fn steps_in_background(
     steps_where(connection, is_left, &workspace_id)
 }
 
-/// Returns whether there is such a step. Each event asks, and the answer is nearly always no, which the tools alone tell.
+/// Returns whether there is such a step. Each event asks, and the answer is nearly always no, which the tools alone
+/// tell.
 pub(crate) fn has_steps_in_background(connection: &Connection, workspace_id: i64) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM tools WHERE background = 1 AND released_at IS NULL)";
     let what = "cannot look for commands in the background";
@@ -482,7 +484,8 @@ pub(crate) fn close_step(
 pub(crate) struct WorkTimes {
     /// When the message was sent.
     pub sent_at: Milliseconds,
-    /// When each step began, and when it or its last command in the background ended; `None` if it is open, or has one still.
+    /// When each step began, and when it or its last command in the background ended; `None` if it is open, or has one
+    /// still.
     pub steps: Vec<(Milliseconds, Option<Milliseconds>)>,
 }
 
@@ -503,7 +506,8 @@ pub(crate) fn work_since(
     work_where(connection, root_session, from_seq, "1")
 }
 
-/// Returns when a session worked in steps that may have changed any file: with a shell, or without a report of their tools.
+/// Returns when a session worked in steps that may have changed any file: with a shell, or without a report of their
+/// tools.
 pub(crate) fn free_work_since(
     connection: &Connection,
     root_session: &str,

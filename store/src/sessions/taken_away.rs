@@ -11,8 +11,8 @@ use super::words::{WordTable, word};
 use crate::error::Result;
 use crate::model::path::WorkspacePath;
 
-/// Returns the paths that are gone only because an operation took back a revert that had brought them back. That revert was
-/// sure of them: it kept what was unclear.
+/// Returns the paths that are gone only because an operation took back a revert that had brought them back. That
+/// revert was sure of them: it kept what was unclear.
 pub(crate) fn brought_back_and_taken_away(
     connection: &Connection,
     workspace_id: i64,
@@ -41,8 +41,8 @@ pub(crate) fn brought_back_and_taken_away(
     Ok(brought.into_keys().collect())
 }
 
-/// Returns the message, by `seq`, to which a revert took away a folder, if that was the newest operation on it, or the one before
-/// that and the newest brought it back.
+/// Returns the message, by `seq`, to which a revert took away a folder, if that was the newest operation on it, or the
+/// one before that and the newest brought it back.
 pub(crate) fn taken_away_to(
     connection: &Connection,
     workspace_id: i64,

@@ -33,8 +33,8 @@ pub(crate) struct ToolRow {
     pub waited_at: Option<Milliseconds>,
     /// Whether it is known to have a command running in the background.
     pub is_in_background: bool,
-    /// Whether neither its start nor its end was reported, only that it ran in its step. Not in the row: it matters when the
-    /// step ends.
+    /// Whether neither its start nor its end was reported, only that it ran in its step. Not in the row: it matters
+    /// when the step ends.
     pub is_unheard: bool,
 }
 
@@ -111,8 +111,8 @@ const OUTER_TOOLS: &str = "
      WHERE iif(tools.id IS NULL, sessions.tool_events = 0, tools.paths <> '[]' OR tools.kind IS NOT 'read')
        AND ifnull(tools.finished_at >= (SELECT at FROM since), 1)";
 
-/// Returns the tools in workspaces around one that named files in it, or may have changed any, and had not ended when a snapshot
-/// was taken.
+/// Returns the tools in workspaces around one that named files in it, or may have changed any, and had not ended when
+/// a snapshot was taken.
 pub(crate) fn outer_tools(
     connection: &Connection,
     inner: &WorkspaceRow,
@@ -172,7 +172,7 @@ pub(crate) fn is_tool_known(
                              WHERE steps.session_id = ?1 AND tools.agent_id = ?2)",
         )
         .and_then(|mut statement| statement.query_row([session, agent_id], |row| row.get(0)))
-        .context(|| "cannot look a tool up")
+        .context(|| "cannot look up a tool")
 }
 
 /// Adds a tool that is about to run, with the files that it names. A tool that was added before is not added again.

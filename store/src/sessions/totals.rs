@@ -4,9 +4,9 @@
 //! the file.
 //!
 //! A list of a long history would spend most of its time on that. So the sums of a message are kept until a row of its
-//! steps is written, changed or removed. Whoever writes such a row takes them away in the same transaction, which costs
-//! one search for the message; nobody who writes adds anything up. The background process and `gc` keep the sums of those
-//! that have none (`upkeep::totals`). A reader adds up what is not kept.
+//! steps is written, changed or removed. Whoever writes such a row takes them away in the same transaction, which
+//! costs one search for the message; nobody who writes adds anything up. The background process and `gc` keep the sums
+//! of those that have none (`upkeep::totals`). A reader adds up what is not kept.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -177,8 +177,8 @@ pub(crate) struct Unsummed {
     pub id: String,
     pub seq: i64,
     pub workspace_key: String,
-    /// Whether contents are left to the reader: the snapshot before it was pruned, and so is, or soon will be, what its files
-    /// contained.
+    /// Whether contents are left to the reader: the snapshot before it was pruned, and so is, or soon will be, what
+    /// its files contained.
     pub is_pruned: bool,
 }
 

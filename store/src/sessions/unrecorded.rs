@@ -50,6 +50,8 @@ pub(crate) fn mark_lost(
             params![workspace_id, why],
         )
         .context(what)?;
+    // An open step was there when the rows were lost, and now says so itself. A second one would count the same time
+    // twice.
     if marked > 0 {
         return Ok(());
     }

@@ -313,7 +313,7 @@ pub(crate) fn workspaces_at_work_below(
                 SELECT 1 FROM sessions WHERE sessions.workspace_id = workspaces.id AND sessions.last_event_at >=
                   ifnull((SELECT taken_at FROM snapshots WHERE id = ?3), 0))"
         ))
-        .context(|| "cannot look workspaces up")?;
+        .context(|| "cannot look up workspaces")?;
     // A range, which an index answers. `LIKE` would read all rows, and take `_` and `%` in a path for wildcards.
     let from = String::from_utf8_lossy(&below).into_owned();
     below.pop();
@@ -321,10 +321,10 @@ pub(crate) fn workspaces_at_work_below(
     let to = String::from_utf8_lossy(&below).into_owned();
     let rows = statement
         .query_map(params![from, to, since_snapshot], WorkspaceRow::read)
-        .context(|| "cannot look workspaces up")?;
+        .context(|| "cannot look up workspaces")?;
     let rows: Vec<WorkspaceRow> = rows
         .collect::<rusqlite::Result<_>>()
-        .context(|| "cannot look workspaces up")?;
+        .context(|| "cannot look up workspaces")?;
     let path = |row: WorkspaceRow| WorkspacePath::in_workspace(&outer.path, &row.path);
     Ok(rows.into_iter().filter_map(path).collect())
 }

@@ -81,8 +81,8 @@ impl Bearer {
 /// The default modes of files, executables and directories.
 const USUAL: [u32; 3] = [0o644, 0o755, 0o755];
 
-/// How many of a kind must have other permissions before these become the default. Two snapshots with different defaults are
-/// compared file by file, and the first program in a large tree must not cost that.
+/// How many of a kind must have other permissions before these become the default. Two snapshots with different
+/// defaults are compared file by file, and the first program in a large tree must not cost that.
 const MANY: u64 = 64;
 
 /// The permissions of the files of one directory, if all of a kind have the same: the permissions, and how many have
@@ -139,8 +139,8 @@ impl Census {
             .or_default() += u64::from(bearers);
     }
 
-    /// Returns attributes with the most frequent permissions as defaults, and nothing noted. The usual ones win a tie, and
-    /// against permissions that few have.
+    /// Returns attributes with the most frequent permissions as defaults, and nothing noted. The usual ones win a tie,
+    /// and against permissions that few have.
     pub(crate) fn attributes(&self) -> Attributes {
         let mut defaults = USUAL;
         for (counts, default) in self.counts.iter().zip(&mut defaults) {

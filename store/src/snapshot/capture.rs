@@ -86,8 +86,8 @@ pub(crate) fn may_be_there(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<b
     Ok(paths.iter().map(|path| last.may_hold(path)).collect())
 }
 
-/// The directory that was opened last, by its path, or why it could not be opened. Paths come sorted, so that neighbours
-/// share it.
+/// The directory that was opened last, by its path, or why it could not be opened. Paths come sorted, so that
+/// neighbours share it.
 struct LastDirectory {
     root: OwnedFd,
     opened: Option<(Vec<u8>, std::result::Result<OwnedFd, Errno>)>,

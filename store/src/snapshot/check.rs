@@ -16,8 +16,9 @@ use crate::git::objects::loose;
 use crate::model::entry::{ObjectId, Roots};
 use crate::objects::Objects;
 use crate::objects::hash::{ObjectKind, hash};
+use crate::objects::pack::compress::{Effort, pack_object};
 use crate::objects::pack::read::PackFile;
-use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::ObjectReader;
 
 /// An object that is needed but cannot be read.
@@ -207,7 +208,7 @@ pub(super) fn packs(objects: &Objects, extent: PackCheck) -> Result<Vec<(String,
 /// Returns what is wrong with a pack.
 fn pack_problem(pack: &PackFile, extent: PackCheck) -> Option<&'static str> {
     if !pack.has_its_end() {
-        Some("is cut off, or is not what its index was made of")
+        Some("is cut off, or is not the one that its index belongs to")
     } else if extent == PackCheck::Whole && !pack.is_sound() {
         Some("is damaged")
     } else {

@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::model::entry::ObjectId;
 use crate::model::path::{IGNORE_FILE, PathKind, join};
 use crate::objects::hash::{ObjectKind, blob_id, hash};
-use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::pack::compress::{Effort, pack_object};
+use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::ObjectReader;
 use crate::objects::repack::{self, OnDamage};
 use crate::objects::tree::{TreeMode, encode};
@@ -46,7 +47,8 @@ pub(crate) struct Rewritten {
 pub(crate) type IsPathForgotten<'a> = dyn Fn(&[u8], ObjectId, PathKind) -> bool + 'a;
 
 impl Snapshots {
-    /// Returns the trees that hold something forgotten, with their replacements. With [`OnDamage::GiveUp`], a lost tree counts as empty.
+    /// Returns the trees that hold something forgotten, with their replacements. With [`OnDamage::GiveUp`], a lost
+    /// tree counts as empty.
     pub(crate) fn without(
         &self,
         trees: &[ObjectId],
@@ -54,10 +56,13 @@ impl Snapshots {
         replacements: Replacements,
         on_damage: OnDamage,
     ) -> Result<Vec<Rewritten>> {
+        // A lost tree counts as empty below. Before that, an error that only this process has, such as a pack that it
+        // may not open, must not look like a loss.
         if on_damage == OnDamage::GiveUp {
             repack::check_readable(&self.objects, &repack::list(&self.objects)?)?;
         }
         let reader = self.objects.reader()?;
+        // Hooks write packs without the lock that `forget` holds.
         reader.refresh()?;
         let mut rewriting = Rewriting {
             reader: &reader,

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! gap LIST file PATH     a list of what trees will lack; `directory` for one that goes whole
-//! tree OLD NEW LIST      a tree, what takes its place, and what that lacks; a list is named like the first tree with it
+//! tree OLD NEW LIST      a tree, what takes its place, and what that lacks; a list is named like the first tree with
+//!                        it
 //! rules OLD NEW          rules, and what takes their place
 //! blob ID PATH           rows do not name these bytes any more
 //! path PATH              command lines and diagnostics that quote it go
@@ -10,9 +11,10 @@
 //! session AGENT-ID       its diagnostics go
 //! ```
 //!
-//! Rows name the trees without it at once; packs and what they note of snapshots have the former ones until they are written anew. If
-//! whoever forgets is killed in between and the session store is lost or damaged then, this note keeps what goes from being known
-//! again: neither what the repository notes nor a former session store brings it back.
+//! Rows name the trees without it at once; packs and what they note of snapshots have the former ones until they are
+//! written anew. If `forget` is killed in between and the session store is lost or damaged then, this note
+//! keeps what goes from being known again: neither what the repository notes nor a former session store brings it
+//! back.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -47,8 +49,8 @@ pub(crate) struct Forgetting {
 }
 
 impl Forgetting {
-    /// Reads the note of a workspace's folder; without one nothing is being forgotten. A line that was not written to its end says
-    /// nothing.
+    /// Reads the note of a workspace's folder; without one nothing is being forgotten. A line that was not written to
+    /// its end says nothing.
     pub(crate) fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(FORGETTING);
         if presence::metadata(&path)?.is_none() {
@@ -59,7 +61,8 @@ impl Forgetting {
         Ok(Self::decode(&text[..whole_lines(&text)]))
     }
 
-    /// Notes, synced, what is about to be forgotten, after what was noted before. The caller holds the workspace's lock.
+    /// Notes, synced, what is about to be forgotten, after what was noted before. The caller holds the workspace's
+    /// lock.
     pub(crate) fn note(&self, folder: &Path) -> Result<()> {
         let path = folder.join(FORGETTING);
         let what = || format!("cannot write `{}`", path.display());
@@ -153,7 +156,8 @@ impl Forgetting {
         Some(())
     }
 
-    /// Puts what is forgotten out of a snapshot that was noted before. More may have been forgotten of what took its place.
+    /// Puts what is forgotten out of a snapshot that was noted before. More may have been forgotten of what took its
+    /// place.
     pub(super) fn apply(&self, snapshot: &mut NotedSnapshot) {
         for one in &self.trees {
             if snapshot.tree == one.old {
@@ -203,7 +207,8 @@ impl Snapshots {
     }
 }
 
-/// Removes the note of a workspace's folder: nothing of what it names is stored any more. The caller holds the workspace's lock.
+/// Removes the note of a workspace's folder: nothing of what it names is stored any more. The caller holds the
+/// workspace's lock.
 pub(crate) fn end_forgetting(folder: &Path) -> Result<()> {
     presence::remove_file(&folder.join(FORGETTING))
 }

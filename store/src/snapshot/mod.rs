@@ -15,6 +15,7 @@ mod moves;
 mod noted;
 mod patch;
 mod repack;
+mod request;
 mod retrace;
 mod rules;
 mod scan;
@@ -24,7 +25,7 @@ mod take;
 mod times;
 mod view;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,7 +37,6 @@ use crate::git::Location;
 use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, Roots, State};
 use crate::model::noted::{NotedSnapshot, NotedWorkspace, WorkspaceOrigin};
 use crate::model::path::WorkspacePath;
-use crate::model::progress::SnapshotProgress;
 use crate::model::{FileTime, Milliseconds};
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
@@ -45,6 +45,7 @@ pub(crate) use check::{Broken, Checked, PackCheck};
 pub(crate) use forget::{ForgottenPath, Replacements, Rewritten, RewrittenRules};
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
+pub use request::{Request, Taken};
 pub(crate) use rules::PathPattern;
 pub(crate) use scan::directory::IGNORED_NAMES;
 pub(crate) use settle::Settled;
@@ -79,74 +80,6 @@ pub struct GitState {
     pub index: Option<ObjectId>,
     /// What git is in the middle of: a merge, a rebase and the like.
     pub doing: Option<String>,
-}
-
-/// What [`Snapshots::take`] is asked for.
-#[derive(Clone, Copy)]
-pub struct Request<'a> {
-    /// The workspace's root, canonical.
-    pub root: &'a Path,
-    /// The only directory in it that is captured, if the scope is `cwd`.
-    pub scope: Option<&'a WorkspacePath>,
-    /// Paths that are captured even if ignored: edit tools named them.
-    pub named: &'a [WorkspacePath],
-    /// Paths that are captured whatever their size, because a revert is about to replace them.
-    pub whatever_size: &'a [WorkspacePath],
-    /// Ignore-file patterns of the settings.
-    pub include: &'a [String],
-    /// Ignore-file patterns of the settings.
-    pub exclude: &'a [String],
-    /// Ignore-file patterns of the settings: small files that are captured even if ignored.
-    pub keep_ignored: &'a [String],
-    /// The size in bytes over which an untracked file is a gap.
-    pub max_file_size: u64,
-    /// Whether to take object ids and packs from the user's repository.
-    pub seed: bool,
-    /// The user's home directory, for the global git configuration.
-    pub home: Option<&'a Path>,
-    /// `$XDG_CONFIG_HOME`, if it is set and absolute.
-    pub config_home: Option<&'a Path>,
-    /// The store's directory, left out wherever it is.
-    pub store: &'a Path,
-    /// The identity of the directory, which is stored beside the snapshot.
-    pub origin: Option<WorkspaceOrigin<'a>>,
-    /// Look for changes only at, beside and below these paths; for the rest, the last look counts. `None` means
-    /// everywhere.
-    pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
-    /// Whether to read every file, whatever the cache or the user's repository knows about it, and to store what is not
-    /// stored intact.
-    pub anew: bool,
-    /// Whether to look only where a watcher, if there is one, says that something may have changed. The next full look
-    /// finds what it misses.
-    pub takes_hints: bool,
-    /// When this snapshot begins, read before anything in the workspace. The next snapshot checks files again that were
-    /// touched shortly before this moment, whatever their times say. See [`crate::file_clock`].
-    pub now: FileTime,
-    /// The time at which to give up.
-    pub deadline: Option<Instant>,
-    /// Called now and then with the progress.
-    pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
-}
-
-/// The result of [`Snapshots::take`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
-    /// The snapshot.
-    pub snapshot: Snapshot,
-    /// The paths that it could not hold.
-    pub gaps: Vec<Gap>,
-    /// The state of the user's repository, if there is one.
-    pub git: Option<GitState>,
-    /// Some of the ignore patterns that are too complicated to decide. What they may match is captured.
-    pub undecided: Vec<String>,
-    /// Ignore files outside the workspace's tree that exist but could not be read. Their last known rules apply.
-    pub unread: Vec<String>,
-    /// The times of the last change of what changed since the previous scan.
-    pub times: Times,
-    /// Whether a watcher missed a change that this full look found. It is no longer believed.
-    pub missed: bool,
-    /// Ignored files that went recently, including those that an earlier scan missed.
-    pub ignored_gone: IgnoredRemovals,
 }
 
 /// One side of a patch: a snapshot and its gaps.
@@ -184,8 +117,8 @@ impl Snapshots {
         take::take(&self.directory, &self.objects, request)
     }
 
-    /// Captures the workspace as it will be once other ignore files are in place of those on disk: their bytes, none for
-    /// one that goes. No later snapshot knows of it.
+    /// Captures the workspace as it will be once other ignore files are in place of those on disk: their bytes, none
+    /// for one that goes. No later snapshot knows of it.
     pub(crate) fn foresee(
         &self,
         request: &Request<'_>,
@@ -194,8 +127,8 @@ impl Snapshots {
         take::foresee(&self.directory, &self.objects, request, ignore_files)
     }
 
-    /// Returns the ignored paths and the repositories below that the last look remembers, each with the time of the look
-    /// that first saw it.
+    /// Returns the ignored paths and the repositories below that the last look remembers, each with the time of the
+    /// look that first saw it.
     pub(crate) fn uncaptured(&self) -> Vec<(Uncaptured, FileTime)> {
         cache::uncaptured(&self.directory)
     }
@@ -231,8 +164,8 @@ impl Snapshots {
         check::check(&self.objects, roots, goes_on)
     }
 
-    /// Rebuilds damaged and missing indexes of packs of at most `largest` bytes, and returns the packs' names. The caller
-    /// holds the workspace's lock.
+    /// Rebuilds damaged and missing indexes of packs of at most `largest` bytes, and returns the packs' names. The
+    /// caller holds the workspace's lock.
     pub(crate) fn rebuild_indexes(&self, largest: u64) -> Result<Vec<PathBuf>> {
         let rebuilt = rebuild_indexes(&self.objects.packs(), largest)?;
         if !rebuilt.is_empty() {
@@ -403,8 +336,8 @@ impl Snapshots {
             .collect()
     }
 
-    /// Returns the directories with captured entries in both snapshots whose permissions differ, by path, with the permissions in
-    /// either.
+    /// Returns the directories with captured entries in both snapshots whose permissions differ, by path, with the
+    /// permissions in either.
     pub fn directories_that_differ(
         &self,
         old: &Snapshot,
@@ -536,8 +469,8 @@ impl Snapshots {
         take::hides(request, path)
     }
 
-    /// Writes a blob's bytes to a file in bounded memory, and returns their number. The blob was decoded and hashed in full
-    /// before the first byte is written.
+    /// Writes a blob's bytes to a file in bounded memory, and returns their number. The blob was decoded and hashed in
+    /// full before the first byte is written.
     pub fn copy_blob(&self, blob: ObjectId, to: &mut dyn std::io::Write) -> Result<u64> {
         self.objects.reader()?.copy_blob(blob, to)
     }

@@ -128,7 +128,8 @@ pub(super) fn read(
     Ok(workspace.map(|workspace| (workspace, snapshots, lost)))
 }
 
-/// See [`Snapshots::noted_since`](super::Snapshots::noted_since). An older pack holds no newer snapshot, and is not read.
+/// See [`Snapshots::noted_since`](super::Snapshots::noted_since). An older pack holds no newer snapshot, and is not
+/// read.
 pub(super) fn since(
     objects: &Objects,
     key: &str,
@@ -196,6 +197,7 @@ fn unreadable(reader: &ObjectReader, snapshots: &[NotedSnapshot]) -> HashSet<Obj
     }
     blobs.sort_unstable();
     blobs.dedup();
+    // Only whether they are there, by the indexes: reading every blob of a long history would take minutes.
     let are_there = reader.packs().found(&blobs);
     let gone = blobs
         .iter()

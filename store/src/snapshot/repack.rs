@@ -16,7 +16,8 @@ use crate::error::{Context, Error, Result};
 use crate::fs::disk;
 use crate::model::entry::{ObjectId, Roots};
 use crate::objects::borrowed;
-use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::pack::compress::{Effort, pack_object};
+use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::ObjectReader;
 use crate::objects::repack::{self, NeededObject, OldPack, OnDamage};
 
@@ -57,8 +58,8 @@ impl Snapshots {
     }
 
     /// Writes one pack of all that roots reach and, if `young_since` (seconds since the epoch) is given, of everything
-    /// except commits in packs that were written since then. If something is damaged, `on_damage` decides: it fails, and
-    /// nothing may go; or what is damaged is left out, be it only what no root reaches.
+    /// except commits in packs that were written since then. If something is damaged, `on_damage` decides: it fails,
+    /// and nothing may go; or what is damaged is left out, be it only what no root reaches.
     pub(crate) fn begin_repack(
         &self,
         roots: &Roots,
@@ -186,8 +187,8 @@ impl Snapshots {
         repack::sweep(&self.objects, &is_old)
     }
 
-    /// Returns how many bytes each of these groups needs that no earlier one needs, and how many nothing needs. Fails once
-    /// `goes_on` returns false.
+    /// Returns how many bytes each of these groups needs that no earlier one needs, and how many nothing needs. Fails
+    /// once `goes_on` returns false.
     pub(crate) fn measure(
         &self,
         groups: &[Roots],
@@ -261,7 +262,8 @@ pub(crate) struct JoinedPacks {
     new: PathBuf,
 }
 
-/// Returns whether no pack has an intact copy of an object. An object that could not be read for a moment is not damaged.
+/// Returns whether no pack has an intact copy of an object. An object that could not be read for a moment is not
+/// damaged.
 fn is_damaged(reader: &ObjectReader, id: ObjectId) -> bool {
     matches!(reader.any_once(id), Err(error) if error.is_damage())
 }

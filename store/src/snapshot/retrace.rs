@@ -1,4 +1,5 @@
-//! Trees that are lost, made again of the files of another snapshot and of what changed in between. This module does IO.
+//! Trees that are lost, made again of the files of another snapshot and of what changed in between. This module does
+//! IO.
 //!
 //! An id says whether a tree came out right: only what hashes to the lost tree is stored.
 
@@ -10,7 +11,8 @@ use crate::error::Result;
 use crate::model::entry::{ObjectId, State};
 use crate::model::path::{depth, join, split};
 use crate::objects::hash::{ObjectKind, hash};
-use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::pack::compress::{Effort, pack_object};
+use crate::objects::pack::write::PackWriter;
 use crate::objects::tree::{TreeEntry, TreeMode, encode};
 
 /// The files and links of a tree, by path.
@@ -18,7 +20,8 @@ use crate::objects::tree::{TreeEntry, TreeMode, encode};
 pub(crate) struct TreeFiles(BTreeMap<Vec<u8>, (TreeMode, ObjectId)>);
 
 impl TreeFiles {
-    /// Puts a path in a state. What no tree holds is not in it: an empty directory, or a file of which the bytes are not stored.
+    /// Puts a path in a state. What no tree holds is not in it: an empty directory, or a file of which the bytes are
+    /// not stored.
     pub(crate) fn set(&mut self, path: &[u8], state: State) {
         let file = state.and_then(|entry| Some((TreeMode::of(entry.mode)?, entry.blob?)));
         match file {
@@ -77,7 +80,8 @@ impl Snapshots {
         Ok(files)
     }
 
-    /// Stores the trees of these files that cannot be read, if theirs is the tree that is lost, and returns how many these are.
+    /// Stores the trees of these files that cannot be read, if theirs is the tree that is lost, and returns how many
+    /// these are.
     pub(crate) fn store_trees(&self, files: &TreeFiles, lost: ObjectId) -> Result<usize> {
         let (root, mut trees) = files.trees();
         if root != lost {

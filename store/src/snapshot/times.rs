@@ -172,8 +172,8 @@ impl Times {
         })
     }
 
-    /// Returns whether a changed path may have come or gone with a directory above it, or was not captured before or now:
-    /// then its own time need not be that of the change.
+    /// Returns whether a changed path may have come or gone with a directory above it, or was not captured before or
+    /// now: then its own time need not be that of the change.
     pub fn may_have_come(&self, change: &Change) -> bool {
         let is_uncaptured = |state: State| state.is_some_and(|entry| !entry.is_stored());
         let mut above = std::iter::successors(change.path.parent(), WorkspacePath::parent);
@@ -341,7 +341,8 @@ mod tests {
         vec![found]
     }
 
-    /// When a path came, by what a scan found and the inodes of directories before it. Everything was looked at in moment 40.
+    /// When a path came, by what a scan found and the inodes of directories before it. Everything was looked at in
+    /// moment 40.
     fn arrival(found: &[(&str, u64, i64)], before: &[(&str, u64)], path: &str) -> Option<i64> {
         let seen = |path: &[u8]| {
             let mut before = before.iter();

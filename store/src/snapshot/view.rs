@@ -97,7 +97,8 @@ impl<'a> SnapshotView<'a> {
             || attributes.has_bare_directory_below(path))
     }
 
-    /// Returns whether nothing can be at a path, hidden or not: above it is a file, a link, or a directory that is empty.
+    /// Returns whether nothing can be at a path, hidden or not: above it is a file, a link, or a directory that is
+    /// empty.
     pub(crate) fn rules_out(&self, path: &WorkspacePath) -> Result<bool> {
         for above in path.directories_above() {
             if self.state(&above)?.is_some() {

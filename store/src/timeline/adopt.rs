@@ -29,8 +29,8 @@ const SHORTEST: usize = 4;
 /// Why it is unknown what a step did, if the new directory could not be looked at.
 const REPLACED: &str = "the directory was replaced while a tool ran";
 
-/// Returns all workspaces that have a history, the most recently used first. One that was moved is listed where it is now, if it
-/// is beside its former place or holds `cwd`: no row says so before an event or an operation comes there.
+/// Returns all workspaces that have a history, the most recently used first. One that was moved is listed where it is
+/// now, if it is beside its former place or holds `cwd`: no row says so before an event or an operation comes there.
 pub(crate) fn list(store: &Store, cwd: Option<&Path>) -> Result<WorkspacesReport> {
     let listed = sessions::listed_workspaces(store.database.connection())?;
     Ok(WorkspacesReport {
@@ -72,8 +72,8 @@ fn found_again(row: &WorkspaceRow, cwd: Option<&Path>) -> Option<PathBuf> {
     same.map(|entry| entry.path()).find(|path| is_it(path))
 }
 
-/// Returns the histories that a directory may take over: those of directories that were at its path, or else those that it may
-/// have had elsewhere. The default of [`adopt`] is one of the first.
+/// Returns the histories that a directory may take over: those of directories that were at its path, or else those
+/// that it may have had elsewhere. The default of [`adopt`] is one of the first.
 pub(crate) fn offered(store: &Store, root: &Path) -> Result<Vec<WorkspaceReport>> {
     let mut listed = sessions::listed_workspaces(store.database.connection())?;
     // A history without a message is nothing to go back to: a look at a directory is enough to begin one.
@@ -87,8 +87,9 @@ pub(crate) fn offered(store: &Store, root: &Path) -> Result<Vec<WorkspaceReport>
     Ok(came.into_iter().map(report_of).collect())
 }
 
-/// Returns the histories of directories that are gone and may have been the one that is here now: it was copied, restored from
-/// a backup, or moved to another file system. Git's HEAD is what it was there; or it has the same name, and no history yet.
+/// Returns the histories of directories that are gone and may have been the one that is here now: it was copied,
+/// restored from a backup, or moved to another file system. Git's HEAD is what it was there; or it has the same name,
+/// and no history yet.
 fn came_from<'l>(
     store: &Store,
     listed: &'l [ListedWorkspace],
@@ -107,6 +108,7 @@ fn came_from<'l>(
         of_head.contains(&one.row.id) || (!has_own && one.row.path.file_name() == root.file_name())
     };
     let is_gone = |one: &ListedWorkspace| {
+        // A directory that still exists elsewhere was copied or renamed, and keeps its history.
         one.row.path.symlink_metadata().is_err() && found_again(&one.row, None).is_none()
     };
     let came = listed
@@ -229,8 +231,8 @@ fn exchange(
     })
 }
 
-/// Looks at a directory that took a history over. What differs from the last snapshot of it may be a change by the steps
-/// that may have made the directory, which end with the look.
+/// Looks at a directory that took a history over. What differs from the last snapshot of it may be a change by the
+/// steps that may have made the directory, which end with the look.
 fn look(store: &mut Store, place: &Place, open: &[OpenStep]) -> Result<()> {
     let connection = store.database.connection();
     if sessions::has_open_operation(connection, place.row.id)? {
@@ -316,10 +318,10 @@ fn named<'l>(
             None => Err(Error::unknown(format!("there is no workspace `{which}`"))
                 .hint("`ckpt-hook workspace list` lists all of them")),
         },
-        (None, _) => Err(
-            Error::unknown(format!("several workspaces begin with `{which}`"))
-                .hint("`ckpt-hook workspace list` lists all of them"),
-        ),
+        (None, _) => Err(Error::unknown(format!(
+            "the ids of several workspaces begin with `{which}`"
+        ))
+        .hint("`ckpt-hook workspace list` lists all of them")),
     }
 }
 

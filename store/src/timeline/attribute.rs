@@ -1,8 +1,8 @@
 //! Attributes changes to steps. Pure.
 //!
-//! The snapshots of a workspace form one line, whichever session caused them. A change from one to the next belongs to the
-//! steps that were open in between, as far as there is [`evidence`] for it, or to nobody ("outside") if none was open. So
-//! every change is recorded once, even if the steps of sub-agents and other sessions overlap:
+//! The snapshots of a workspace form one line, whichever session caused them. A change from one to the next belongs to
+//! the steps that were open in between, as far as there is [`evidence`] for it, or to nobody ("outside") if none was
+//! open. So every change is recorded once, even if the steps of sub-agents and other sessions overlap:
 //!
 //! ```text
 //! snapshots   s1 ------ s2 ------ s3 ------ s4 ------ s5
@@ -58,9 +58,9 @@ pub(crate) struct Patch<'a> {
     pub now: Milliseconds,
 }
 
-/// Returns the rows for what changed since the last snapshot. `session` is the one whose event ended the interval. Its newest
-/// step is preferred among the steps of one conversation: a sub-agent's and its parent's are open at the same time, and the
-/// one that just reported an event is the likeliest author. A revert to a message undoes both.
+/// Returns the rows for what changed since the last snapshot. `session` is the one whose event ended the interval. Its
+/// newest step is preferred among the steps of one conversation: a sub-agent's and its parent's are open at the same
+/// time, and the one that just reported an event is the likeliest author. A revert to a message undoes both.
 pub(crate) fn attribute(
     patch: Patch<'_>,
     acting: &[Acting<'_>],
@@ -92,7 +92,7 @@ pub(crate) fn attribute(
         .zip(&seen)
         .zip(&times)
         .flat_map(|((change, seen), time)| {
-            // Evidence gives a change to a step, and a doubt only takes it back: their order decides what reason is told.
+            // Evidence gives a change to a step, and a doubt only takes it back: their order decides the reason.
             let judged = match is_replaced {
                 true => replaced(&evidence, acting.len(), preferred),
                 false => another_clock::judge(&evidence, *seen, *time, patch.looked_at, preferred),
@@ -122,8 +122,8 @@ pub(crate) fn attribute(
         .collect()
 }
 
-/// Returns whose a change is in a directory that took the place of another one. No time in it shows what was done to that
-/// one.
+/// Returns whose a change is in a directory that took the place of another one. No time in it shows what was done to
+/// that one.
 fn replaced(evidence: &Evidence<'_>, own: usize, preferred: Option<usize>) -> Verdict {
     match evidence.one_a_root((0..own).collect(), preferred) {
         steps if steps.is_empty() => Verdict::Outside,
@@ -243,7 +243,8 @@ fn is_hidden(step: &OpenStep, path: &WorkspacePath) -> bool {
         .any(|named| named.hidden_before.is_some() && named.path == *path)
 }
 
-/// Joins the changes of one step, oldest first, that continue each other; returns the rows to remove and the rows to add.
+/// Joins the changes of one step, oldest first, that continue each other; returns the rows to remove and the rows to
+/// add.
 ///
 /// A file that was changed and changed back counts as unchanged.
 pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {

@@ -44,9 +44,10 @@ fn signs_of(life: &Life, last_event_at: Milliseconds, now: Milliseconds) -> Sign
     }
 }
 
-/// Returns whether an agent whose last event came at a moment is known to be dead. An unknown process is not a dead one: calling
-/// a live agent dead would take its changes from it. A process that was seen once may have been one between the agent and the
-/// hook. If it is gone, so is the agent that has said nothing since the machine started, or for long.
+/// Returns whether an agent whose last event came at a moment is known to be dead. An unknown process is not a dead
+/// one: calling a live agent dead would take its changes from it. A process that was seen once may have been one
+/// between the agent and the hook. If it is gone, so is the agent that has said nothing since the machine started, or
+/// for long.
 pub(crate) fn is_dead(life: &Life, last_event_at: Milliseconds, now: Milliseconds) -> bool {
     let unheard = now - last_event_at;
     match (&life.process, &life.caller) {
@@ -61,8 +62,8 @@ pub(crate) fn is_dead(life: &Life, last_event_at: Milliseconds, now: Millisecond
     }
 }
 
-/// Returns what is heard of the agent of a tool in a workspace around this one, if the tool has not ended. An agent whose process nobody
-/// knows counts as dead when it was silent for long.
+/// Returns what is heard of the agent of a tool in a workspace around this one, if the tool has not ended. An agent
+/// whose process nobody knows counts as dead when it was silent for long.
 pub(super) fn signs_around(outer: &OuterTool, now: Milliseconds) -> Signs {
     if outer.tool.finished_at.is_some() {
         return Signs {
@@ -141,6 +142,7 @@ pub struct AgentProcess {
 /// Returns the process that runs this hook. `None` if it cannot be read.
 pub fn agent_process() -> Option<AgentProcess> {
     let mut id = rustix::process::getppid()?.as_raw_nonzero().get();
+    // Bounded, because this runs in every event, and each generation is a file of `/proc` to read.
     for _ in 0..GENERATIONS {
         let process = Process::of(id)?;
         if !SHELLS.contains(&process.name.as_str()) {
@@ -163,8 +165,8 @@ pub(crate) fn is_gone(name: &str) -> bool {
     name.living().is_none()
 }
 
-/// Returns whether a process started another one that lives, by itself or by what it started; `None` if that cannot be known. One
-/// that runs both tells nothing. What lost the process in between is not known to be started by it.
+/// Returns whether a process started another one that lives, by itself or by what it started; `None` if that cannot be
+/// known. One that runs both tells nothing. What lost the process in between is not known to be started by it.
 pub(super) fn has_started(older: &str, younger: &str) -> Option<bool> {
     let older = ProcessName::parse(older).filter(ProcessName::is_here)?;
     let younger = ProcessName::parse(younger).filter(ProcessName::is_here)?;

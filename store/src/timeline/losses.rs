@@ -3,8 +3,8 @@
 //!
 //! The rows that were written last for a workspace are noted in its lock file, which every writer has open anyway. If
 //! the database does not have them any more, rows between its newest one and now are missing. The changes in them
-//! belong to nobody: neither to the user nor to an agent. If there is no note, what the repository says about its newest
-//! snapshots is compared with the rows.
+//! belong to nobody: neither to the user nor to an agent. If there is no note, what the repository says about its
+//! newest snapshots is compared with the rows.
 //!
 //! The note also says when everything was last looked at: a new path with an older time came with its directory.
 
@@ -20,8 +20,9 @@ use crate::store::Store;
 
 use super::Place;
 
-/// How long a note is, in bytes, without its end of line. Notes are not synced. If their lengths differed, a power cut could leave
-/// the length of one with the text of another; as they are, an older one is left, of which the database has the rows.
+/// How long a note is, in bytes, without its end of line. Notes are not synced. If their lengths differed, a power cut
+/// could leave the length of one with the text of another; as they are, an older one is left, of which the database
+/// has the rows.
 const LENGTH: usize = 192;
 
 const WHY: &str = "rows of the session store were lost: it was damaged, or the power failed";
@@ -46,8 +47,8 @@ pub(crate) fn has_lost_rows(connection: &Connection, place: &Place, lock: &Lock)
     Ok(is_lost)
 }
 
-/// Fails if the rows that were written last for a workspace are gone and nobody noticed yet. For commands that only tell:
-/// nothing is marked, and no lock is taken.
+/// Fails if the rows that were written last for a workspace are gone and nobody noticed yet. For commands that only
+/// tell: nothing is marked, and no lock is taken.
 pub(crate) fn check(connection: &Connection, place: &Place) -> Result<()> {
     let note = layout::note_of(&place.folder);
     let is_lost = match note.as_deref().and_then(read) {
@@ -64,8 +65,8 @@ pub(crate) fn check(connection: &Connection, place: &Place) -> Result<()> {
     .hint("nobody can tell whose the changes since then are: a revert leaves them, and says so"))
 }
 
-/// Like [`has_unknown_snapshots`], where there is no note: whatever took it away may have put older rows in the place of
-/// the newest. A repository that cannot be read is reported by others.
+/// Like [`has_unknown_snapshots`], where there is no note: whatever took it away may have put older rows in the place
+/// of the newest. A repository that cannot be read is reported by others.
 fn are_newest_gone(connection: &Connection, place: &Place) -> bool {
     place.has_objects().unwrap_or_default()
         && has_unknown_snapshots(connection, place).unwrap_or_default()
@@ -116,8 +117,8 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
     })
 }
 
-/// Makes the note of a workspace anew if it is missing and no rows are. For whoever is about to store objects without a row:
-/// they would look like those of lost rows.
+/// Rewrites the note of a workspace if it is missing and no rows are. For a caller that is about to store objects
+/// without a row: they would look like those of lost rows.
 pub(crate) fn renew(connection: &Connection, place: &Place, lock: &Lock) -> Result<()> {
     match lock.note().as_deref().and_then(read) {
         Some(_) => Ok(()),

@@ -22,7 +22,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Returns the process with a number. `None` if there is none, or if nothing is told of it.
+    /// Returns the process with a number. `None` if there is none, or if the system says nothing about it.
     pub fn of(id: i32) -> Option<Self> {
         system::process(id)
     }
@@ -33,8 +33,8 @@ impl Process {
     }
 }
 
-/// Returns how long ago the machine started, in milliseconds, its sleep included. No clock that is set has a say in it, and it
-/// takes no system call on Linux.
+/// Returns how long ago the machine started, in milliseconds, its sleep included. No clock that is set has a say in
+/// it, and it takes no system call on Linux.
 pub(super) fn uptime() -> Milliseconds {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::Boottime;
@@ -80,8 +80,8 @@ mod linux {
         })
     }
 
-    /// Turns a start time into milliseconds after the machine started. The kernel tells it in hundredths of a second on every
-    /// architecture that Rust's standard library knows.
+    /// Turns a start time into milliseconds after the machine started. The kernel tells it in hundredths of a second
+    /// on every architecture that Rust's standard library knows.
     #[expect(clippy::unnecessary_wraps, reason = "other systems do not tell it")]
     pub fn started_after_boot(started: u64) -> Option<Milliseconds> {
         Some(
@@ -114,8 +114,8 @@ mod macos {
     /// `SZOMB` of macOS's `sys/proc.h`.
     const ZOMBIE: u32 = 5;
 
-    /// Reads what `proc_pidinfo` tells (`PROC_PIDTBSDINFO` of `libproc.h`). It tells nothing of a process of another user,
-    /// nor of one that has ended.
+    /// Reads what `proc_pidinfo` tells (`PROC_PIDTBSDINFO` of `libproc.h`). It tells nothing of a process of another
+    /// user, nor of one that has ended.
     pub fn process(id: i32) -> Option<Process> {
         let mut info = MaybeUninit::<libc::proc_bsdinfo>::zeroed();
         let length = i32::try_from(size_of::<libc::proc_bsdinfo>()).ok()?;

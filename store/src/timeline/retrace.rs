@@ -1,5 +1,5 @@
-//! A snapshot of which a tree is lost: it is made again of a snapshot beside it in the timeline, and of the rows of what changed in
-//! between.
+//! A snapshot of which a tree is lost: it is made again of a snapshot beside it in the timeline, and of the rows of
+//! what changed in between.
 //!
 //! ```text
 //! files of a later snapshot ──► without the changes since ─┐
@@ -16,8 +16,8 @@ use crate::snapshot::Snapshots;
 /// How many snapshots on either side are tried.
 const TRIED: u32 = 4;
 
-/// Stores the lost trees of a snapshot again if the timeline tells what they were, and returns how many were stored. The caller holds the
-/// workspace's lock.
+/// Stores the lost trees of a snapshot again if the timeline tells what they were, and returns how many were stored.
+/// The caller holds the workspace's lock.
 pub(crate) fn retrace(
     connection: &Connection,
     workspace_id: i64,

@@ -58,6 +58,7 @@ impl Workspace {
                 root.display()
             )));
         }
+        // By the settings of the root and not of the agent's directory: what is captured is the whole tree.
         if !settings.for_directory(&root).allow
             && let Some(reason) = refusal(&root, &cwd, home, store)
         {

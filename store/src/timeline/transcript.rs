@@ -167,7 +167,8 @@ mod tests {
         serde_json::json!({ "type": kind, "message": message, "timestamp": time }).to_string()
     }
 
-    /// Each was recorded while its user pressed Esc in a command that hung, and sent another message twelve seconds later.
+    /// Each was recorded while its user pressed Esc in a command that hung, and sent another message twelve seconds
+    /// later.
     #[test]
     fn the_mark_of_an_interruption_is_found_in_what_agents_wrote() {
         for (agent, started, pressed) in [

@@ -95,6 +95,7 @@ impl Place {
         if let Some(place) = Self::find(store, cwd)? {
             return Ok(place);
         }
+        // Before it is said that nothing was recorded: the history may be there, and only the session store lost.
         refuse_orphans(store, cwd)?;
         let what = format!("nothing has been recorded in `{}` yet", cwd.display());
         let root = workspace_of(store, cwd)?.root;

@@ -39,8 +39,8 @@ struct Sum {
     is_whole: bool,
 }
 
-/// Reads the objects of every workspace as long as `goes_on` returns true, heals what it can, and returns what it found.
-/// Of whole packs, what no row needs is read as well.
+/// Reads the objects of every workspace as long as `goes_on` returns true, heals what it can, and returns what it
+/// found. Of whole packs, what no row needs is read as well.
 pub(crate) fn check(
     store: &mut Store,
     packs: PackCheck,
@@ -63,6 +63,7 @@ pub(crate) fn check(
     };
     for id in workspaces {
         match workspace(store, id, packs, goes_on, &mut sum) {
+            // A workspace that cannot be checked is a finding of its own. The others are checked all the same.
             Ok(found) => findings.extend(found),
             Err(error) => findings.push(Finding::new(
                 FindingLevel::Error,
@@ -71,6 +72,7 @@ pub(crate) fn check(
             )),
         }
     }
+    // On top, although it is known last: it says how much was read, and so how much the rest of the list is worth.
     findings.insert(0, sum.finding());
     findings
 }
@@ -241,6 +243,7 @@ pub(crate) fn heal_workspace(store: &mut Store, place: &Place) -> Result<bool> {
 /// The same for a caller that holds the workspace's lock.
 pub(crate) fn heal_under_lock(store: &mut Store, place: &Place) -> Result<bool> {
     let begin = Instant::now();
+    // Indexes first: an object whose index is damaged looks lost, and would be stored a second time.
     let rebuilt = place.snapshots()?.rebuild_indexes(u64::MAX)?.len();
     let healed = mend(store, place, Healing::UnderLock, &|| {
         begin.elapsed() < CHECK_TIME
@@ -398,8 +401,8 @@ const AGAIN: usize = 4;
 
 /// Writes the refs from which git knows what is needed, and beside them what else is known about the snapshots.
 ///
-/// Several processes may do this at once, none of which waits for another. Whoever wrote last looks once more, so that what
-/// is named in the end is not what was read first.
+/// Several processes may do this at once, none of which waits for another. Whoever wrote last looks once more, so that
+/// what is named in the end is not what was read first.
 pub(crate) fn name_to_git(store: &Store, place: &Place) -> Result<()> {
     let id = place.row.id;
     let snapshots = place.snapshots()?;

@@ -1,5 +1,5 @@
-//! Finds changes that contradict their snapshots. A snapshot is named by its hash. A row of the session store is not, so
-//! that SQLite knows nothing of a bit that flipped in a path or an object id.
+//! Finds changes that contradict their snapshots. A snapshot is named by its hash. A row of the session store is not,
+//! so that SQLite knows nothing of a bit that flipped in a path or an object id.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use crate::snapshot::{Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{Place, snapshot_of};
 
-/// Returns the paths whose changes do not lead from one snapshot to the next. It compares the changes of a workspace with
-/// the snapshots that they are between, the newest first, for as long as `goes_on`.
+/// Returns the paths whose changes do not lead from one snapshot to the next. It compares the changes of a workspace
+/// with the snapshots that they are between, the newest first, for as long as `goes_on`.
 pub(super) fn find(
     store: &Store,
     place: &Place,

@@ -1,7 +1,7 @@
 //! `forget`: removes what nobody shall find any more, wherever it is stored.
 //!
 //! ```text
-//! what ──► trees without it, stored ──► rows, in one transaction ──► database written anew ──► one pack of what is left
+//! what ──► trees without it, stored ──► rows, in one transaction ──► database written anew ──► one pack of the rest
 //!                                       the workspace is unswept                              it is swept
 //! ```
 //!
@@ -74,12 +74,15 @@ pub(crate) fn forget(
     report.bytes_before = sizes::of_store(store)?.bytes;
     report.bytes_after = report.bytes_before;
     let mut copies = sessions::copies(&directory)?;
+    // Also the copies that a killed migration left half-written: they hold the same prompts.
     copies.extend(sessions::unfinished(&directory)?);
     report.copies = copies
         .iter()
         .map(|copy| copy.to_string_lossy().into_owned())
         .collect();
     let places = places(store, cwd, what)?;
+    // All of them before the first row goes: half of the workspaces forgotten, and then an error, is what nobody
+    // asked for.
     let busy = busy_ones(store, &places, dry_run)?;
     // Before the first row goes: SQLite leaves the bytes of deleted rows in free pages.
     store.database.overwrite_deleted()?;
@@ -131,6 +134,8 @@ pub(crate) fn check_all_idle(store: &Store, cwd: &Path, what: &What) -> Result<(
 fn finish(store: &mut Store, what: &What) -> Result<u64> {
     if *what == What::All {
         let directory = store.surroundings.directory.clone();
+        // Rows first, folders after them, as everywhere: a folder without rows is found again, a row without its
+        // folder is damage.
         store.database.write(forget::rest)?;
         remove_all_folders(&directory)?;
         reserve::remove(&directory)?;
@@ -153,6 +158,7 @@ fn forget_named(
     what: &What,
     dry_run: DryRun,
 ) -> Result<ForgetWorkspace> {
+    // Asked before the rows change: afterwards the workspace is unswept in any case.
     let is_new = !is_unswept(store, place)?;
     let part = part(store, place, what)?;
     let forgotten = match dry_run {
@@ -291,7 +297,7 @@ fn part(store: &Store, place: &Place, what: &What) -> Result<ForgetPart> {
 fn no_pattern(pattern: &str) -> Error {
     // As in an ignore file, where they begin a comment and an exception.
     let hint = match pattern.starts_with(['#', '!']) {
-        true => format!("a name that begins so is written with a backslash: `\\{pattern}`"),
+        true => format!("write such a name with a backslash: `\\{pattern}`"),
         false => "patterns are written as in an ignore file: `*.env`, `/config/keys/`".to_owned(),
     };
     Error::failed(format!(

@@ -1,5 +1,5 @@
-//! Takes what is forgotten out of rows: those of the session store, and those that a repair reads from a damaged one, in
-//! which a killed `forget` had not come so far. This module does IO.
+//! Takes what is forgotten out of rows: those of the session store, and those that a repair reads from a damaged one,
+//! in which a killed `forget` had not come so far. This module does IO.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::sessions;
 use crate::sessions::forget::{self, Belongings, NamingRows};
 use crate::snapshot::Forgetting;
 
-/// Makes the rows of a workspace name nothing of what is forgotten, and notes that its packs still hold it. Returns the numbers of
-/// snapshots and prompts that were concerned.
+/// Makes the rows of a workspace name nothing of what is forgotten, and notes that its packs still hold it. Returns
+/// the numbers of snapshots and prompts that were concerned.
 pub(super) fn take_out(
     connection: &Connection,
     workspace: i64,
@@ -49,8 +49,8 @@ pub(super) fn take_out(
     Ok((snapshots, prompts))
 }
 
-/// Takes out of the rows of a former session store what was being forgotten when it was damaged, and the workspaces that were being
-/// removed. Returns whether there was anything.
+/// Takes out of the rows of a former session store what was being forgotten when it was damaged, and the workspaces
+/// that were being removed. Returns whether there was anything.
 pub(super) fn take_out_of_former(connection: &Connection, directory: &Path) -> Result<bool> {
     let mut is_any = false;
     for id in sessions::workspaces(connection)? {

@@ -1,5 +1,5 @@
-//! `doctor`: checks that all of the store is the user's own, and that the user can write to it; with `--repair`, moves aside what
-//! stands in the place of a file.
+//! `doctor`: checks that all of the store is the user's own, and that the user can write to it; with `--repair`, moves
+//! aside what stands in the place of a file.
 
 use std::path::Path;
 
@@ -29,8 +29,8 @@ pub(crate) fn check(directory: &Path) -> Vec<Finding> {
         .collect()
 }
 
-/// Moves the directories aside that stand in the place of a file, as one in the place of a lock keeps everybody from work.
-/// Nothing of them is removed. Returns what was done.
+/// Moves the directories aside that stand in the place of a file, as one in the place of a lock keeps everybody from
+/// work. Nothing of them is removed. Returns what was done.
 pub(crate) fn repair(directory: &Path) -> Vec<Finding> {
     let faults = ownership::faults(directory).into_iter();
     let misplaced = faults.filter(|(fault, _)| *fault == Fault::Directory);

@@ -69,7 +69,7 @@ fn try_repair(store: &mut Store) -> Result<Vec<Finding>> {
     match store.database.write(sessions::mend_objects) {
         Ok(mended) => findings.extend(mended.iter().map(|name| {
             Finding::repaired(SUBJECT, format!(
-                "the view, index or trigger `{name}`, which holds no data, was made anew or removed"
+                "the view, index or trigger `{name}`, which holds no data, was rebuilt or removed"
             ))
         })),
         Err(error) => findings.push(failed(&error)),
@@ -83,6 +83,7 @@ fn salvage(store: &mut Store, source: &Path) -> Result<Vec<Finding>> {
     let directory = store.surroundings.directory.clone();
     let has_snapshots = holds(store.database.connection(), "snapshots").unwrap_or(false);
     let replaces = has_snapshots && source != directory.join(DATABASE);
+    // Before the new file takes its place: a repair must not bring back what a killed `forget` had begun to remove.
     let take_out = |rows: &Connection| {
         if replaces && !holds(rows, "messages")? {
             let what = format!("cannot save what `{}` holds", source.display());

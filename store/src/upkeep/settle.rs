@@ -20,7 +20,7 @@ use crate::snapshot::Settled;
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place};
 
-/// How long a tool is kept waiting.
+/// How long a tool is kept waiting. Its user sees a longer pause, and the rest can be done in the background.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// Copies what the workspace that holds a directory borrows, and gives it back.

@@ -21,8 +21,8 @@ const AT_A_TIME: u32 = 100;
 /// How often the same messages are read before they are left to the next run: an agent is at work.
 const TRIES: usize = 3;
 
-/// Keeps the sums of all messages that have none. `sum` works them out. Does nothing while another process keeps the store:
-/// contents that it removes must not be counted.
+/// Keeps the sums of all messages that have none. `sum` works them out. Does nothing while another process keeps the
+/// store: contents that it removes must not be counted.
 pub(crate) fn keep(
     store: &mut Store,
     sum: impl Fn(&Store, &[Unsummed]) -> Result<Vec<KeptTotals>>,
@@ -52,8 +52,8 @@ pub(crate) fn keep(
     }
 }
 
-/// Takes away sums that are not what rows and contents give, as `wrong` finds them. A list adds them up until they are kept
-/// anew.
+/// Takes away sums that are not what rows and contents give, as `wrong` finds them. A list adds them up until they are
+/// kept anew.
 pub(crate) fn check(
     store: &mut Store,
     wrong: impl Fn(&Store) -> Result<Vec<String>>,

@@ -101,8 +101,8 @@ fn files(scope: SettingsScope, place: &SettingsPlace<'_>) -> Result<Vec<Settings
     })
 }
 
-/// Our entries may have been moved into a user's own settings of the project, which git ignores: then they are kept there. If the
-/// project's settings have them as well, there are none to be.
+/// Our entries may have been moved into a user's own settings of the project, which git ignores: then they are kept
+/// there. If the project's settings have them as well, there are none to be.
 fn where_moved(mut files: Vec<SettingsFile>, local: &Path) -> Vec<SettingsFile> {
     let calls_us = |path: &Path| {
         let text = file::read(path).ok().flatten();

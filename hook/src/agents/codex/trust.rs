@@ -1,7 +1,7 @@
 //! Codex's trust in a hook: a hash of it in `config.toml`, without which Codex passes over the hook.
 //!
-//! Codex asks the user to review a hook in its terminal interface. Writing the hash takes the place of that review, which
-//! is why only `--trust` does it. Text in, text out; the file is edited as a syntax tree, comments and all.
+//! Codex asks the user to review a hook in its terminal interface. Writing the hash takes the place of that review,
+//! which is why only `--trust` does it. Text in, text out; the file is edited as a syntax tree, comments and all.
 
 use std::path::Path;
 

@@ -32,7 +32,7 @@ pub const TARGET: AgentTarget = AgentTarget {
         lacks: &[
             (
                 NAMES_STEERED,
-                "does not tell of a message that is sent while it works: that goes back with the one before",
+                "does not report a message that is sent while it works: it goes back with the one before",
             ),
             // Elsewhere nobody knows which process calls the hook, and so whose sub-agent it is.
             #[cfg(not(target_os = "linux"))]

@@ -4,11 +4,12 @@
 //! and tools; a failing hook before a tool makes it refuse the tool, so we are called only after tools. A step is
 //! therefore open whenever a tool may run: from the message to the first tool's end, and from there to the next one's.
 //! Inside a sub-agent `sessionId` is the sub-agent's own. Up to 1.0.92 a session starts after its first message was
-//! sent, and nothing but its end says that a sub-agent is one: it has no folder in Copilot CLI's `session-state`, where a
-//! session of the user's has one before its first message, and the process that runs both notes there which it uses.
+//! sent, and nothing but its end says that a sub-agent is one: it has no folder in Copilot CLI's `session-state`,
+//! where a session of the user's has one before its first message, and the process that runs both notes there which it
+//! uses.
 //!
-//! A message that is sent while it works is reported to no hook. It is in Copilot CLI's own record of the session by the
-//! time the next tool has ended, with the moment at which the model was given it.
+//! A message that is sent while it works is reported to no hook. It is in Copilot CLI's own record of the session by
+//! the time the next tool has ended, with the moment at which the model was given it.
 
 use std::path::PathBuf;
 
@@ -84,8 +85,8 @@ impl Agent for CopilotCli {
     }
 }
 
-/// Returns the messages that were sent while the agent worked on its newest message, oldest first. Most of them were recorded
-/// before; each has an id. Versions before [`NAMES_STEERED`] do not tell them from others.
+/// Returns the messages that were sent while the agent worked on its newest message, oldest first. Most of them were
+/// recorded before; each has an id. Versions before [`NAMES_STEERED`] do not tell them from others.
 fn steered(payload: &Payload<'_>, event: &Event) -> Vec<Event> {
     let is_name = |character: char| character.is_ascii_alphanumeric() || character == '-';
     if event.parent_session_id.is_some() || !event.session_id.chars().all(is_name) {

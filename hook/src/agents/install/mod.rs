@@ -1,6 +1,7 @@
 //! Puts our hook into the settings of agents and takes it out again, leaving every other byte of them alone.
 //!
-//! An agent's `install.rs` names its settings files and what we want in them; [`settings`](super::settings) does the rest.
+//! An agent's `install.rs` names its settings files and what we want in them; [`settings`](super::settings) does the
+//! rest.
 
 #[cfg(test)]
 mod tests;

@@ -55,8 +55,8 @@ pub fn event(
     Ok(event)
 }
 
-/// Returns what an event of Claude Code's names means; `None` for the many that mean nothing to us, and for those that we do
-/// not know.
+/// Returns what an event of Claude Code's names means; `None` for the many that mean nothing to us, and for those that
+/// we do not know.
 pub fn kind(name: &str) -> Option<EventKind> {
     match name {
         "SessionStart" => Some(EventKind::SessionStart),
@@ -237,8 +237,9 @@ fn batch_id(calls: &[Object<'_>]) -> Option<String> {
     Some(format!("batch:{first}"))
 }
 
-/// How the answer to a call begins that was refused before the tool ran: its input did not fit, the text to replace is not there,
-/// or there is no such tool. No event reports such a call (`tests/fixtures/agents/claude-code-2.1.329-refused`).
+/// How the answer to a call begins that was refused before the tool ran: its input did not fit, the text to replace is
+/// not there, or there is no such tool. No event reports such a call
+/// (`tests/fixtures/agents/claude-code-2.1.329-refused`).
 const REFUSED: &str = "<tool_use_error>";
 
 /// How an answer of the same kind begins where the agent itself failed, perhaps after the tool had begun.
@@ -250,7 +251,8 @@ fn was_refused(call: &Object<'_>) -> bool {
     begins(REFUSED) && !begins(FAILED)
 }
 
-/// Returns one of the tools that a batch ran. One of our own commands counts as reading: what it changes is in its operation.
+/// Returns one of the tools that a batch ran. One of our own commands counts as reading: what it changes is in its
+/// operation.
 fn tool_use(call: &Object<'_>, edit_tools: &[&str]) -> Option<ToolUse> {
     let tool_use_id = call.text("tool_use_id").filter(|id| !id.is_empty())?;
     let tool_name = call.text("tool_name");

@@ -112,7 +112,7 @@ fn advice(
 ) -> Vec<String> {
     let package = (target.package)(place).map(|file| {
         format!(
-            "it is installed as a package, too, says `{}`: use one of the two",
+            "it is installed as a package, too, according to `{}`: use one of the two",
             file.display()
         )
     });

@@ -34,11 +34,9 @@ pub fn read(path: &Path) -> Result<Option<String>> {
         let what = if metadata.is_dir() {
             "a directory"
         } else {
-            "no regular file"
+            "not a regular file"
         };
-        return Err(
-            cannot("read", path).because(format!("it is {what}, where the settings belong"))
-        );
+        return Err(cannot("read", path).because(format!("it is {what}")));
     }
     if metadata.len() > MAX_LENGTH {
         return Err(cannot("read", path).because("it is too long for a settings file"));
@@ -82,8 +80,8 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     })
 }
 
-/// Removes temporary files that killed processes left here. What cannot be removed stays for a later process. `now` is by
-/// the clock of the file system.
+/// Removes temporary files that killed processes left here. What cannot be removed stays for a later process. `now` is
+/// by the clock of the file system.
 fn sweep(directory: &Path, now: SystemTime) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;
@@ -136,7 +134,7 @@ pub fn make_private_folder(path: &Path) -> Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(folder)
-        .context(|| format!("cannot make `{}`", folder.display()))
+        .context(|| format!("cannot create `{}`", folder.display()))
 }
 
 /// Checks that a file of a project is inside it: somebody else's project may contain symlinks to anywhere.
@@ -228,7 +226,7 @@ fn check(path: &Path, expected: Option<&str>) -> Result<()> {
         return Ok(());
     }
     Err(cannot("write", path)
-        .because("somebody else changed it at this moment")
+        .because("somebody else changed it just now")
         .hint("try again"))
 }
 

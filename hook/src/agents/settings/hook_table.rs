@@ -1,7 +1,7 @@
 //! The table of hooks that most agents keep in a JSON file: `{"hooks": {EVENT: [{"hooks": [HANDLER]}]}}`.
 //!
-//! Text in, text out. The file is edited as a syntax tree, so that comments, trailing commas, indentation and every byte
-//! outside our own handlers stay as they were. Nothing here reads or writes a file.
+//! Text in, text out. The file is edited as a syntax tree, so that comments, trailing commas, indentation and every
+//! byte outside our own handlers stay as they were. Nothing here reads or writes a file.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,8 @@ use super::jsonc::{append_element, append_property, input, is_empty_object, pars
 use super::place::{SettingsPlace, SettingsScope};
 use super::version::AgentVersion;
 
-/// What we want in the table: one handler per event, in the order in which they are written; nothing, if another file has them.
+/// What we want in the table: one handler per event, in the order in which they are written; nothing, if another file
+/// has them.
 #[derive(Default)]
 pub struct HookTable {
     /// Our handlers, by event.
@@ -55,7 +56,8 @@ pub enum HookSubject {
 }
 
 impl HookTable {
-    /// Returns the table with a handler for each of these events; `tool_events` says whether those about single tools are in.
+    /// Returns the table with a handler for each of these events; `tool_events` says whether those about single tools
+    /// are in.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! JSON as people write it: edited as a syntax tree, so that comments, trailing commas, indentation and every byte that is
-//! not replaced stay as they were. Text in, text out.
+//! JSON as people write it: edited as a syntax tree, so that comments, trailing commas, indentation and every byte
+//! that is not replaced stay as they were. Text in, text out.
 
 use ckpt_store::error::{Error, Result};
 use ckpt_store::lines::split_byte_order_mark;

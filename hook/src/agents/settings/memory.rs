@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use ckpt_store::error::Result;
+use ckpt_store::model::hex::Hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -153,6 +154,5 @@ pub fn missing_folders(path: &Path) -> BTreeSet<PathBuf> {
 }
 
 fn hash(text: &str) -> String {
-    let hash = Sha256::digest(text.as_bytes());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    Hex(&Sha256::digest(text.as_bytes())).to_string()
 }

@@ -161,8 +161,8 @@ impl AgentTarget {
         self.versions.of(self.programs_on(place).first()?)
     }
 
-    /// Returns the lowest version of those on this machine, if that of the first one is known: an editor or another shell may run
-    /// another one than the first, with the same settings.
+    /// Returns the lowest version of those on this machine, if that of the first one is known: an editor or another
+    /// shell may run another one than the first, with the same settings.
     pub fn lowest_version(&self, place: &SettingsPlace<'_>) -> Option<AgentVersion> {
         self.version(place)?;
         self.all_versions(place).first().copied()

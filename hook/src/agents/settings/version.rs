@@ -62,8 +62,8 @@ impl AgentVersion {
         only(&all).or_else(|| only(&own))
     }
 
-    /// Returns the version that a word holds, ignoring a `v`, a bracket or a name before it and whatever follows the third
-    /// number.
+    /// Returns the version that a word holds, ignoring a `v`, a bracket or a name before it and whatever follows the
+    /// third number.
     pub fn parse(word: &str) -> Option<Self> {
         let word = word.rsplit(['(', '/', '@']).next()?;
         let mut numbers = word.trim_start_matches('v').splitn(3, '.');
@@ -113,7 +113,8 @@ impl AgentVersions {
         if let Some(version) = known().get(&key) {
             return *version;
         }
-        // Asked by the name that it has here: one program that stands for many, as version managers have it, goes by that.
+        // Asked by the name that it has here: one program that stands for many, as version managers have it, goes by
+        // that.
         let version = in_package(&real, self.package)
             .or_else(|| in_name(&real))
             .or_else(|| asked(program));

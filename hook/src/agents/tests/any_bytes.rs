@@ -1,5 +1,5 @@
-//! What the fuzzer of payloads tries (`fuzz/fuzz_targets/payload.rs`), with a stable toolchain: recorded payloads of every agent,
-//! damaged. Whatever the bytes are, they are read.
+//! What the fuzzer of payloads tries (`fuzz/fuzz_targets/payload.rs`), with a stable toolchain: recorded payloads of
+//! every agent, damaged. Whatever the bytes are, they are read.
 
 use std::fs;
 use std::path::{Path, PathBuf};

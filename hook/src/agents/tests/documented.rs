@@ -1,4 +1,5 @@
-//! Payloads as documentation describes them, of agents that were not seen at work, and rules that recordings do not show.
+//! Payloads as documentation describes them, of agents that were not seen at work, and rules that recordings do not
+//! show.
 
 use std::ffi::OsString;
 use std::path::Path;

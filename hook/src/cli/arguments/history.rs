@@ -28,8 +28,8 @@ pub struct LogArguments {
     /// Show at most this many
     #[arg(short = 'n', long, value_name = "COUNT", allow_negative_numbers = true)]
     pub limit: Option<usize>,
-    /// Only what happened since this time: `2 days ago`, `yesterday`, `2026-03-01 12:00`; a plain number is the `seq` of a message, and
-    /// lists the messages after it
+    /// Only what happened since this time: `2 days ago`, `yesterday`, `2026-03-01 12:00`; a plain number is the `seq`
+    /// of a message, and lists the messages after it
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub since: Option<String>,
     /// Only what happened until this time

@@ -51,7 +51,7 @@ pub struct UninstallArguments {
     /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Take the hook out of every agent, and then remove the store with all that was ever recorded
+    /// Take the hook out of every agent, and then remove the store with everything that was ever recorded
     #[arg(long, conflicts_with_all = ["agents", "project"])]
     pub purge: bool,
     /// Do not ask before --purge

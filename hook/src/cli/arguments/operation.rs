@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ckpt_store::AskedBy;
 use clap::{Args, ValueEnum};
 
 /// `revert`.
@@ -55,9 +56,9 @@ pub struct RevertArguments {
     /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
-    /// Whether it runs inside an agent. It is no option: `inside` sets it.
+    /// It is no option: `inside` sets it.
     #[arg(skip)]
-    pub is_inside: bool,
+    pub asked_by: AskedBy,
 }
 
 const REVERT_EXAMPLES: &str = "\
@@ -191,9 +192,9 @@ pub struct UnrevertArguments {
     /// Go ahead even if an agent is at work, a program has a database open, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
-    /// Whether it runs inside an agent. It is no option: `inside` sets it.
+    /// It is no option: `inside` sets it.
     #[arg(skip)]
-    pub is_inside: bool,
+    pub asked_by: AskedBy,
 }
 
 const UNREVERT_EXAMPLES: &str = "\

@@ -36,8 +36,8 @@ pub struct Strict {
     pub strict: bool,
 }
 
-/// `step-start`, `step-finish`, `message`. Each takes all of them, so that a script may pass the same ones to all three. Its
-/// help names those that mean something to it.
+/// `step-start`, `step-finish`, `message`. Each takes all of them, so that a script may pass the same ones to all
+/// three. Its help names those that mean something to it.
 #[derive(Debug, Args)]
 #[command(after_help = FLAG_EXAMPLES)]
 pub struct FlagArguments {

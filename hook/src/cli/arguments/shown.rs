@@ -1,4 +1,5 @@
-//! Every command and every option is in `tests/cli/shown`, where what it prints is written down: clap's own tree says which there are.
+//! Every command and every option is in `tests/cli/shown`, where what it prints is written down: clap's own tree says
+//! which there are.
 
 use std::collections::BTreeSet;
 use std::path::Path;

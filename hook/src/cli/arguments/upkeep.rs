@@ -57,7 +57,8 @@ pub enum GroupingArgument {
 #[derive(Debug, Args)]
 #[command(after_help = FORGET_HELP)]
 pub struct ForgetArguments {
-    /// Everything that was ever at these paths of the workspace: a pattern as in an ignore file, from the workspace's root
+    /// Everything that was ever at these paths of the workspace: a pattern as in an ignore file, from the workspace's
+    /// root
     #[arg(long, value_name = "GLOB", conflicts_with_all = ["session", "message", "all"])]
     pub path: Option<String>,
     /// The prompts of a session and its sub-agents, and what they wrote
@@ -66,7 +67,8 @@ pub struct ForgetArguments {
     /// The prompt of a message, and what its steps wrote
     #[arg(long, value_name = "ID", conflicts_with = "all")]
     pub message: Option<String>,
-    /// The whole history of a workspace; beside --path, --session or --message the workspace that is meant [default: this one]
+    /// The whole history of a workspace; beside --path, --session or --message the workspace that is meant [default:
+    /// this one]
     #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "all")]
     pub workspace: Option<Option<PathBuf>>,
     /// Everything that was ever recorded

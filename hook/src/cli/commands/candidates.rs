@@ -46,8 +46,8 @@ pub fn run(invocation: &Invocation, kind: Candidates) -> Result<u8, Failure> {
 /// A word and its description.
 type Completion = (String, String);
 
-/// Asks the store about the present directory. While a command line is completed, a failure only means that there is nothing
-/// to propose.
+/// Asks the store about the present directory. While a command line is completed, a failure only means that there is
+/// nothing to propose.
 fn asked<T>(
     invocation: &Invocation,
     question: impl FnOnce(&mut Store, &Path) -> ckpt_store::Result<T>,

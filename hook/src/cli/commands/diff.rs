@@ -96,10 +96,10 @@ fn show(
 
 /// Opens the user's diff tool on both sides, in temporary directories that are removed afterwards.
 fn tool(changes: &ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Failure> {
-    let folder = tempfile::tempdir().context(|| "cannot make a temporary directory")?;
+    let folder = tempfile::tempdir().context(|| "cannot create a temporary directory")?;
     let (old, new) = (folder.path().join("before"), folder.path().join("after"));
     for side in [&old, &new] {
-        std::fs::create_dir(side).context(|| format!("cannot make `{}`", side.display()))?;
+        std::fs::create_dir(side).context(|| format!("cannot create `{}`", side.display()))?;
     }
     let mut number = 0_u64;
     for change in diff::shown(files) {

@@ -41,8 +41,8 @@ pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
     }
 }
 
-/// Returns a sentence on other directories, if there are any with a history: whoever copied one, or is in the wrong one,
-/// looks for that.
+/// Returns a sentence on other directories, if there are any with a history: the user may have copied one, or be in
+/// the wrong one, looks for that.
 fn elsewhere(invocation: &Invocation) -> &'static str {
     let listed = invocation
         .open()
@@ -58,7 +58,7 @@ fn elsewhere(invocation: &Invocation) -> &'static str {
 pub fn was_damaged(place: &str) -> String {
     format!(
         "The session store was damaged, and is set aside as `{}`: what was recorded before does not show here. \
-         `ckpt-hook doctor --repair` makes a new one of what can be read.",
+         `ckpt-hook doctor --repair` makes a new one from what can be read.",
         safe(place)
     )
 }
@@ -68,7 +68,7 @@ pub fn out_of_sight(store: &Store) -> Result<Option<String>, Failure> {
     let number = store.unknown_workspaces()? as u64;
     Ok((number > 0).then(|| {
         format!(
-            "Snapshots of {} are here whose session store is gone: `ckpt-hook doctor --repair` builds a new one from them.",
+            "There are snapshots of {} here, but their session store is gone: `ckpt-hook doctor --repair` builds a new one from them.",
             count(number, "workspace")
         )
     }))

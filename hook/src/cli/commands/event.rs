@@ -1,7 +1,7 @@
 //! What agents call: `event` with a payload on stdin, and the same by flags.
 //!
-//! Runs inside the guard. One line: stdin → the agent's adapter → events → the library, event by event. What goes wrong is
-//! noted where `status` and `doctor` find it, and returned for `--strict` and `--json`.
+//! Runs inside the guard. One line: stdin → the agent's adapter → events → the library, event by event. What goes
+//! wrong is noted where `status` and `doctor` find it, and returned for `--strict` and `--json`.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -254,8 +254,8 @@ impl Recorder<'_> {
 
     /// Returns an event with the process of its agent, if something begins with it.
     ///
-    /// The processes between a hook and its agent change with every call, but the agent changes only with its session. So
-    /// it is looked up only when something begins, and no tool has to wait for that.
+    /// The processes between a hook and its agent change with every call, but the agent changes only with its session.
+    /// So it is looked up only when something begins, and no tool has to wait for that.
     fn completed<'e>(&mut self, event: &'e Event) -> Cow<'e, Event> {
         if !starts_something(event) {
             return Cow::Borrowed(event);
@@ -315,10 +315,10 @@ impl Recorder<'_> {
         let Some(cwd) = &event.cwd else { return };
         let text = match detached::take_snapshot(self.directory, cwd) {
             Ok(()) => {
-                "the first snapshot goes on in the background: steps are protected once it is done"
+                "the first snapshot continues in the background: steps are protected once it is done"
             }
             Err(_) => {
-                "the first snapshot could not go on in the background: take it with `ckpt-hook snapshot`"
+                "the first snapshot could not continue in the background: take it with `ckpt-hook snapshot`"
             }
         };
         self.note(DiagnosticLevel::Warning, &Subject::of(event), text, &[]);

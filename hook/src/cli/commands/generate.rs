@@ -18,7 +18,8 @@ pub fn completions(invocation: &Invocation, shell: Shell) -> Result<u8, Failure>
     Ok(DONE)
 }
 
-/// Returns a script that completes commands, options and values; where an id is wanted, the newest messages or the sessions.
+/// Returns a script that completes commands, options and values; where an id is wanted, the newest messages or the
+/// sessions.
 fn script(shell: Shell) -> String {
     let command = hinted(visible(&Arguments::command()));
     match shell {
@@ -29,7 +30,8 @@ fn script(shell: Shell) -> String {
     }
 }
 
-/// Returns the command line without the commands that only our own programs call: the generators offer hidden ones, too.
+/// Returns the command line without the commands that only our own programs call: the generators offer hidden ones,
+/// too.
 fn visible(command: &Command) -> Command {
     let shown = command
         .get_subcommands()

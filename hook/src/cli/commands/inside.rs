@@ -2,6 +2,7 @@
 //! other code as a failed shell command, and does not show its output.
 
 use ckpt_schema::report::{MessageReport, MessageState};
+use ckpt_store::AskedBy;
 use ckpt_store::model::number::count;
 use ckpt_store::query::LogFilter;
 
@@ -36,7 +37,7 @@ pub fn run(invocation: &Invocation, arguments: &InsideArguments) -> Result<u8, F
 /// A command inside an agent is forced because that agent is at work. This must not force anything on other programs.
 fn redo(invocation: &Invocation, arguments: &RedoArguments) -> Result<u8, Failure> {
     let forward = UnrevertArguments {
-        is_inside: true,
+        asked_by: AskedBy::Agent,
         session: conversation(invocation, arguments.forward.session.as_deref()),
         ..arguments.forward.clone()
     };
@@ -47,7 +48,7 @@ fn redo(invocation: &Invocation, arguments: &RedoArguments) -> Result<u8, Failur
 fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<u8, Failure> {
     let session = conversation(invocation, arguments.revert.session.as_deref());
     let asked = RevertArguments {
-        is_inside: true,
+        asked_by: AskedBy::Agent,
         session: session.clone(),
         ..arguments.revert.clone()
     };
@@ -106,7 +107,9 @@ fn target(typed: Option<&str>, messages: &[MessageReport]) -> InsideTarget {
             .iter()
             .any(|message| message.state == MessageState::Hidden) =>
         {
-            InsideTarget::Choose("That message is already taken back; nothing was done.".to_owned())
+            InsideTarget::Choose(
+                "That message has already been taken back; nothing was done.".to_owned(),
+            )
         }
         None => InsideTarget::Message("last".to_owned()),
         Some(typed) => match typed.parse::<usize>() {
@@ -268,7 +271,7 @@ mod tests {
         };
         assert_eq!(
             list(&why, &messages),
-            "That message is already taken back; nothing was done.\n\
+            "That message has already been taken back; nothing was done.\n\
              `/ckpt-revert NUMBER` takes back this message and all above it, too:\n\
              \x20 1  b  “say b”  2 files\n\
              \x20 2  a  “say a”  2 files\n"

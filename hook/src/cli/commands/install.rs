@@ -79,7 +79,7 @@ pub fn uninstall(
         let directory = invocation.directory()?;
         invocation.open()?.check_forget(&directory, &Forget::All)?;
         let question = format!(
-            "Remove `{}` with all that was ever recorded, for good? [y/n]",
+            "Remove `{}` and everything in it, for good? [y/n]",
             store.display()
         );
         if !arguments.yes && !ask::agrees(invocation, &question)? {
@@ -117,7 +117,8 @@ pub fn uninstall(
     Ok(DONE)
 }
 
-/// Returns the projects in whose settings the hook may be: the workspaces that are there, and whatever `install` edited.
+/// Returns the projects in whose settings the hook may be: the workspaces that are there, and whatever `install`
+/// edited.
 fn projects(invocation: &Invocation) -> std::result::Result<BTreeSet<PathBuf>, Failure> {
     let paths = InstallPaths::of(invocation)?;
     let mut projects = install::projects(&paths.place(invocation));
@@ -307,7 +308,7 @@ fn note_what_remains(scope: SettingsScope, place: &SettingsPlace<'_>, report: &m
         }
         if let Some(file) = row.package {
             change.notes.push(format!(
-                "the hook is still installed as a package, says `{}`",
+                "the hook is still installed as a package, according to `{}`",
                 file.display()
             ));
         }

@@ -17,15 +17,15 @@ use crate::failure::{DONE, Failure};
 use crate::output::history::LogReach;
 use crate::output::{diff, graph, history, when, write_error};
 
-/// Of how many entries the changes are read at once: few, so that the first page does not wait for all of them, and many
-/// enough that opening the workspace costs little.
+/// Of how many entries the changes are read at once: few, so that the first page does not wait for all of them, and
+/// many enough that opening the workspace costs little.
 const BATCH: usize = 64;
 
 /// Lists what is asked for.
 pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
     if arguments.format == Format::Jsonl && shows_files(arguments) {
         return Err(Failure::usage(
-            "`--format jsonl` prints entries, and not the files below them",
+            "`--format jsonl` prints entries, not the files below them",
             "`ckpt-hook show ID --json` has the files of one",
         ));
     }

@@ -22,7 +22,7 @@ pub fn run(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Fail
         return Ok(DONE);
     };
     std::fs::create_dir_all(directory)
-        .context(|| format!("cannot make `{}`", directory.display()))?;
+        .context(|| format!("cannot create `{}`", directory.display()))?;
     command.build();
     write(command, directory)?;
     Ok(DONE)
@@ -52,8 +52,8 @@ fn page(command: Command) -> Result<(String, String), Failure> {
     Ok((page.get_filename(), with_examples(&text)))
 }
 
-/// Returns a page on which every example stands on a line of its own: the generator makes one paragraph of what the help
-/// says at its end.
+/// Returns a page on which every example stands on a line of its own: the generator makes one paragraph of what the
+/// help says at its end.
 fn with_examples(page: &str) -> String {
     const EXTRA: &str = "\n.SH EXTRA\n";
     let Some((before, extra)) = page.split_once(EXTRA) else {

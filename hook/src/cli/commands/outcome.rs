@@ -153,7 +153,8 @@ pub fn carried_out(report: &OperationReport) -> Option<String> {
     ))
 }
 
-/// Returns the message that an outcome names: the one that is undone alone, or whose undoing is taken back, else the revert point.
+/// Returns the message that an outcome names: the one that is undone alone, or whose undoing is taken back, else the
+/// revert point.
 pub fn titled<'a>(
     report: &'a OperationReport,
     undoes: Option<&'a OperationEntry>,

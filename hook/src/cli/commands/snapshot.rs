@@ -13,8 +13,8 @@ use crate::output::progress::ProgressLine;
 use crate::output::status;
 use crate::process::detached;
 
-/// How often the store is tidied up where that gave way to a hook or a revert, and the pause in between: agents think, so
-/// the workspace is soon free for long enough.
+/// How often the store is tidied up where that gave way to a hook or a revert, and the pause in between: agents think,
+/// so the workspace is soon free for long enough.
 const TRIES: usize = 10;
 const PAUSE: Duration = Duration::from_secs(1);
 

@@ -1,5 +1,5 @@
-//! `undo`: takes back the last operation of this workspace, whatever it was. It is an operation itself, so that it can be taken
-//! back as well.
+//! `undo`: takes back the last operation of this workspace, whatever it was. It is an operation itself, so that it can
+//! be taken back as well.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,7 +13,9 @@ use ckpt_schema::report::{
 use ckpt_store::model::request::{OnConflict, Unclear};
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::revert::PriorState;
-use ckpt_store::{DryRun, Error, Force, RedoRequest, RestoreRequest, RevertRequest, Store};
+use ckpt_store::{
+    AskedBy, DryRun, Error, Force, RedoRequest, RestoreRequest, RevertRequest, Store,
+};
 
 use super::operation;
 use super::outcome::{AskedExtent, finish_undo, watched};
@@ -48,7 +50,7 @@ pub struct Undo {
 
 /// Takes back the last operation, or carries out the plan of a dry run.
 pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Failure> {
-    let force = Force::asked(arguments.force, false);
+    let force = Force::asked(arguments.force, AskedBy::Person);
     if let Some(token) = &arguments.planning.plan {
         return operation::apply(invocation, token, force);
     }
@@ -135,8 +137,8 @@ pub fn undo(store: &mut Store, directory: &Path, asked: Undo) -> Result<UndoOutc
     })
 }
 
-/// Returns what the revert to which an undo leads back did with files that differ from what the agent left. It does that
-/// again only if nothing was changed since the operation that is taken back: otherwise it might take what was.
+/// Returns what the revert to which an undo leads back did with files that differ from what the agent left. It does
+/// that again only if nothing was changed since the operation that is taken back: otherwise it might take what was.
 fn policy(
     store: &mut Store,
     directory: &Path,
@@ -225,8 +227,8 @@ fn files(
     Ok(report)
 }
 
-/// Refuses to undo an operation if every file of it has changed since. One that moved git's own state is undone as a whole, so one
-/// changed file is enough.
+/// Refuses to undo an operation if every file of it has changed since. One that moved git's own state is undone as a
+/// whole, so one changed file is enough.
 fn refuse_changed(
     last: &OperationEntry,
     kept: &[ChangeReport],

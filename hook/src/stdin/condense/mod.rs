@@ -144,7 +144,8 @@ impl Condenser {
         taken
     }
 
-    /// The last few bytes of what is kept of a string, piece by piece: it ends with a whole escape, and a whole character.
+    /// The last few bytes of what is kept of a string, piece by piece: it ends with a whole escape, and a whole
+    /// character.
     fn in_long_string(&mut self, bytes: &[u8]) -> usize {
         let end = memchr2(b'"', b'\\', bytes);
         let text = &bytes[..end.unwrap_or(bytes.len())];
@@ -277,8 +278,8 @@ impl Condenser {
     }
 }
 
-/// Returns how much comes next of a field that is left out, up to where its own brackets are closed, and what stands before
-/// the rest: whole blocks, as long as there are any.
+/// Returns how much comes next of a field that is left out, up to where its own brackets are closed, and what stands
+/// before the rest: whole blocks, as long as there are any.
 fn left_out_blocks(
     bytes: &[u8],
     brackets: &mut usize,

@@ -24,8 +24,8 @@ pub enum StringState {
     AfterBackslash,
 }
 
-/// Returns a bit for each byte that is in a string, its first quote included and its last one not, and what stands before
-/// the next block.
+/// Returns a bit for each byte that is in a string, its first quote included and its last one not, and what stands
+/// before the next block.
 pub fn inside(block: &[u8; BLOCK], place: StringState) -> (u64, StringState) {
     let (escaped, next_is_escaped) = escaped(
         bits(block, |byte| byte == b'\\'),
@@ -101,7 +101,8 @@ fn escaped(backslashes: u64, first_is_escaped: bool) -> (u64, bool) {
     let first = u64::from(first_is_escaped);
     let backslashes = backslashes & !first;
     let follows = backslashes << 1 | first;
-    // An addition carries through a run of backslashes, so that what it leaves behind tells runs that begin at an odd place.
+    // An addition carries through a run of backslashes, so that what it leaves behind tells runs that begin at an odd
+    // place.
     let odd_starts = backslashes & !EVEN & !follows;
     let (runs, carries) = odd_starts.overflowing_add(backslashes);
     ((EVEN ^ (runs << 1)) & follows, carries)

@@ -55,8 +55,9 @@ pub(crate) fn clone_blocks(file: &File, source: &File) -> Result<(), Errno> {
     rustix::fs::ioctl_ficlone(file, source)
 }
 
-/// Makes a file that only its owner may open, with these bytes and synced, and syncs its directory: it has all of them, or
-/// does not exist, and a kill leaves nothing behind (`O_TMPFILE` in open(2)). `EXIST` if something has its name.
+/// Makes a file that only its owner may open, with these bytes and synced, and syncs its directory: it has all of
+/// them, or does not exist, and a kill leaves nothing behind (`O_TMPFILE` in open(2)). `EXIST` if something has its
+/// name.
 pub(crate) fn make_whole(directory: &Path, name: &OsStr, bytes: &[u8]) -> Result<(), Errno> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let mut file = File::from(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)?);

@@ -89,8 +89,8 @@ pub(crate) fn device(stat: &Stat) -> u64 {
 #[cfg(target_os = "macos")]
 const MNT_LOCAL: u32 = 0x1000;
 
-/// Returns whether another machine or process serves a file system. Its directory times cannot be trusted: only those of
-/// file systems that say that they are local are.
+/// Returns whether another machine or process serves a file system. Its directory times cannot be trusted: only those
+/// of file systems that say that they are local are.
 pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
     rustix::fs::fstatfs(root).map_or(true, |stat| is_of_server(&stat))
 }

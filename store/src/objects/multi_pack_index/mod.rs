@@ -1,9 +1,9 @@
 //! One index over many packs, in git's own format (`gitformat-pack`, "multi-pack-index"), so that a lookup in thousands
 //! of packs is as fast as in a few. This module does IO.
 //!
-//! For us it is only a hint: objects that it does not name are looked up in the packs' own indexes, a pack that is gone is
-//! skipped, and every object that is read through it is hashed. Git believes it, and calls the repository broken where it
-//! is torn, so it is synced before it gets its name.
+//! For us it is only a hint: objects that it does not name are looked up in the packs' own indexes, a pack that is
+//! gone is skipped, and every object that is read through it is hashed. Git believes it, and calls the repository
+//! broken where it is torn, so it is synced before it gets its name.
 
 mod encode;
 mod renew;

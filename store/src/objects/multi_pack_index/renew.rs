@@ -138,8 +138,8 @@ fn join(last: Option<&MultiPackIndex>, joined: Vec<LoneIndex>) -> Result<Vec<u8>
     Ok(encode(&sorted.into_keys().collect::<Vec<_>>(), &places))
 }
 
-/// Writes it beside, synced, and renames it: a torn one costs us a look into the packs' own indexes, but git says that the
-/// repository is broken.
+/// Writes it beside, synced, and renames it: a torn one costs us a look into the packs' own indexes, but git says that
+/// the repository is broken.
 fn write(directory: &Path, bytes: &[u8]) -> Result<()> {
     let what = || format!("cannot write `{NAME}` in `{}`", directory.display());
     let (temporary, mut file) = create_temporary(directory)?;

@@ -41,8 +41,9 @@ impl PackFile {
         self.copy_chosen(ids, &chosen, to, copied, goes_on)
     }
 
-    /// Does this for a pack that others wrote: each object is hashed first, and left out if it is not what the index says.
-    /// Whatever is in a pack of ours was hashed, so that its CRC-32 is enough later ([`PackFile::written_blob`]).
+    /// Does this for a pack that others wrote: each object is hashed first, and left out if it is not what the index
+    /// says. Whatever is in a pack of ours was hashed, so that its CRC-32 is enough later
+    /// ([`PackFile::written_blob`]).
     pub(crate) fn copy_hashed(
         &self,
         ids: &[ObjectId],
@@ -101,6 +102,8 @@ impl PackFile {
                 layout: &layout,
                 data,
             };
+            // Where each entry went: a delta names its base by the distance to it, which is another one in the new
+            // pack.
             let mut moved: HashMap<u64, u64> = HashMap::new();
             for offset in chosen(&source, index.offsets(ids)?) {
                 if !goes_on() {

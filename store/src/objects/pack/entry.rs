@@ -199,12 +199,12 @@ pub(crate) fn apply_delta(base: &[u8], delta: &[u8], limit: u64) -> Result<Vec<u
     while !rest.is_empty() {
         let piece = next_piece(base, &mut rest)?;
         if piece.len() > size - result.len() {
-            return Err(Error::failed("the delta makes more than it says"));
+            return Err(Error::failed("the delta produces more than it says"));
         }
         result.extend_from_slice(piece);
     }
     if result.len() != size {
-        return Err(Error::failed("the delta makes less than it says"));
+        return Err(Error::failed("the delta produces less than it says"));
     }
     Ok(result)
 }

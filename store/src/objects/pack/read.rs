@@ -343,7 +343,8 @@ struct Window {
 }
 
 impl Window {
-    /// Returns the front of the entry at an offset. If not all of it was read yet, this reads `length` bytes from there.
+    /// Returns the front of the entry at an offset. If not all of it was read yet, this reads `length` bytes from
+    /// there.
     fn front(&mut self, data: &Data<'_>, offset: u64, length: usize) -> Option<&[u8]> {
         let end = self.part.end;
         let is_whole = end >= data.end || offset.saturating_add(FRONT as u64) <= end;

@@ -83,7 +83,8 @@ fn without_index(
     }))
 }
 
-/// Returns the bytes of an index for a pack, or `None` if it has one, is longer than `largest` bytes, or is damaged itself.
+/// Returns the bytes of an index for a pack, or `None` if it has one, is longer than `largest` bytes, or is damaged
+/// itself.
 fn needed_index(pack: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
     if has_its_index(pack).unwrap_or(false) {
         return Ok(None);

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use super::compress::{Effort, pack_object};
 use super::index::PackIndex;
 use super::read::PackFile;
-use super::write::{Effort, PackWriter, pack_object};
+use super::write::PackWriter;
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{ObjectKind, blob_id};
 use crate::objects::prepare;

@@ -1,11 +1,10 @@
 //! Writes objects: one synced pack per snapshot. This module does IO.
 //!
-//! Objects arrive compressed (worker threads do that, [`pack_object`]) and are appended to a temporary file beside the
-//! packs. [`PackWriter::finish`] turns it into a pack: complete, synced, and only then visible. No object is written
-//! loose: each would cost a sync, and libgit2 never returns from reading a torn one.
+//! Objects arrive compressed (worker threads do that, [`pack_object`](super::compress::pack_object)) and are appended
+//! to a temporary file beside the packs. [`PackWriter::finish`] turns it into a pack: complete, synced, and only then
+//! visible. No object is written loose: each would cost a sync, and libgit2 never returns from reading a torn one.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
@@ -15,10 +14,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use libdeflater::{CompressionLvl, Compressor, Crc};
+use libdeflater::Crc;
 use sha1::{Digest, Sha1};
 
-use super::entry::{FileRange, encode_delta_header, encode_header, same_contents, whole};
+use super::compress::{Packed, is_compressible};
+use super::entry::{FileRange, encode_header, same_contents, whole};
 use super::index::{self, Indexed};
 use super::rebuild::SOON_READ;
 use crate::error::{Context, Result};
@@ -29,101 +29,6 @@ use crate::model::entry::ObjectId;
 use crate::objects::hash::{Hasher, ObjectKind};
 use crate::objects::reader::{ObjectReader, StoredBytes};
 use crate::objects::recent;
-
-/// An object as an entry of a pack.
-pub(crate) struct Packed {
-    /// Its id.
-    pub id: ObjectId,
-    entry: Vec<u8>,
-}
-
-/// How hard an object is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effort {
-    /// 170 MB/s, to .31 of a source tree.
-    Least,
-    /// 100 MB/s, to .29: for the little that each step stores, which makes up most of a store.
-    More,
-    /// As small as possible: for what is written rarely and kept for long.
-    Most,
-}
-
-impl Effort {
-    /// The level of libdeflate.
-    const fn level(self) -> i32 {
-        match self {
-            Self::Least => 1,
-            Self::More => 4,
-            Self::Most => 10,
-        }
-    }
-}
-
-/// Returns an object compressed for a pack, given its id.
-pub(crate) fn pack_object(kind: ObjectKind, id: ObjectId, bytes: &[u8], effort: Effort) -> Packed {
-    let mut entry = encode_header(kind, bytes.len() as u64);
-    let level = if is_compressible(bytes) {
-        effort.level()
-    } else {
-        0
-    };
-    compress(bytes, level, &mut entry);
-    Packed { id, entry }
-}
-
-/// Appends bytes to an entry, compressed.
-fn compress(bytes: &[u8], level: i32, entry: &mut Vec<u8>) {
-    let header = entry.len();
-    with_compressor(level, |compressor| {
-        entry.resize(header + compressor.zlib_compress_bound(bytes.len()), 0);
-        let length = compressor
-            .zlib_compress(bytes, &mut entry[header..])
-            .expect("the compressor said itself how much it needs");
-        entry.truncate(header + length);
-    });
-    // The bound is larger than the result, and thousands of entries may wait for the writer.
-    entry.shrink_to_fit();
-}
-
-/// Returns a delta compressed for a pack, against the object that comes `distance` bytes before it.
-pub(crate) fn pack_delta(id: ObjectId, delta: &[u8], distance: u64) -> Packed {
-    let mut entry = encode_delta_header(delta.len() as u64, distance);
-    compress(delta, Effort::Most.level(), &mut entry);
-    Packed { id, entry }
-}
-
-/// The number of bytes that are tried before a large object is compressed.
-const SAMPLE: usize = 16 << 10;
-
-/// Returns whether a sample from the middle shrinks by at least a twentieth. Media and archives do not, and are stored
-/// as they are.
-fn is_compressible(bytes: &[u8]) -> bool {
-    if bytes.len() < 4 * SAMPLE {
-        return true;
-    }
-    let middle = bytes.len() / 2 - SAMPLE / 2;
-    let sample = &bytes[middle..middle + SAMPLE];
-    let mut out = vec![0; SAMPLE];
-    // The compressor fails if the result does not fit, which is the answer.
-    with_compressor(Effort::Least.level(), |compressor| {
-        compressor
-            .zlib_compress(sample, &mut out)
-            .is_ok_and(|length| length < SAMPLE - SAMPLE / 20)
-    })
-}
-
-/// Compressors are large and slow to make, so each thread keeps its own.
-fn with_compressor<T>(level: i32, work: impl FnOnce(&mut Compressor) -> T) -> T {
-    thread_local! {
-        static COMPRESSORS: RefCell<BTreeMap<i32, Compressor>> = const { RefCell::new(BTreeMap::new()) };
-    }
-    let new = || {
-        Compressor::new(
-            CompressionLvl::new(level).expect("0, 1, 4 and 10 are levels of libdeflate"),
-        )
-    };
-    COMPRESSORS.with_borrow_mut(|compressors| work(compressors.entry(level).or_insert_with(new)))
-}
 
 /// Writes one pack.
 pub(crate) struct PackWriter {
@@ -435,7 +340,8 @@ impl OpenPack {
 
     fn finish(mut self, directory: &Path) -> Result<PathBuf> {
         let what = || format!("cannot complete the pack in `{}`", directory.display());
-        //   pack ─► index ─► sync of the pack ─► note of recent packs goes ─► pack renamed ─► index renamed ─► sync of the names
+        //   pack ─► index ─► sync of the pack ─► note of recent packs goes ─► pack renamed ─► index renamed
+        //        ─► sync of the names
         //
         // Killed before the first rename, only temporary files are left, which git and we remove. Killed between
         // the two, the pack has no index: readers pass over it, and `doctor` makes one.
@@ -451,8 +357,8 @@ impl OpenPack {
         index_file.write_all(&index).context(what)?;
         let not_synced = || format!("cannot sync the pack in `{}`", directory.display());
         // All changes are made before the first sync, so that a file system with a journal writes them once for both.
-        // The index of a pack that is soon read gets no sync of its own: whoever finds it torn makes it again from the
-        // pack. Its name is on disk with the directory, so that the pack is never taken for a leftover.
+        // The index of a pack that is soon read gets no sync of its own: a reader that finds it torn rebuilds it from
+        // the pack. Its name is on disk with the directory, so that the pack is never taken for a leftover.
         make_read_only(file).context(not_synced)?;
         make_read_only(&index_file).context(not_synced)?;
         system::begin_write_back(&index_file);
@@ -527,7 +433,8 @@ pub(crate) fn create_temporary(directory: &Path) -> Result<(Temporary, File)> {
             // A killed process with the same number left it.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
-                return Err(error).context(|| format!("cannot make the file `{}`", path.display()));
+                return Err(error)
+                    .context(|| format!("cannot create the file `{}`", path.display()));
             }
         }
     }

@@ -47,6 +47,7 @@ pub(crate) fn blame(store: &Store, cwd: &Path, named: &Path) -> Result<Blame> {
     let now = blob_id(&bytes);
     end_with_now(store, &place, &path, now, &mut versions)?;
     let is_short = |size: u64| size <= lines::MAX_SIZE as u64;
+    // Only the sizes are read here. The trace reads the contents of those versions that it needs.
     let is_readable = |blob| blob == now || snapshots.blob_size(blob).is_ok_and(is_short);
     set_aside_unreadable(&mut versions, is_readable);
     let list: Vec<FileState<ObjectId>> = versions.iter().map(|one| one.version.clone()).collect();

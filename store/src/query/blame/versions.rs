@@ -63,7 +63,8 @@ const LARGEST_COMPARED: u64 = 1 << 20;
 /// How many files that a step deleted are compared with one that it added.
 const MOST_COMPARED: usize = 50;
 
-/// A place in a workspace's history: first by the snapshot that saw it, then by its kind, then by the order of the rows.
+/// A place in a workspace's history: first by the snapshot that saw it, then by its kind, then by the order of the
+/// rows.
 type HistoryPosition = (SeenBy, HappenedKind, i64);
 
 /// An operation comes after the changes that the snapshot before it saw.
@@ -302,7 +303,8 @@ fn bridge(
     }
 }
 
-/// Returns whether an operation undid a change: its step or message alone, or all of its session from an earlier message on.
+/// Returns whether an operation undid a change: its step or message alone, or all of its session from an earlier
+/// message on.
 fn undid(operation: &FileOperation, change: &FileChange) -> bool {
     change.author.as_ref().is_some_and(|author| {
         let is_alone = operation.alone.as_ref() == Some(&author.message_id)

@@ -71,7 +71,7 @@ fn schema(store: &Store) -> Result<Option<Finding>> {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     Ok(Some(Finding {
         hint: Some(
-            "`ckpt-hook doctor --repair` makes what is missing anew, and removes foreign triggers"
+            "`ckpt-hook doctor --repair` rebuilds what is missing, and removes foreign triggers"
                 .to_owned(),
         ),
         ..Finding::new(
@@ -152,7 +152,7 @@ fn values(store: &Store) -> Result<Option<Finding>> {
             FindingLevel::Error,
             "database",
             format!(
-                "rows hold modes or ids of objects that nobody wrote: {}",
+                "rows hold modes or ids of objects that ckpt-hook never writes: {}",
                 damaged.join(", ")
             ),
         )

@@ -46,8 +46,9 @@ fn is_of_sub_agent(event: &Event, view: &EventContext) -> bool {
 
 /// Returns whether a message was reported before. A message id identifies one message. A turn id may cover several:
 /// only the same words again, with nothing in between, are the same message. An agent without either that reports a
-/// message twice does so at once. An agent that does not report the prompt has one message per turn; the next one comes
-/// after the turn's end, or from another process after the death of the one before, or long after, when the agent begins anew.
+/// message twice does so at once. An agent that does not report the prompt has one message per turn; the next one
+/// comes after the turn's end, or from another process after the death of the one before, or long after, when the
+/// agent begins anew.
 fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
     if event.message_id.is_some() {
         return view.named_message.is_some();
@@ -72,8 +73,8 @@ fn is_doubled_message(event: &Event, view: &EventContext) -> bool {
         })
 }
 
-/// Returns whether the model was given a message before the agent tells of it: with the step that is open, or one before.
-/// What went back in between is not to come again with it, so then it begins now.
+/// Returns whether the model was given a message before the agent tells of it: with the step that is open, or one
+/// before. What went back in between is not to come again with it, so then it begins now.
 fn is_told_late(event: &Event, view: &EventContext) -> bool {
     let root = view.root.as_ref();
     let is_reverted = root.is_some_and(|root| root.revert_base_id.is_some());
@@ -81,8 +82,8 @@ fn is_told_late(event: &Event, view: &EventContext) -> bool {
 }
 
 /// Returns whether a message was sent while a tool of the same turn runs. The model has not seen it yet, so what the
-/// tool still does belongs to the old message. An agent that was killed and resumed runs that tool no more: nobody would
-/// report its end, and what the user did in between would count as its work.
+/// tool still does belongs to the old message. An agent that was killed and resumed runs that tool no more: nobody
+/// would report its end, and what the user did in between would count as its work.
 fn is_steered(event: &Event, view: &EventContext) -> bool {
     is_same_turn(event, view)
         && !view.is_own_dead
@@ -90,8 +91,8 @@ fn is_steered(event: &Event, view: &EventContext) -> bool {
         && view.own_step().is_some_and(|step| step.has_running)
 }
 
-/// Returns whether the agent began to work again, though the end of what it did before was never reported. The hook of a
-/// message for which nobody waits may come after the first tool, but not as late.
+/// Returns whether the agent began to work again, though the end of what it did before was never reported. The hook of
+/// a message for which nobody waits may come after the first tool, but not as late.
 fn is_anew(event: &Event, view: &EventContext) -> bool {
     event.begins_anew && view.since_last >= SILENCE
 }

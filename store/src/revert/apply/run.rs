@@ -1,4 +1,5 @@
-//! One try of an operation: the phases of `order`, one after the other, with the syncs between them. This module does IO.
+//! One try of an operation: the phases of `order`, one after the other, with the syncs between them. This module does
+//! IO.
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -134,8 +135,8 @@ impl<'a> Attempt<'a> {
         let mut results = Results::new();
         for (phase, sync_before) in directories.chain(rest) {
             let mut pieces = self.chunks(phase).into_iter().peekable();
-            // In batches: each directory stays open from the first temporary file in it to the last rename, and a process
-            // may not have as many open as a plan has.
+            // In batches: each directory stays open from the first temporary file in it to the last rename, and a
+            // process may not have as many open as a plan has.
             while pieces.peek().is_some() {
                 let batch = pieces.by_ref().take(sys::directories_at_once()).collect();
                 results.extend(self.write(batch, sync_before));
@@ -407,7 +408,7 @@ impl<'a> Attempt<'a> {
     /// expected.
     fn enter_to_write(&self, chunk: &Chunk) -> ItemResult<(OwnedFd, DeviceInode)> {
         let failed = |error| {
-            ItemFailure::of("its directory cannot be entered or made", error).into_failure()
+            ItemFailure::of("its directory cannot be entered or created", error).into_failure()
         };
         let is_new = |index: &usize| self.item(*index).expected.is_none();
         let mut made = Vec::new();

@@ -150,8 +150,8 @@ pub(super) fn replace(place: &Slot<'_>, is_kept: bool) -> SysResult<bool> {
     move_second_name(place).map(|()| true)
 }
 
-/// Gives what is at a place its second name as well. Returns false where the file system has no hard links, or no more for
-/// this file.
+/// Gives what is at a place its second name as well. Returns false where the file system has no hard links, or no more
+/// for this file.
 fn link_to_second_name(place: &Slot<'_>) -> SysResult<bool> {
     let (directory, second) = (place.directory, place.second_name());
     let link = || {

@@ -94,7 +94,7 @@ impl ItemWriter<'_> {
         keep_owner(place, old)
             .and_then(|()| sys::open_readable(place.directory, own))
             .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))))
-            .map_err(|error| ItemFailure::of("cannot be made", error).into_failure())
+            .map_err(|error| ItemFailure::of("cannot be created", error).into_failure())
             .inspect_err(|_| self.drop_prepared(place, target))
     }
 }
@@ -105,7 +105,7 @@ pub(super) fn permissions(entry: Entry) -> OpenMode {
 }
 
 fn blocked(error: Errno) -> ItemFailure {
-    ItemFailure::of("cannot make a temporary file beside it", error).into_failure()
+    ItemFailure::of("cannot create a temporary file beside it", error).into_failure()
 }
 
 /// Returns the owner that root gives to what it makes: that of the old entry, or else that of the directory.

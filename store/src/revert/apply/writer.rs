@@ -226,12 +226,16 @@ impl ItemWriter<'_> {
         // A directory that stays is never replaced: it may hold files that nobody captured.
         if let (Found::Directory { empty, .. }, EntryKind::Directory) = (found, target.mode.kind())
         {
-            return self.adjust_directory(
-                place,
-                found.is(expected) || empty && emptied,
-                empty,
-                target,
-            );
+            let is_ours = found.is(expected) || empty && emptied;
+            if !is_ours {
+                return Err(ItemFailure::conflict(match empty {
+                    true => "it is not what was expected: its permissions were changed",
+                    false => {
+                        "it is not what was expected: it is not empty, so its permissions stay"
+                    }
+                }));
+            }
+            return Self::adjust_directory(place, target);
         }
         if !found.is(expected) {
             return Err(ItemFailure::unexpected(&found));
@@ -249,25 +253,8 @@ impl ItemWriter<'_> {
         Ok(Prepared::Temporary)
     }
 
-    /// Sets the permissions of a directory that stays. They are changed only if they are as expected, or if this
-    /// operation emptied the directory.
-    fn adjust_directory(
-        &self,
-        place: &Slot<'_>,
-        ours: bool,
-        empty: bool,
-        target: Entry,
-    ) -> ItemResult<Prepared> {
-        if !ours {
-            let why = if empty {
-                "its permissions were changed"
-            } else {
-                "it is not empty, so its permissions stay"
-            };
-            return Err(ItemFailure::conflict(format!(
-                "it is not what was expected: {why}"
-            )));
-        }
+    /// Sets the permissions of a directory that stays.
+    fn adjust_directory(place: &Slot<'_>, target: Entry) -> ItemResult<Prepared> {
         let changed = sys::open_readable(place.directory, place.name)
             .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))));
         changed.map_err(|error| ItemFailure::of("its permissions cannot be changed", error))?;

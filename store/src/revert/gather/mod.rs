@@ -77,6 +77,7 @@ pub(crate) fn gather(
         taken: &taking.scopes,
     };
     let changes = past_changes(connection, place, movement, seen, &live, asked, &paths)?;
+    // An undo also looks at paths that no live change names: those that the operation found as they should be.
     let undone = found_by_undone(connection, movement)?;
     let looked_at = paths.iter().chain(undone.iter().map(|item| &item.path));
     let current = current_states(
@@ -97,6 +98,7 @@ pub(crate) fn gather(
             };
             ground.states_and_goals(movement, &live, scopes, (&paths, &places))?
         }
+        // The first revert of a chain: what is there now is the state that unrevert will go back to.
         None => (only_states(&current, places), PathStates::new()),
     };
     let around = gaps_around(connection, movement, scopes)?;
@@ -290,8 +292,8 @@ fn unread(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
     each_once(unread)
 }
 
-/// Returns the pipes, sockets and devices that a step began with and ended without, and that are still gone. For patches,
-/// nothing was there, so that nothing else names them.
+/// Returns the pipes, sockets and devices that a step began with and ended without, and that are still gone. For
+/// patches, nothing was there, so that nothing else names them.
 fn vanished(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
     let vanished = gaps.iter().filter(|around| {
         let is_now = is_now(&around.gap, seen);

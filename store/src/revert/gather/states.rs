@@ -27,6 +27,7 @@ pub(crate) fn current_states(
         .into_iter()
         .map(|(path, entry)| (path, Some(entry)))
         .collect();
+    // The look has just shown most paths. Only the others are asked of the disk, one by one.
     let is_unknown = |path: &WorkspacePath| {
         current.get(path).copied().flatten().is_none() && !has_below(&current, path)
     };

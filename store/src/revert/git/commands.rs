@@ -1,5 +1,5 @@
-//! Which tags and branches the agent's commands removed, as far as command lines are kept. Git keeps no record of it, and
-//! the times of its folders show only the last removal. This module does IO; it reads.
+//! Which tags and branches the agent's commands removed, as far as command lines are kept. Git keeps no record of it,
+//! and the times of its folders show only the last removal. This module does IO; it reads.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use crate::revert::movement::Movement;
 use crate::sessions;
 use crate::timeline::normal;
 
-/// Returns the full names of the tags and branches that commands since the message of a movement removed and that are not
-/// there, in the order of the commands. None for a movement that goes forward.
+/// Returns the full names of the tags and branches that commands since the message of a movement removed and that are
+/// not there, in the order of the commands. None for a movement that goes forward.
 pub(super) fn removed(
     connection: &Connection,
     (root, repository): (&Path, &Repository),

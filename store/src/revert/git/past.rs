@@ -269,8 +269,8 @@ fn is_during(
     })
 }
 
-/// Returns the times at which something happened to git's state that may be a step's work. The evidence of a step is many
-/// rows, and most steps never touch git: only those are read that were at work at such a time.
+/// Returns the times at which something happened to git's state that may be a step's work. The evidence of a step is
+/// many rows, and most steps never touch git: only those are read that were at work at such a time.
 fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
     let changed = line
         .windows(2)
@@ -341,8 +341,8 @@ fn others(refs: &Refs, claim: &dyn Fn(Moment) -> GitClaim) -> Vec<Note> {
     .collect()
 }
 
-/// Returns the note on tags or branches that are gone: those that commands named, or else that some are. A command may have
-/// named one that never was.
+/// Returns the note on tags or branches that are gone: those that commands named, or else that some are. A command may
+/// have named one that never was.
 fn removed_refs(
     (code, one, many, command): (NoteCode, &str, &str, &str),
     named: Vec<String>,
@@ -376,7 +376,7 @@ fn renamed(repository: &Repository, refs: &Refs, claim: &dyn Fn(Moment) -> GitCl
     };
     let note = |(old, new): (&str, &str)| {
         let (old, new) = (plain(old).to_owned(), plain(new).to_owned());
-        let text = format!("branch `{old}` was renamed to `{new}` since, and stays so");
+        let text = format!("branch `{old}` was renamed to `{new}` since, and keeps that name");
         Note::about(NoteCode::BranchMoved, text, vec![old, new])
     };
     names.filter(stays).map(note).collect()

@@ -137,8 +137,8 @@ pub(crate) fn plan(movement: GitMove<'_>) -> Vec<GitItem> {
     towards(movement, heads, index)
 }
 
-/// Plans to move git's state exactly to a captured one, no matter who changed it since: `restore`. Branches that operations
-/// `moved` since, and that HEAD is not on, go back, too.
+/// Plans to move git's state exactly to a captured one, no matter who changed it since: `restore`. Branches that
+/// operations `moved` since, and that HEAD is not on, go back, too.
 pub(crate) fn plan_exactly(
     wanted: &GitStateRow,
     now: &GitStateRow,

@@ -75,8 +75,8 @@ impl Moment {
         }
     }
 
-    /// Makes it exact by the time of a file, if that lies within it or just beside it. Git writes the line and the file one
-    /// after the other, and a second may end in between.
+    /// Makes it exact by the time of a file, if that lies within it or just beside it. Git writes the line and the
+    /// file one after the other, and a second may end in between.
     fn at(self, exact: Option<Milliseconds>) -> Self {
         let Some(exact) = exact else {
             return self;

@@ -93,8 +93,8 @@ impl Refs {
     }
 }
 
-/// Returns when tags, branches and entries of the stash were removed. `branches` are the moves of branches, and what was
-/// written of their logs.
+/// Returns when tags, branches and entries of the stash were removed. `branches` are the moves of branches, and what
+/// was written of their logs.
 fn removed_since(
     repository: &Repository,
     since: Milliseconds,
@@ -133,7 +133,8 @@ fn identity(line: &RefMove) -> MoveKey {
 struct Written {
     /// The files that were written, by their names below the folder above, and when.
     files: Vec<(String, Moment)>,
-    /// When the names in each directory of tags, and of logs of branches, last changed, without directories created since.
+    /// When the names in each directory of tags, and of logs of branches, last changed, without directories created
+    /// since.
     folders: Vec<Milliseconds>,
 }
 

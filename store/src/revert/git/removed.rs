@@ -1,4 +1,5 @@
-//! Finds out whether tags, branches or entries of the stash were removed since a moment. This module does IO, but only reads.
+//! Finds out whether tags, branches or entries of the stash were removed since a moment. This module does IO, but only
+//! reads.
 //!
 //! Git keeps no record of that: the file goes, and with it the reflog or the line in it. What remains is the time of a
 //! directory or a log in which nothing was written at that time. `git gc` leaves such times, too, so what its other
@@ -50,8 +51,8 @@ impl Traces<'_> {
 }
 
 impl Removed {
-    /// Looks for removals since a moment, given the traces of tags, and of the logs of branches. When a branch was renamed,
-    /// its log was beside that of the stash for a moment.
+    /// Looks for removals since a moment, given the traces of tags, and of the logs of branches. When a branch was
+    /// renamed, its log was beside that of the stash for a moment.
     pub fn since(
         repository: &Repository,
         since: Milliseconds,

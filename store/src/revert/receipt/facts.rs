@@ -1,4 +1,5 @@
-//! What is known about the paths that differ: what the operation did, what rows say, and what nothing but a search shows. Pure.
+//! What is known about the paths that differ: what the operation did, what rows say, and what nothing but a search
+//! shows. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -355,6 +355,7 @@ impl ReceiptComparison<'_> {
             .difference(&self.before, &self.after.snapshot)?;
         let went: Vec<Change> = went
             .into_iter()
+            // What the operation wrote or removed itself is compared like any other path.
             .filter(|change| change.new.is_none() && !self.items.contains_key(&change.path))
             .collect();
         if went.is_empty() {
@@ -400,6 +401,7 @@ impl ReceiptComparison<'_> {
             .as_ref()
             .map(|(session, _)| session.as_str());
         let mut rows = sessions::owners_of(self.connection, &self.after.changes, session)?;
+        // The newest first, like the rows that are read from the database below.
         rows.reverse();
         let written = sessions::changes_since(
             self.connection,
@@ -413,6 +415,8 @@ impl ReceiptComparison<'_> {
         for row in rows {
             let change = &row.change.row;
             let is_replaced = change.id.is_some_and(|id| replaced.contains(&id));
+            // What the observation joined is in its own rows already. Counted twice, one change would have two
+            // authors.
             if is_replaced || !of_interest.contains(&change.change.path) {
                 continue;
             }

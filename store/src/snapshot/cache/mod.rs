@@ -1,4 +1,5 @@
-//! The stat cache: what the last snapshot saw of each directory, in two files beside the repository. This module does IO.
+//! The stat cache: what the last snapshot saw of each directory, in two files beside the repository. This module does
+//! IO.
 //!
 //! `cache` holds every directory; `cache.changes` those that have changed since, and the id of the `cache` that it
 //! belongs to. So a change of ten files does not rewrite a hundred thousand entries. A file is never modified: a new
@@ -316,6 +317,7 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
         let _ = fs::remove_file(folder.join(name));
         fs::rename(&new, folder.join(name))
     });
+    // A half-written file would otherwise stay until the next sweep, which is rare.
     if written.is_err() {
         let _ = fs::remove_file(&new);
     }
@@ -350,7 +352,8 @@ fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Returns two files with correct checksums. Of each, the first two bytes are the length of the bodies, which come last.
+/// Returns two files with correct checksums. Of each, the first two bytes are the length of the bodies, which come
+/// last.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn seal(whole: &[u8], changes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (file::seal(WHOLE, whole), file::seal(CHANGES, changes))

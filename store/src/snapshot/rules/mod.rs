@@ -56,8 +56,9 @@ pub(crate) struct Rules {
 impl Rules {
     /// Returns the canonical text, or `None` without any rules.
     ///
-    /// After a first line with the format's name and version, each section is `<name> <length>`, a newline, as many bytes,
-    /// and a newline. An `untracked` section holds a path, a NUL byte and lines; `forced` holds paths with a NUL byte after each.
+    /// After a first line with the format's name and version, each section is `<name> <length>`, a newline, as many
+    /// bytes, and a newline. An `untracked` section holds a path, a NUL byte and lines; `forced` holds paths with a
+    /// NUL byte after each.
     pub fn encode(&self) -> Option<Vec<u8>> {
         if *self == Self::default() {
             return None;

@@ -30,8 +30,8 @@ pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
 const MOST: u64 = 1 << 18;
 /// The number of steps that a match may take at any time: some microseconds.
 const FEW: u64 = 1 << 11;
-/// The number of steps that all patterns of a source may take at any time for one path: a quarter of a millisecond. A source
-/// may have thousands of patterns, of some 70 steps each if they are ordinary ones.
+/// The number of steps that all patterns of a source may take at any time for one path: a quarter of a millisecond. A
+/// source may have thousands of patterns, of some 70 steps each if they are ordinary ones.
 const FOR_A_PATH: u64 = 1 << 18;
 /// The most steps that all matches together may take besides these: a tenth of a second.
 const ALTOGETHER: u64 = 1 << 25;
@@ -46,8 +46,8 @@ pub(crate) struct MatchCost {
 }
 
 impl MatchCost {
-    /// Returns whether a glob matches, or `None` if finding out takes too long. `left` is what remains of the steps for the
-    /// path.
+    /// Returns whether a glob matches, or `None` if finding out takes too long. `left` is what remains of the steps
+    /// for the path.
     fn decide(&self, glob: &Glob, value: &[u8], left: &mut u64) -> Option<bool> {
         let free = FEW.min(*left);
         let most = if self.spent.load(Ordering::Relaxed) < ALTOGETHER {

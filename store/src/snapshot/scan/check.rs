@@ -210,7 +210,7 @@ impl CacheCheck<'_> {
             Some(ItemKind::Gap(GapReason::TooLarge | GapReason::KeptTooLarge)) => {
                 stamp() == Some(item.stamp)
             }
-            // Whoever writes to a pipe changes its times, and nothing of it is captured but that it is there.
+            // A write to a pipe changes its times, and all that is captured of it is that it is there.
             Some(ItemKind::Gap(GapReason::Special(_))) => {
                 stamp().is_some_and(|now| now.file_type() == item.stamp.mode)
             }

@@ -20,7 +20,8 @@ use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::rules::{self, DirectoryView, Neighbours};
 use crate::snapshot::{GapReason, SpecialFile};
 
-/// Directories deeper than this are gaps.
+/// Directories deeper than this are gaps. Each level takes two bytes of a path at least, and the kernel accepts 4,096:
+/// no program opens anything deeper by its path.
 const DEEPEST: usize = 2048;
 /// How many files one task reads. A directory with more is shared between threads.
 const FILES_A_TASK: usize = 64;
@@ -30,7 +31,8 @@ const KEPT_SIZE: u64 = 64 << 10;
 /// which files are captured must not depend on what other threads found, or two snapshots of the same files would
 /// differ.
 const KEPT_FILES: usize = 64;
-/// How many ignored names in one directory are remembered, in the order of names.
+/// How many ignored names in one directory are remembered, in the order of names. The cache must not grow with every
+/// file that a build leaves.
 pub(crate) const IGNORED_NAMES: usize = 64;
 
 /// One directory, open.

@@ -51,6 +51,8 @@ pub(crate) fn is_ours(error: Errno) -> bool {
 /// Reads a regular file.
 pub(crate) fn file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<ReadOutcome, Errno> {
     for _ in 0..TRIES {
+        // A file that is being written changes again and again. A log would keep the scan at it for ever, so after
+        // some tries it is a gap.
         match beneath::twice(|| once(directory, name)) {
             Ok(None) => {}
             Ok(Some(outcome)) => return Ok(outcome),

@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::fs::threads;
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{self, ObjectKind};
-use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::pack::compress::{Effort, pack_object};
+use crate::objects::pack::write::PackWriter;
 use crate::objects::reader::{ObjectReader, StoredBytes};
 use crate::objects::{self, Objects};
 

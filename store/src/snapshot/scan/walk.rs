@@ -311,8 +311,8 @@ impl Walk<'_> {
         gone.extend(by_path.map(|item| (join(directory, &item.name), item.stamp.mtime)));
     }
 
-    /// Notes that something is gone from a directory that may have been read before: the time is the directory's now. The
-    /// cache knows of directories that were removed long ago, so the time is not the moment of this look.
+    /// Notes that something is gone from a directory that may have been read before: the time is the directory's now.
+    /// The cache knows of directories that were removed long ago, so the time is not the moment of this look.
     fn note_gone_from(&self, directory: Option<&[u8]>) {
         let stamp = |path| {
             let directory = beneath::open_directory(self.root.as_fd(), path)?;

@@ -1,13 +1,13 @@
 //! Holds packs of the user's repository. This module does IO.
 //!
-//! Packs are cloned if the file system can share blocks between files: nobody else can write to a clone. Otherwise they are
-//! linked, although anybody who can write to the user's repository can empty its files. If neither works because the store
-//! is on another file system, a pack is copied if it is no larger than the files that it saves reading; otherwise these are
-//! read. A pack is left alone if little of it is needed. They are never used as an alternate: objects in an alternate
-//! disappear when its owner says so.
+//! Packs are cloned if the file system can share blocks between files: nobody else can write to a clone. Otherwise
+//! they are linked, although anybody who can write to the user's repository can empty its files. If neither works
+//! because the store is on another file system, a pack is copied if it is no larger than the files that it saves
+//! reading; otherwise these are read. A pack is left alone if little of it is needed. They are never used as an
+//! alternate: objects in an alternate disappear when its owner says so.
 //!
-//! However a pack was taken, it is borrowed ([`borrowed`]) until the needed objects are copied: nobody has read it yet, and
-//! a damaged object can be healed as long as the workspace's files still have its bytes.
+//! However a pack was taken, it is borrowed ([`borrowed`]) until the needed objects are copied: nobody has read it
+//! yet, and a damaged object can be healed as long as the workspace's files still have its bytes.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -72,8 +72,8 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
     Ok(Taken { missed, ..taken })
 }
 
-/// Takes the snapshot that there will be once other ignore files are in place of those on disk. `ignore_files` has their
-/// bytes, none for one that goes. Files are as they are now. No later snapshot knows of it.
+/// Takes the snapshot that there will be once other ignore files are in place of those on disk. `ignore_files` has
+/// their bytes, none for one that goes. Files are as they are now. No later snapshot knows of it.
 pub(crate) fn foresee(
     folder: &Path,
     objects: &Objects,
@@ -217,7 +217,7 @@ impl<'a> SnapshotBuilder<'a> {
 
     /// Returns the hash of everything besides the workspace itself that decides what is captured.
     fn capture_key(&self) -> ObjectId {
-        // With another limit, a file that did not change becomes a gap, or is none any more.
+        // With another limit, a file that did not change becomes a gap, or stops being one.
         let sizes = self
             .request
             .whatever_size

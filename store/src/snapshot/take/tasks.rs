@@ -92,8 +92,8 @@ impl SnapshotBuilder<'_> {
     }
 }
 
-/// Notes the directories above a path, up to the first one that was noted before: those above it were noted with it. Without
-/// this, a deep tree would cost its depth for every path.
+/// Notes the directories above a path, up to the first one that was noted before: those above it were noted with it.
+/// Without this, a deep tree would cost its depth for every path.
 pub(super) fn note_above(path: &[u8], mut is_new: impl FnMut(&[u8]) -> bool) {
     above(path).find(|directory| !is_new(directory));
 }

@@ -1,5 +1,5 @@
-//! A reference model of a day: a person and one to three agents at work on the same files, with everything that goes wrong in
-//! between. What really happened is known here, and what the evidence makes of it is held against that.
+//! A reference model of a day: a person and one to three agents at work on the same files, with everything that goes
+//! wrong in between. What really happened is known here, and what the evidence makes of it is held against that.
 
 mod model;
 

@@ -13,7 +13,8 @@ use crate::timeline::evidence::{
 /// What happens at one moment.
 #[derive(Clone, Debug)]
 enum Happening {
-    /// Somebody writes a file: an agent, or the person. With until when what comes is taken for it, where it is an agent's.
+    /// Somebody writes a file: an agent, or the person. With until when what comes is taken for it, where it is an
+    /// agent's.
     Write(Option<usize>, usize),
     Message,
     StepStart,

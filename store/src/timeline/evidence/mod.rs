@@ -123,6 +123,7 @@ impl<'a> Evidence<'a> {
             .iter()
             .filter_map(|change| Some((evidence.believed(change.at)?, change.path)))
             .collect();
+        // `run_of` follows the writes of a run from one to the next.
         evidence.times.sort_unstable();
         evidence
     }
@@ -209,8 +210,9 @@ impl<'a> Evidence<'a> {
         matches!(finding, StepPart::Yes { .. } | StepPart::Running(_))
     }
 
-    /// Returns whether no tool of a step's conversation is known to have run at some moment from one up to another, at which it has
-    /// evidence for a change. A moment that short after the first is none: the tool that began then waited for the look.
+    /// Returns whether no tool of a step's conversation is known to have run at some moment from one up to another, at
+    /// which it has evidence for a change. A moment shortly after the first does not count: the tool that began then
+    /// waited for the look.
     pub fn paused(
         &self,
         step: usize,
@@ -279,7 +281,8 @@ impl<'a> Evidence<'a> {
         chosen.copied().collect()
     }
 
-    /// Returns whether a step stands for its conversation: the preferred step if it is of the same one, else the newest.
+    /// Returns whether a step stands for its conversation: the preferred step if it is of the same one, else the
+    /// newest.
     fn is_chosen(&self, step: usize, among: &[usize], preferred: Option<usize>) -> bool {
         let is_alike = |other: &usize| self.steps[*other].root == self.steps[step].root;
         let chosen = preferred.filter(is_alike);
@@ -477,6 +480,7 @@ impl<'a> Evidence<'a> {
 /// Judges a step without a tool. It was only thinking, unless its agent went on to another step: then it did something
 /// that it did not report. An agent that reports only the ends of its tools may have lost one.
 fn untold(step: &Step, change: Changed<'_>) -> StepPart {
+    // Without a time, it may be younger than the step's begin, and a doubt claims nothing.
     let is_since = change.at.is_none_or(|at| at + TICK >= step.started_at);
     match step.standing {
         StepStanding::Finished | StepStanding::Answered if is_since => {
@@ -492,6 +496,8 @@ fn untold(step: &Step, change: Changed<'_>) -> StepPart {
 
 fn stronger(one: StepPart, other: StepPart) -> StepPart {
     match (one, other) {
+        // The stronger first: a tool that named the file, one that ran, one that may still run, one that may have
+        // run. Of equals, the first counts, so that the same events always give the same reason.
         (StepPart::Yes { is_named: true }, _) | (_, StepPart::No) => one,
         (StepPart::Yes { .. }, StepPart::Maybe(_) | StepPart::Running(_)) => one,
         (StepPart::Running(_), StepPart::Maybe(_) | StepPart::Running(_)) => one,

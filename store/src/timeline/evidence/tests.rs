@@ -59,8 +59,8 @@ pub(super) fn untelling(standing: StepStanding) -> Step {
     }
 }
 
-/// Judges changes of `f` at some times after the beginning, all seen at once an instant after the last; returns the verdict
-/// on the last.
+/// Judges changes of `f` at some times after the beginning, all seen at once an instant after the last; returns the
+/// verdict on the last.
 pub(super) fn last_of(steps: &[Step], times: &[Milliseconds], now: Milliseconds) -> Verdict {
     let names: Vec<_> = (0..times.len())
         .map(|at| {

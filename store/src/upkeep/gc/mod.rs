@@ -38,10 +38,28 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// The options of `gc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GcOptions {
-    /// Only report what would go.
-    pub dry_run: bool,
-    /// Yield to anybody who wants a workspace.
-    pub polite: bool,
+    pub dry_run: DryRun,
+    pub priority: Priority,
+}
+
+/// Whether `gc` yields to anybody who wants a workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Priority {
+    /// It keeps the workspace: a person waits for it to finish.
+    #[default]
+    Foreground,
+    /// It yields: nobody waits for it, and the next run does the rest.
+    Background,
+}
+
+impl Priority {
+    /// Returns how long it waits for a workspace's lock.
+    fn patience(self) -> Duration {
+        match self {
+            Self::Foreground => PATIENCE,
+            Self::Background => MOMENT,
+        }
+    }
 }
 
 /// A session that has snapshots, and the verdict on it.
@@ -69,10 +87,10 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: DryRun) -> Result<GcReport> {
     }
     let lock = layout::lock_upkeep(&store.surroundings.directory, PATIENCE)?;
     let how = GcOptions {
-        dry_run: dry_run.is_dry(),
-        polite: false,
+        dry_run,
+        priority: Priority::Foreground,
     };
-    if how.dry_run {
+    if dry_run.is_dry() {
         return run(store, how);
     }
     run_and_note(store, &lock, how)
@@ -102,13 +120,14 @@ fn is_due(note: Option<&str>, now: Milliseconds) -> Option<bool> {
 /// Runs `gc` in the background if the last run is long enough ago. The packs of this one workspace are joined in any
 /// case if there are many. Does nothing while another process runs it.
 pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
+    // Another process runs it already, perhaps for minutes. This one need not be there for the rest.
     let Ok(lock) = layout::lock_upkeep(&store.surroundings.directory, Duration::ZERO) else {
         return Ok(());
     };
     let now = store.now();
     let how = GcOptions {
-        dry_run: false,
-        polite: true,
+        dry_run: DryRun::No,
+        priority: Priority::Background,
     };
     match is_due(lock.note().as_deref(), now) {
         Some(true) => run_and_note(store, &lock, how).map(drop),
@@ -130,7 +149,7 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
     } = judge(store, now, before.bytes, how)?;
     let mut report = GcReport {
         version: VERSION,
-        dry_run: how.dry_run,
+        dry_run: how.dry_run.is_dry(),
         bytes_before: before.bytes,
         bytes_after: before.bytes,
         ..GcReport::default()
@@ -167,7 +186,7 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
             bytes,
         });
     }
-    if !how.dry_run {
+    if !how.dry_run.is_dry() {
         let swept = sizes::sweep(store).and_then(|()| sizes::of_store(store));
         report.bytes_after = swept.map_err(packed)?.bytes;
     }
@@ -185,8 +204,8 @@ fn packed(error: Error) -> Error {
 /// Returns how many bytes a run would free now.
 pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
     let how = GcOptions {
-        dry_run: true,
-        polite: false,
+        dry_run: DryRun::Yes,
+        priority: Priority::Foreground,
     };
     let Judgement { judged, .. } = judge(store, now, sizes::of_store(store)?.bytes, how)?;
     let goes = |judged: &&Judged| matches!(judged.verdict, Retention::Goes(_));
@@ -224,7 +243,7 @@ fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<
     // Measuring walks every tree, and is needed only where size decides.
     let mut bytes = None;
     let mut unmeasured = HashMap::new();
-    if how.dry_run || size > limits.max_size {
+    if how.dry_run.is_dry() || size > limits.max_size {
         let may_go = |session: &SessionUse| policy::pin(session, lives(session), now).is_none();
         let may_go: Vec<bool> = uses.iter().map(may_go).collect();
         let mut sizes = sizes::of_sessions(store, &uses, &may_go, how)?;
@@ -283,14 +302,14 @@ fn tidy_up(
         workspace: place.root.to_string_lossy().into_owned(),
         ..GcWorkspace::default()
     };
-    let has_objects = place.has_objects()?;
-    if has_objects {
+    if place.has_objects()? {
         let sizes = place.snapshots()?.pack_sizes()?;
         (report.bytes_before, report.packs_before) = (sizes.bytes, sizes.packs);
     }
+    // Before the pruning: of a directory that is gone for good, nothing has to be packed first.
     if is_gone_for_good(store, presence, &place, now, keep, how)? {
-        if !how.dry_run {
-            let _lock = place.lock(patience(how))?;
+        if !how.dry_run.is_dry() {
+            let _lock = place.lock(how.priority.patience())?;
             sizes::remove_workspace(store, &place)?;
         }
         report.removed = true;
@@ -306,7 +325,7 @@ fn tidy_up(
         unused_before: newest_gone.fold(now.saturating_sub(keep), i64::max),
         young_since: now - policy::YOUNG,
     };
-    if how.dry_run {
+    if how.dry_run.is_dry() {
         report.pruned = sessions::prunable(store.database.connection(), pruning)?.len();
         report.packs_after = report.packs_before;
         let freed: u64 = goes.iter().filter_map(|judged| judged.bytes).sum();
@@ -314,20 +333,33 @@ fn tidy_up(
         return Ok((report, freed));
     }
     report.pruned = prune(store, &place, pruning, now, how)?;
+    pack_what_stays(store, presence, &place, how, &mut report)?;
+    Ok((report, 0))
+}
+
+/// Packs what the rows of a workspace still name, and forgets the rest for good.
+fn pack_what_stays(
+    store: &mut Store,
+    presence: &WorkspacePresence,
+    place: &Place,
+    how: GcOptions,
+    report: &mut GcWorkspace,
+) -> Result<()> {
     if presence.is_unswept {
+        // Forgotten names and prompts stay in free pages of the database until these are overwritten.
         super::forget::scrub(store)?;
     }
-    if has_objects {
+    if place.has_objects()? {
         let leftovers = pack::Leftovers::of(presence.is_unswept);
-        pack::whole(store, &place, how, leftovers)?;
+        pack::whole(store, place, how, leftovers)?;
         let sizes = place.snapshots()?.pack_sizes()?;
         (report.bytes_after, report.packs_after) = (sizes.bytes, sizes.packs);
-        sizes::note(store, &place, how)?;
+        sizes::note(store, place, how)?;
     } else if presence.is_unswept {
-        let _lock = place.lock(patience(how))?;
-        pack::note_swept(store, &place)?;
+        let _lock = place.lock(how.priority.patience())?;
+        pack::note_swept(store, place)?;
     }
-    Ok((report, 0))
+    Ok(())
 }
 
 fn sessions_that_go(judged: &[Judged], workspace_id: i64) -> Vec<&Judged> {
@@ -348,16 +380,12 @@ fn prune(
 ) -> Result<usize> {
     // Rows first, objects after them: killed in between, the store holds more than its rows name, which the next
     // run packs. The other way round, rows would name what is gone.
-    let _lock = place.lock(patience(how))?;
+    let _lock = place.lock(how.priority.patience())?;
     store.database.write(|connection| {
         let ids = sessions::prunable(connection, pruning)?;
         sessions::mark_pruned(connection, &ids, now)?;
         Ok(ids.len())
     })
-}
-
-fn patience(how: GcOptions) -> Duration {
-    if how.polite { MOMENT } else { PATIENCE }
 }
 
 /// Returns the sessions of a workspace that stay, including sub-agents and those without snapshots.
@@ -392,7 +420,7 @@ fn is_gone_for_good(
         // Any other error, such as a server that does not answer, is no absence.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound
     );
-    if !presence.is_replaced && is_missing != presence.gone_at.is_some() && !how.dry_run {
+    if !presence.is_replaced && is_missing != presence.gone_at.is_some() && !how.dry_run.is_dry() {
         let gone_at = is_missing.then_some(now);
         store
             .database

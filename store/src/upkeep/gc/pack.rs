@@ -4,9 +4,10 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{GcOptions, patience};
+use super::{GcOptions, Priority};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::layout;
+use crate::model::request::DryRun;
 use crate::objects::repack::{self, OnDamage};
 use crate::sessions;
 use crate::snapshot::{self, Snapshots};
@@ -58,7 +59,7 @@ pub(crate) fn whole(
     // A hook stores objects before their rows, so what no row names yet may be a second old.
     let young_since = (!is_unswept).then_some(now - day);
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
-    let way = Politeness::new(&place.folder, how.polite);
+    let way = Politeness::new(&place.folder, how.priority);
     let begin =
         |on_damage| snapshots.begin_repack(&roots, young_since, on_damage, &|| way.is_free());
     let repack = match begin(OnDamage::Refuse) {
@@ -80,13 +81,13 @@ pub(crate) fn whole(
     // recorded meanwhile has its commits in packs that stay. A long history takes a while to write.
     check::name_to_git(store, place)?;
     let left = {
-        let _lock = place.lock(patience(how))?;
+        let _lock = place.lock(how.priority.patience())?;
         // Read again, under the lock: rows that came since the packing began may name what was left out of the pack.
         let roots = sessions::roots(store.database.connection(), place.row.id)?;
         snapshots.end_repack(repack, &roots)?
     };
     remove_in_pieces(place, &snapshots, &left, how)?;
-    let _lock = place.lock(patience(how))?;
+    let _lock = place.lock(how.priority.patience())?;
     snapshots.sweep((!is_unswept).then_some(now - day))?;
     match is_unswept {
         true => note_swept(store, place),
@@ -99,8 +100,8 @@ const PIECE: usize = 128;
 /// How long it is left alone then: longer than anybody pauses between two tries to take its lock.
 const PAUSE: Duration = Duration::from_millis(15);
 
-/// Removes what is left of packs that are gone. Whoever wants the workspace has it in between, and in the background, the
-/// rest then stays: a run finds it once it is a day old.
+/// Removes what is left of packs that are gone. Whoever wants the workspace has it in between, and in the background,
+/// the rest then stays: a run finds it once it is a day old.
 fn remove_in_pieces(
     place: &Place,
     snapshots: &Snapshots,
@@ -109,14 +110,14 @@ fn remove_in_pieces(
 ) -> Result<()> {
     let mut pieces = files.chunks(PIECE).peekable();
     while let Some(piece) = pieces.next() {
-        let lock = place.lock(patience(how))?;
+        let lock = place.lock(how.priority.patience())?;
         snapshots.remove_beside(piece)?;
         drop(lock);
         if pieces.peek().is_none() {
             break;
         }
         std::thread::sleep(PAUSE);
-        if how.polite && layout::is_locked(&place.folder) {
+        if how.priority == Priority::Background && layout::is_locked(&place.folder) {
             return Err(repack::stopped());
         }
     }
@@ -131,9 +132,10 @@ pub(crate) fn note_swept(store: &mut Store, place: &Place) -> Result<()> {
         .write(|connection| sessions::note_swept(connection, place.row.id))
 }
 
-/// Returns whether it makes sense to heal the workspace after an error: not if `gc` gave way, and not in the background.
+/// Returns whether it makes sense to heal the workspace after an error: not if `gc` gave way, and not in the
+/// background.
 fn may_heal(error: &Error, how: GcOptions) -> bool {
-    !how.polite && error.kind != ErrorKind::Busy
+    how.priority == Priority::Foreground && error.kind != ErrorKind::Busy
 }
 
 /// Joins the packs of a workspace if there are many. Entries are copied as they are, whether they are needed or not.
@@ -145,7 +147,7 @@ pub(crate) fn join(place: &Place) -> Result<()> {
     if snapshots.borrows_now()? {
         return Ok(());
     }
-    let way = Politeness::new(&place.folder, true);
+    let way = Politeness::new(&place.folder, Priority::Background);
     let Some(joined) = snapshots.begin_join(&|| way.is_free())? else {
         return Ok(());
     };
@@ -154,8 +156,8 @@ pub(crate) fn join(place: &Place) -> Result<()> {
         snapshots.end_join(&joined)?
     };
     let how = GcOptions {
-        dry_run: false,
-        polite: true,
+        dry_run: DryRun::No,
+        priority: Priority::Background,
     };
     remove_in_pieces(place, &snapshots, &left, how)
 }
@@ -163,22 +165,22 @@ pub(crate) fn join(place: &Place) -> Result<()> {
 /// Watches whether somebody holds the workspace's lock.
 pub(crate) struct Politeness<'a> {
     folder: &'a Path,
-    is_polite: bool,
+    priority: Priority,
     asked: Cell<Instant>,
 }
 
 impl<'a> Politeness<'a> {
-    pub(crate) fn new(folder: &'a Path, is_polite: bool) -> Self {
+    pub(crate) fn new(folder: &'a Path, priority: Priority) -> Self {
         Self {
             folder,
-            is_polite,
+            priority,
             asked: Cell::new(Instant::now()),
         }
     }
 
     /// Returns whether to go on: nobody wants the workspace, or this does not give way.
     pub(crate) fn is_free(&self) -> bool {
-        if !self.is_polite || self.asked.get().elapsed() < OFTEN {
+        if self.priority == Priority::Foreground || self.asked.get().elapsed() < OFTEN {
             return true;
         }
         self.asked.set(Instant::now());
@@ -193,17 +195,20 @@ mod tests {
     #[test]
     fn background_work_gives_way_to_whoever_wants_the_workspace_and_work_by_hand_does_not() {
         let folder = tempfile::tempdir().expect("a scratch directory");
-        let free = |is_polite| {
-            let way = Politeness::new(folder.path(), is_polite);
+        let free = |priority| {
+            let way = Politeness::new(folder.path(), priority);
             let earlier = Instant::now().checked_sub(OFTEN);
             way.asked.set(earlier.expect("the clock runs"));
             way.is_free()
         };
-        assert!(free(true), "nobody wants it");
+        assert!(free(Priority::Background), "nobody wants it");
         let wanted = layout::lock_workspace(folder.path(), Duration::ZERO).expect("it is free");
-        assert!(!free(true), "it is asked for every few milliseconds");
-        assert!(free(false), "somebody waits for this");
+        assert!(
+            !free(Priority::Background),
+            "it is asked for every few milliseconds"
+        );
+        assert!(free(Priority::Foreground), "somebody waits for this");
         drop(wanted);
-        assert!(free(true));
+        assert!(free(Priority::Background));
     }
 }

@@ -3,7 +3,7 @@
 use crate::model::Milliseconds;
 use crate::sessions::SessionUse;
 
-/// Objects of the last day always stay.
+/// Objects of the last day always stay: a hook stores them before the rows that name them.
 pub(crate) const YOUNG: Milliseconds = 24 * 3600 * 1000;
 /// How long a session counts as open if nobody reported its end and its process is not known.
 const OPEN_FOR: Milliseconds = 7 * YOUNG;
@@ -105,6 +105,8 @@ pub(crate) fn judge(
             } else {
                 return Retention::Stays;
             };
+            // What goes makes room, and the next one may fit. So the sessions have to come with the longest unused
+            // first.
             size = size.saturating_sub(*bytes);
             Retention::Goes(why)
         })

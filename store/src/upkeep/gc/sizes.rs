@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::GcOptions;
 use super::pack::Politeness;
+use super::{GcOptions, Priority};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::fs::names::{self, CACHE, DAMAGED, DATABASE, GOING};
 use crate::fs::{layout, leftover, presence};
@@ -155,7 +155,7 @@ fn of_sessions_in(
         staying.push(sessions::snapshot(connection, last)?.tree);
     }
     groups[0].trees = staying;
-    let way = Politeness::new(&place.folder, how.polite);
+    let way = Politeness::new(&place.folder, how.priority);
     let snapshots = place.snapshots()?;
     let (taken, _) = snapshots.measure(&groups, &|| way.is_free())?;
     Ok(going.into_iter().zip(taken.into_iter().skip(1)).collect())
@@ -186,9 +186,11 @@ pub(crate) fn of_snapshots(
 
 /// Does the same, and notes the sizes for the view `disk_usage`. If that gives way to somebody, the older sizes stay.
 pub(crate) fn note(store: &mut Store, place: &Place, how: GcOptions) -> Result<()> {
-    let way = Politeness::new(&place.folder, how.polite);
+    let way = Politeness::new(&place.folder, how.priority);
     match of_snapshots(store, place, &|| way.is_free()) {
-        Err(error) if how.polite && error.kind == ErrorKind::Busy => Ok(()),
+        Err(error) if how.priority == Priority::Background && error.kind == ErrorKind::Busy => {
+            Ok(())
+        }
         sizes => put(store, &sizes?.0),
     }
 }
@@ -284,8 +286,8 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
             leftover::sweep(&folder, names.iter().map(Vec::as_slice));
             continue;
         }
-        // A row is written before its folder is made; a database that was set aside had rows for it. Where the database is gone,
-        // `doctor --repair` makes rows again.
+        // A row is written before its folder is made; a database that was set aside had rows for it. Where the
+        // database is gone, `doctor --repair` makes rows again.
         let grace = match layout::holds_objects(&folder)? {
             true => keep.max(day),
             false => day,

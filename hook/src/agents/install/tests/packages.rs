@@ -21,8 +21,8 @@ const PROGRAM: &str = "ckpt-hook";
 /// Is found behind what is on the PATH; `packaging/release` puts programs beside it.
 const LAUNCHER: &str = include_str!("../../../../plugins/launcher.sh");
 
-/// The folder of the plugin, in the words of Claude Code, Qwen Code and Copilot CLI, and of Codex. Qwen Code replaces just these
-/// letters in the line, the others set variables.
+/// The folder of the plugin, in the words of Claude Code, Qwen Code and Copilot CLI, and of Codex. Qwen Code replaces
+/// just these letters in the line, the others set variables.
 const PLUGIN_ROOTS: [&str; 2] = ["${CLAUDE_PLUGIN_ROOT}", "${PLUGIN_ROOT}"];
 
 /// The folder of the extension, in Gemini CLI's words.

@@ -54,11 +54,7 @@ fn what_is_no_text_is_refused_and_left_alone() {
     assert_eq!(cause(), "it is not UTF-8", "what is wrong, in words");
     fs::remove_file(&path).expect("ours");
     fs::create_dir(&path).expect("ours");
-    assert_eq!(
-        cause(),
-        "it is a directory, where the settings belong",
-        "what is wrong, in words"
-    );
+    assert_eq!(cause(), "it is a directory", "what is wrong, in words");
     assert_eq!(
         world.state("claude-code"),
         Installation::Broken,

@@ -36,7 +36,7 @@ impl<'a> Stage<'a> {
         let scratch = tempfile::Builder::new()
             .prefix("ckpt-hook-demo-")
             .tempdir()
-            .context(|| "cannot make a scratch folder for the demo")?;
+            .context(|| "cannot create a scratch folder for the demo")?;
         let binary = surroundings::program()?;
         let stage = Self {
             invocation,
@@ -47,7 +47,7 @@ impl<'a> Stage<'a> {
         };
         for name in ["home", "bakery"] {
             let path = stage.scratch.path().join(name);
-            fs::create_dir(&path).context(|| format!("cannot make `{}`", path.display()))?;
+            fs::create_dir(&path).context(|| format!("cannot create `{}`", path.display()))?;
         }
         Ok(stage)
     }
@@ -111,7 +111,7 @@ impl<'a> Stage<'a> {
     pub fn write(&self, name: &str, text: &str) -> std::result::Result<(), Failure> {
         let path = self.workspace().join(name);
         let parent = path.parent().expect("it is below the workspace");
-        fs::create_dir_all(parent).context(|| format!("cannot make `{}`", parent.display()))?;
+        fs::create_dir_all(parent).context(|| format!("cannot create `{}`", parent.display()))?;
         Ok(fs::write(&path, text).context(|| format!("cannot write `{}`", path.display()))?)
     }
 

@@ -150,7 +150,7 @@ fn package(agent: &AgentState) -> Option<Finding> {
     Some(finding(
         FindingLevel::Ok,
         agent.agent,
-        format!("installed as a package, says `{}`", file.display()),
+        format!("installed as a package, according to `{}`", file.display()),
         None,
     ))
 }

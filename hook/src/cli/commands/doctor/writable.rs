@@ -12,7 +12,7 @@ use super::finding;
 pub(super) fn look(directory: &Path) -> Option<Finding> {
     let (place, error) = obstacle(directory)?;
     let message = format!(
-        "`{}` cannot be written to, so that nothing is recorded: {}",
+        "`{}` cannot be written to, so nothing is recorded: {}",
         place.display(),
         std::io::Error::from(error)
     );

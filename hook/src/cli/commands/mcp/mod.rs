@@ -1,7 +1,8 @@
 //! `mcp`: the history as tools of the Model Context Protocol, on the standard streams.
 //!
-//! The official SDK speaks the protocol and needs a runtime; the runtime has one thread, and runs in this command alone. `serve` does
-//! the work: a tool is one of its methods, with the same parameters and the same document. `tools` lists them.
+//! The official SDK speaks the protocol and needs a runtime; the runtime has one thread, and runs in this command
+//! alone. `serve` does the work: a tool is one of its methods, with the same parameters and the same document. `tools`
+//! lists them.
 
 mod tools;
 

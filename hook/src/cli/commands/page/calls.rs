@@ -1,5 +1,5 @@
-//! What the page asks for: a request of `serve` as the body of `POST /rpc`, its answer as the body of the answer; and notifications
-//! as they happen, a line each, as the answer to `POST /events`.
+//! What the page asks for: a request of `serve` as the body of `POST /rpc`, its answer as the body of the answer; and
+//! notifications as they happen, a line each, as the answer to `POST /events`.
 
 use std::cell::Cell;
 use std::io::Write;

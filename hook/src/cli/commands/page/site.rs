@@ -1,4 +1,5 @@
-//! The files of the page: plain modules and styles, as they are written. `site/vendor/README.md` says where those of others come from.
+//! The files of the page: plain modules and styles, as they are written. `site/vendor/README.md` says where those of
+//! others come from.
 
 use super::http::HttpResponse;
 

@@ -65,7 +65,7 @@ pub fn choose(
 ) -> Result<u8, Failure> {
     if invocation.output.is_json() {
         return Err(Failure::usage(
-            "`--patch` asks about each hunk, and a program has no answers",
+            "`--patch` asks about each hunk, and a program cannot answer",
             "use `--only PATH`, or `--dry-run --json` and `--plan TOKEN`",
         ));
     }
@@ -430,7 +430,7 @@ fn edited(hunk: &ChangeUnit, old: &[&[u8]]) -> Result<Vec<u8>, Failure> {
         .prefix("ckpt-hook-")
         .suffix(".diff")
         .tempfile()
-        .context(|| "cannot make a temporary file")?;
+        .context(|| "cannot create a temporary file")?;
     file.write_all(&hunk.render(old, &style))
         .and_then(|()| file.write_all(REMARKS.as_bytes()))
         .context(|| "cannot write a temporary file")?;

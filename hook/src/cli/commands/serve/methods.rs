@@ -88,8 +88,8 @@ pub struct RequestContext<'a> {
     pub lines: &'a SyncSender<String>,
     /// The id of the request.
     pub request: &'a Value,
-    /// Who asks. One that is confined may ask about the server's own workspace alone: neither by [`OUTWARD`], nor by a plan
-    /// may it name another.
+    /// Who asks. One that is confined may ask about the server's own workspace alone: neither by [`OUTWARD`], nor by a
+    /// plan may it name another.
     pub asker: Asker,
 }
 

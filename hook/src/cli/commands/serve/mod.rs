@@ -1,9 +1,9 @@
 //! `serve --stdio`: JSON-RPC 2.0, one message a line, for front ends and editors.
 //!
-//! One thread reads, several answer, one writes, and one sends notifications. Requests that change something are carried
-//! out in the order in which they came. The store is opened for each request, so that a damaged, locked or replaced store
-//! fails that request alone. Nothing waits for the client while it holds a lock: an answer is handed over when its work
-//! is done, and progress that the client does not read is dropped.
+//! One thread reads, several answer, one writes, and one sends notifications. Requests that change something are
+//! carried out in the order in which they came. The store is opened for each request, so that a damaged, locked or
+//! replaced store fails that request alone. Nothing waits for the client while it holds a lock: an answer is handed
+//! over when its work is done, and progress that the client does not read is dropped.
 
 pub mod methods;
 pub mod notify;
@@ -115,7 +115,7 @@ fn write(lines: Receiver<String>, queue: &RequestQueue) {
     let mut stdout = io::stdout().lock();
     let mut is_open = true;
     for line in lines {
-        // Lines are taken all the same: the channel has little room, and whoever sends would wait for ever.
+        // Lines are taken all the same: the channel has little room, and a sender would wait for ever.
         if !is_open {
             continue;
         }

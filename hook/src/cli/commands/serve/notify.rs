@@ -145,6 +145,8 @@ fn follow_with(
         while goes_on() {
             // Asked before the news are read: a commit in between is seen the next time.
             let now = store.data_version()?;
+            // Also without a commit: an agent that falls silent counts as busy only for a time, and nobody writes
+            // that down.
             let is_due = looked.elapsed() >= LOOK;
             if version != Some(now) || is_due {
                 version = Some(now);
@@ -217,8 +219,8 @@ fn changes_of_work(
     Ok(told)
 }
 
-/// Returns the identity of the session store's file. One that was emptied counts as gone: nobody can use it before every
-/// process has let go of it.
+/// Returns the identity of the session store's file. One that was emptied counts as gone: nobody can use it before
+/// every process has let go of it.
 fn identity(invocation: &Invocation) -> Option<(u64, u64)> {
     let path = invocation
         .store_directory()

@@ -92,11 +92,11 @@ pub fn apply(context: &RequestContext<'_>, asked: &ApplyParameters) -> Result<Va
         let directory = context.directory(None)?;
         if !context.open()?.is_plan_of(&asked.plan, &directory)? {
             return Err(RequestError::parameters(
-                "this plan is one of another workspace",
+                "this plan is for another workspace",
             ));
         }
     }
-    let force = Force::asked(asked.force, context.asker.is_inside());
+    let force = Force::asked(asked.force, context.asker.asked_by());
     let report = context.watched(|store| store.apply(&asked.plan, force))?;
     document(&report)
 }
@@ -133,7 +133,7 @@ fn run(
     let (on_conflict, unclear) = (on_conflict(&asked)?, unclear(&asked)?);
     let directory = context.directory(asked.workspace.as_deref())?;
     check_exact(context, &directory, &asked)?;
-    let force = Force::asked(asked.force, context.asker.is_inside());
+    let force = Force::asked(asked.force, context.asker.asked_by());
     let only = methods::paths(&directory, &asked.only);
     match asked.operation {
         OperationName::Revert => {

@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Whoever sent it as a request would wait for ever.
+    /// A client that sent it as a request would wait for ever.
     #[test]
     fn a_cancellation_that_asks_for_an_answer_is_refused() {
         let line = r#"{"jsonrpc":"2.0","id":8,"method":"cancel","params":{"id":7}}"#;

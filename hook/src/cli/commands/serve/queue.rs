@@ -1,7 +1,8 @@
 //! Requests that wait for a thread, in the order in which they came.
 //!
-//! Requests that change something are carried out one after the other: an event that overtook another would be recorded
-//! in its place. So are `subscribe` and `unsubscribe`, because the last one counts. Whatever only reads may overtake them.
+//! Requests that change something are carried out one after the other: an event that overtook another would be
+//! recorded in its place. So are `subscribe` and `unsubscribe`, because the last one counts. Whatever only reads may
+//! overtake them.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -90,6 +91,7 @@ impl RequestQueue {
         if state.is_abandoned && !tells_what_happened(&job) {
             return Ok(());
         }
+        // An answer says by its id alone what it answers.
         if state.unanswered.iter().any(|(id, _)| *id == job.id) {
             return Err(job.id);
         }
@@ -100,7 +102,7 @@ impl RequestQueue {
         Ok(())
     }
 
-    /// Returns the next request, or `None` after the last one. Whoever takes one holds its `turn`.
+    /// Returns the next request, or `None` after the last one. The thread that takes one holds its `turn`.
     pub fn take(&self) -> Option<Job> {
         let mut state = self.state();
         loop {
@@ -137,6 +139,7 @@ impl RequestQueue {
             self.changed.notify_all();
             return true;
         }
+        // It has begun. It sees the flag where it can still stop, and otherwise ends as usual.
         for (_, flag) in state.unanswered.iter().filter(|(other, _)| other == id) {
             *locks::lock(flag) = true;
         }

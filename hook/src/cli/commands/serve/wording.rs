@@ -1,7 +1,9 @@
-//! Sentences in the words of who asks: on the command line an error names an option, and here the parameter that means the same.
+//! Sentences in the words of who asks: on the command line an error names an option, and here the parameter that means
+//! the same.
 
 use std::borrow::Cow;
 
+use ckpt_store::AskedBy;
 use serde_json::Value;
 
 /// Who asks.
@@ -15,8 +17,8 @@ pub enum Asker {
     Model,
 }
 
-/// What stands in a sentence for the command line, and in its place: for a front end, for the page, for a model. The first
-/// that fits counts.
+/// What stands in a sentence for the command line, and in its place: for a front end, for the page, for a model. The
+/// first that fits counts.
 const PHRASES: [[&str; 4]; 7] = [
     [
         "go there, or use --workspace",
@@ -96,10 +98,12 @@ const SENTENCES_BESIDE: [(&str, &str); 4] = [
 ];
 
 impl Asker {
-    /// Whether an agent asks: its `force` only means that it is at work itself, and does not take a database from another
-    /// program.
-    pub fn is_inside(self) -> bool {
-        self == Self::Model
+    /// Returns on whose behalf it asks.
+    pub fn asked_by(self) -> AskedBy {
+        match self {
+            Self::Model => AskedBy::Agent,
+            Self::FrontEnd | Self::Page => AskedBy::Person,
+        }
     }
 
     /// Whether it may only ask about the server's own workspace.
@@ -193,7 +197,8 @@ impl Asker {
         format!("`{}`", named.unwrap_or(text))
     }
 
-    /// Returns the parameter for an option, in backticks; nothing if it is none, or belongs to the server's own command line.
+    /// Returns the parameter for an option, in backticks; nothing if it is none, or belongs to the server's own
+    /// command line.
     fn option(self, text: &str) -> Option<String> {
         let rest = text.strip_prefix("--")?;
         let is_name = |next: char| next.is_ascii_lowercase() || next == '-';
@@ -307,7 +312,8 @@ mod tests {
         assert_eq!(document, expected);
     }
 
-    /// Returns the lines of the library that may be a part of a sentence with an option in it, without those of its tests.
+    /// Returns the lines of the library that may be a part of a sentence with an option in it, without those of its
+    /// tests.
     fn lines_with_options() -> Vec<String> {
         let mut folders =
             vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src")];
@@ -329,7 +335,8 @@ mod tests {
         found
     }
 
-    /// Returns whether a line has an option that is not a whole text by itself, as those are that programs get or are compared with.
+    /// Returns whether a line has an option that is not a whole text by itself, as those are that programs get or are
+    /// compared with.
     fn has_option(line: &str) -> bool {
         let is_lower = |next: char| next.is_ascii_lowercase();
         line.match_indices("--").any(|(at, _)| {

@@ -74,8 +74,8 @@ impl Canvas<'_, '_> {
         }
     }
 
-    /// Draws as many keys as there is room for; `?` and `q` are always among them, and `?` lists all. `scrolls` says that
-    /// a text over the panes has more lines than there is room for.
+    /// Draws as many keys as there is room for; `?` and `q` are always among them, and `?` lists all. `scrolls` says
+    /// that a text over the panes has more lines than there is room for.
     pub(super) fn keys(&mut self, scrolls: bool, area: Rect) {
         let model = self.model;
         let hint = |key: &str, what: &str| format!("{} {what}", self.view.paint.id(key));

@@ -1,5 +1,5 @@
-//! `ui`: the history on the whole screen. `model` decides what a key does, `view` and `bars` how everything looks, `keys`
-//! which keys there are, and `screen` has the terminal; this file works with the store.
+//! `ui`: the history on the whole screen. `model` decides what a key does, `view` and `bars` how everything looks,
+//! `keys` which keys there are, and `screen` has the terminal; this file works with the store.
 
 mod bars;
 mod keys;
@@ -296,10 +296,7 @@ impl Browser {
                 self.model.notice = Some(format!("copied {id}"));
             }
             UiAction::Blame => self.tell(Self::blame),
-            UiAction::Plan {
-                take_unclear,
-                alone,
-            } => self.tell(|browser| browser.plan(take_unclear, alone)),
+            UiAction::Plan { unclear, later } => self.tell(|browser| browser.plan(unclear, later)),
             UiAction::Apply(token) => self.tell(|browser| {
                 let chosen = browser.chosen.take();
                 let report = match &chosen {
@@ -340,8 +337,8 @@ impl Browser {
         }
     }
 
-    /// Reads the list, the files of its message, and the patch of its file. Each shows what the one before chose, and is read
-    /// again with it.
+    /// Reads the list, the files of its message, and the patch of its file. Each shows what the one before chose, and
+    /// is read again with it.
     fn load(&mut self, due: &Due) -> Result<(), Failure> {
         if due.list {
             self.load_list()?;

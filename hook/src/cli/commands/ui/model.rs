@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{ChangeReport, PathText, TimelineEntry};
+use ckpt_store::Unclear;
 
 use super::keys::UiKey;
 use crate::output::graph::TimelineRow;
@@ -36,10 +37,9 @@ pub enum UiAction {
     Patch,
     /// Plan a revert to just before the chosen message, or of it alone.
     Plan {
-        /// Whether unclear changes are taken as well.
-        take_unclear: bool,
-        /// Whether later messages stay.
-        alone: bool,
+        /// What becomes of unclear changes: `None` leaves it to the settings.
+        unclear: Option<Unclear>,
+        later: LaterMessages,
     },
     /// Carry out the plan with this token.
     Apply(String),
@@ -55,6 +55,15 @@ pub enum UiAction {
     Interrupt,
     /// Stop until the shell continues it.
     Suspend,
+}
+
+/// What a revert of the chosen message does with the messages after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaterMessages {
+    /// They go back with it.
+    GoBack,
+    /// They stay: only this message is undone.
+    Stay,
 }
 
 /// What lies over the panes.
@@ -77,8 +86,7 @@ pub enum Popup {
         token: Result<String, String>,
         /// Whether there are unclear changes that were not taken.
         has_unclear: bool,
-        /// Whether later messages stay.
-        alone: bool,
+        later: LaterMessages,
     },
 }
 
@@ -216,10 +224,10 @@ impl Model {
                     .unwrap_or_else(|| "this message cannot be reverted".to_owned()),
             ),
             Some(TimelineEntry::Operation(_)) => {
-                Some("only messages are reverted; u undoes the last operation".to_owned())
+                Some("only messages can be reverted; u undoes the last operation".to_owned())
             }
             Some(TimelineEntry::Outside { .. }) => {
-                Some("only messages are reverted; no agent made these changes".to_owned())
+                Some("only messages can be reverted; no agent made these changes".to_owned())
             }
             None => Some("there is no message".to_owned()),
         }
@@ -302,13 +310,13 @@ impl Model {
             (
                 UiKey::Char('t'),
                 Some(Popup::Plan {
-                    has_unclear, alone, ..
+                    has_unclear, later, ..
                 }),
             ) => {
                 if *has_unclear {
                     return UiAction::Plan {
-                        take_unclear: true,
-                        alone: *alone,
+                        unclear: Some(Unclear::Take),
+                        later: *later,
                     };
                 }
                 self.notice = Some("nothing is unclear".to_owned());
@@ -383,9 +391,13 @@ impl Model {
             }
             UiKey::Tab | UiKey::Char(' ') => return self.mark(),
             UiKey::Char(letter @ ('r' | 'a')) => {
+                let later = match letter {
+                    'a' => LaterMessages::Stay,
+                    _ => LaterMessages::GoBack,
+                };
                 let plan = UiAction::Plan {
-                    take_unclear: false,
-                    alone: letter == 'a',
+                    unclear: None,
+                    later,
                 };
                 return self.unless(self.no_revert(), plan);
             }

@@ -68,7 +68,8 @@ fn moved_edge(since: &[&DiffOp], line: usize, edge: Edge) -> usize {
     let mut moved = line;
     for op in since.iter().filter(|op| op.tag() != DiffTag::Equal) {
         let (old, new) = (op.old_range(), op.new_range());
-        // What was inserted right at an edge moves the start and not the end: it stands outside of the lines either way.
+        // What was inserted right at an edge moves the start and not the end: it stands outside of the lines either
+        // way.
         if old.end <= line && (old.start < line || edge == Edge::Start) {
             moved = moved + new.len() - old.len();
         } else if old.start < line {

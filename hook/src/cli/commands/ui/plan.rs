@@ -4,12 +4,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use ckpt_schema::report::{FileResult, OperationEntry, OperationReport, Outcome, TimelineEntry};
+use ckpt_schema::report::{
+    FileReport, FileResult, OperationEntry, OperationReport, Outcome, TimelineEntry,
+};
 use ckpt_store::revert::PriorState;
 use ckpt_store::{Chosen, ChosenContent, DryRun, Force, RevertRequest, Unclear};
 
 use super::super::outcome::{AskedExtent, titled};
-use super::model::{Pane, Popup};
+use super::model::{LaterMessages, Pane, Popup};
 use super::{Browser, parts};
 use crate::failure::Failure;
 use crate::output::operation::{self, Around};
@@ -18,7 +20,11 @@ use crate::output::patch::FileSides;
 use crate::output::{View, text};
 
 impl Browser {
-    pub(super) fn plan(&mut self, take_unclear: bool, alone: bool) -> Result<(), Failure> {
+    pub(super) fn plan(
+        &mut self,
+        unclear: Option<Unclear>,
+        later: LaterMessages,
+    ) -> Result<(), Failure> {
         let Some(TimelineEntry::Message(message)) = self.model.entry().cloned() else {
             return Ok(());
         };
@@ -30,27 +36,20 @@ impl Browser {
             session: Some(message.session.clone()),
             only,
             // Hunks belong to this message; later changes are not theirs.
-            alone: alone || are_hunks,
-            unclear: take_unclear.then_some(Unclear::Take),
+            alone: later == LaterMessages::Stay || are_hunks,
+            unclear,
             dry_run: true,
             ..RevertRequest::default()
         };
         let is_part = request.is_part();
         let mut report = self.store.revert(&self.directory, &request)?;
-        let has_unclear = !take_unclear && report.files.iter().any(|file| file.unclear);
+        let has_unclear =
+            unclear != Some(Unclear::Take) && report.files.iter().any(|file| file.unclear);
         let mut token = token(&report);
         if let (true, Ok(whole)) = (are_hunks, &token) {
             let (workspace, chosen) = self.marked_parts(whole)?;
             if chosen.is_empty() {
-                let stays = report
-                    .files
-                    .iter()
-                    .any(|file| file.result != FileResult::Planned);
-                let why = match stays {
-                    true => "nothing of what you marked can be undone, for the reason above",
-                    false => "what you marked is no longer there",
-                };
-                token = Err(why.to_owned());
+                token = Err(why_nothing(&report).to_owned());
             } else {
                 report =
                     self.store
@@ -70,7 +69,7 @@ impl Browser {
             text: operation::render(&report, &around, &self.fitting()),
             token,
             has_unclear,
-            alone,
+            later,
         });
         Ok(())
     }
@@ -185,5 +184,14 @@ fn token(report: &OperationReport) -> Result<String, String> {
         (_, true) => Err("an agent is at work: wait for it, or stop it".to_owned()),
         (Some(token), false) => Ok(token.clone()),
         (None, false) => Err("there is nothing to do".to_owned()),
+    }
+}
+
+/// Returns why nothing is left of what was marked.
+fn why_nothing(report: &OperationReport) -> &'static str {
+    let is_planned = |file: &FileReport| file.result == FileResult::Planned;
+    match report.files.iter().all(is_planned) {
+        true => "what you marked is no longer there",
+        false => "nothing of what you marked can be undone, for the reason above",
     }
 }

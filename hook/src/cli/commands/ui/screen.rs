@@ -78,8 +78,8 @@ impl Screen {
         event::poll(LOOK)
     }
 
-    /// Returns whether the last frame is as large as the terminal. The signal of a change is heard only once the first key was waited
-    /// for.
+    /// Returns whether the last frame is as large as the terminal. The signal of a change is heard only once the first
+    /// key was waited for.
     pub fn is_full(&mut self) -> bool {
         let shown = self.terminal.get_frame().area().as_size();
         self.terminal.size().is_ok_and(|size| size == shown)

@@ -1,7 +1,9 @@
 //! What keys do, without a terminal and without a store.
 
+use ckpt_store::Unclear;
+
 use super::keys::UiKey;
-use super::model::{Model, PORTION, Pane, Popup, UiAction};
+use super::model::{LaterMessages, Model, PORTION, Pane, Popup, UiAction};
 use super::sample::{file, message, model, operation, outside};
 use crate::output::graph;
 
@@ -79,16 +81,19 @@ fn what_cannot_be_done_says_why_and_does_nothing() {
 #[test]
 fn a_revert_takes_one_key_more_than_its_plan() {
     let mut model = three();
-    let plan = |alone| UiAction::Plan {
-        take_unclear: false,
-        alone,
+    let plan = |later| UiAction::Plan {
+        unclear: None,
+        later,
     };
-    assert_eq!(press(&mut model, "ra"), [plan(false), plan(true)]);
+    assert_eq!(
+        press(&mut model, "ra"),
+        [plan(LaterMessages::GoBack), plan(LaterMessages::Stay)]
+    );
     model.lay(Popup::Plan {
         text: "Would go back".to_owned(),
         token: Ok("token".to_owned()),
         has_unclear: false,
-        alone: false,
+        later: LaterMessages::GoBack,
     });
     assert_eq!(
         press(&mut model, "rt"),
@@ -114,15 +119,15 @@ fn a_plan_that_cannot_be_carried_out_stays_one() {
         text: "Would go back".to_owned(),
         token: Err("an agent is at work".to_owned()),
         has_unclear: true,
-        alone: true,
+        later: LaterMessages::Stay,
     });
     assert_eq!(press(&mut model, "y"), [UiAction::Nothing]);
     assert_eq!(model.notice.as_deref(), Some("an agent is at work"));
     assert_eq!(
         press(&mut model, "t"),
         [UiAction::Plan {
-            take_unclear: true,
-            alone: true
+            unclear: Some(Unclear::Take),
+            later: LaterMessages::Stay
         }],
         "the same plan again"
     );

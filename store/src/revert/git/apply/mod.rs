@@ -154,6 +154,8 @@ impl GitWork<'_> {
                 )));
             }
         }
+        // An index alone may go back in the middle of a merge. HEAD and branches may not: git would finish the merge
+        // on the wrong commit.
         let moves_heads = moves
             .iter()
             .any(|FileMove { index, .. }| items[*index].part != GitPart::Index);

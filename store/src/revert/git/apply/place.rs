@@ -119,7 +119,7 @@ impl GitFile {
     /// Takes the lock. The lock holds the complete new content, if any, synced.
     pub fn lock(&self, new: &NewFile) -> Result<(), GitFailure> {
         let what =
-            |error| GitFailure::failed(&format!("`{}` cannot be made", self.lock_name()), error);
+            |error| GitFailure::failed(&format!("`{}` cannot be created", self.lock_name()), error);
         self.write_own(new).map_err(what)?;
         self.link()
             .inspect_err(|_| _ = remove(&self.home, &self.own))

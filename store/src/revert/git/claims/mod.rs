@@ -55,8 +55,8 @@ pub(crate) fn changes(
     changes
 }
 
-/// Returns what changed from one look at git's state to the next, with the author of each part: one change if all of it is
-/// the same author's.
+/// Returns what changed from one look at git's state to the next, with the author of each part: one change if all of
+/// it is the same author's.
 fn changes_between(
     before: &SeenGit,
     after: &SeenGit,

@@ -59,8 +59,8 @@ async function read(limit, isLive = false) {
 /** Says why nothing is listed. */
 function nothing({ set_aside: aside, unknown_workspaces: unknown }) {
   if (aside === null && unknown === 0) return "Nothing is recorded here yet.";
-  if (aside === null) return `Snapshots of ${count(unknown, "workspace")} are here whose session store is gone: \`ckpt-hook doctor --repair\` builds a new one from them.`;
-  return `The history was damaged, and is set aside as ${shown(aside)}. \`ckpt-hook doctor --repair\` makes a new one of what can be read.`;
+  if (aside === null) return `There are snapshots of ${count(unknown, "workspace")} here, but their session store is gone: \`ckpt-hook doctor --repair\` builds a new one from them.`;
+  return `The history was damaged, and is set aside as ${shown(aside)}. \`ckpt-hook doctor --repair\` makes a new one from what can be read.`;
 }
 
 /** Returns the entries that are known and older than these. */
