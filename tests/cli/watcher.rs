@@ -2,13 +2,14 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use proptest::prelude::*;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use testing::binary::{Sandbox, finish};
@@ -211,5 +212,66 @@ fn a_watcher_does_nothing_while_nothing_happens() {
         }
         assert!(Instant::now() < end, "it comes to rest: {now}");
         before = now;
+    }
+}
+
+/// What a program at the watcher's socket answers to each question: now and then the truth, which is that anything may have
+/// changed, and else that nothing has.
+fn lie(world: &Sandbox, truth: impl Fn(usize) -> bool + Send + 'static) {
+    let listener = UnixListener::bind(world.store().join("watch.sock")).expect("a socket");
+    thread::spawn(move || {
+        for (number, stream) in listener.incoming().enumerate() {
+            let mut stream = stream.expect("it calls");
+            let _ = stream.read_to_end(&mut Vec::new());
+            let what = if truth(number) { "all" } else { "some" };
+            let token = "0123456789abcdef0123456789abcdef 7";
+            let _ = stream.write_all(format!("ckpt-hook 1\0{token}\0{what}\0end\0").as_bytes());
+        }
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_a_watcher_that_lies_at_random_hid_goes_back_with_its_message(
+        messages in prop::collection::vec(prop::collection::vec((0..6_usize, any::<bool>()), 1..4), 1..5),
+        to in any::<prop::sample::Index>(),
+        truths in any::<u32>(),
+    ) {
+        let world = Sandbox::new();
+        for number in 0..4 {
+            world.write(&format!("d{number}/file"), "before\n");
+        }
+        world.grow_old();
+        let event = |name: &str, message: usize| {
+            let message = format!("m{message}");
+            world
+                .event(json!({"event": name, "session_id": "s", "message_id": message}))
+                .ends_silently();
+        };
+        for name in ["user_message", "step_start", "step_finish", "turn_end"] {
+            event(name, 99);
+        }
+        lie(&world, move |number| truths >> (number % 32) & 1 == 1);
+        let mut trees = Vec::new();
+        for (message, steps) in messages.iter().enumerate() {
+            trees.push(world.tree());
+            event("user_message", message);
+            for (step, (file, is_removed)) in steps.iter().enumerate() {
+                event("step_start", message);
+                let path = format!("d{file}/file");
+                if *is_removed && world.workspace().join(&path).exists() {
+                    world.remove(&path);
+                } else {
+                    world.write(&path, format!("{message} {step}\n"));
+                }
+                event("step_finish", message);
+            }
+            event("turn_end", message);
+        }
+        let to = to.index(messages.len());
+        world.run(&["revert", "--message", &format!("m{to}")], b"").exits(0);
+        prop_assert_eq!(world.tree(), trees.swap_remove(to), "as it was before the message");
     }
 }

@@ -336,6 +336,32 @@ pub(crate) fn steps_in_background(
     steps_where(connection, is_left, &workspace_id)
 }
 
+/// Returns the steps of a workspace that ended since the message before its newest one, each with when it ended, in the
+/// order in which they started.
+pub(crate) fn recently_ended_steps(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<(OpenStep, Milliseconds)>> {
+    let sql = "SELECT steps.id, steps.finished_at
+                 FROM sessions JOIN steps ON steps.session_id = sessions.id
+                WHERE sessions.workspace_id = ?1 AND steps.state = 'closed' AND steps.finished_at IS NOT NULL
+                  AND steps.started_at >= (
+                      SELECT min(created_at) FROM (
+                          SELECT messages.created_at
+                            FROM sessions AS own JOIN messages ON messages.session_id = own.id
+                           WHERE own.workspace_id = ?1 ORDER BY messages.seq DESC LIMIT 2))
+                ORDER BY steps.seq";
+    let what = "cannot read the steps that ended lately";
+    let ended = read::all_or(connection, what, sql, [workspace_id], |row| {
+        Ok((row.get::<_, String>(0)?, row.get(1)?))
+    })?;
+    ended
+        .into_iter()
+        .map(|(id, ended_at)| Ok(step_with_tools(connection, &id)?.map(|step| (step, ended_at))))
+        .filter_map(Result::transpose)
+        .collect()
+}
+
 /// Returns whether there is such a step. Each event asks, and the answer is nearly always no, which the tools alone
 /// tell.
 pub(crate) fn has_steps_in_background(connection: &Connection, workspace_id: i64) -> Result<bool> {

@@ -17,23 +17,15 @@ pub(crate) fn step_afterwards(
     finished_at: Option<Milliseconds>,
     now: Milliseconds,
 ) -> Step {
-    let mut step = step.clone();
-    let (standing, signs) = match finished_at {
-        None => (StepStanding::Cut, life::signs(&step, now)),
-        Some(end) if step.row.recovered => {
-            for tool in &mut step.tools {
-                tool.finished_at = tool.finished_at.filter(|finished| *finished != end);
-            }
-            (StepStanding::Cut, signs_until(&step, end))
-        }
-        Some(_) => (StepStanding::Finished, life::told(&step)),
+    let mut known = match finished_at {
+        None => step_of(&Acting {
+            step,
+            standing: StepStanding::Cut,
+            signs: life::signs(step, now),
+            is_over: false,
+        }),
+        Some(end) => ended_step(step, end),
     };
-    let mut known = step_of(&Acting {
-        step: &step,
-        standing,
-        signs,
-        is_over: false,
-    });
     for tool in &mut known.tools {
         // The question is not about a file that an edit tool names.
         if matches!(tool.reach, Reach::Files(_)) {
@@ -41,6 +33,25 @@ pub(crate) fn step_afterwards(
         }
     }
     known
+}
+
+/// Returns what is known about a step that ended at a moment.
+pub(super) fn ended_step(step: &OpenStep, end: Milliseconds) -> Step {
+    let mut step = step.clone();
+    let (standing, signs) = if step.row.recovered {
+        for tool in &mut step.tools {
+            tool.finished_at = tool.finished_at.filter(|finished| *finished != end);
+        }
+        (StepStanding::Cut, signs_until(&step, end))
+    } else {
+        (StepStanding::Finished, life::told(&step))
+    };
+    step_of(&Acting {
+        step: &step,
+        standing,
+        signs,
+        is_over: false,
+    })
 }
 
 /// Returns the signs of life until the end of a step. The session went on after it, so the session's last event is not

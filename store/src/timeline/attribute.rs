@@ -16,9 +16,12 @@ mod tests;
 
 use ckpt_schema::ToolKind;
 
+use super::afterwards::ended_step;
 use super::another_clock;
 use super::around::{HasStarted, OuterAgent, OuterAgents};
-use super::evidence::{self, Changed, Dated, Doubt, Evidence, Reach, Signs, StepStanding, Verdict};
+use super::evidence::{
+    self, Changed, Dated, Doubt, Evidence, Reach, Signs, StepStanding, TICK, Verdict,
+};
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
@@ -52,6 +55,8 @@ pub(crate) struct Patch<'a> {
     pub is_replaced: bool,
     /// The newest snapshot before it.
     pub from: Option<i64>,
+    /// The steps that had ended before, if a watcher missed a change: each with when it ended.
+    pub ended: &'a [(OpenStep, Milliseconds)],
     /// When everything was last looked at.
     pub looked_at: Option<Milliseconds>,
     /// The moment at which it was seen.
@@ -66,8 +71,6 @@ pub(crate) fn attribute(
     acting: &[Acting<'_>],
     session: Option<&str>,
 ) -> Vec<ChangeRow> {
-    let (time, is_elsewhere, from) = (patch.time, patch.is_elsewhere, patch.from);
-    let (has_started, is_replaced, now) = (patch.has_started, patch.is_replaced, patch.now);
     let is_left = |change: &Change| !acting.iter().any(|one| is_hidden(one.step, &change.path));
     let changes: Vec<Change> = patch.changes.into_iter().filter(is_left).collect();
     // A step whose start nobody saw owns no change.
@@ -75,51 +78,77 @@ pub(crate) fn attribute(
         .iter()
         .filter(|one| one.step.row.unprotected.is_none())
         .collect();
+    let own: Vec<&OpenStep> = acting.iter().map(|one| one.step).collect();
     let mut steps: Vec<evidence::Step> = acting.iter().map(|one| step_of(one)).collect();
     let around = OuterAgents::of(patch.outer);
     steps.extend(around.named.iter().cloned());
-    let preferred = acting
-        .iter()
-        .rposition(|one| Some(one.step.row.session_id.as_str()) == session);
-    // Where no step is open, no time can make a change anybody's, and each one costs a look at a file.
-    let dated = |change| (!steps.is_empty()).then(|| time(change)).flatten();
+    let preferred = (own.iter()).rposition(|step| Some(step.row.session_id.as_str()) == session);
+    // Where there is no step, no time can make a change anybody's, and each one costs a look at a file.
+    let has_steps = !(steps.is_empty() && patch.ended.is_empty());
+    let dated = |change| has_steps.then(|| (patch.time)(change)).flatten();
     let times: Vec<Option<Dated>> = changes.iter().map(dated).collect();
     let seen: Vec<Changed<'_>> = changes.iter().zip(&times).map(changed).collect();
-    let evidence = Evidence::new(&steps, &seen, now);
-    let worker = |step: usize| (&steps[step], acting[step].step.life.caller.as_deref());
-    changes
-        .iter()
-        .zip(&seen)
-        .zip(&times)
+    let evidence = Evidence::new(&steps, &seen, patch.now);
+    let contests = |step: usize, seen| {
+        step < own.len() && {
+            let worker = (&steps[step], own[step].life.caller.as_deref());
+            around.contests(worker, seen, patch.now, patch.has_started)
+        }
+    };
+    let dated = changes.iter().zip(&seen).zip(&times);
+    dated
         .flat_map(|((change, seen), time)| {
             // Evidence gives a change to a step, and a doubt only takes it back: their order decides the reason.
-            let judged = match is_replaced {
-                true => replaced(&evidence, acting.len(), preferred),
-                false => another_clock::judge(&evidence, *seen, *time, patch.looked_at, preferred),
+            let judged = if patch.is_replaced {
+                replaced(&evidence, own.len(), preferred)
+            } else {
+                another_clock::judge(&evidence, *seen, *time, patch.looked_at, preferred)
             };
+            let names = |step: usize| steps[step].names(&change.path);
             let verdict = match judged {
                 Verdict::Agent(step) if is_moved_between(&evidence, step, &change.path, *time) => {
                     Verdict::Unclear(vec![step], Doubt::Moved)
                 }
-                // If an edit tool of this step had reached there, it would have named the file. What else happens there
-                // is the other agent's.
-                Verdict::Agent(step)
-                    if is_elsewhere(&change.path) && !steps[step].names(&change.path) =>
-                {
+                // A tool of this step that edits there names the file: what else happens is the other agent's.
+                Verdict::Agent(step) if (patch.is_elsewhere)(&change.path) && !names(step) => {
                     Verdict::Unclear(vec![step], Doubt::Elsewhere)
                 }
-                Verdict::Agent(step)
-                    if step < acting.len()
-                        && !steps[step].names(&change.path)
-                        && around.contests(worker(step), *seen, now, has_started) =>
-                {
+                Verdict::Agent(step) if !names(step) && contests(step, *seen) => {
                     Verdict::Unclear(vec![step], Doubt::Around)
                 }
                 verdict => verdict,
             };
-            rows_of(change, verdict, &acting, from)
+            match verdict {
+                Verdict::Outside => missed(patch.ended, change, seen.at, patch.from, patch.now),
+                verdict => rows_of(change, verdict, &own, patch.from),
+            }
         })
         .collect()
+}
+
+/// Returns the rows for a change of nobody's at a moment, which a watcher may have hidden from the looks at the ends of
+/// these steps: those looks' judgement. Without its time, it stays nobody's.
+fn missed(
+    ended: &[(OpenStep, Milliseconds)],
+    change: &Change,
+    at: Option<Milliseconds>,
+    from: Option<i64>,
+    now: Milliseconds,
+) -> Vec<ChangeRow> {
+    let is_within = |(step, end): &&(OpenStep, Milliseconds)| {
+        step.row.unprotected.is_none()
+            && at.is_some_and(|at| (step.started_at - TICK..=end + TICK).contains(&at))
+    };
+    let within: Vec<&(OpenStep, Milliseconds)> = ended.iter().filter(is_within).collect();
+    let known = |(step, end): &&(OpenStep, Milliseconds)| ended_step(step, *end);
+    let known: Vec<evidence::Step> = within.iter().map(known).collect();
+    let seen = Changed {
+        path: &change.path,
+        at,
+    };
+    let verdict = Evidence::new(&known, &[seen], now).judge(seen, None);
+    let steps: Vec<&OpenStep> = within.iter().map(|(step, _)| step).collect();
+    rows_of(change, verdict, &steps, from)
 }
 
 /// Returns whose a change is in a directory that took the place of another one. No time in it shows what was done to
@@ -153,12 +182,12 @@ fn is_moved_between(
 fn rows_of(
     change: &Change,
     verdict: Verdict,
-    acting: &[&Acting<'_>],
+    steps: &[&OpenStep],
     from: Option<i64>,
 ) -> Vec<ChangeRow> {
     let row = |step: Option<usize>, attribution, reason: Option<String>| ChangeRow {
         id: None,
-        step_id: step.map(|step| acting[step].step.row.id.clone()),
+        step_id: step.map(|step| steps[step].row.id.clone()),
         attribution,
         reason,
         from_snapshot_id: from,
@@ -166,7 +195,7 @@ fn rows_of(
         change: change.clone(),
         lines: None,
     };
-    match in_this_workspace(verdict, acting.len()) {
+    match in_this_workspace(verdict, steps.len()) {
         Verdict::Outside => vec![row(None, Attribution::Outside, None)],
         Verdict::Agent(step) => vec![row(Some(step), Attribution::Agent, None)],
         Verdict::Shared(steps) => steps

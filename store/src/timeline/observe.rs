@@ -22,7 +22,7 @@ use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
 use crate::objects::pack::rebuild::SOON_READ;
-use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, SnapshotRow};
+use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, OuterTool, SnapshotRow};
 use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken};
 use crate::store::Store;
 
@@ -332,6 +332,36 @@ impl Last {
     }
 }
 
+/// Who may have changed something besides the open steps.
+struct Workers {
+    /// The ended steps that left a command running.
+    background: Vec<OpenStep>,
+    /// The steps that ended before, each with when, if a watcher missed a change.
+    ended: Vec<(OpenStep, Milliseconds)>,
+    /// The nested workspaces in which an agent works.
+    inner: Vec<WorkspacePath>,
+    /// The tools of agents in workspaces around this one.
+    outer: Vec<OuterTool>,
+}
+
+impl Workers {
+    fn read(store: &Store, place: &Place, from: Option<i64>, missed: bool) -> Result<Self> {
+        // One read transaction: otherwise each query would take SQLite's locks anew.
+        store.database.read(|connection| {
+            Ok(Self {
+                background: sessions::steps_in_background(connection, place.row.id)?,
+                ended: if missed {
+                    sessions::recently_ended_steps(connection, place.row.id)?
+                } else {
+                    Vec::new()
+                },
+                inner: sessions::workspaces_at_work_below(connection, &place.row, from)?,
+                outer: sessions::outer_tools(connection, &place.row, from)?,
+            })
+        })
+    }
+}
+
 /// Returns the changes with their authors.
 fn attributed(
     store: &Store,
@@ -342,25 +372,20 @@ fn attributed(
     from: Option<i64>,
 ) -> Result<Vec<ChangeRow>> {
     let now = store.now();
-    // One read transaction: otherwise each query would take SQLite's locks anew.
-    let (background, inner, outer) = store.database.read(|connection| {
-        Ok((
-            sessions::steps_in_background(connection, place.row.id)?,
-            sessions::workspaces_at_work_below(connection, &place.row, from)?,
-            sessions::outer_tools(connection, &place.row, from)?,
-        ))
-    })?;
+    let workers = Workers::read(store, place, from, taken.missed)?;
     let signed = |outer| {
         let signs = life::signs_around(&outer, now);
         (outer, signs)
     };
-    let outer: Vec<OuterAgent> = outer.into_iter().map(signed).collect();
-    let acting = acting_steps(&background, looking, now);
-    let is_elsewhere = |path: &WorkspacePath| inner.iter().any(|root| path.is_below(root));
+    let outer: Vec<OuterAgent> = workers.outer.into_iter().map(signed).collect();
+    let acting = acting_steps(&workers.background, looking, now);
+    let is_elsewhere = |path: &WorkspacePath| workers.inner.iter().any(|root| path.is_below(root));
     let changes = patch.clone();
     let told = store.surroundings.file_times;
     // A look that is to come was before the clock was set back.
-    let looked_at = place.looked_at.get().filter(|looked_at| *looked_at <= now);
+    // Nor does one count that a watcher kept from seeing what it should have.
+    let looked_at = place.looked_at.get();
+    let looked_at = looked_at.filter(|looked_at| *looked_at <= now && !taken.missed);
     // A file's time may lag behind by a tick, so one that seems just older than the look may be younger.
     let is_since =
         |at: Milliseconds| looked_at.is_none_or(|looked_at| told(at) + TICK >= looked_at);
@@ -388,7 +413,9 @@ fn attributed(
         is_elsewhere: &is_elsewhere,
         is_replaced: looking.is_replaced,
         from,
-        looked_at,
+        ended: &workers.ended,
+        // Without a look that counts, there may have been a pause since any.
+        looked_at: looked_at.or(taken.missed.then_some(0)),
         now,
     };
     Ok(attribute(patch, &acting, looking.session))

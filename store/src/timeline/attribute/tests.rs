@@ -86,6 +86,7 @@ fn rows_with(open: &[OpenStep], is_elsewhere: bool) -> Vec<ChangeRow> {
         is_elsewhere: &|_| is_elsewhere,
         is_replaced: false,
         from: Some(1),
+        ended: &[],
         looked_at: None,
         now: 10,
     };
@@ -105,6 +106,7 @@ fn in_a_directory_that_was_replaced_everything_is_unclear_whatever_its_time() {
             is_elsewhere: &|_| false,
             is_replaced: true,
             from: Some(1),
+            ended: &[],
             looked_at: None,
             now: 10,
         };
@@ -156,6 +158,7 @@ fn what_a_tool_of_an_agent_around_the_workspace_named_is_not_taken_by_a_shell_in
         is_elsewhere: &|_| false,
         is_replaced: false,
         from: Some(1),
+        ended: &[],
         looked_at: None,
         now: 10,
     };
