@@ -375,7 +375,9 @@ fn a_repair_makes_missing_tables_views_and_indexes_anew_and_removes_foreign_trig
         let found = world.run(&["doctor"], b"").exits(1);
         assert!(
             found.stdout.contains("are not as ckpt-hook makes them")
-                && found.stdout.contains("`ckpt-hook doctor --repair` makes"),
+                && found
+                    .stdout
+                    .contains("`ckpt-hook doctor --repair` rebuilds"),
             "{damage}: {found}"
         );
         let repaired = world.run(&["doctor", "--repair"], b"").exits(0);
