@@ -1,5 +1,7 @@
 //! Rows of `steps`.
 
+use std::ops::RangeInclusive;
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::read;
@@ -336,15 +338,17 @@ pub(crate) fn steps_in_background(
     steps_where(connection, is_left, &workspace_id)
 }
 
-/// Returns the steps of a workspace that ended since the message before its newest one, each with when it ended, in the
-/// order in which they started.
-pub(crate) fn recently_ended_steps(
+/// Returns the steps of a workspace that had ended and that went on at some moment of a span, each with when it ended, in
+/// the order in which they started. Those of its two newest messages and since: everything was looked at for a message.
+pub(crate) fn steps_ended_around(
     connection: &Connection,
     workspace_id: i64,
+    span: RangeInclusive<Milliseconds>,
 ) -> Result<Vec<(OpenStep, Milliseconds)>> {
     let sql = "SELECT steps.id, steps.finished_at
                  FROM sessions JOIN steps ON steps.session_id = sessions.id
-                WHERE sessions.workspace_id = ?1 AND steps.state = 'closed' AND steps.finished_at IS NOT NULL
+                WHERE sessions.workspace_id = ?1 AND steps.state = 'closed'
+                  AND steps.started_at <= ?3 AND steps.finished_at >= ?2
                   AND steps.started_at >= (
                       SELECT min(created_at) FROM (
                           SELECT messages.created_at
@@ -352,7 +356,8 @@ pub(crate) fn recently_ended_steps(
                            WHERE own.workspace_id = ?1 ORDER BY messages.seq DESC LIMIT 2))
                 ORDER BY steps.seq";
     let what = "cannot read the steps that ended lately";
-    let ended = read::all_or(connection, what, sql, [workspace_id], |row| {
+    let parameters = params![workspace_id, span.start(), span.end()];
+    let ended = read::all_or(connection, what, sql, parameters, |row| {
         Ok((row.get::<_, String>(0)?, row.get(1)?))
     })?;
     ended

@@ -75,6 +75,8 @@ pub struct Taken {
     pub times: Times,
     /// Whether a watcher missed a change that this full look found. It is no longer believed.
     pub missed: bool,
+    /// Whether a watcher that is believed answered.
+    pub is_hinted: bool,
     /// Ignored files that went recently, including those that an earlier scan missed.
     pub ignored_gone: IgnoredRemovals,
 }

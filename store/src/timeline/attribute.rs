@@ -55,7 +55,8 @@ pub(crate) struct Patch<'a> {
     pub is_replaced: bool,
     /// The newest snapshot before it.
     pub from: Option<i64>,
-    /// The steps that had ended before, if a watcher missed a change: each with when it ended.
+    /// The steps that had ended before and may have made some of it, if a watcher may have hidden that: each with when it
+    /// ended.
     pub ended: &'a [(OpenStep, Milliseconds)],
     /// When everything was last looked at.
     pub looked_at: Option<Milliseconds>,
@@ -67,88 +68,116 @@ pub(crate) struct Patch<'a> {
 /// newest step is preferred among the steps of one conversation: a sub-agent's and its parent's are open at the same
 /// time, and the one that just reported an event is the likeliest author. A revert to a message undoes both.
 pub(crate) fn attribute(
-    patch: Patch<'_>,
+    mut patch: Patch<'_>,
     acting: &[Acting<'_>],
     session: Option<&str>,
 ) -> Vec<ChangeRow> {
     let is_left = |change: &Change| !acting.iter().any(|one| is_hidden(one.step, &change.path));
-    let changes: Vec<Change> = patch.changes.into_iter().filter(is_left).collect();
+    let changes: Vec<Change> = std::mem::take(&mut patch.changes);
+    let changes: Vec<Change> = changes.into_iter().filter(is_left).collect();
     // A step whose start nobody saw owns no change.
-    let acting: Vec<&Acting<'_>> = acting
-        .iter()
-        .filter(|one| one.step.row.unprotected.is_none())
-        .collect();
+    let is_seen = |one: &&Acting<'_>| one.step.row.unprotected.is_none();
+    let acting: Vec<&Acting<'_>> = acting.iter().filter(is_seen).collect();
     let own: Vec<&OpenStep> = acting.iter().map(|one| one.step).collect();
     let mut steps: Vec<evidence::Step> = acting.iter().map(|one| step_of(one)).collect();
     let around = OuterAgents::of(patch.outer);
     steps.extend(around.named.iter().cloned());
-    let preferred = (own.iter()).rposition(|step| Some(step.row.session_id.as_str()) == session);
     // Where there is no step, no time can make a change anybody's, and each one costs a look at a file.
     let has_steps = !(steps.is_empty() && patch.ended.is_empty());
     let dated = |change| has_steps.then(|| (patch.time)(change)).flatten();
     let times: Vec<Option<Dated>> = changes.iter().map(dated).collect();
     let seen: Vec<Changed<'_>> = changes.iter().zip(&times).map(changed).collect();
-    let evidence = Evidence::new(&steps, &seen, patch.now);
-    let contests = |step: usize, seen| {
-        step < own.len() && {
-            let worker = (&steps[step], own[step].life.caller.as_deref());
-            around.contests(worker, seen, patch.now, patch.has_started)
-        }
+    let interval = Interval {
+        patch: &patch,
+        own: &own,
+        steps: &steps,
+        around: &around,
+        evidence: Evidence::new(&steps, &seen, patch.now),
+        preferred: (own.iter()).rposition(|step| Some(step.row.session_id.as_str()) == session),
     };
     let dated = changes.iter().zip(&seen).zip(&times);
     dated
         .flat_map(|((change, seen), time)| {
-            // Evidence gives a change to a step, and a doubt only takes it back: their order decides the reason.
-            let judged = if patch.is_replaced {
-                replaced(&evidence, own.len(), preferred)
-            } else {
-                another_clock::judge(&evidence, *seen, *time, patch.looked_at, preferred)
-            };
-            let names = |step: usize| steps[step].names(&change.path);
-            let verdict = match judged {
-                Verdict::Agent(step) if is_moved_between(&evidence, step, &change.path, *time) => {
-                    Verdict::Unclear(vec![step], Doubt::Moved)
-                }
-                // A tool of this step that edits there names the file: what else happens is the other agent's.
-                Verdict::Agent(step) if (patch.is_elsewhere)(&change.path) && !names(step) => {
-                    Verdict::Unclear(vec![step], Doubt::Elsewhere)
-                }
-                Verdict::Agent(step) if !names(step) && contests(step, *seen) => {
-                    Verdict::Unclear(vec![step], Doubt::Around)
-                }
-                verdict => verdict,
-            };
-            match verdict {
-                Verdict::Outside => missed(patch.ended, change, seen.at, patch.from, patch.now),
-                verdict => rows_of(change, verdict, &own, patch.from),
+            let hidden = || hidden(&patch, change, seen.at);
+            // A time before the last look is one of a step that had ended then, if that look was kept from seeing it.
+            let is_stale = time.is_some_and(|time| time.is_stale);
+            if let Some(rows) = is_stale.then(hidden).flatten() {
+                return rows;
             }
+            match interval.judge(change, *seen, *time) {
+                Verdict::Outside => hidden(),
+                verdict => Some(rows_of(change, verdict, &own, patch.from)),
+            }
+            .unwrap_or_else(|| rows_of(change, Verdict::Outside, &own, patch.from))
         })
         .collect()
 }
 
-/// Returns the rows for a change of nobody's at a moment, which a watcher may have hidden from the looks at the ends of
-/// these steps: those looks' judgement. Without its time, it stays nobody's.
-fn missed(
-    ended: &[(OpenStep, Milliseconds)],
-    change: &Change,
-    at: Option<Milliseconds>,
-    from: Option<i64>,
-    now: Milliseconds,
-) -> Vec<ChangeRow> {
+/// What is known about the time between two looks.
+struct Interval<'a> {
+    patch: &'a Patch<'a>,
+    /// The steps of this workspace.
+    own: &'a [&'a OpenStep],
+    /// The same, and those in workspaces around this one.
+    steps: &'a [evidence::Step],
+    around: &'a OuterAgents,
+    evidence: Evidence<'a>,
+    preferred: Option<usize>,
+}
+
+impl Interval<'_> {
+    fn judge(&self, change: &Change, seen: Changed<'_>, time: Option<Dated>) -> Verdict {
+        // Evidence gives a change to a step, and a doubt only takes it back: their order decides the reason.
+        let judged = if self.patch.is_replaced {
+            replaced(&self.evidence, self.own.len(), self.preferred)
+        } else {
+            let looked_at = self.patch.looked_at;
+            another_clock::judge(&self.evidence, seen, time, looked_at, self.preferred)
+        };
+        let names = |step: usize| self.steps[step].names(&change.path);
+        match judged {
+            Verdict::Agent(step) if is_moved_between(&self.evidence, step, &change.path, time) => {
+                Verdict::Unclear(vec![step], Doubt::Moved)
+            }
+            // If an edit tool of this step had reached there, it would have named the file. What else happens there is
+            // the other agent's.
+            Verdict::Agent(step) if (self.patch.is_elsewhere)(&change.path) && !names(step) => {
+                Verdict::Unclear(vec![step], Doubt::Elsewhere)
+            }
+            Verdict::Agent(step) if !names(step) && self.is_contested(step, seen) => {
+                Verdict::Unclear(vec![step], Doubt::Around)
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// Returns whether an agent around this workspace may have made a change as well as one of its own steps.
+    fn is_contested(&self, step: usize, seen: Changed<'_>) -> bool {
+        let (now, has_started) = (self.patch.now, self.patch.has_started);
+        self.own.get(step).is_some_and(|own| {
+            let worker = (&self.steps[step], own.life.caller.as_deref());
+            self.around.contests(worker, seen, now, has_started)
+        })
+    }
+}
+
+/// Returns the rows for a change that a watcher may have hidden from the look at the end of a step: what that look would
+/// have judged. `None` if no step that had ended has anything to do with it, or its time is not known.
+fn hidden(patch: &Patch<'_>, change: &Change, at: Option<Milliseconds>) -> Option<Vec<ChangeRow>> {
+    let at = at?;
     let is_within = |(step, end): &&(OpenStep, Milliseconds)| {
-        step.row.unprotected.is_none()
-            && at.is_some_and(|at| (step.started_at - TICK..=end + TICK).contains(&at))
+        step.row.unprotected.is_none() && (step.started_at - TICK..=end + TICK).contains(&at)
     };
-    let within: Vec<&(OpenStep, Milliseconds)> = ended.iter().filter(is_within).collect();
+    let within: Vec<&(OpenStep, Milliseconds)> = patch.ended.iter().filter(is_within).collect();
     let known = |(step, end): &&(OpenStep, Milliseconds)| ended_step(step, *end);
     let known: Vec<evidence::Step> = within.iter().map(known).collect();
     let seen = Changed {
         path: &change.path,
-        at,
+        at: Some(at),
     };
-    let verdict = Evidence::new(&known, &[seen], now).judge(seen, None);
+    let verdict = Evidence::new(&known, &[seen], patch.now).judge(seen, None);
     let steps: Vec<&OpenStep> = within.iter().map(|(step, _)| step).collect();
-    rows_of(change, verdict, &steps, from)
+    (verdict != Verdict::Outside).then(|| rows_of(change, verdict, &steps, patch.from))
 }
 
 /// Returns whose a change is in a directory that took the place of another one. No time in it shows what was done to

@@ -336,8 +336,6 @@ impl Last {
 struct Workers {
     /// The ended steps that left a command running.
     background: Vec<OpenStep>,
-    /// The steps that ended before, each with when, if a watcher missed a change.
-    ended: Vec<(OpenStep, Milliseconds)>,
     /// The nested workspaces in which an agent works.
     inner: Vec<WorkspacePath>,
     /// The tools of agents in workspaces around this one.
@@ -345,16 +343,11 @@ struct Workers {
 }
 
 impl Workers {
-    fn read(store: &Store, place: &Place, from: Option<i64>, missed: bool) -> Result<Self> {
+    fn read(store: &Store, place: &Place, from: Option<i64>) -> Result<Self> {
         // One read transaction: otherwise each query would take SQLite's locks anew.
         store.database.read(|connection| {
             Ok(Self {
                 background: sessions::steps_in_background(connection, place.row.id)?,
-                ended: if missed {
-                    sessions::recently_ended_steps(connection, place.row.id)?
-                } else {
-                    Vec::new()
-                },
                 inner: sessions::workspaces_at_work_below(connection, &place.row, from)?,
                 outer: sessions::outer_tools(connection, &place.row, from)?,
             })
@@ -372,7 +365,7 @@ fn attributed(
     from: Option<i64>,
 ) -> Result<Vec<ChangeRow>> {
     let now = store.now();
-    let workers = Workers::read(store, place, from, taken.missed)?;
+    let workers = Workers::read(store, place, from)?;
     let signed = |outer| {
         let signs = life::signs_around(&outer, now);
         (outer, signs)
@@ -383,42 +376,60 @@ fn attributed(
     let changes = patch.clone();
     let told = store.surroundings.file_times;
     // A look that is to come was before the clock was set back.
-    // Nor does one count that a watcher kept from seeing what it should have.
-    let looked_at = place.looked_at.get();
-    let looked_at = looked_at.filter(|looked_at| *looked_at <= now && !taken.missed);
+    let looked_at = place.looked_at.get().filter(|looked_at| *looked_at <= now);
     // A file's time may lag behind by a tick, so one that seems just older than the look may be younger.
     let is_since =
         |at: Milliseconds| looked_at.is_none_or(|looked_at| told(at) + TICK >= looked_at);
     // Lazy, because it compares every path that went with every one that came, and most looks have no step to ask
     // for it.
     let moved = LazyCell::new(|| taken.times.of_moves(&place.root, &changes, is_since));
+    let time = |change: &Change| {
+        let (time, came) = match moved.get(&change.path) {
+            Some(came) => (came.at, Some(*came)),
+            None => (taken.times.of_change(&place.root, change)?, None),
+        };
+        let is_old = looked_at.is_some() && !is_since(time);
+        let arrival = is_old.then(|| taken.times.of_arrival(&place.root, change, is_since));
+        let came = arrival.flatten().or(came);
+        Some(Dated {
+            at: told(came.map_or(time, |came| came.at)),
+            since: looked_at.filter(|_| came.is_some_and(|came| !came.is_exact)),
+            is_stale: is_old && came.is_none() && !taken.times.may_have_come(change),
+        })
+    };
+    let ended = match taken.is_hinted {
+        true => hidden_steps(store, place, changes.iter().filter_map(&time))?,
+        false => Vec::new(),
+    };
     let patch = Patch {
         changes: patch,
-        time: &|change| {
-            let (time, came) = match moved.get(&change.path) {
-                Some(came) => (came.at, Some(*came)),
-                None => (taken.times.of_change(&place.root, change)?, None),
-            };
-            let is_old = looked_at.is_some() && !is_since(time);
-            let arrival = is_old.then(|| taken.times.of_arrival(&place.root, change, is_since));
-            let came = arrival.flatten().or(came);
-            Some(Dated {
-                at: told(came.map_or(time, |came| came.at)),
-                since: looked_at.filter(|_| came.is_some_and(|came| !came.is_exact)),
-                is_stale: is_old && came.is_none() && !taken.times.may_have_come(change),
-            })
-        },
+        time: &time,
         outer: &outer,
         has_started: &life::has_started,
         is_elsewhere: &is_elsewhere,
         is_replaced: looking.is_replaced,
         from,
-        ended: &workers.ended,
-        // Without a look that counts, there may have been a pause since any.
-        looked_at: looked_at.or(taken.missed.then_some(0)),
+        ended: &ended,
+        looked_at,
         now,
     };
     Ok(attribute(patch, &acting, looking.session))
+}
+
+/// Returns the steps that ended before and may have made changes of these times, each with when it ended: a watcher may
+/// have hidden them from the looks at their ends.
+fn hidden_steps(
+    store: &Store,
+    place: &Place,
+    times: impl Iterator<Item = Dated>,
+) -> Result<Vec<(OpenStep, Milliseconds)>> {
+    let times: Vec<Milliseconds> = times.map(|time| time.at).collect();
+    let Some((first, last)) = times.iter().min().zip(times.iter().max()) else {
+        return Ok(Vec::new());
+    };
+    store.database.read(|connection| {
+        sessions::steps_ended_around(connection, place.row.id, first - TICK..=last + TICK)
+    })
 }
 
 /// Returns what is known about the open steps, and about those that left a command running in the background.

@@ -69,7 +69,11 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
     };
     let missed = hint.as_ref().is_some_and(Hint::missed);
     let taken = taken.expect("without a cache, none is torn");
-    Ok(Taken { missed, ..taken })
+    Ok(Taken {
+        missed,
+        is_hinted: hint.is_some(),
+        ..taken
+    })
 }
 
 /// Takes the snapshot that there will be once other ignore files are in place of those on disk. `ignore_files` has
@@ -452,6 +456,7 @@ impl<'a> SnapshotBuilder<'a> {
             unread: self.unread.clone(),
             times,
             missed: false,
+            is_hinted: false,
             ignored_gone: IgnoredRemovals(ignored_gone),
         }
     }
