@@ -235,7 +235,7 @@ proptest! {
 
     #[test]
     fn what_a_watcher_that_lies_at_random_hid_goes_back_with_its_message(
-        messages in prop::collection::vec(prop::collection::vec((0..6_usize, any::<bool>()), 1..4), 1..5),
+        messages in prop::collection::vec(prop::collection::vec((0..8_usize, any::<bool>()), 1..4), 1..5),
         to in any::<prop::sample::Index>(),
         truths in any::<u32>(),
     ) {
@@ -260,7 +260,8 @@ proptest! {
             event("user_message", message);
             for (step, (file, is_removed)) in steps.iter().enumerate() {
                 event("step_start", message);
-                let path = format!("d{file}/file");
+                let name = if *file < 4 { "file" } else { "new" };
+                let path = format!("d{}/{name}", file % 4);
                 if *is_removed && world.workspace().join(&path).exists() {
                     world.remove(&path);
                 } else {
