@@ -60,7 +60,6 @@ mod ui;
 mod undoing;
 mod untouched;
 mod usage;
-mod watch;
 mod watcher;
 mod widths;
 mod wording;

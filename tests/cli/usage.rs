@@ -76,8 +76,6 @@ fn a_command_without_a_document_refuses_to_print_one() {
         &["ui"],
         &["diff", "--tool"],
         &["watch"],
-        &["watch", "--install"],
-        &["watch", "--uninstall"],
     ] {
         for words in [
             [&["--json"], command].concat(),

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +13,6 @@ use proptest::prelude::*;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use testing::binary::{Sandbox, finish};
-use testing::executable;
 
 /// A watcher at work, and the world that it watches.
 struct Watched {
@@ -168,30 +167,29 @@ fn a_watcher_that_is_stopped_behind_or_killed_hides_no_change() {
     assert!(!doctor.contains("did not report"), "it missed nothing");
 }
 
+/// The words between two marks, in each line that has both.
+fn words_between(text: &str, before: &str, after: &str) -> Vec<String> {
+    let between = |line: &str| Some(line.split_once(before)?.1.split_once(after)?.0.to_owned());
+    text.lines().filter_map(between).collect()
+}
+
 #[test]
-fn a_watcher_asks_watchman_where_its_program_says_that_it_listens() {
-    let scratch = tempfile::tempdir().expect("a folder");
-    let socket = scratch.path().join("sock");
-    let listener = UnixListener::bind(&socket).expect("a socket");
-    // Any other call would start Watchman.
-    let says = json!({"version": "1", "sockname": socket});
-    let script = format!("#!/bin/sh\n[ \"$*\" = '--no-spawn get-sockname' ] && echo '{says}'\n");
-    executable::write(&scratch.path().join("watchman"), &script);
-    let asked = thread::spawn(move || {
-        let (stream, _) = listener.accept().expect("it calls");
-        let mut line = String::new();
-        let read = BufReader::new(&stream).read_line(&mut line);
-        read.expect("it asks");
-        line
-    });
-    let watched = Watched::started_by(|world| {
-        let path = format!("{}:/usr/bin:/bin", scratch.path().display());
-        silent(world.command(&["watch"]).env("PATH", path))
-    });
-    let line = asked.join().expect("it was asked");
-    assert_eq!(line, "[\"watch-list\"]\n", "and gave no answer");
-    let edit = |world: &Sandbox| world.write("d7/file", "watched\n");
-    assert_eq!(watched.step(edit), 1, "without it");
+fn shipped_services_start_a_watcher() {
+    let packaging = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../packaging");
+    let read = |file: &str| fs::read_to_string(packaging.join(file)).expect("it is shipped");
+    let unit = read("systemd/ckpt-hook-watch.service");
+    let command = words_between(&format!("{unit}\n"), "ExecStart=", "watch");
+    assert_eq!(
+        command,
+        ["/usr/bin/ckpt-hook "],
+        "where the package puts it"
+    );
+    let plist = read("launchd/ckpt-hook.watch.plist");
+    let words = words_between(&plist, "<string>", "</string>");
+    assert_eq!(words[1..], ["/usr/local/bin/ckpt-hook", "watch"]);
+    // The command that both give.
+    let watched = Watched::started_by(start);
+    assert_eq!(watched.step(|world| world.write("d7/file", "seen\n")), 1);
 }
 
 #[test]

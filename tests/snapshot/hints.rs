@@ -36,11 +36,6 @@ impl Watcher {
     }
 
     fn limited(world: &CapturedWorkspace, limits: WatchLimits) -> Self {
-        Self::start(world, limits, None)
-    }
-
-    /// Starts one. `watchman` is the socket of Watchman.
-    pub fn start(world: &CapturedWorkspace, limits: WatchLimits, watchman: Option<&Path>) -> Self {
         fs::set_permissions(&world.store, fs::Permissions::from_mode(0o700)).unwrap();
         // What makes a directory a store; the harness keeps files of its own beside it.
         let database = world.store.join("sessions.db");
@@ -51,10 +46,7 @@ impl Watcher {
             .unwrap();
         let (end, theirs) = UnixStream::pair().unwrap();
         let store = world.store.clone();
-        let watchman = watchman.map(Path::to_owned);
-        let work = move || {
-            ckpt_store::watch(&store, limits, watchman.as_deref(), Some(theirs.as_fd())).unwrap();
-        };
+        let work = move || ckpt_store::watch(&store, limits, Some(theirs.as_fd())).unwrap();
         let thread = Some(thread::spawn(work));
         let socket = world.store.join("watch.sock");
         while UnixStream::connect(&socket).is_err() {
@@ -213,7 +205,7 @@ fn a_workspace_with_more_directories_than_the_limit_has_no_hints() {
 fn a_watcher_ends_when_nobody_asks_and_a_second_one_is_refused() {
     let world = old_workspace();
     let watcher = Watcher::of(&world);
-    let second = ckpt_store::watch(&world.store, WatchLimits::default(), None, None);
+    let second = ckpt_store::watch(&world.store, WatchLimits::default(), None);
     assert!(second.unwrap_err().to_string().contains("another watcher"));
     drop(watcher);
     assert!(!world.store.join("watch.sock").exists(), "nothing is left");
@@ -221,7 +213,7 @@ fn a_watcher_ends_when_nobody_asks_and_a_second_one_is_refused() {
         idle: Duration::from_millis(1),
         ..WatchLimits::default()
     };
-    ckpt_store::watch(&world.store, limits, None, None).unwrap();
+    ckpt_store::watch(&world.store, limits, None).unwrap();
 }
 
 #[test]
@@ -501,22 +493,16 @@ proptest! {
     fn a_look_where_a_watcher_tells_sees_what_a_look_at_everything_does(
         rounds in proptest::collection::vec((proptest::collection::vec(act(), 1..8), 0..8_u8), 1..10)
     ) {
-        look_beside(&rounds, None, &|_| {})?;
+        look_beside(&rounds)?;
     }
 }
 
-/// Plays rounds of acts beside a watcher that comes and goes, and compares what is seen with what git sees. `prepare`
-/// is called with the workspace before.
-pub fn look_beside(
-    rounds: &[(Vec<Act>, u8)],
-    watchman: Option<&Path>,
-    prepare: &dyn Fn(&Path),
-) -> Result<(), TestCaseError> {
+/// Plays rounds of acts beside a watcher that comes and goes, and compares what is seen with what git sees.
+fn look_beside(rounds: &[(Vec<Act>, u8)]) -> Result<(), TestCaseError> {
     let world = CapturedWorkspace::git();
-    prepare(&world.root);
     world.grow_old();
     look(&world, false);
-    let begin = || Watcher::start(&world, WatchLimits::default(), watchman);
+    let begin = || Watcher::limited(&world, WatchLimits::default());
     let before = token(&world);
     let mut watcher = Some(begin());
     wait_until_watched(&world, &before);

@@ -23,5 +23,3 @@ mod scan_rules;
 mod scan_seed;
 mod seeding;
 mod traps;
-#[cfg(target_os = "linux")]
-mod watchman;

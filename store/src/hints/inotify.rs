@@ -13,7 +13,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
 use super::protocol::{Answer, WatchToken};
-use super::watched::{Watch, WatchEnd, WatchedRoot};
+use super::watched::{WatchEnd, WatchedRoot};
 use crate::model::path::join;
 
 /// The events of a directory and its entries that are of interest.
@@ -183,22 +183,26 @@ impl WatchTree {
     }
 }
 
-impl Watch for WatchTree {
-    fn queue(&self) -> BorrowedFd<'_> {
+impl WatchTree {
+    /// The descriptor that becomes readable when there are events.
+    pub fn queue(&self) -> BorrowedFd<'_> {
         self.queue.as_fd()
     }
 
-    fn root(&self) -> &WatchedRoot {
+    /// The watched directory.
+    pub fn root(&self) -> &WatchedRoot {
         &self.root
     }
 
-    fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
+    /// Takes in all pending events, and answers what may have changed since a token.
+    pub fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
         self.take_in()?;
         self.root.check()?;
         Ok(self.root.answer(token))
     }
 
-    fn take_in(&mut self) -> Result<(), WatchEnd> {
+    /// Takes in the pending events.
+    pub fn take_in(&mut self) -> Result<(), WatchEnd> {
         loop {
             let told = self.told()?;
             if told.is_empty() {

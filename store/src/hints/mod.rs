@@ -1,8 +1,7 @@
 //! Hints on which directories of a workspace may have changed since a look at it. A hint makes a look cheap, and is
 //! never the truth.
 //!
-//! A watcher (`ckpt-hook watch`, [`serve()`]) listens to the kernel's notifications, or asks Watchman, and answers
-//! that question on a socket in the store's directory, which only the user can enter. If it is in doubt, it says that
+//! A watcher (`ckpt-hook watch`, [`serve()`]) listens to the kernel's notifications, and answers that question on a socket in the store's directory, which only the user can enter. If it is in doubt, it says that
 //! anything may have changed. A hook asks ([`ask`]) if there is a watcher, waits for it a moment at most, and looks at
 //! everything if it gets no answer.
 //!
@@ -23,9 +22,6 @@ mod portable;
 mod protocol;
 mod serve;
 mod watched;
-// On macOS, one stream of FSEvents is all that a directory takes, and Watchman does not tell of a mount in it.
-#[cfg(target_os = "linux")]
-mod watchman;
 
 pub(crate) use ask::WatcherClient;
 #[cfg(all(target_os = "linux", not(ckpt_portable)))]

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use notify::event::{CreateKind, ModifyKind, RemoveKind};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::protocol::{Answer, WatchToken};
-use super::watched::{Watch, WatchEnd, WatchedRoot, is_below_git};
+use super::watched::{WatchEnd, WatchedRoot};
 use crate::fs::layout::make_private;
 use crate::fs::names::WATCH_MARKS;
 use crate::model::path::parent;
@@ -158,16 +158,19 @@ impl EventTree {
     }
 }
 
-impl Watch for EventTree {
-    fn queue(&self) -> BorrowedFd<'_> {
+impl EventTree {
+    /// The descriptor that becomes readable when there are events.
+    pub fn queue(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }
 
-    fn root(&self) -> &WatchedRoot {
+    /// The watched directory.
+    pub fn root(&self) -> &WatchedRoot {
         &self.root
     }
 
-    fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
+    /// Takes in all pending events, and answers what may have changed since a token.
+    pub fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd> {
         // What happened together may be told in any order, so the first event of ours says only that the others of its
         // time are being told.
         let is_told = self.wait_for_own()? && self.wait_for_own()?;
@@ -182,7 +185,8 @@ impl Watch for EventTree {
         })
     }
 
-    fn take_in(&mut self) -> Result<(), WatchEnd> {
+    /// Takes in the pending events.
+    pub fn take_in(&mut self) -> Result<(), WatchEnd> {
         // First, or a ring in between would be lost.
         while matches!((&self.bell).read(&mut [0; 1 << 10]), Ok(length) if length > 0) {}
         while let Ok(event) = self.events.try_recv() {
@@ -195,4 +199,12 @@ impl Watch for EventTree {
 fn is_on_one_file_system(one: &Path, other: &Path) -> bool {
     let [one, other] = [one, other].map(|path| path.symlink_metadata().map(|of| of.dev()).ok());
     one.is_some() && one == other
+}
+
+/// Returns whether a path is in a repository's own folder, and not that folder itself.
+fn is_below_git(path: &Path) -> bool {
+    let above = path.parent().into_iter().flat_map(Path::components);
+    above
+        .into_iter()
+        .any(|component| component == Component::Normal(".git".as_ref()))
 }

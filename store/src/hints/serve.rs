@@ -14,9 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::WatchTree;
 use super::peer::peer_user;
 use super::protocol::{Answer, Question};
-use super::watched::{Watch, WatchEnd, WatchedRoot};
-#[cfg(target_os = "linux")]
-use super::watchman::WatchmanTree;
+use super::watched::{WatchEnd, WatchedRoot};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::names::WATCH_SOCKET;
@@ -28,7 +26,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// A longer question is ignored, in bytes. A path has at most 4,096.
 const LONGEST_QUESTION: u64 = 8 << 10;
 
-/// How many workspaces that cannot be watched, or not through Watchman, are remembered.
+/// How many workspaces that cannot be watched are remembered.
 const MOST_REMEMBERED: usize = 64;
 
 /// The limits of a watcher.
@@ -53,15 +51,9 @@ impl Default for WatchLimits {
 }
 
 /// Watches the workspaces of a store that it is asked about, until nobody asks any more or `end` becomes readable.
-/// `watchman` is where Watchman listens, if it runs: what it watches is not watched again.
 ///
 /// Fails if another process does this already.
-pub fn serve(
-    store: &Path,
-    limits: WatchLimits,
-    watchman: Option<&Path>,
-    end: Option<BorrowedFd<'_>>,
-) -> Result<()> {
+pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> Result<()> {
     let store = prepare(store)?;
     let _lock = layout::lock_watcher(&store).map_err(|_| {
         Error::failed(format!(
@@ -83,12 +75,10 @@ pub fn serve(
         store,
         listener,
         limits,
-        watchman: watchman.map(Path::to_owned),
         mounts: Mounts::open()?,
         trees: Vec::new(),
         wanted: Vec::new(),
         refused: Vec::new(),
-        doubted: Vec::new(),
         asked: Instant::now(),
     };
     let done = watcher.run(end).context(what);
@@ -101,22 +91,12 @@ struct WatcherServer {
     store: PathBuf,
     listener: UnixListener,
     limits: WatchLimits,
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(
-            dead_code,
-            reason = "one stream of FSEvents is cheaper than asking Watchman"
-        )
-    )]
-    watchman: Option<PathBuf>,
     mounts: Mounts,
-    trees: Vec<(Box<dyn Watch>, Instant)>,
+    trees: Vec<(WatchTree, Instant)>,
     /// What was asked about and is not watched yet. It is added later, so that nobody waits for it.
     wanted: Vec<(PathBuf, (u64, u64))>,
     /// What cannot be watched. Trying again at each question would cost as much as a look.
     refused: Vec<(PathBuf, (u64, u64))>,
-    /// Where a watch ended before its time. Watchman is not asked there again: it may never answer in time.
-    doubted: Vec<PathBuf>,
     /// The time of the last question.
     asked: Instant,
 }
@@ -137,14 +117,8 @@ impl WatcherServer {
             // Events are taken in between questions, too: the kernel's queue is limited, and an overflow ends the
             // watch.
             let limit = self.limits.idle;
-            let doubted = &mut self.doubted;
-            self.trees.retain_mut(|(tree, asked)| {
-                let is_well = tree.take_in().is_ok();
-                if !is_well {
-                    remember(doubted, tree.root().at(b""));
-                }
-                is_well && asked.elapsed() < limit
-            });
+            self.trees
+                .retain_mut(|(tree, asked)| tree.take_in().is_ok() && asked.elapsed() < limit);
             // Only after the answers: reading a large tree takes longer than a hook waits.
             for (root, identity) in std::mem::take(&mut self.wanted) {
                 self.watch(&root, identity);
@@ -220,7 +194,6 @@ impl WatcherServer {
         *asked = Instant::now();
         tree.answer(question.token.as_ref()).unwrap_or_else(|_| {
             self.trees.swap_remove(known);
-            remember(&mut self.doubted, root);
             Answer::default()
         })
     }
@@ -236,33 +209,18 @@ impl WatcherServer {
         }
         match self.begin(root, identity) {
             Ok(tree) => self.trees.push((tree, Instant::now())),
-            Err(_) => remember(&mut self.refused, (root.to_owned(), identity)),
+            Err(_) => {
+                // The newest first, in bounded memory.
+                self.refused.truncate(MOST_REMEMBERED - 1);
+                self.refused.insert(0, (root.to_owned(), identity));
+            }
         }
     }
 
-    /// Begins to watch a workspace: through Watchman if it watches it, else by what the system has.
-    fn begin(
-        &self,
-        path: &Path,
-        identity: (u64, u64),
-    ) -> std::result::Result<Box<dyn Watch>, WatchEnd> {
-        let most = self.limits.directories;
-        let root = || WatchedRoot::new(path, identity);
-        #[cfg(target_os = "linux")]
-        if let Some(socket) = &self.watchman
-            && !self.doubted.iter().any(|doubted| doubted == path)
-            && let Ok(tree) = WatchmanTree::watch(root()?, most, socket)
-        {
-            return Ok(Box::new(tree));
-        }
-        Ok(Box::new(WatchTree::watch(root()?, most, &self.store)?))
+    fn begin(&self, path: &Path, identity: (u64, u64)) -> std::result::Result<WatchTree, WatchEnd> {
+        let root = WatchedRoot::new(path, identity)?;
+        WatchTree::watch(root, self.limits.directories, &self.store)
     }
-}
-
-/// Notes something, the newest first, in bounded memory.
-fn remember<T>(remembered: &mut Vec<T>, new: T) {
-    remembered.truncate(MOST_REMEMBERED - 1);
-    remembered.insert(0, new);
 }
 
 /// The list of mounts. A mount that hides a watched directory, or an unmount that uncovers it, is no event of that

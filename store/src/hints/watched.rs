@@ -3,10 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
@@ -26,21 +25,6 @@ const OVERLAY: i64 = 0x794c_7630;
 /// A watch ends, because something would not be reported.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WatchEnd;
-
-/// The watch of a directory with everything below it, whatever reports its changes.
-pub(super) trait Watch {
-    /// Returns the descriptor that becomes readable when there are events.
-    fn queue(&self) -> BorrowedFd<'_>;
-
-    /// Returns what it watches.
-    fn root(&self) -> &WatchedRoot;
-
-    /// Returns what may have changed since a token. It takes in all pending events first.
-    fn answer(&mut self, token: Option<&WatchToken>) -> Result<Answer, WatchEnd>;
-
-    /// Takes in the events that were told by now.
-    fn take_in(&mut self) -> Result<(), WatchEnd>;
-}
 
 /// A directory that is watched with everything below it.
 pub(super) struct WatchedRoot {
@@ -143,6 +127,7 @@ impl WatchedRoot {
     }
 
     /// Reads a directory with everything below it, and returns how many directories there are.
+    #[cfg(not(all(target_os = "linux", not(ckpt_portable))))]
     pub fn read_all(&mut self, path: &[u8]) -> Result<usize, WatchEnd> {
         let (mut open, mut read) = (vec![path.to_vec()], 0);
         while let Some(path) = open.pop() {
@@ -182,14 +167,6 @@ impl WatchedRoot {
             path => self.path.join(OsStr::from_bytes(path)),
         }
     }
-}
-
-/// Returns whether a path is in a repository's own folder, and not that folder itself.
-pub(super) fn is_below_git(path: &Path) -> bool {
-    let above = path.parent().into_iter().flat_map(Path::components);
-    above
-        .into_iter()
-        .any(|component| component == Component::Normal(".git".as_ref()))
 }
 
 /// Returns whether the system does not report all changes on a file system: others write there, too, or to a lower

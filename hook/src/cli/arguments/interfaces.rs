@@ -89,15 +89,8 @@ pub struct WatchArguments {
     /// Report on every workspace, not only this one
     #[arg(long, requires = "json_lines")]
     pub everywhere: bool,
-    /// Let systemd, or launchd on macOS, start it, now and whenever you log in
-    #[arg(long, conflicts_with_all = ["json_lines", "uninstall"])]
-    pub install: bool,
-    /// Stop it, and do not start it again
-    #[arg(long, conflicts_with = "json_lines")]
-    pub uninstall: bool,
 }
 
 const WATCH_EXAMPLE: &str = "Examples:
   ckpt-hook watch &               faster hooks; ends after half an hour without any
-  ckpt-hook watch --install       the same, whenever you are logged in
   ckpt-hook watch --json-lines    messages, steps and reverts, as they happen";

@@ -16,22 +16,10 @@ pub fn check(invocation: &Invocation, command: &Command) -> Result<(), Failure> 
         Command::Man { .. } => ("`man`", "leave out `--json`"),
         Command::Ui(_) => ("`ui`", "`log --graph --json` has the same rows"),
         Command::Diff(arguments) if arguments.tool => ("`diff --tool`", "leave out `--tool`"),
-        Command::Watch(arguments) if arguments.install || arguments.uninstall => (
-            "`watch --install` and `watch --uninstall`",
-            "leave out `--json`",
-        ),
         Command::Watch(_) if !invocation.common.json_lines => {
             ("`watch`", "`watch --json-lines` prints what happens")
         }
         _ => return Ok(()),
     };
-    let verb = if what.contains(" and ") {
-        "have"
-    } else {
-        "has"
-    };
-    Err(Failure::usage(
-        format!("{what} {verb} no JSON output"),
-        hint,
-    ))
+    Err(Failure::usage(format!("{what} has no JSON output"), hint))
 }

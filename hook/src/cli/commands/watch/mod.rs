@@ -1,9 +1,4 @@
-//! `watch`: watches workspaces for hooks, has that started at every login, or prints what happens.
-
-mod launchd;
-mod service;
-mod systemd;
-mod watchman;
+//! `watch`: watches workspaces for hooks, or prints what happens.
 
 use std::io::{self, Write};
 
@@ -17,24 +12,8 @@ pub fn run(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Fa
     if invocation.common.json_lines {
         return print(invocation, arguments);
     }
-    watch(invocation, arguments)
-}
-
-fn watch(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
-    if arguments.install {
-        service::install(invocation)?;
-    } else if arguments.uninstall {
-        service::uninstall(invocation)?;
-    } else {
-        let limits = ckpt_store::WatchLimits::default();
-        let watchman = watchman::socket();
-        ckpt_store::watch(
-            &invocation.store_directory()?,
-            limits,
-            watchman.as_deref(),
-            None,
-        )?;
-    }
+    let limits = ckpt_store::WatchLimits::default();
+    ckpt_store::watch(&invocation.store_directory()?, limits, None)?;
     Ok(DONE)
 }
 
