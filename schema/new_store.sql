@@ -117,7 +117,7 @@ CREATE INDEX steps_by_session ON steps (session_id, seq);
 
 CREATE INDEX steps_by_message ON steps (message_id);
 
-CREATE INDEX steps_open ON steps (state) WHERE state = 'open';
+CREATE UNIQUE INDEX steps_open ON steps (state, session_id) WHERE state = 'open';
 
 CREATE TABLE tools (
   id          INTEGER PRIMARY KEY,

@@ -521,6 +521,48 @@ fn what_a_migration_does_grows_with_the_rows_and_no_faster() {
     );
 }
 
+/// Older binaries could open several steps for tools that ran side by side, and ended one of them.
+#[test]
+fn steps_left_open_end_where_the_next_begins() {
+    let connection = of_version_2(10);
+    for migration in &MIGRATIONS[2..18] {
+        connection.execute_batch(migration).expect("it is SQL");
+    }
+    connection
+        .execute_batch(
+            "UPDATE steps SET state = 'open', finished_at = NULL WHERE id IN ('T2', 'T4', 'T5', 'T10');
+             INSERT INTO tools (step_id, agent_id, started_at) SELECT id, 'of ' || id, started_at FROM steps WHERE state = 'open';",
+        )
+        .expect("rows that the tables took");
+    connection.execute_batch(MIGRATIONS[18]).expect("it is SQL");
+    let mut statement = connection
+        .prepare(
+            "SELECT steps.id || ' ' || state || ' ' || ifnull(steps.finished_at, '-') || ' ' || ifnull(finish_snapshot_id, '-')
+                    || ' ' || ifnull(tools.finished_at, '-')
+               FROM steps JOIN tools ON tools.step_id = steps.id ORDER BY steps.seq",
+        )
+        .expect("it is SQL");
+    let rows: Vec<String> = statement
+        .query_map([], |row| row.get(0))
+        .and_then(Iterator::collect)
+        .expect("it is read");
+    assert_eq!(
+        rows,
+        [
+            "T2 closed 3 3 3",
+            "T4 closed 5 5 5",
+            "T5 closed 6 6 6",
+            "T10 open - - -"
+        ],
+        "the newest may still be at work"
+    );
+    let again = "UPDATE steps SET state = 'open' WHERE id = 'T3'";
+    assert!(
+        connection.execute(again, []).is_err(),
+        "a session has one open step"
+    );
+}
+
 /// Makes of a history without surprises one in which every column of the views has several values.
 const VARIED: &str = "
     UPDATE sessions SET revert_base_id = iif(seq % 3, 1000 + seq % 2, NULL), parent_id = iif(seq % 5, NULL, id);
@@ -534,7 +576,7 @@ const VARIED: &str = "
        SET path = ifnull((SELECT changes.path FROM changes JOIN steps ON steps.id = changes.step_id JOIN operations ON operations.id = operation_id
                            WHERE steps.message_id = operations.part_message_id LIMIT 1), path)
      WHERE position = 1;
-    UPDATE steps SET unprotected = 'why', finished_at = NULL, state = 'open' WHERE seq % 97 = 0;
+    UPDATE steps SET unprotected = 'why', finished_at = NULL, state = 'open' WHERE seq % 100 = 50;
     UPDATE changes SET undone_by = (SELECT id FROM operations WHERE seq = 1000 + changes.id % 99) WHERE id % 13 = 0;
     UPDATE tools SET background = 1, waited_at = 5, ran_for = 77, paths = '[]' WHERE id % 31 = 0;
     INSERT INTO git_states (id, workspace_id, branch, seen_at)

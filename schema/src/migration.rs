@@ -20,7 +20,11 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0016_exact_files.sql"),
     include_str!("../migrations/0017_undoes.sql"),
     include_str!("../migrations/0018_exact_steps.sql"),
+    ONE_OPEN_STEP,
 ];
+
+/// The migration that ends all but the newest open step of a session. A repair does that as well to the rows of an older store.
+pub const ONE_OPEN_STEP: &str = include_str!("../migrations/0019_one_open_step.sql");
 
 /// What all migrations make of an empty file, for a new store: SQLite reads the whole schema again at most of their
 /// statements. A test compares the two.

@@ -196,7 +196,7 @@ pub fn is_unstored(state: State) -> bool {
 }
 
 /// One path that differs between two states.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Change {
     /// The path.
     pub path: WorkspacePath,

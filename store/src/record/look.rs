@@ -39,6 +39,24 @@ impl LookScope {
         }
     }
 
+    /// Returns the paths around which to look, unless it is everywhere.
+    pub fn paths(&self) -> Option<&BTreeSet<WorkspacePath>> {
+        match self {
+            Self::Around(paths) => Some(paths),
+            Self::Nowhere | Self::Everywhere => None,
+        }
+    }
+
+    /// Returns whether a look there saw all that another one would see.
+    pub fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Everywhere, _) | (_, Self::Nowhere) => true,
+            (Self::Around(paths), Self::Around(others)) => others.is_subset(paths),
+            (Self::Nowhere | Self::Around(_), Self::Everywhere)
+            | (Self::Nowhere, Self::Around(_)) => false,
+        }
+    }
+
     fn at(paths: impl IntoIterator<Item = WorkspacePath>) -> Self {
         let paths: BTreeSet<_> = paths.into_iter().collect();
         // An ignore file decides what is in view elsewhere, so a change to one needs a full look.

@@ -263,10 +263,7 @@ fn write_step(connection: &rusqlite::Connection, workspace_id: i64, lost: &Lost)
         start_snapshot_id: None,
         finish_snapshot_id: None,
     };
-    sessions::insert_step(connection, &step, lost.first)?;
-    // `insert_step` has noted why nobody saw what it changed.
-    let end = sessions::StepEnd::recovered(None);
-    sessions::close_step(connection, &step.id, end, lost.last)
+    sessions::insert_step(connection, &step, lost.first, Some(lost.last))
 }
 
 #[cfg(test)]

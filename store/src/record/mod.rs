@@ -3,10 +3,14 @@
 //! The steps are: find the place, read what is known (`view`), decide whether a snapshot is needed (`decide`, pure),
 //! take it and attribute what changed (`timeline`), and write all rows in one transaction (`write`). Objects are on the
 //! disk before the rows that name them. A failed snapshot is recorded as failed, never as an old tree.
+//!
+//! Tools that run side by side have events at the same time. The transaction that writes rows takes SQLite's write lock
+//! first, and reads and decides again under it if another process has committed anything since (`known`).
 
 #[cfg(test)]
 mod collision_tests;
 mod decide;
+mod known;
 pub(crate) mod label;
 mod look;
 pub(crate) mod lost;
@@ -16,6 +20,7 @@ mod unheard;
 mod view;
 mod write;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -26,7 +31,6 @@ use ckpt_schema::report::{EventReport, FinishedReport, SnapshotReport, VERSION};
 use crate::error::Result;
 use crate::fs::layout::Lock;
 use crate::model::Milliseconds;
-use crate::model::entry::ObjectId;
 use crate::model::label::Label;
 use crate::model::note::{self, Note};
 use crate::model::progress::SnapshotProgress;
@@ -34,9 +38,7 @@ use crate::sessions::LastRows;
 use crate::sessions::{Diagnostic, DiagnosticLevel};
 use crate::store::Store;
 use crate::timeline::{Baseline, CaptureOptions, Looking, Observation, PATIENCE, Place};
-use decide::Decision;
-use look::LookScope;
-use view::{EventContext, dead_at};
+use known::KnownEvent;
 
 /// The part of the deadline that is kept for the rows if a snapshot gives up.
 const RESERVE: Duration = Duration::from_millis(500);
@@ -50,151 +52,133 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     if !store.surroundings.settings.enabled {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     }
-    let KnownEvent {
-        place,
-        view,
-        has_open_operation,
-    } = KnownEvent::of_event(store, event)?;
-    if !place.settings.enabled {
+    let mut known = KnownEvent::of_event(store, event)?;
+    if !known.place.settings.enabled {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     }
-    let deadline = begin + place.settings.hook_deadline.saturating_sub(RESERVE);
-    // Decided twice. Without the lock first, because most events need none, and an agent would wait for another's
-    // look. Under the lock again, because the other's look may have changed what this one has to do.
-    let decision = decided(&place, event, &view)?;
-    // An event without a snapshot still looks at what a tool is about to change, so a killed operation has to be
-    // finished first.
-    if !decision.takes_snapshot() && !has_open_operation {
-        return write::without_snapshot(store, &place, event, &view, &decision);
+    let deadline = begin + known.place.settings.hook_deadline.saturating_sub(RESERVE);
+    let mut held = None;
+    // Nearly always once. What another process commits meanwhile may ask for a look, for a wider one, or for none.
+    loop {
+        // Without the lock first, because most events need no look, and an agent would wait for another's.
+        if !known.needs_lock()
+            && let Some(report) = write::without_look(store, &mut known)?
+        {
+            return Ok(report);
+        }
+        let lock = match held.take() {
+            Some(lock) => Ok(lock),
+            None => lock(store, &known.place, deadline),
+        };
+        let begun = lock.and_then(|lock| Ok((begin_look(store, &mut known, &lock)?, lock)));
+        let looked = match begun {
+            Ok((None, lock)) => ControlFlow::Continue(lock),
+            Ok((Some(begun), lock)) => with_look(store, &mut known, Ok((begun, lock)), deadline)?,
+            Err(error) => with_look(store, &mut known, Err(error), deadline)?,
+        };
+        match looked {
+            ControlFlow::Break(report) => return Ok(report),
+            ControlFlow::Continue(lock) => held = Some(lock),
+        }
     }
-    let ready = lock(store, &place, deadline)
-        .and_then(|lock| Ok((view_under_lock(store, &place, event, &lock)?, lock)));
-    // What was read before the lock was taken, and before a killed operation was finished, may be outdated by now.
-    let (view, ready) = match ready {
-        Ok((view, lock)) => (view, Ok(lock)),
-        Err(error) => (EventContext::of(store, &place, event)?, Err(error)),
-    };
-    let decision = decided(&place, event, &view)?;
-    if !decision.takes_snapshot() {
-        return write::without_snapshot(store, &place, event, &view, &decision);
+}
+
+/// A look that has begun.
+struct Begun {
+    /// The row that says so.
+    run: i64,
+    /// The moment before anything was looked at.
+    at: Milliseconds,
+    before: Baseline,
+}
+
+/// Finishes what was left half-done in a workspace, and begins a look. `None` if another's look, which the lock was
+/// waited for, made it superfluous.
+fn begin_look(store: &mut Store, known: &mut KnownEvent<'_>, lock: &Lock) -> Result<Option<Begun>> {
+    let now = store.now();
+    let workspace = known.place.row.id;
+    let mut is_left = false;
+    let begun = store.database.write(|connection| {
+        // A killed operation shows only under the lock: without it, the operation may be one that is still at work.
+        is_left = crate::timeline::has_lost_rows(connection, &known.place, lock)?
+            || crate::sessions::has_open_operation(connection, workspace)?;
+        if is_left {
+            return Ok(None);
+        }
+        known.refresh(connection, now)?;
+        if !known.decision.takes_snapshot() {
+            return Ok(None);
+        }
+        // In the same transaction as the baseline: a commit of its own would cost every event another write to the
+        // log.
+        Ok(Some(Begun {
+            run: crate::sessions::begin_run(connection, known.event, now)?,
+            at: now,
+            before: Baseline::of(connection, workspace)?,
+        }))
+    })?;
+    if !is_left {
+        return Ok(begun);
     }
-    with_a_look(store, &place, event, &view, decision, ready, deadline)
+    // Lost rows before killed operations: what a power cut took must be marked before anything new is written after
+    // it.
+    crate::timeline::notice(store, &known.place, lock)?;
+    crate::revert::finish_open_operations(store, &known.place)?;
+    known.outdate();
+    begin_look(store, known, lock)
 }
 
 /// Looks at the workspace for an event, and writes its rows. Without the lock, the look has failed, and the rows say
-/// why.
-fn with_a_look(
+/// why. Goes on with the lock if another process committed something meanwhile that asks for another look.
+fn with_look(
     store: &mut Store,
-    place: &Place,
-    event: &Event,
-    view: &EventContext,
-    mut decision: Decision,
-    lock: Result<Lock>,
+    known: &mut KnownEvent<'_>,
+    begun: Result<(Begun, Lock)>,
     deadline: Instant,
-) -> Result<EventReport> {
-    // Here, not in `decide`: whether a process lives is read from the system, and only an event that looks anyway
-    // pays for it.
-    decision.close_dead(view, dead_at(store.now()));
-    let mut begun = None;
+) -> Result<ControlFlow<EventReport, Lock>> {
+    known.close_dead(store.now());
     // The lock is held until the rows are written: the next snapshot is compared with this one.
     //
     //   lock ─► look ─► objects ─sync─► rows, one commit ─► note in the lock file ─► unlock
     //
     // The commit is not synced: a power cut may take the last events, and the note shows that it did. Each of them
     // would otherwise cost the agent a sync.
-    let (observation, lock) = match lock {
-        Err(error) => (Err(error), None),
-        Ok(lock) => (
-            look(store, place, event, view, &decision, deadline, &mut begun),
-            Some(lock),
-        ),
+    let (mut seen, run, lock) = match begun {
+        Err(error) => (Err(error), None, None),
+        Ok((begun, lock)) => {
+            let run = (begun.run, begun.at);
+            (look(store, known, begun, deadline), Some(run), Some(lock))
+        }
     };
     // A kind of error of its own: the hook then has a process in the background take the first snapshot, without a
     // deadline.
-    let is_first = place.row.last_snapshot_id.is_none();
-    let is_late = is_first && observation.is_err() && Instant::now() >= deadline;
-    let aftermath = observation.as_ref().map(Aftermath::of).unwrap_or_default();
-    let report = write::with_snapshot(store, place, event, view, &decision, observation, begun);
-    // The note follows the commit. Before it, a kill in between would make the next event believe that these
-    // rows were lost.
-    if let (Some(lock), Some(tree), Ok(report)) = (&lock, aftermath.tree, &report) {
-        let (message, step) = (report.message.clone(), report.step.clone());
-        let rows = LastRows {
-            tree,
-            message,
-            step,
-        };
-        crate::timeline::note(lock, &rows, place.looked_at.get());
-    }
-    // What follows may copy objects or pack them, and the next event need not wait for that.
-    drop(lock);
-    // Even if the rows could not be written: the objects are on the disk, and what they borrow is not ours yet.
-    aftermath.settle(store, place, event)?;
-    report.map_err(|error| if is_late { error.late() } else { error })
-}
-
-/// What is known about an event before its workspace is locked.
-struct KnownEvent {
-    place: Place,
-    view: EventContext,
-    /// Whether a killed operation is to be finished.
-    has_open_operation: bool,
-}
-
-impl KnownEvent {
-    /// Reads it, in one transaction if the session is known: otherwise each statement would take SQLite's locks anew.
-    fn of_event(store: &mut Store, event: &Event) -> Result<Self> {
-        let known = store.database.read(|_| {
-            let place = Place::of_session(store, event)?;
-            place
-                .map(|place| Self::read(store, place, event))
-                .transpose()
-        })?;
-        match known {
-            Some(known) => {
-                known.place.note_birth(store)?;
-                Ok(known)
-            }
-            None => {
-                let place = Place::of_new_session(store, event)?;
-                store.database.read(|_| Self::read(store, place, event))
-            }
+    let is_first = known.place.row.last_snapshot_id.is_none();
+    let is_late = is_first && seen.is_err() && Instant::now() >= deadline;
+    let late = |error: crate::error::Error| if is_late { error.late() } else { error };
+    let written = write::with_look(store, known, &mut seen, run);
+    match (lock, &seen, &written) {
+        (Some(lock), _, Ok(None)) => return Ok(ControlFlow::Continue(lock)),
+        // The note follows the commit. Before it, a kill in between would make the next event believe that these
+        // rows were lost.
+        (Some(lock), Ok(seen), Ok(Some(report))) => {
+            let rows = LastRows {
+                tree: seen.snapshot.tree,
+                message: report.message.clone(),
+                step: report.step.clone(),
+            };
+            crate::timeline::note(&lock, &rows, known.place.looked_at.get());
         }
+        _ => {}
     }
-
-    fn read(store: &Store, place: Place, event: &Event) -> Result<Self> {
-        Ok(Self {
-            view: EventContext::of(store, &place, event)?,
-            has_open_operation: crate::revert::is_open(store, &place)?,
-            place,
-        })
+    // The lock is free by now: what follows may copy objects or pack them, and the next event need not wait for that.
+    if let Ok(seen) = &seen {
+        // Even if the rows could not be written: the objects are on the disk, and what they borrow is not ours yet.
+        settle(store, known, seen)?;
     }
-}
-
-/// Finishes what was left half-done in a workspace, and returns what is known then. There is almost never anything to
-/// finish, so this takes one transaction.
-fn view_under_lock(
-    store: &mut Store,
-    place: &Place,
-    event: &Event,
-    lock: &Lock,
-) -> Result<EventContext> {
-    let view = store.database.read(|connection| {
-        // A killed operation shows only under the lock: without it, the operation may be one that is still at work.
-        let is_left = crate::timeline::has_lost_rows(connection, place, lock)?
-            || crate::revert::is_open(store, place)?;
-        (!is_left)
-            .then(|| EventContext::of(store, place, event))
-            .transpose()
-    })?;
-    if let Some(view) = view {
-        return Ok(view);
-    }
-    // Lost rows before killed operations: what a power cut took must be marked before anything new is written after
-    // it.
-    crate::timeline::notice(store, place, lock)?;
-    crate::revert::finish_open_operations(store, place)?;
-    EventContext::of(store, place, event)
+    let report = written.map_err(late)?;
+    seen.map_err(late)?;
+    let unwritten = || crate::error::Error::failed("an event without a look has no rows");
+    Ok(ControlFlow::Break(report.ok_or_else(unwritten)?))
 }
 
 /// Locks the workspace. The wait for the lock ends at the deadline.
@@ -215,66 +199,22 @@ fn lock(store: &Store, place: &Place, deadline: Instant) -> Result<Lock> {
     })
 }
 
-/// What remains to be done after a look at the workspace, once its rows are written and the lock is released. A failed
-/// look leaves nothing to do.
-#[derive(Debug, Default)]
-struct Aftermath {
-    tree: Option<ObjectId>,
-    /// Whether the snapshot relies on objects in the user's repository.
-    borrows: bool,
-    /// Whether the store has too many packs.
-    is_crowded: bool,
-    /// Diagnostics about the ignore rules.
-    doubts: Vec<String>,
-    /// Why the last snapshot is lost.
-    lost: Option<String>,
-}
-
-impl Aftermath {
-    fn of(observation: &Observation) -> Self {
-        Self {
-            tree: Some(observation.snapshot.tree),
-            borrows: observation.borrows,
-            is_crowded: observation.is_crowded,
-            doubts: doubts(observation),
-            lost: observation.lost.clone(),
-        }
+/// Does what remains to be done after a look, once its rows are written and the lock is released.
+fn settle(store: &mut Store, known: &KnownEvent<'_>, seen: &Observation) -> Result<()> {
+    let (place, event) = (&known.place, known.event);
+    tell_of_doubts(store, place, event, &doubts(seen))?;
+    if let Some(why) = &seen.lost {
+        tell_of_loss(store, place, event, why)?;
     }
-
-    fn settle(&self, store: &mut Store, place: &Place, event: &Event) -> Result<()> {
-        tell_of_doubts(store, place, event, &self.doubts)?;
-        if let Some(why) = &self.lost {
-            tell_of_loss(store, place, event, why)?;
-        }
-        store.is_unsettled = self.borrows;
-        // From here on the agent may run `git gc` or write into its packs. Until then nobody is likely to touch
-        // what is borrowed.
-        if self.borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
-            store.is_unsettled = !crate::upkeep::settle::before_a_tool(store, place);
-        }
-        // Not every agent reports the end of a session, so packs are joined once there are many.
-        store.is_unsettled |= self.is_crowded;
-        Ok(())
+    store.is_unsettled = seen.borrows;
+    // From here on the agent may run `git gc` or write into its packs. Until then nobody is likely to touch what is
+    // borrowed.
+    if seen.borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
+        store.is_unsettled = !crate::upkeep::settle::before_a_tool(store, place);
     }
-}
-
-/// Decides what to do about an event. While a command runs in the background, every boundary looks everywhere, because
-/// the command may change any file. So does the event that says the command ended: later, nobody could tell that a
-/// change was made before that.
-fn decided(place: &Place, event: &Event, view: &EventContext) -> Result<Decision> {
-    let mut decision = decide::decide(event, view, &place.settings);
-    if view.is_in_background && (decision.is_boundary() || ends_background(event)) {
-        decision.look = LookScope::Everywhere;
-    }
-    Ok(decision)
-}
-
-/// Returns whether the event says that no command of its session runs in the background any more.
-fn ends_background(event: &Event) -> bool {
-    match event.event {
-        EventKind::TurnEnd => event.background == Some(false),
-        kind => kind == EventKind::SessionEnd,
-    }
+    // Not every agent reports the end of a session, so packs are joined once there are many.
+    store.is_unsettled |= seen.is_crowded;
+    Ok(())
 }
 
 /// How many characters of a pattern a diagnostic shows.
@@ -334,67 +274,33 @@ fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> R
     })
 }
 
-/// A look that has begun.
-#[derive(Clone, Copy)]
-struct Begun {
-    /// The row that says so.
-    run: i64,
-    /// The moment before anything was looked at.
-    at: Milliseconds,
-}
-
-/// Captures the workspace. A row says so while it does, so that a killed call leaves a trace.
+/// Captures the workspace, and attributes what changed. A row says that it does, so that a killed call leaves a trace.
 fn look(
-    store: &mut Store,
-    place: &Place,
-    event: &Event,
-    view: &EventContext,
-    decision: &Decision,
+    store: &Store,
+    known: &KnownEvent<'_>,
+    begun: Begun,
     deadline: Instant,
-    begun: &mut Option<Begun>,
 ) -> Result<Observation> {
-    let now = store.now();
-    let (run, before) = store.database.write(|connection| {
-        // In the same transaction as the baseline: a commit of its own would cost every event another write to the
-        // log.
-        let run = crate::sessions::begin_run(connection, event, now)?;
-        Ok((run, Baseline::of(connection, place.row.id)?))
-    })?;
-    *begun = Some(Begun { run, at: now });
+    let place = &known.place;
     let snapshots = place.snapshots()?;
-    let open = view.open_with(decision, place);
-    let closing: Vec<_> = decision
-        .closing
-        .iter()
-        .filter_map(|closing| {
-            let step = open.iter().find(|step| step.row.id == closing.step)?;
-            Some((step, closing.standing))
-        })
-        .collect();
-    let session = view.session.as_ref().map(|session| session.id.as_str());
-    let looking = Looking {
-        session,
-        open: &open,
-        closing: &closing,
-        known: None,
-        is_replaced: false,
-        how: CaptureOptions {
-            only_around: match &decision.look {
-                LookScope::Around(paths) => Some(paths),
-                LookScope::Nowhere | LookScope::Everywhere => None,
-            },
-            takes_hints: may_take_hints(event, now),
-            deadline: Some(deadline),
-            ..CaptureOptions::default()
-        },
+    let how = CaptureOptions {
+        only_around: known.decision.look.paths(),
+        takes_hints: may_take_hints(known.event, begun.at),
+        deadline: Some(deadline),
+        ..CaptureOptions::default()
     };
-    let observation = Observation::make(store, place, &snapshots, before, looking)?;
+    let looking = Looking {
+        how,
+        ..Looking::default()
+    };
+    let mut seen = Observation::look(store, place, &snapshots, begun.before, looking)?;
+    known.looking(|looking| seen.attribute_now(store, place, &snapshots, looking))?;
     // After a look around a few files, a path elsewhere may still be older than the last look and new all the
     // same.
-    if looking.how.only_around.is_none() {
-        place.looked_at.set(Some(now));
+    if how.only_around.is_none() {
+        place.looked_at.set(Some(begun.at));
     }
-    Ok(observation)
+    Ok(seen)
 }
 
 /// One event in so many looks at everything although a watcher could make it cheaper: a watcher that misses changes is

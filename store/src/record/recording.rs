@@ -6,6 +6,7 @@ use ckpt_schema::report::FileReport;
 use rusqlite::Connection;
 
 use super::decide::{self, Action, Decision};
+use super::known::KnownEvent;
 use super::new_rows::{ensure_session, kept_command, message_for_step, new_message, new_step};
 use super::view::EventContext;
 use crate::error::Result;
@@ -75,12 +76,13 @@ impl<'a> Recording<'a> {
     /// Begins with the row of the event's session, which is added if it is new.
     pub fn of(
         connection: &'a Connection,
-        place: &'a Place,
-        event: &'a Event,
-        view: &'a EventContext,
+        known: &'a KnownEvent<'_>,
         named: &'a [StepPath],
         now: Milliseconds,
     ) -> Result<Self> {
+        let KnownEvent {
+            place, event, view, ..
+        } = known;
         let session = ensure_session(connection, place, event, now)?;
         let root = sessions::root_of(connection, &session)?;
         Ok(Self {
@@ -183,7 +185,7 @@ impl<'a> Recording<'a> {
         let is_waited_for = !self.event.at_once || self.session.tool_events;
         let looked_from = self.looked_from.filter(|_| !is_waited_for);
         let started_at = looked_from.unwrap_or(self.now);
-        sessions::insert_step(self.connection, &row, started_at)?;
+        sessions::insert_step(self.connection, &row, started_at, None)?;
         if self.event.event == EventKind::ToolStart {
             self.insert_tool(&row.id, self.event, self.now)?;
         }
@@ -258,7 +260,7 @@ impl<'a> Recording<'a> {
             ..new_step(new_id(), &self.session, message_id, start)
         };
         // As old as what is known of it, and not as old as this event: changes in between are its own.
-        sessions::insert_step(self.connection, &row, since)?;
+        sessions::insert_step(self.connection, &row, since, None)?;
         self.insert_tool(&row.id, self.event, since)?;
         sessions::finish_tool(self.connection, &row.id, self.event, self.now)?;
         self.written.message = Some(row.message_id);
@@ -350,7 +352,7 @@ impl<'a> Recording<'a> {
             message_for_step(self.connection, &self.session, &self.root, start, self.now)?;
         let row = new_step(supposed.id.clone(), &self.session, message_id, start);
         let started_at = self.session.last_event_at;
-        sessions::insert_step(self.connection, &row, started_at)?;
+        sessions::insert_step(self.connection, &row, started_at, None)?;
         Ok(Some(row.id))
     }
 
@@ -422,7 +424,7 @@ impl<'a> Recording<'a> {
             tells_of_tools,
             self.now,
         )?;
-        if seen.failure().is_none() && super::ends_background(self.event) {
+        if seen.failure().is_none() && super::known::ends_background(self.event) {
             sessions::release_background(self.connection, &session, self.now)?;
         }
         self.written.session = Some(session);

@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepRow};
-use crate::store::Store;
 use crate::timeline::life::is_dead;
 use crate::timeline::{Place, parent_of};
 
@@ -51,14 +50,8 @@ pub(crate) struct EventContext {
 }
 
 impl EventContext {
-    /// Reads what is known.
-    pub fn of(store: &Store, place: &Place, event: &Event) -> Result<Self> {
-        store
-            .database
-            .read(|connection| Self::read(connection, place, event, store.now()))
-    }
-
-    fn read(
+    /// Reads what is known. Call this in a transaction.
+    pub fn read(
         connection: &Connection,
         place: &Place,
         event: &Event,

@@ -1,122 +1,131 @@
 //! Writes the rows of an event in one transaction, each after the rows that it refers to.
 
 use ckpt_schema::EventKind;
-use ckpt_schema::event::Event;
+use ckpt_schema::event::ToolKind;
 use ckpt_schema::report::{EventReport, VERSION};
+use rusqlite::Connection;
 
-use super::Begun;
-use super::decide::{Action, Decision};
+use super::decide::Action;
+use super::known::KnownEvent;
 use super::recording::{EventOutcome, Recording, Seen};
-use super::view::EventContext;
 use crate::error::Result;
+use crate::model::Milliseconds;
 use crate::sessions::{self, StepPath};
 use crate::store::Store;
-use crate::timeline::{Observation, Place};
+use crate::timeline::Observation;
 
-/// Writes an event that needs no snapshot.
-pub(super) fn without_snapshot(
+/// Writes an event that needs no look. `None`, with nothing written, if it needs one by what was committed meanwhile.
+pub(super) fn without_look(
     store: &mut Store,
-    place: &Place,
-    event: &Event,
-    view: &EventContext,
-    decision: &Decision,
-) -> Result<EventReport> {
+    known: &mut KnownEvent<'_>,
+) -> Result<Option<EventReport>> {
     let now = store.now();
     // Before the transaction, because it reads files: SQLite's write lock is everybody's.
-    let named = if decision.action == Action::AddTool {
-        named_paths(store, place, event, view)?
-    } else {
-        Vec::new()
-    };
-    let written = store.database.write(|connection| {
-        let mut recording = Recording::of(connection, place, event, view, &named, now)?;
-        // Nothing else refers to a snapshot, so the row need not be read.
-        // A look that is not needed still is a boundary: the step ends, or begins, at the last one.
-        let last = if decision.is_boundary() {
-            sessions::workspace(connection, place.row.id)?.last_snapshot_id
-        } else {
-            None
-        };
-        let seen = Seen::AsBefore(last);
-        // In the same order as after a look: what ends is written before what begins.
-        recording.end_steps(decision, &seen, None)?;
-        recording.act(decision.action, &seen)?;
-        recording.end(&seen)
-    })?;
-    Ok(report(event, decision, written, None))
+    let named = named_paths(store, known)?;
+    store.database.write(|connection| {
+        known.refresh(connection, now)?;
+        if known.needs_lock() {
+            return Ok(None);
+        }
+        let written = rows(connection, known, &named, None, None, now)?;
+        Ok(Some(report(known, written, None)))
+    })
 }
 
 /// Writes an event with the observation of the workspace that was made for it. If that failed, whatever depends on it
-/// is marked unprotected, and the error is returned once the rows are written. In both cases the run of the look that
-/// has `begun` ends: a failure is not a kill.
-///
-/// The objects are already on disk. The rows are written in the order of time: first the changes, which belong to the
-/// steps that were open until now; then those steps end; then messages that waited for such a boundary begin; and last
-/// whatever the event itself begins, so that none of the observed changes belong to it.
-pub(super) fn with_snapshot(
+/// is marked unprotected. In both cases the `run` of the look ends: a failure is not a kill. `None`, with nothing else
+/// written, if the look saw too little by what was committed meanwhile.
+pub(super) fn with_look(
     store: &mut Store,
-    place: &Place,
-    event: &Event,
-    view: &EventContext,
-    decision: &Decision,
-    observation: Result<Observation>,
-    begun: Option<Begun>,
-) -> Result<EventReport> {
+    known: &mut KnownEvent<'_>,
+    seen: &mut Result<Observation>,
+    run: Option<(i64, Milliseconds)>,
+) -> Result<Option<EventReport>> {
     let now = store.now();
     // Reads files, so it comes before the transaction: SQLite's write lock is everybody's.
-    let named = named_paths(store, place, event, view)?;
-    let written = store.database.write(|connection| {
-        let mut recording = Recording::of(connection, place, event, view, &named, now)?;
-        recording.looked_from = begun.map(|begun| begun.at);
-        // An inferred step has to be there before its changes.
-        let supposed = recording.suppose(decision, observation.as_ref().ok())?;
-        // Before the new changes are written: it releases what earlier looks gave to the step while the model was
-        // thinking.
-        if decision.action == Action::MoveStart {
-            recording.release_thinking()?;
+    let named = named_paths(store, known)?;
+    let (database, surroundings) = (&mut store.database, &store.surroundings);
+    database.write(|connection| {
+        if let Some((run, _)) = run {
+            sessions::end_run(connection, run)?;
         }
-        let seen = match &observation {
-            Ok(observation) => Seen::At {
-                snapshot_id: observation.write(connection, place.row.id, None, now)?,
-                observation,
-            },
-            Err(error) => Seen::Failed(error.with_causes()),
-        };
-        //   rows in the order of time:
-        //
-        //   an inferred step ─► the changes ─► steps end ─► waiting messages begin ─► what the event begins
-        //
-        // With the new step first, the changes before it would be inside it.
-        recording.end_steps(decision, &seen, supposed.as_deref())?;
-        if decision.is_boundary() {
-            recording.bind_messages(&seen)?;
+        if let Some(before) = known.refresh(connection, now)? {
+            known.close_dead(now);
+            if let Ok(seen) = seen {
+                if !before.look.covers(&known.decision.look) {
+                    return Ok(None);
+                }
+                // A tool that ended meanwhile, or began, is evidence, too. This is rare, and the look is the dear part.
+                let (place, snapshots) = (&known.place, known.place.snapshots()?);
+                known.looking(|looking| {
+                    seen.attribute(connection, surroundings, place, &snapshots, looking, now)
+                })?;
+            }
         }
-        recording.act(decision.action, &seen)?;
-        let written = recording.end(&seen)?;
-        begun
-            .map(|begun| sessions::end_run(connection, begun.run))
-            .transpose()?;
-        Ok(written)
-    })?;
-    // Only now: the rows of a failed look are committed, and the caller still learns why it failed.
-    let observation = observation?;
-    Ok(report(event, decision, written, Some(&observation)))
+        let looked_from = run.map(|(_, at)| at);
+        let written = rows(connection, known, &named, Some(seen), looked_from, now)?;
+        Ok(Some(report(known, written, seen.as_ref().ok())))
+    })
+}
+
+/// Writes the rows of an event. The objects are already on disk. The rows are written in the order of time: first the
+/// changes, which belong to the steps that were open until now; then those steps end; then messages that waited for such
+/// a boundary begin; and last whatever the event itself begins, so that none of the observed changes belong to it.
+fn rows(
+    connection: &Connection,
+    known: &KnownEvent<'_>,
+    named: &[StepPath],
+    look: Option<&Result<Observation>>,
+    looked_from: Option<Milliseconds>,
+    now: Milliseconds,
+) -> Result<EventOutcome> {
+    let (place, decision) = (&known.place, &known.decision);
+    let mut recording = Recording::of(connection, known, named, now)?;
+    recording.looked_from = looked_from;
+    let observation = look.and_then(|look| look.as_ref().ok());
+    // An inferred step has to be there before its changes.
+    let supposed = recording.suppose(decision, observation)?;
+    // Before the new changes are written: it releases what earlier looks gave to the step while the model was thinking.
+    if decision.action == Action::MoveStart {
+        recording.release_thinking()?;
+    }
+    let seen = match look {
+        Some(Ok(observation)) => Seen::At {
+            snapshot_id: observation.write(connection, place.row.id, None, now)?,
+            observation,
+        },
+        Some(Err(error)) if decision.takes_snapshot() => Seen::Failed(error.with_causes()),
+        // A look that is not needed still is a boundary: the step ends, or begins, at the last one. For others, the row
+        // need not be read.
+        _ if decision.is_boundary() => {
+            Seen::AsBefore(sessions::workspace(connection, place.row.id)?.last_snapshot_id)
+        }
+        _ => Seen::AsBefore(None),
+    };
+    //   rows in the order of time:
+    //
+    //   an inferred step ─► the changes ─► steps end ─► waiting messages begin ─► what the event begins
+    //
+    // With the new step first, the changes before it would be inside it.
+    recording.end_steps(decision, &seen, supposed.as_deref())?;
+    if look.is_some() && decision.is_boundary() {
+        recording.bind_messages(&seen)?;
+    }
+    recording.act(decision.action, &seen)?;
+    recording.end(&seen)
 }
 
 /// Returns the files that an edit tool is about to touch, with the present state of those that an ignore rule hides.
-fn named_paths(
-    store: &Store,
-    place: &Place,
-    event: &Event,
-    view: &EventContext,
-) -> Result<Vec<StepPath>> {
-    if event.event != EventKind::ToolStart || event.paths.is_empty() {
+fn named_paths(store: &Store, known: &KnownEvent<'_>) -> Result<Vec<StepPath>> {
+    let (place, event) = (&known.place, known.event);
+    let is_edit = event.event == EventKind::ToolStart && event.tool_kind != Some(ToolKind::Read);
+    if !is_edit || event.paths.is_empty() {
         return Ok(Vec::new());
     }
     let snapshots = place.snapshots()?;
     let named_before = |path| {
-        view.own_step()
-            .is_some_and(|step| step.paths.iter().any(|named| named.path == path))
+        let own = known.view.own_step();
+        own.is_some_and(|step| step.paths.iter().any(|named| named.path == path))
     };
     let paths = event
         .paths
@@ -142,19 +151,18 @@ fn named_paths(
 }
 
 fn report(
-    event: &Event,
-    decision: &Decision,
+    known: &KnownEvent<'_>,
     written: EventOutcome,
     observation: Option<&Observation>,
 ) -> EventReport {
     EventReport {
         version: VERSION,
-        event: Some(event.event.name().to_owned()),
+        event: Some(known.event.event.name().to_owned()),
         session: written.session,
         message: written.message,
         step: written.step,
         snapshot: observation.map(|observation| observation.snapshot.tree.to_string()),
-        looked: observation.and_then(|_| decision.look.told()),
+        looked: observation.and_then(|_| known.decision.look.told()),
         changes: written.changes,
         gaps: observation.map(|observation| observation.gaps.len() as u64),
         went_back: written.went_back,

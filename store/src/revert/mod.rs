@@ -79,7 +79,7 @@ use token::{PlanRequest, PlanToken, absolute};
 pub(crate) use chain::{make_permanent, went_back};
 pub(crate) use gather::PathStates;
 pub(crate) use journal::has_begun;
-pub(crate) use recover::{finish_open_operations, interrupted, is_open};
+pub(crate) use recover::{finish_open_operations, interrupted};
 pub(crate) use report::short;
 pub(crate) use restore::snapshot_named;
 

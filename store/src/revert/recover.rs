@@ -67,13 +67,6 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: DryRun) -> Resu
     })
 }
 
-/// Returns whether an operation is under way or was interrupted.
-pub(crate) fn is_open(store: &Store, place: &Place) -> Result<bool> {
-    store
-        .database
-        .read(|connection| sessions::has_open_operation(connection, place.row.id))
-}
-
 /// Returns a sentence on each open operation: why it is open, which of git's locks belong to it, and what to do.
 pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;

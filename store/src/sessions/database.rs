@@ -196,11 +196,9 @@ impl Database {
             .context(|| "cannot read the session store")
     }
 
-    /// Returns a number that changes when another connection has committed something.
+    /// Like [`data_version`], outside a transaction.
     pub fn data_version(&self) -> Result<i64> {
-        self.connection
-            .pragma_query_value(None, "data_version", |row| row.get(0))
-            .context(|| "cannot read the session store")
+        data_version(&self.connection)
     }
 
     /// Runs `work`, which only reads, in one transaction: all statements see the same rows, and the locks are taken
@@ -320,6 +318,14 @@ impl Database {
             feed::diagnostic(connection, connection.last_insert_rowid())
         })
     }
+}
+
+/// Returns a number that changes when another connection has committed something.
+pub(crate) fn data_version(connection: &Connection) -> Result<i64> {
+    connection
+        .prepare_cached("PRAGMA data_version")
+        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+        .context(|| "cannot read the session store")
 }
 
 /// Says what to do where SQLite cannot make the index of the log, which a killed process or a copy may have left alone.

@@ -37,7 +37,7 @@ mod version;
 mod words;
 mod workspaces;
 
-pub(crate) use database::{BESIDE, is_noted, is_read_only};
+pub(crate) use database::{BESIDE, data_version, is_noted, is_read_only};
 pub use database::{Database, Diagnostic, DiagnosticLevel, OLDEST_SQLITE};
 pub use memory::keep_memory;
 

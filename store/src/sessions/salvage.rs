@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use ckpt_schema::migration::ONE_OPEN_STEP;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
@@ -152,7 +153,11 @@ fn fill(
     // The order counts, too: within a transaction, the pragma does nothing.
     new.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
         .context(what)?;
+    // An older store may hold several open steps of a session, and an index of this one would refuse all but the first.
+    new.execute_batch("DROP INDEX steps_open; CREATE INDEX steps_open ON steps (state)")
+        .context(what)?;
     let (rows, mut damaged) = copy_rows(old, &new)?;
+    new.execute_batch(ONE_OPEN_STEP).context(what)?;
     damaged.extend(lost_tables(old, &new)?);
     if rows == 0 {
         return Err(Error::failed(what())

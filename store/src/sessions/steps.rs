@@ -422,12 +422,17 @@ fn steps_where(
     Ok(steps)
 }
 
-/// Adds an open step.
-pub(crate) fn insert_step(connection: &Connection, row: &StepRow, now: Milliseconds) -> Result<()> {
+/// Adds an open step, or one that has ended. A session has one open step at most.
+pub(crate) fn insert_step(
+    connection: &Connection,
+    row: &StepRow,
+    started_at: Milliseconds,
+    ended_at: Option<Milliseconds>,
+) -> Result<()> {
     connection
         .execute(
-            "INSERT INTO steps (id, session_id, message_id, agent_id, state, recovered, unprotected, start_snapshot_id, started_at)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8)",
+            "INSERT INTO steps (id, session_id, message_id, agent_id, state, recovered, unprotected, start_snapshot_id, started_at, finished_at)
+             VALUES (?1, ?2, ?3, ?4, iif(?9 IS NULL, 'open', 'closed'), ?5, ?6, ?7, ?8, ?9)",
             params![
                 row.id,
                 row.session_id,
@@ -436,12 +441,17 @@ pub(crate) fn insert_step(connection: &Connection, row: &StepRow, now: Milliseco
                 row.recovered,
                 row.unprotected,
                 row.start_snapshot_id,
-                now
+                started_at,
+                ended_at
             ],
         )
         .context(|| "cannot add a step")?;
     totals::outdate(connection, [row.id.as_str()])?;
-    feed::step_opened(connection, &row.id)
+    feed::step_opened(connection, &row.id)?;
+    match ended_at {
+        Some(_) => feed::step_closed(connection, &row.id, None),
+        None => Ok(()),
+    }
 }
 
 /// Moves the start of a step to now: its first tool is about to run.

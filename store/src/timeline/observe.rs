@@ -2,6 +2,7 @@
 //! database until [`Observation::write`].
 
 use std::cell::LazyCell;
+use std::collections::HashMap;
 
 use rusqlite::Connection;
 
@@ -23,8 +24,8 @@ use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
 use crate::objects::pack::rebuild::SOON_READ;
 use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, OuterTool, SnapshotRow};
-use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken};
-use crate::store::Store;
+use crate::snapshot::{Budget, Gap, GitState, PatchSide, Snapshot, Snapshots, Taken, Times};
+use crate::store::{Store, Surroundings};
 
 /// The lines of a larger file are not counted, in bytes.
 pub(crate) const MAX_COUNTED: u64 = 16 << 20;
@@ -73,6 +74,12 @@ pub(crate) struct Observation {
     pub ignored_gone: Vec<IgnoredRemoval>,
     /// Why the last snapshot can no longer be read, if so: nobody knows what changed since.
     pub lost: Option<String>,
+    /// What changed since the last snapshot, without its authors.
+    pub patch: Vec<Change>,
+    /// The times of what changed.
+    pub times: Times,
+    /// Whether a watcher said where to look.
+    pub is_hinted: bool,
 }
 
 impl Observation {
@@ -84,41 +91,30 @@ impl Observation {
         before: Baseline,
         looking: Looking<'_>,
     ) -> Result<Self> {
-        let Looking {
-            closing,
-            known,
-            how,
-            ..
-        } = looking;
-        let connection = store.database.connection();
+        let mut seen = Self::look(store, place, snapshots, before, looking)?;
+        seen.attribute_now(store, place, snapshots, looking)?;
+        Ok(seen)
+    }
+
+    /// Captures the workspace, and leaves open whose the changes are.
+    pub fn look(
+        store: &Store,
+        place: &Place,
+        snapshots: &Snapshots,
+        before: Baseline,
+        looking: Looking<'_>,
+    ) -> Result<Self> {
         let previous = before.last.as_ref().map(|last| last.id);
-        let (taken, mut patch, lost) = capture(store, place, snapshots, &before, how)?;
+        let (taken, mut patch, lost) = capture(store, place, snapshots, &before, looking.how)?;
         // An operation writes its own rows for what it changed. They must not be somebody's changes as well.
-        patch.retain(|change| !known.is_some_and(|is_known| is_known(change)));
-        let mut drafts = if patch.is_empty() {
-            Vec::new()
-        } else {
-            attributed(store, place, patch, &taken, looking, previous)?
-        };
-        let mut replaced = Vec::new();
-        for (step, _) in closing {
-            // Before joining: an earlier look may hold a row for the same path.
-            drafts.extend(hidden_changes(snapshots, &taken.snapshot, step)?);
-            replaced.extend(join(connection, &mut drafts, &step.row.id)?);
-        }
-        // Only now: joined rows are counted once, and from their first state to their last.
-        let lines = threads::map(&drafts, |draft| count(snapshots, &draft.change));
-        drafts
-            .iter_mut()
-            .zip(lines)
-            .for_each(|(draft, lines)| draft.lines = lines);
+        patch.retain(|change| !looking.known.is_some_and(|is_known| is_known(change)));
         Ok(Self {
             snapshot: taken.snapshot,
             gaps: by_path(taken.gaps),
             git: taken.git.map(git_row),
             previous,
-            changes: drafts,
-            replaced,
+            changes: Vec::new(),
+            replaced: Vec::new(),
             borrows: snapshots.borrows(),
             is_crowded: snapshots.is_crowded(),
             undecided: taken.undecided,
@@ -126,7 +122,67 @@ impl Observation {
             missed: taken.missed,
             ignored_gone: taken.ignored_gone.0,
             lost,
+            patch,
+            times: taken.times,
+            is_hinted: taken.is_hinted,
         })
+    }
+
+    /// Attributes what changed, in a read transaction of its own.
+    pub fn attribute_now(
+        &mut self,
+        store: &Store,
+        place: &Place,
+        snapshots: &Snapshots,
+        looking: Looking<'_>,
+    ) -> Result<()> {
+        if self.patch.is_empty() && looking.closing.is_empty() {
+            return Ok(());
+        }
+        let (surroundings, now) = (&store.surroundings, store.now());
+        store.database.read(|connection| {
+            self.attribute(connection, surroundings, place, snapshots, looking, now)
+        })
+    }
+
+    /// Attributes what changed, by what a transaction sees. What was attributed before by other rows is done anew.
+    pub fn attribute(
+        &mut self,
+        connection: &Connection,
+        surroundings: &Surroundings,
+        place: &Place,
+        snapshots: &Snapshots,
+        looking: Looking<'_>,
+        now: Milliseconds,
+    ) -> Result<()> {
+        let before = std::mem::take(&mut self.changes);
+        self.replaced.clear();
+        let mut drafts = if self.patch.is_empty() {
+            Vec::new()
+        } else {
+            self.attributed(connection, surroundings, place, looking, now)?
+        };
+        for (step, _) in looking.closing {
+            // Before joining: an earlier look may hold a row for the same path.
+            drafts.extend(hidden_changes(snapshots, &self.snapshot, step)?);
+            self.replaced
+                .extend(join(connection, &mut drafts, &step.row.id)?);
+        }
+        let known: HashMap<&Change, Option<(u64, u64)>> = before
+            .iter()
+            .map(|draft| (&draft.change, draft.lines))
+            .collect();
+        // Only now: joined rows are counted once, and from their first state to their last.
+        let lines = threads::map(&drafts, |draft| match known.get(&draft.change) {
+            Some(lines) => *lines,
+            None => count(snapshots, &draft.change),
+        });
+        drafts
+            .iter_mut()
+            .zip(lines)
+            .for_each(|(draft, lines)| draft.lines = lines);
+        self.changes = drafts;
+        Ok(())
     }
 
     /// Writes the snapshot and the changes, and makes it the newest of the workspace. Returns the snapshot's row id.
@@ -190,6 +246,67 @@ impl Observation {
             .iter()
             .filter(|change| change.step_id.as_deref() == Some(step))
             .count() as u64
+    }
+
+    /// Returns the changes with their authors.
+    fn attributed(
+        &self,
+        connection: &Connection,
+        surroundings: &Surroundings,
+        place: &Place,
+        looking: Looking<'_>,
+        now: Milliseconds,
+    ) -> Result<Vec<ChangeRow>> {
+        let (changes, times, from) = (&self.patch, &self.times, self.previous);
+        let workers = Workers::read(connection, place, from)?;
+        let signed = |outer| {
+            let signs = life::signs_around(&outer, now);
+            (outer, signs)
+        };
+        let outer: Vec<OuterAgent> = workers.outer.into_iter().map(signed).collect();
+        let acting = acting_steps(&workers.background, looking, now);
+        let is_elsewhere =
+            |path: &WorkspacePath| workers.inner.iter().any(|root| path.is_below(root));
+        let told = surroundings.file_times;
+        // A look that is to come was before the clock was set back.
+        let looked_at = place.looked_at.get().filter(|looked_at| *looked_at <= now);
+        // A file's time may lag behind by a tick, so one that seems just older than the look may be younger.
+        let is_since =
+            |at: Milliseconds| looked_at.is_none_or(|looked_at| told(at) + TICK >= looked_at);
+        // Lazy, because it compares every path that went with every one that came, and most looks have no step to ask
+        // for it.
+        let moved = LazyCell::new(|| times.of_moves(&place.root, changes, is_since));
+        let time = |change: &Change| {
+            let (time, came) = match moved.get(&change.path) {
+                Some(came) => (came.at, Some(*came)),
+                None => (times.of_change(&place.root, change)?, None),
+            };
+            let is_old = looked_at.is_some() && !is_since(time);
+            let arrival = is_old.then(|| times.of_arrival(&place.root, change, is_since));
+            let came = arrival.flatten().or(came);
+            Some(Dated {
+                at: told(came.map_or(time, |came| came.at)),
+                since: looked_at.filter(|_| came.is_some_and(|came| !came.is_exact)),
+                is_stale: is_old && came.is_none() && !times.may_have_come(change),
+            })
+        };
+        let ended = match self.is_hinted {
+            true => hidden_steps(connection, place, changes.iter().filter_map(&time))?,
+            false => Vec::new(),
+        };
+        let patch = Patch {
+            changes: changes.clone(),
+            time: &time,
+            outer: &outer,
+            has_started: &life::has_started,
+            is_elsewhere: &is_elsewhere,
+            is_replaced: looking.is_replaced,
+            from,
+            ended: &ended,
+            looked_at,
+            now,
+        };
+        Ok(attribute(patch, &acting, looking.session))
     }
 }
 
@@ -343,83 +460,19 @@ struct Workers {
 }
 
 impl Workers {
-    fn read(store: &Store, place: &Place, from: Option<i64>) -> Result<Self> {
-        // One read transaction: otherwise each query would take SQLite's locks anew.
-        store.database.read(|connection| {
-            Ok(Self {
-                background: sessions::steps_in_background(connection, place.row.id)?,
-                inner: sessions::workspaces_at_work_below(connection, &place.row, from)?,
-                outer: sessions::outer_tools(connection, &place.row, from)?,
-            })
+    fn read(connection: &Connection, place: &Place, from: Option<i64>) -> Result<Self> {
+        Ok(Self {
+            background: sessions::steps_in_background(connection, place.row.id)?,
+            inner: sessions::workspaces_at_work_below(connection, &place.row, from)?,
+            outer: sessions::outer_tools(connection, &place.row, from)?,
         })
     }
-}
-
-/// Returns the changes with their authors.
-fn attributed(
-    store: &Store,
-    place: &Place,
-    patch: Vec<Change>,
-    taken: &Taken,
-    looking: Looking<'_>,
-    from: Option<i64>,
-) -> Result<Vec<ChangeRow>> {
-    let now = store.now();
-    let workers = Workers::read(store, place, from)?;
-    let signed = |outer| {
-        let signs = life::signs_around(&outer, now);
-        (outer, signs)
-    };
-    let outer: Vec<OuterAgent> = workers.outer.into_iter().map(signed).collect();
-    let acting = acting_steps(&workers.background, looking, now);
-    let is_elsewhere = |path: &WorkspacePath| workers.inner.iter().any(|root| path.is_below(root));
-    let changes = patch.clone();
-    let told = store.surroundings.file_times;
-    // A look that is to come was before the clock was set back.
-    let looked_at = place.looked_at.get().filter(|looked_at| *looked_at <= now);
-    // A file's time may lag behind by a tick, so one that seems just older than the look may be younger.
-    let is_since =
-        |at: Milliseconds| looked_at.is_none_or(|looked_at| told(at) + TICK >= looked_at);
-    // Lazy, because it compares every path that went with every one that came, and most looks have no step to ask
-    // for it.
-    let moved = LazyCell::new(|| taken.times.of_moves(&place.root, &changes, is_since));
-    let time = |change: &Change| {
-        let (time, came) = match moved.get(&change.path) {
-            Some(came) => (came.at, Some(*came)),
-            None => (taken.times.of_change(&place.root, change)?, None),
-        };
-        let is_old = looked_at.is_some() && !is_since(time);
-        let arrival = is_old.then(|| taken.times.of_arrival(&place.root, change, is_since));
-        let came = arrival.flatten().or(came);
-        Some(Dated {
-            at: told(came.map_or(time, |came| came.at)),
-            since: looked_at.filter(|_| came.is_some_and(|came| !came.is_exact)),
-            is_stale: is_old && came.is_none() && !taken.times.may_have_come(change),
-        })
-    };
-    let ended = match taken.is_hinted {
-        true => hidden_steps(store, place, changes.iter().filter_map(&time))?,
-        false => Vec::new(),
-    };
-    let patch = Patch {
-        changes: patch,
-        time: &time,
-        outer: &outer,
-        has_started: &life::has_started,
-        is_elsewhere: &is_elsewhere,
-        is_replaced: looking.is_replaced,
-        from,
-        ended: &ended,
-        looked_at,
-        now,
-    };
-    Ok(attribute(patch, &acting, looking.session))
 }
 
 /// Returns the steps that ended before and may have made changes of these times, each with when it ended: a watcher may
 /// have hidden them from the looks at their ends.
 fn hidden_steps(
-    store: &Store,
+    connection: &Connection,
     place: &Place,
     times: impl Iterator<Item = Dated>,
 ) -> Result<Vec<(OpenStep, Milliseconds)>> {
@@ -427,9 +480,7 @@ fn hidden_steps(
     let Some((first, last)) = times.iter().min().zip(times.iter().max()) else {
         return Ok(Vec::new());
     };
-    store.database.read(|connection| {
-        sessions::steps_ended_around(connection, place.row.id, first - TICK..=last + TICK)
-    })
+    sessions::steps_ended_around(connection, place.row.id, first - TICK..=last + TICK)
 }
 
 /// Returns what is known about the open steps, and about those that left a command running in the background.

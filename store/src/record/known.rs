@@ -1,0 +1,147 @@
+//! An event with what is known about it and decided, as of a commit. Whether another process has committed something
+//! since is asked in the transaction that writes.
+
+use ckpt_schema::EventKind;
+use ckpt_schema::event::Event;
+use rusqlite::Connection;
+
+use super::decide::{self, Decision};
+use super::look::LookScope;
+use super::view::{EventContext, dead_at};
+use crate::error::Result;
+use crate::model::Milliseconds;
+use crate::sessions;
+use crate::store::Store;
+use crate::timeline::{Looking, Place};
+
+/// An event, its place, and what follows from what is known.
+pub(super) struct KnownEvent<'a> {
+    pub event: &'a Event,
+    pub place: Place,
+    pub view: EventContext,
+    pub decision: Decision,
+    /// Whether a killed operation is to be finished.
+    has_open_operation: bool,
+    /// The version of the database that this is read from; `None` once it is outdated.
+    version: Option<i64>,
+    /// Whether the decision takes into account which agents are gone.
+    has_asked_for_dead: bool,
+}
+
+impl<'a> KnownEvent<'a> {
+    /// Reads it, in one transaction if the session is known: otherwise each statement would take SQLite's locks anew.
+    pub fn of_event(store: &mut Store, event: &'a Event) -> Result<Self> {
+        let now = store.now();
+        let known = store.database.read(|connection| {
+            let place = Place::of_session(store, event)?;
+            place
+                .map(|place| Self::read(connection, place, event, now))
+                .transpose()
+        })?;
+        match known {
+            Some(known) => {
+                known.place.note_birth(store)?;
+                Ok(known)
+            }
+            None => {
+                let place = Place::of_new_session(store, event)?;
+                let read = |connection: &Connection| Self::read(connection, place, event, now);
+                store.database.read(read)
+            }
+        }
+    }
+
+    fn read(
+        connection: &Connection,
+        place: Place,
+        event: &'a Event,
+        now: Milliseconds,
+    ) -> Result<Self> {
+        let mut known = Self {
+            event,
+            place,
+            view: EventContext::default(),
+            decision: Decision::default(),
+            has_open_operation: false,
+            version: None,
+            has_asked_for_dead: false,
+        };
+        known.refresh(connection, now)?;
+        Ok(known)
+    }
+
+    /// Reads and decides again, unless no other process has committed anything since. Call this in the transaction that
+    /// writes: SQLite's write lock keeps it true until the commit. Returns the decision that no longer holds, if so.
+    pub fn refresh(
+        &mut self,
+        connection: &Connection,
+        now: Milliseconds,
+    ) -> Result<Option<Decision>> {
+        let version = Some(sessions::data_version(connection)?);
+        if version == self.version {
+            return Ok(None);
+        }
+        self.view = EventContext::read(connection, &self.place, self.event, now)?;
+        self.has_open_operation = sessions::has_open_operation(connection, self.place.row.id)?;
+        let decision = self.decided();
+        let before = std::mem::replace(&mut self.decision, decision);
+        self.version = version;
+        self.has_asked_for_dead = false;
+        Ok(Some(before))
+    }
+
+    /// Has it read again, whoever committed: this process did.
+    pub fn outdate(&mut self) {
+        self.version = None;
+    }
+
+    /// Decides what to do. While a command runs in the background, every boundary looks everywhere, because the command
+    /// may change any file. So does the event that says the command ended: later, nobody could tell that a change was
+    /// made before that.
+    fn decided(&self) -> Decision {
+        let mut decision = decide::decide(self.event, &self.view, &self.place.settings);
+        if self.view.is_in_background && (decision.is_boundary() || ends_background(self.event)) {
+            decision.look = LookScope::Everywhere;
+        }
+        decision
+    }
+
+    /// Returns whether the workspace has to be locked. An event without a look still reads what a tool is about to
+    /// change, so a killed operation has to be finished first.
+    pub fn needs_lock(&self) -> bool {
+        self.has_open_operation || self.decision.takes_snapshot()
+    }
+
+    /// Ends the steps of other conversations whose agent is gone. Here, not in `decide`: whether a process lives is read
+    /// from the system, and only an event that looks anyway pays for it.
+    pub fn close_dead(&mut self, now: Milliseconds) {
+        if !std::mem::replace(&mut self.has_asked_for_dead, true) {
+            self.decision.close_dead(&self.view, dead_at(now));
+        }
+    }
+
+    /// Does something with what a look has to know about the steps.
+    pub fn looking<T>(&self, work: impl FnOnce(Looking<'_>) -> T) -> T {
+        let open = self.view.open_with(&self.decision, &self.place);
+        let closing = self.decision.closing.iter().filter_map(|closing| {
+            let step = open.iter().find(|step| step.row.id == closing.step)?;
+            Some((step, closing.standing))
+        });
+        let closing: Vec<_> = closing.collect();
+        let session = self.view.session.as_ref();
+        work(Looking {
+            session: session.map(|session| session.id.as_str()),
+            open: &open,
+            closing: &closing,
+            ..Looking::default()
+        })
+    }
+}
+
+/// Returns whether the event says that no command of its session runs in the background any more.
+pub(super) fn ends_background(event: &Event) -> bool {
+    match event.event {
+        EventKind::TurnEnd => event.background == Some(false),
+        kind => kind == EventKind::SessionEnd,
+    }
+}
