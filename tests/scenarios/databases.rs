@@ -232,3 +232,219 @@ fn other_files_with_such_names_have_nothing_to_do_with_each_other() {
     let report = world.revert("m1");
     assert!(!world.exists("my"), "it is a text: {report:?}");
 }
+
+/// Opens a real database in WAL mode, whose log stays when it is closed.
+fn sqlite(world: &World, path: &str) -> rusqlite::Connection {
+    let database = rusqlite::Connection::open(world.path(path)).expect("it is one, or a new one");
+    database
+        .pragma_update(None, "journal_mode", "wal")
+        .expect("it can");
+    database
+        .set_db_config(
+            rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+            true,
+        )
+        .expect("it knows that");
+    database
+        .execute_batch("CREATE TABLE IF NOT EXISTS words (word TEXT)")
+        .expect("a table");
+    database
+}
+
+fn say(world: &World, path: &str, word: &str) {
+    let database = sqlite(world, path);
+    database
+        .execute("INSERT INTO words VALUES (?1)", [word])
+        .expect("a row");
+}
+
+/// What a database says, which is whole.
+fn said(world: &World, path: &str) -> String {
+    let database = sqlite(world, path);
+    let check: String = database
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .expect("it opens");
+    assert_eq!(check, "ok", "{path}");
+    let all = "SELECT group_concat(word, ' ') FROM words";
+    database
+        .query_row(all, [], |row| row.get(0))
+        .expect("it can be read")
+}
+
+const REAL: [&str; 6] = [
+    "state.vscdb",
+    ".coverage",
+    "map.gpkg",
+    "Cookies",
+    "d/no ending",
+    "x.db",
+];
+
+#[test]
+fn a_database_of_any_name_keeps_what_the_user_wrote_after() {
+    let mut world = World::new();
+    world.make_directory("d");
+    for path in REAL {
+        say(&world, path, "mine");
+    }
+    world.turn("m1", |world| {
+        for path in REAL {
+            let database = sqlite(world, path);
+            database
+                .execute("INSERT INTO words VALUES ('agent')", [])
+                .expect("a row");
+            // Into the file itself, so that the log that comes next is another one.
+            let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
+            database
+                .query_row(truncate, [], |_| Ok(()))
+                .expect("written");
+        }
+    });
+    for path in REAL {
+        say(&world, path, "later");
+    }
+    let report = world.revert("m1");
+    for path in REAL {
+        assert_eq!(
+            said(&world, path),
+            "mine agent later",
+            "{path}: {report:#?}"
+        );
+    }
+    let kept = paths_with(&report, FileResult::Conflict);
+    for path in REAL {
+        assert!(kept.contains(&path), "{path} is named: {kept:?}");
+    }
+}
+
+#[test]
+fn a_database_of_any_name_goes_back_with_its_log() {
+    let mut world = World::new();
+    world.make_directory("d");
+    for path in REAL {
+        say(&world, path, "mine");
+    }
+    world.turn("m1", |world| {
+        for path in REAL {
+            say(world, path, "agent");
+        }
+    });
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    for path in REAL {
+        assert_eq!(said(&world, path), "mine", "{path}");
+    }
+}
+
+#[test]
+fn an_open_database_of_any_name_stays() {
+    let mut world = World::new();
+    say(&world, "Cookies", "mine");
+    world.turn("m1", |world| say(world, "Cookies", "agent"));
+    let open = Program::opens(&world, "Cookies");
+    let report = world.revert("m1");
+    drop(open);
+    assert_eq!(said(&world, "Cookies"), "mine agent", "{report:#?}");
+    assert!(paths_with(&report, FileResult::Conflict).contains(&"Cookies-wal"));
+}
+
+/// Folders of databases: the files, the one that the agent writes, and one that the user writes later.
+const FOLDERS: [(&[&str], &str, &str); 5] = [
+    (
+        &["CURRENT", "MANIFEST-000002", "000003.log", "LOCK", "LOG"],
+        "MANIFEST-000002",
+        "000003.log",
+    ),
+    (&["data.mdb", "lock.mdb"], "data.mdb", "data.mdb"),
+    (
+        &["log.0000000001", "accounts"],
+        "accounts",
+        "log.0000000001",
+    ),
+    (
+        &["a.aof.manifest", "a.aof.1.base.rdb", "a.aof.1.incr.aof"],
+        "a.aof.manifest",
+        "a.aof.1.incr.aof",
+    ),
+    (
+        &["PG_VERSION", "global/1", "base/1/2"],
+        "base/1/2",
+        "global/1",
+    ),
+];
+
+#[test]
+fn a_folder_of_a_database_goes_back_as_a_whole_or_not_at_all() {
+    for (files, of_the_agent, of_the_user) in FOLDERS {
+        for is_changed in [false, true] {
+            let mut world = World::new();
+            let before = |world: &World| {
+                for file in files {
+                    world.write(format!("store/{file}"), "mine\n");
+                }
+            };
+            before(&world);
+            world.write("store/notes.txt", "mine\n");
+            world.turn("m1", |world| {
+                world.write(format!("store/{of_the_agent}"), "agent\n");
+                world.write("store/new.log", "agent\n");
+                world.write("other", "agent\n");
+            });
+            let agents = world.tree();
+            if is_changed {
+                world.write(format!("store/{of_the_user}"), "later\n");
+            }
+            let report = world.revert("m1");
+            assert!(!world.exists("other"), "{files:?}: {report:#?}");
+            let is_back = world.read(format!("store/{of_the_agent}")) == "mine\n";
+            assert_eq!(is_back, !is_changed, "{files:?}: {report:#?}");
+            if is_changed {
+                assert_eq!(world.read(format!("store/{of_the_user}")), "later\n");
+                let kept = with_result(&report, FileResult::Conflict);
+                let is_named = |file: &&FileReport| {
+                    let reason = file.reason.as_deref().unwrap_or_default();
+                    file.path.path == format!("store/{of_the_agent}") && reason != ""
+                };
+                assert!(kept.iter().any(is_named), "{files:?}: {report:#?}");
+            } else {
+                world.unrevert();
+                assert_eq!(world.tree(), agents, "{files:?}: and forward");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_a_database_stays_if_a_part_of_it_is_ignored() {
+    let mut world = World::git(&[(".gitignore", "*.log\n")]);
+    for file in ["CURRENT", "MANIFEST-000002", "000003.log"] {
+        world.write(format!("levels/{file}"), "mine\n");
+    }
+    world.turn("m1", |world| {
+        world.write("levels/CURRENT", "agent\n");
+        world.write("levels/MANIFEST-000002", "agent\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(world.read("levels/CURRENT"), "agent\n");
+    assert_eq!(
+        paths_with(&report, FileResult::Conflict),
+        ["levels/CURRENT", "levels/MANIFEST-000002"],
+        "{report:#?}"
+    );
+}
+
+#[test]
+fn the_log_of_duckdb_goes_with_its_database() {
+    let duck = |text: &str| [&[0; 8][..], b"DUCK", text.as_bytes()].concat();
+    let mut world = World::new();
+    world.write("sales", duck("mine"));
+    world.turn("m1", |world| world.write("sales", duck("agent")));
+    world.write("sales.wal", "later");
+    let report = world.revert("m1");
+    assert_eq!(world.read("sales"), String::from_utf8_lossy(&duck("agent")));
+    assert_eq!(
+        paths_with(&report, FileResult::Conflict),
+        ["sales"],
+        "{report:#?}"
+    );
+}

@@ -264,3 +264,262 @@ fn in_repository(world: &World, folder: &str, arguments: &[&str]) -> String {
     let place = place.to_str().expect("text");
     world.run_git(&[&["-C", place], arguments].concat())
 }
+
+/// Checks a repository as git does, and returns how many commits a branch of it has.
+fn commits(world: &World, git_dir: &str) -> usize {
+    let git_dir = format!("--git-dir={git_dir}");
+    world.run_git(&[&git_dir, "fsck", "--strict", "--no-dangling"]);
+    let log = world.run_git(&[&git_dir, "log", "--format=%h", "HEAD"]);
+    log.lines().count()
+}
+
+/// A repository with a commit in a work tree at the root whose metadata is elsewhere in it.
+fn apart(git_dir: &str, pointer: impl FnOnce(&World)) -> World {
+    let world = World::new();
+    world.make_directory("deep/er");
+    world.run_git(&["init", "--quiet", "--separate-git-dir", git_dir, "."]);
+    pointer(&world);
+    world.write("a", "0\n");
+    world.run_git(&["add", "a"]);
+    world.run_git(&["commit", "--quiet", "-mfirst"]);
+    world
+}
+
+#[test]
+fn what_git_points_to_is_never_written_whatever_it_is_called() {
+    let is_file = |_: &World| {};
+    let is_link = |world: &World| {
+        world.remove(".git");
+        world.link(".git", "meta");
+    };
+    for (git_dir, pointer) in [
+        (".bare", &is_file as &dyn Fn(&World)),
+        ("deep/er/meta", &is_file),
+        ("meta", &is_link),
+    ] {
+        let mut world = apart(git_dir, pointer);
+        world.turn("m1", |world| {
+            world.write("a", "1\n");
+            world.run_git(&["commit", "--quiet", "-amagent"]);
+        });
+        world.write("b", "mine\n");
+        world.run_git(&["add", "b"]);
+        world.run_git(&["commit", "--quiet", "-mmine"]);
+        let report = world.revert("m1");
+        assert_eq!(world.read("a"), "0\n", "{git_dir}");
+        assert_eq!(commits(&world, git_dir), 3, "{git_dir}: {report:#?}");
+        let below = |file: &&ckpt_schema::report::FileReport| {
+            file.path.path.starts_with(&format!("{git_dir}/"))
+        };
+        assert_eq!(report.files.iter().filter(below).count(), 0, "{report:#?}");
+        world.unrevert();
+        assert_eq!(commits(&world, git_dir), 3, "{git_dir}");
+    }
+}
+
+#[test]
+fn a_bare_repository_is_not_written_and_its_work_trees_are() {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.run_git(&["init", "--quiet", "--bare", "remote.git"]);
+    let empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+    let in_bare = "--git-dir=remote.git";
+    world.run_git(&[in_bare, "hash-object", "-wt", "tree", "/dev/null"]);
+    let first = world.run_git(&[in_bare, "commit-tree", "-mfirst", empty]);
+    let head = world.run_git(&[in_bare, "symbolic-ref", "HEAD"]);
+    world.run_git(&[in_bare, "update-ref", head.trim(), first.trim()]);
+    world.run_git(&[
+        in_bare,
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        "topic",
+        "remote.git/tree",
+    ]);
+    world.write("remote.git/tree/a", "0\n");
+    world.write("remote.git/mine.txt", "0\n");
+    world.turn("m1", |world| {
+        world.write("remote.git/tree/a", "1\n");
+        world.write("remote.git/mine.txt", "1\n");
+        world.write("remote.git/hooks/post-commit", "agent\n");
+        in_repository(world, "remote.git/tree", &["add", "a"]);
+        in_repository(world, "remote.git/tree", &["commit", "--quiet", "-magent"]);
+    });
+    let report = world.revert("m1");
+    assert_eq!(world.read("remote.git/tree/a"), "0\n", "{report:#?}");
+    assert_eq!(
+        world.read("remote.git/mine.txt"),
+        "0\n",
+        "it is no file of git's"
+    );
+    assert!(world.exists("remote.git/hooks/post-commit"));
+    world.run_git(&[in_bare, "fsck", "--strict"]);
+    let topic = world.run_git(&[in_bare, "log", "--format=%s", "topic"]);
+    assert_eq!(topic, "agent\nfirst");
+    assert!(
+        about(&report, NoteCode::VersionControl).contains(&"remote.git"),
+        "{report:#?}"
+    );
+}
+
+#[test]
+fn a_repository_without_a_name_is_named_when_it_comes_changes_or_goes() {
+    set_clock_from_files(0);
+    let mut world = World::git(&[("a", "0\n")]);
+    for name in ["still.git", "changed", "gone.git"] {
+        world.run_git(&["init", "--quiet", "--bare", name]);
+    }
+    world.turn("m0", |_| {});
+    world.turn("m1", |world| {
+        world.run_git(&["init", "--quiet", "--bare", "made.git"]);
+        world.write("changed/objects/payload.sh", "agent\n");
+        world.remove_tree("gone.git");
+        world.write("a", "1\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(world.read("a"), "0\n");
+    assert_eq!(about(&report, NoteCode::RepositoriesBelow), ["made.git"]);
+    assert_eq!(
+        about(&report, NoteCode::VersionControl),
+        ["changed"],
+        "{report:#?}"
+    );
+    assert_eq!(
+        about(&report, NoteCode::NotCaptured),
+        ["gone.git"],
+        "{report:#?}"
+    );
+    let gaps = world.status().gaps;
+    let gaps: Vec<_> = gaps.iter().map(|gap| &gap.path.path[..]).collect();
+    assert_eq!(gaps, ["changed", "made.git", "still.git"]);
+}
+
+#[test]
+fn a_folder_that_becomes_a_repository_does_not_hide_its_files() {
+    let mut world = World::new();
+    world.write("src/a", "0\n");
+    world.write("src/below/b", "0\n");
+    let before = world.tree();
+    world.turn("m1", |world| {
+        world.write("src/a", "1\n");
+        world.write("src/new", "1\n");
+        world.run_git(&["init", "--quiet", "--bare", "src"]);
+    });
+    world.turn("m2", |world| world.write("src/below/b", "1\n"));
+    world.revert("m1");
+    let mut after = world.tree();
+    after.retain(|path, _| before.contains_key(path) || path.ends_with("new"));
+    assert_eq!(after, before);
+    assert!(world.exists("src/HEAD"), "what git made stays");
+}
+
+#[test]
+fn names_of_a_repository_without_its_head_are_files() {
+    let mut world = World::new();
+    for (path, text) in [
+        ("src/HEAD", "the head of the list\n"),
+        ("src/objects/x", "0\n"),
+        ("src/refs/y", "0\n"),
+        ("work/HEAD", "ref: refs/heads/main\n"),
+        ("work/objects/x", "0\n"),
+        ("work/refs/y", "0\n"),
+        (".repo/mine.txt", "0\n"),
+        (".sl/mine.txt", "0\n"),
+    ] {
+        world.write(path, text);
+    }
+    // A folder with a `.git` is a work tree, whatever else is in it.
+    world.run_git(&["init", "--quiet", "work"]);
+    let before = world.tree();
+    world.turn("m1", |world| {
+        for path in [
+            "src/HEAD",
+            "src/objects/x",
+            "src/refs/y",
+            "work/objects/x",
+            ".repo/mine.txt",
+            ".sl/mine.txt",
+        ] {
+            world.write(path, "1\n");
+        }
+    });
+    world.revert("m1");
+    assert_eq!(world.tree(), before);
+}
+
+#[test]
+fn the_folders_of_other_systems_are_known_by_what_is_in_them() {
+    set_clock_from_files(0);
+    const MADE: [(&str, &str); 4] = [
+        (".sl", "store/00changelog.i"),
+        (".repo", "manifests.git/HEAD"),
+        (".dolt", "noms/manifest"),
+        ("sub/.repo", "projects/a.git/HEAD"),
+    ];
+    let mut world = World::new();
+    for (folder, file) in MADE {
+        world.write(format!("{folder}/{file}"), "0\n");
+        world.write(format!("{folder}/config"), "0\n");
+    }
+    world.write("a", "0\n");
+    world.turn("m1", |world| {
+        for (folder, file) in MADE {
+            world.write(format!("{folder}/{file}"), "1\n");
+            world.write(format!("{folder}/more/x"), "1\n");
+        }
+        world.write("a", "1\n");
+    });
+    let report = world.revert("m1");
+    let changed: Vec<_> = report.files.iter().map(|file| &file.path.path).collect();
+    assert_eq!(changed, ["a"], "{report:#?}");
+    for (folder, file) in MADE {
+        assert_eq!(world.read(format!("{folder}/{file}")), "1\n");
+        assert!(world.exists(format!("{folder}/more/x")));
+    }
+    let named = about(&report, NoteCode::VersionControl);
+    for folder in [".sl", ".repo", ".dolt", "sub/.repo"] {
+        assert!(named.contains(&folder), "{folder}: {report:#?}");
+    }
+}
+
+#[test]
+fn look_alikes_of_git_that_a_step_removed_are_named() {
+    let mut world = World::new();
+    world.write(".GIT", "0\n");
+    world.write("sub/git~1/config", "0\n");
+    world.write("sub/a", "0\n");
+    world.turn("m1", |world| {
+        world.remove(".GIT");
+        world.remove_tree("sub/git~1");
+        world.write("sub/a", "1\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(
+        about(&report, NoteCode::NotCaptured),
+        [".GIT", "sub/git~1"],
+        "{report:#?}"
+    );
+}
+
+#[test]
+fn files_from_before_a_folder_was_a_repository_are_left_alone() {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.run_git(&["init", "--quiet", "--bare", "x.git"]);
+    let head = world.read("x.git/HEAD");
+    world.write("x.git/HEAD", "not yet\n");
+    world.turn("m1", |world| {
+        world.write("x.git/config", "[core]\n\tbare = true\n");
+        world.write("x.git/objects/info/alternates", "");
+    });
+    world.write("x.git/HEAD", &head);
+    world.write("x.git/new", "so that the folder is listed again\n");
+    let report = world.revert("m1");
+    assert!(world.exists("x.git/objects/info/alternates"), "{report:#?}");
+    world.run_git(&["--git-dir=x.git", "fsck", "--strict"]);
+    assert!(
+        about(&report, NoteCode::VersionControl).contains(&"x.git"),
+        "{report:#?}"
+    );
+}

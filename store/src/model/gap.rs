@@ -4,6 +4,7 @@
 use std::fmt;
 
 use super::FileTime;
+use super::metadata;
 use super::path::{WorkspacePath, is_below, is_plain_dot_git, is_version_control, join};
 use crate::model::path::PathKind;
 
@@ -20,6 +21,8 @@ pub enum GapReason {
     Changing,
     /// Its name is `.git` on some file systems.
     ReservedName,
+    /// A folder with the metadata of version control. Whatever else is in it is captured.
+    Repository,
     /// Too many directories deep.
     TooDeep,
     /// A pipe, socket or device. They are never captured, and for a patch, nothing is there.
@@ -134,11 +137,12 @@ impl GapReason {
     }
 
     /// Every reason without a detail. A new one has to be added here, too.
-    pub(crate) const PLAIN: [Self; 12] = [
+    pub(crate) const PLAIN: [Self; 13] = [
         Self::TooLarge,
         Self::KeptTooLarge,
         Self::Changing,
         Self::ReservedName,
+        Self::Repository,
         Self::TooDeep,
         Self::Mount,
         Self::Forgotten,
@@ -182,6 +186,7 @@ impl fmt::Display for GapReason {
             Self::Unreadable(cause) => write!(formatter, "{}{cause}", Self::UNREADABLE),
             Self::Changing => formatter.write_str("changed while it was being read"),
             Self::ReservedName => formatter.write_str("its name is `.git` on some file systems"),
+            Self::Repository => formatter.write_str("a repository's own files"),
             Self::TooDeep => formatter.write_str("too many directories deep"),
             Self::Special(kind) => write!(formatter, "not a file: {}", kind.name()),
             Self::Mount => formatter.write_str("another file system is mounted there"),
@@ -206,7 +211,19 @@ impl Gap {
     /// Returns whether a path is the gap's own or below it. The gap of the workspace itself covers everything.
     pub fn covers(&self, path: &WorkspacePath) -> bool {
         let path = path.as_bytes();
-        path == self.path || is_below(path, &self.path)
+        match self.reason {
+            GapReason::Repository => self.metadata_below(path),
+            _ => path == self.path || is_below(path, &self.path),
+        }
+    }
+
+    /// Returns whether a path is of the metadata that the gap stands for.
+    fn metadata_below(&self, path: &[u8]) -> bool {
+        is_below(path, &self.path)
+            && metadata::owns(
+                &self.path,
+                &path[self.path.len() + usize::from(!self.path.is_empty())..],
+            )
     }
 }
 

@@ -13,6 +13,7 @@ pub mod request;
 
 pub(crate) mod attribution;
 pub(crate) mod git_item;
+pub(crate) mod metadata;
 pub use git_item::plain as branch_name;
 pub(crate) mod note;
 pub(crate) mod path_list;

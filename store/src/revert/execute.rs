@@ -11,7 +11,8 @@ use super::operation::{Operation, Options};
 use super::plan::{Plan, count_lines};
 use super::report::report;
 use super::{
-    contents, databases, foreseen, ignored, receipt, refuse, surroundings, token, warnings,
+    contents, databases, foreseen, ignored, receipt, refuse, surroundings, token, version_control,
+    warnings,
 };
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
@@ -110,6 +111,8 @@ impl Execution<'_> {
             options,
             ..
         } = *self;
+        let left = version_control::leave_metadata(&mut operation.plan, &seen.gaps);
+        operation.warnings.extend(left);
         let databases = databases::Databases {
             root: &place.root,
             snapshots,

@@ -1,6 +1,9 @@
 //! Names version control that moved since and stays: systems other than git, and repositories in subdirectories.
 //! Nothing is recorded of either, so the times of their files have to show it. This module does IO, but only reads.
 
+use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ckpt_schema::report::NoteCode;
@@ -8,35 +11,75 @@ use rusqlite::Connection;
 
 use super::git::has_moved;
 use super::movement::Movement;
+use super::plan::Plan;
 use super::surroundings::is_submodule;
 use super::warnings::first_quoted;
 use crate::error::Result;
 use crate::fs::times;
 use crate::git::Location;
 use crate::model::Milliseconds;
-use crate::model::gap::Uncaptured;
+use crate::model::gap::{Gap, GapReason, Uncaptured};
+use crate::model::metadata;
 use crate::model::note::Note;
+use crate::model::path::is_plain_dot_git;
 use crate::sessions;
 use crate::timeline::Place;
 
 /// How many repositories a line names.
 const NAMED: usize = 4;
 
-/// The files that version control systems other than git write when the working copy moves.
-const SYSTEMS: [(&str, &[&str]); 9] = [
-    (
-        ".hg",
-        &["dirstate", "store/00changelog.i", "bookmarks.current"],
-    ),
-    (".jj", &["repo/op_heads/heads", "working_copy/checkout"]),
-    (".svn", &["wc.db"]),
-    (".bzr", &["branch/last-revision", "checkout/dirstate"]),
-    ("_darcs", &["hashed_inventory", "inventory"]),
-    (".pijul", &["pristine/db"]),
-    ("CVS", &["Entries"]),
-    (".fslckout", &[""]),
-    ("_FOSSIL_", &[""]),
+/// How many entries of a repository's metadata are looked at.
+const LOOKED_AT: usize = 20_000;
+
+/// The metadata of systems other than git at the workspace's root, by name.
+const SYSTEMS: [&str; 15] = [
+    ".hg",
+    ".sl",
+    ".jj",
+    ".svn",
+    ".bzr",
+    "_darcs",
+    ".pijul",
+    "CVS",
+    ".fslckout",
+    "_FOSSIL_",
+    ".repo",
+    ".dolt",
+    ".got",
+    "_MTN",
+    ".plastic",
 ];
+
+/// Takes the metadata of repositories out of a plan: an older version captured it, or the folder held other files before
+/// it became a repository.
+pub(super) fn leave_metadata(plan: &mut Plan, gaps: &[Gap]) -> Option<Note> {
+    let repositories = gaps
+        .iter()
+        .filter(|gap| gap.reason == GapReason::Repository);
+    let repositories: Vec<&Gap> = repositories.collect();
+    let mut about = BTreeSet::new();
+    plan.items.retain(|item| {
+        let found = repositories.iter().find(|gap| gap.covers(&item.path));
+        about.extend(found.filter(|_| item.is_planned()).map(|gap| name_of(gap)));
+        found.is_none()
+    });
+    let about: Vec<String> = about.into_iter().collect();
+    (!about.is_empty()).then(|| {
+        let text = format!(
+            "what is recorded of files that are a repository's own by now stays as it is: {}",
+            first_quoted(&about, NAMED)
+        );
+        Note::about(NoteCode::VersionControl, text, about)
+    })
+}
+
+/// Returns the folder of a repository, for people.
+fn name_of(gap: &Gap) -> String {
+    match &gap.path[..] {
+        b"" => ".".to_owned(),
+        path => String::from_utf8_lossy(path).into_owned(),
+    }
+}
 
 /// Names what moved at the workspace's root. Only git can be moved along.
 pub(super) fn moved_here(
@@ -50,8 +93,8 @@ pub(super) fn moved_here(
     let since = sessions::message_time(connection, &revert.to.id)?;
     let moved = SYSTEMS
         .iter()
-        .filter(|(name, files)| is_one_written_since(&place.root.join(name), files, since));
-    let about: Vec<String> = moved.map(|(name, _)| (*name).to_owned()).collect();
+        .filter(|name| is_written_since(&place.root.join(name), since));
+    let about: Vec<String> = moved.map(|name| (*name).to_owned()).collect();
     let names: Vec<String> = about.iter().map(|name| format!("`{name}`")).collect();
     Ok((!names.is_empty()).then(|| {
         let text = format!(
@@ -91,28 +134,52 @@ pub(super) fn moved_below<'a>(
     })
 }
 
-/// Returns whether the repository of a directory moved since a moment, by the name of its metadata.
+/// Returns whether the repository of a directory moved since a moment, by the name of its metadata. A folder that is
+/// known by the names in it may be anybody's, and no look sees what changes in there, so that every change counts.
 fn has_moved_since(directory: &Path, name: &[u8], since: Milliseconds) -> bool {
-    let mut systems = SYSTEMS.iter();
-    match systems.find(|(system, _)| system.as_bytes() == name) {
-        Some((system, files)) => is_one_written_since(&directory.join(system), files, since),
-        None => Location::of(directory).is_some_and(|location| has_moved(&location, since)),
+    let system = SYSTEMS.iter().find(|system| system.as_bytes() == name);
+    match (system, is_plain_dot_git(name)) {
+        (Some(system), _) => is_written_since(&directory.join(system), since),
+        (None, true) => Location::of(directory).is_some_and(|git| has_moved(&git, since)),
+        (None, false) => is_metadata_written_since(directory, since),
     }
 }
 
-/// Returns whether one of the files in a folder was written since a moment. An empty name stands for the folder itself,
-/// which may be a file.
-fn is_one_written_since(folder: &Path, files: &[&str], since: Milliseconds) -> bool {
-    // Most of them do not exist.
-    let is_there = files.len() == 1 || folder.symlink_metadata().is_ok();
-    is_there
-        && files.iter().any(|file| match *file {
-            "" => is_written_since(folder, since),
-            file => is_written_since(&folder.join(file), since),
-        })
+/// Returns whether metadata that is known by the names beside it was written since a moment.
+fn is_metadata_written_since(folder: &Path, since: Milliseconds) -> bool {
+    let folder_path = folder.as_os_str().as_bytes();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut owned = entries.filter(|entry| metadata::owns(folder_path, entry.file_name().as_bytes()));
+    owned.any(|entry| is_one(&entry.path(), &|found| times::changed(found) >= since))
 }
 
-fn is_written_since(file: &Path, since: Milliseconds) -> bool {
-    file.symlink_metadata()
-        .is_ok_and(|found| times::written(&found) >= since)
+/// Returns whether a file, or one in a folder, was written since a moment. A folder's own time says little: programs
+/// that only look put a lock into it.
+fn is_written_since(path: &Path, since: Milliseconds) -> bool {
+    is_one(path, &|found| {
+        !found.is_dir() && times::written(found) >= since
+    })
+}
+
+/// Returns whether something at a path or below it is as asked. If there is too much, it may be.
+fn is_one(path: &Path, asked: &dyn Fn(&Metadata) -> bool) -> bool {
+    let mut waiting = vec![path.to_path_buf()];
+    let mut room = LOOKED_AT;
+    while let Some(path) = waiting.pop() {
+        let Ok(found) = path.symlink_metadata() else {
+            continue;
+        };
+        let Some(left) = room.checked_sub(1) else {
+            return true;
+        };
+        room = left;
+        if asked(&found) {
+            return true;
+        }
+        if found.is_dir() {
+            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+            waiting.extend(entries.map(|entry| entry.path()));
+        }
+    }
+    false
 }

@@ -12,7 +12,7 @@ use super::operation::GitFate;
 use super::plan::Plan;
 use super::report::short;
 use crate::error::{Error, Result};
-use crate::model::gap::Gap;
+use crate::model::gap::{Gap, GapReason};
 use crate::model::git_item::{GitStateRow, plain};
 use crate::model::note::Note;
 use crate::model::number::first_of;
@@ -119,7 +119,7 @@ pub(super) fn unread_directories(material: &Material) -> Option<Note> {
     Some(Note::about(NoteCode::Unread, text, about))
 }
 
-/// Names the pipes, sockets and devices that went with the steps in question: no snapshot holds them.
+/// Names what went with the steps in question and no snapshot holds: pipes, for example, and repositories.
 pub(super) fn vanished(material: &Material) -> Option<Note> {
     let names = material.vanished.iter().map(named_gap);
     let names = (!material.vanished.is_empty()).then(|| first_of(names, NAMED))?;
@@ -212,7 +212,7 @@ fn outside_of(
     Ok(paths)
 }
 
-/// Names gaps that no line of the plan mentions.
+/// Names gaps that no line of the plan mentions. Repositories are named if they came, went or changed.
 pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -> Option<Note> {
     let told: BTreeSet<&[u8]> = plan
         .items
@@ -221,6 +221,7 @@ pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -
         .map(|item| item.path.as_bytes())
         .collect();
     let gaps: Vec<_> = gaps
+        .filter(|gap| gap.reason != GapReason::Repository)
         .filter(|gap| !told.contains(gap.path.as_slice()))
         .collect();
     if gaps.is_empty() {

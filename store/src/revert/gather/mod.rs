@@ -48,7 +48,7 @@ pub(crate) struct Material {
     pub unprotected: Vec<(String, String)>,
     /// The directories that could not be read when one of the steps in question began or ended, with the reason.
     pub unread: Vec<Gap>,
-    /// The pipes, sockets and devices that went in one of the steps in question.
+    /// What is never captured and went in one of the steps in question.
     pub vanished: Vec<Gap>,
     /// The paths that were forgotten; a directory stands for everything below it.
     pub forgotten: Vec<Vec<u8>>,
@@ -292,13 +292,16 @@ fn unread(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
     each_once(unread)
 }
 
-/// Returns the pipes, sockets and devices that a step began with and ended without, and that are still gone. For
-/// patches, nothing was there, so that nothing else names them.
+/// Returns what a step began with and ended without, and that is still gone: pipes, sockets and devices, names that are
+/// `.git` elsewhere, and the metadata of repositories. For patches, nothing was there, so that nothing else names it.
 fn vanished(gaps: &[StepGap], seen: &Observation) -> Vec<Gap> {
     let vanished = gaps.iter().filter(|around| {
         let is_now = is_now(&around.gap, seen);
-        let is_special = matches!(around.gap.reason, GapReason::Special(_));
-        is_special && around.at_start && !is_now && !around.at_finish.unwrap_or(is_now)
+        let is_never_held = matches!(
+            around.gap.reason,
+            GapReason::Special(_) | GapReason::ReservedName | GapReason::Repository
+        );
+        is_never_held && around.at_start && !is_now && !around.at_finish.unwrap_or(is_now)
     });
     each_once(vanished)
 }

@@ -44,7 +44,9 @@ use crate::fs::leftover;
 use crate::fs::names::{CACHE, CACHE_CHANGES};
 use crate::model::FileTime;
 use crate::model::gap::Uncaptured;
+use crate::model::path::WorkspacePath;
 use crate::model::path::join;
+use crate::snapshot::scan::listing::ItemKind;
 use bytes::{put_length, put_texts};
 pub(crate) use file::Extent;
 use file::{CHECKED, CacheFile, Front, PREFIX, RecordPlace};
@@ -299,9 +301,15 @@ pub(crate) fn uncaptured(folder: &Path) -> Vec<(Uncaptured, FileTime)> {
     };
     let mut ignored = Vec::new();
     for directory in (0..cache.len()).filter_map(|number| cache.directory(number)) {
-        let items = directory.items().filter(CachedItem::is_ignored);
+        let items = directory.items().filter(CachedItem::is_uncaptured);
         ignored.extend(items.filter_map(|item| {
-            let what = Uncaptured::at(&join(directory.path, item.name))?;
+            let what = match item.kind() {
+                Some(ItemKind::Ignored) => Uncaptured::at(&join(directory.path, item.name))?,
+                _ => Uncaptured::Repository {
+                    folder: WorkspacePath::new(directory.path).ok()?,
+                    name: item.name.to_vec(),
+                },
+            };
             Some((what, item.stamp.mtime))
         }));
     }

@@ -287,9 +287,10 @@ impl CachedItem<'_> {
         })
     }
 
-    /// Returns whether it is an ignored file.
-    pub fn is_ignored(&self) -> bool {
-        self.kind() == Some(ItemKind::Ignored)
+    /// Returns whether it is an ignored file, or stands for the metadata of version control.
+    pub fn is_uncaptured(&self) -> bool {
+        let kind = self.kind();
+        kind == Some(ItemKind::Ignored) || kind == Some(ItemKind::Gap(GapReason::Repository))
     }
 
     /// Returns its blob if it is a file or link that was captured.
@@ -410,6 +411,7 @@ pub(super) fn code(reason: &GapReason) -> u8 {
         GapReason::KeptTooLarge => 20,
         GapReason::Forgotten => 22,
         GapReason::ForgottenDirectory => 21,
+        GapReason::Repository => 23,
     }
 }
 
@@ -429,6 +431,7 @@ pub(super) fn reason(code: u8) -> Option<GapReason> {
         20 => GapReason::KeptTooLarge,
         22 => GapReason::Forgotten,
         21 => GapReason::ForgottenDirectory,
+        23 => GapReason::Repository,
         _ => return None,
     })
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::OpenSide;
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, EntryKind, Mode, State};
-use crate::model::path::WorkspacePath;
+use crate::model::path::{WorkspacePath, above};
 use crate::snapshot::{Gap, GapReason};
 
 /// The gaps of one snapshot that may hide something.
@@ -19,7 +19,17 @@ impl<'a> Gaps<'a> {
     }
 
     fn at(&self, path: &WorkspacePath) -> Option<&'a Gap> {
-        self.0.get(path.as_bytes()).copied()
+        let gap = self.0.get(path.as_bytes()).copied();
+        gap.filter(|gap| gap.reason != GapReason::Repository)
+    }
+
+    /// Returns whether a path belongs to the metadata of version control.
+    fn hold_metadata(&self, path: &WorkspacePath) -> bool {
+        !self.0.is_empty()
+            && above(path.as_bytes()).any(|folder| {
+                let gap = self.0.get(folder);
+                gap.is_some_and(|gap| gap.reason == GapReason::Repository && gap.covers(path))
+            })
     }
 
     /// Returns whether the path is below a directory that could not be read.
@@ -27,7 +37,11 @@ impl<'a> Gaps<'a> {
         let bytes = path.as_bytes();
         let mut ends = (0..bytes.len()).filter(|end| bytes[*end] == b'/');
         !self.0.is_empty()
-            && ends.any(|end| self.0.get(&bytes[..end]).is_some_and(|gap| !is_file(gap)))
+            && ends.any(|end| {
+                self.0
+                    .get(&bytes[..end])
+                    .is_some_and(|gap| is_directory(gap))
+            })
     }
 
     /// Returns whether something unstored may be at a path: it is in a gap itself, or below one.
@@ -51,6 +65,11 @@ impl<'a> Gaps<'a> {
     }
 }
 
+/// Returns whether a gap is a directory with everything below it.
+fn is_directory(gap: &Gap) -> bool {
+    !is_file(gap) && gap.reason != GapReason::Repository
+}
+
 /// Returns whether a gap is a file. Only files are too large, changing or forgotten by themselves, and only files have
 /// a size.
 fn is_file(gap: &Gap) -> bool {
@@ -61,6 +80,7 @@ fn is_file(gap: &Gap) -> bool {
         | GapReason::Forgotten => true,
         GapReason::Unreadable(_) => gap.size.is_some(),
         GapReason::ReservedName
+        | GapReason::Repository
         | GapReason::TooDeep
         | GapReason::Special(_)
         | GapReason::Mount
@@ -76,6 +96,11 @@ pub(super) fn explain(change: Change, old: &Gaps<'_>, new: &Gaps<'_>) -> Option<
         old: before,
         new: after,
     } = change;
+    // Metadata is never captured. What one side holds is from before it was metadata, or was known to be, so that
+    // nothing is known of a change.
+    if old.hold_metadata(&path) || new.hold_metadata(&path) {
+        return None;
+    }
     let old = fill(before, after, old.hide(&path))?;
     let new = fill(after, before, new.hide(&path))?;
     Some(Change { path, old, new })

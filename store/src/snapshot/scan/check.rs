@@ -219,7 +219,7 @@ impl CacheCheck<'_> {
             Some(
                 ItemKind::Directory
                 | ItemKind::Ignored
-                | ItemKind::Gap(GapReason::ReservedName | GapReason::TooDeep),
+                | ItemKind::Gap(GapReason::ReservedName | GapReason::TooDeep | GapReason::Repository),
             ) => true,
             // What could not be captured may be readable by now, so it is tried at every look.
             Some(ItemKind::Gap(

@@ -14,6 +14,7 @@ use crate::fs::disk::{self, Stamp};
 use crate::fs::threads;
 use crate::git;
 use crate::model::entry::{ObjectId, file_type};
+use crate::model::metadata;
 use crate::model::path::{IGNORE_FILE, PathKind, depth, join};
 use crate::model::path::{check_component, is_plain_dot_git, is_version_control};
 use crate::objects::hash::{self, ObjectKind};
@@ -95,12 +96,19 @@ impl Open<'_> {
             },
         };
         let is_empty = known.map_or(names.is_empty(), |old| old.is_empty);
+        let metadata = self.metadata(known, &names);
         // At the root, it is the user's own repository. Further down, it is remembered, so that a revert can say that a
         // repository came or went.
         names.retain(|(name, _)| !self.path.is_empty() || !is_plain_dot_git(name));
         let mut items = Vec::with_capacity(names.len());
         let mut looked = DirectoryFindings::default();
         for (name, kind) in &names {
+            if let Some(mark) = &metadata
+                && metadata::owns(self.path, name)
+            {
+                items.extend((mark.name == *name).then(|| mark.clone()));
+                continue;
+            }
             // With the same names, an ignored file is still the one that was seen then, and keeps the time of that
             // look.
             let known = self.ignored_before(name).filter(|_| known.is_some());
@@ -122,6 +130,40 @@ impl Open<'_> {
             tree: None,
             items,
         })
+    }
+
+    /// Returns the entry that stands for the metadata of version control in it, if it has any. With the same names, it
+    /// has what it had.
+    fn metadata(&self, known: Option<&Listing>, names: &[disk::Name]) -> Option<ListedItem> {
+        if let Some(old) = known {
+            return old.metadata().cloned();
+        }
+        let has = |wanted: &[u8]| {
+            names
+                .binary_search_by(|(name, _)| name[..].cmp(wanted))
+                .is_ok()
+        };
+        let mark = metadata::mark(self.path, has)?;
+        if metadata::needs_head(mark) && !self.has_head() {
+            return None;
+        }
+        let before = self.old.and_then(Listing::metadata);
+        let before = before.filter(|before| before.name == mark).cloned();
+        Some(before.unwrap_or_else(|| ListedItem::metadata(mark, disk::fine_now())))
+    }
+
+    /// Returns whether its `HEAD` is one of git's.
+    fn has_head(&self) -> bool {
+        let name = b"HEAD";
+        let text = beneath::open_file(self.directory, name)
+            .ok()
+            .and_then(|file| git::read_small_file(file.into(), git::SMALL));
+        match text {
+            Some(text) => metadata::is_head(&text),
+            // Old versions of git made a link.
+            None => beneath::read_link(self.directory, name)
+                .is_ok_and(|target| target.as_bytes().starts_with(b"refs/")),
+        }
     }
 
     /// Notes the time of names that are missing, which is the directory's. The stamp was read before the names, so a

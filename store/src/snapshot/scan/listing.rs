@@ -94,6 +94,12 @@ impl Listing {
         FilePermissions::of(captured.map(|item| item.stamp.mode))
     }
 
+    /// Returns the entry that stands for the metadata of version control in it.
+    pub fn metadata(&self) -> Option<&ListedItem> {
+        let mut items = self.items.iter();
+        items.find(|item| item.kind == ItemKind::Gap(GapReason::Repository))
+    }
+
     /// Returns the entry of a name.
     pub fn item(&self, name: &[u8]) -> Option<&ListedItem> {
         self.items
@@ -117,6 +123,14 @@ impl ListedItem {
         }
     }
 
+    /// Returns the item that stands for the metadata of version control which a look at this time was the first to see.
+    pub fn metadata(name: &[u8], known_at: FileTime) -> Self {
+        Self {
+            kind: ItemKind::Gap(GapReason::Repository),
+            ..Self::ignored(name, known_at)
+        }
+    }
+
     /// Returns whether it is valid as long as its stamp stays the same: it was not too young when it was read, or can
     /// never be captured.
     pub fn is_sure(&self) -> bool {
@@ -126,6 +140,7 @@ impl ListedItem {
             | ItemKind::Ignored
             | ItemKind::Gap(
                 GapReason::ReservedName
+                | GapReason::Repository
                 | GapReason::TooDeep
                 | GapReason::TooLarge
                 | GapReason::KeptTooLarge

@@ -419,9 +419,13 @@ impl<'a> OverlayDirectory<'a> {
 
 /// Returns the gap of an entry. Only a file has a size.
 fn gap_of(directory: &[u8], name: &[u8], stamp: &Stamp, reason: GapReason) -> Gap {
-    let is_file = stamp.file_type() == file_type::REGULAR;
+    // Of a name that is never captured, nothing was looked at but its kind.
+    let is_file = stamp.file_type() == file_type::REGULAR && reason != GapReason::ReservedName;
     Gap {
-        path: join(directory, name),
+        path: match reason {
+            GapReason::Repository => directory.to_vec(),
+            _ => join(directory, name),
+        },
         reason,
         size: is_file.then_some(stamp.size),
     }

@@ -230,6 +230,8 @@ impl<'a> SnapshotBuilder<'a> {
         let sizes: Vec<u8> = sizes
             .flatten()
             .chain(self.request.max_file_size.to_le_bytes())
+            // What is known to be metadata of version control. With other rules, every directory is listed again.
+            .chain(*b"2")
             .collect();
         hash::hash(
             ObjectKind::Blob,

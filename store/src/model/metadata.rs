@@ -1,0 +1,187 @@
+//! The metadata of version control, known by what it is: by the names that are side by side in a folder. Only `.git`
+//! and a few others are known by their own name alone ([`is_version_control`](super::path::is_version_control)).
+//!
+//! A folder is git's if it has `HEAD`, `objects` and `refs`, whatever it is called: a bare repository, what
+//! `--separate-git-dir` made, or what a `.git` file or link points at. Only the names that git gives there are its
+//! metadata. Whatever else is in the folder is somebody's: work trees are often put into a bare repository, and
+//! `git init --bare` in the wrong folder must not hide what is in it.
+
+use super::path::split;
+
+/// The names whose presence makes a folder git's. A folder with a `.git` is a work tree, as git itself finds.
+const GIT: [&[u8]; 3] = [b"HEAD", OBJECTS, b"refs"];
+const OBJECTS: &[u8] = b"objects";
+
+/// The folders of other systems, and names of which one at least is in them. All that is in them is metadata.
+const SYSTEMS: [(&[u8], &[&[u8]]); 6] = [
+    (b".sl", &[b"store", b"requires", b"00changelog.i"]),
+    (
+        b".repo",
+        &[
+            b"manifests.git",
+            b"manifests",
+            b"projects",
+            b"project-objects",
+            b"manifest.xml",
+        ],
+    ),
+    (b".dolt", &[b"noms", b"repo_state.json"]),
+    (b".got", &[b"file-index", b"repository"]),
+    (b"_MTN", &[b"revision", b"options"]),
+    (b".plastic", &[b"plastic.workspace"]),
+];
+
+/// What git itself, its parts and widespread additions keep in a repository.
+const GIT_NAMES: [&[u8]; 41] = [
+    b"AUTO_MERGE",
+    b"HEAD",
+    b"MERGE_AUTOSTASH",
+    b"MERGE_MODE",
+    b"MERGE_RR",
+    b"annex",
+    b"branches",
+    b"cloneurl",
+    b"commondir",
+    b"config",
+    b"config.worktree",
+    b"description",
+    b"filter-repo",
+    b"fsmonitor--daemon",
+    b"fsmonitor--daemon.ipc",
+    b"gc.log",
+    b"gc.pid",
+    b"git-daemon-export-ok",
+    b"gitdir",
+    b"gitk.cache",
+    b"hooks",
+    b"index",
+    b"info",
+    b"lfs",
+    b"locked",
+    b"logs",
+    b"modules",
+    OBJECTS,
+    b"packed-refs",
+    b"packed-refs.new",
+    b"rebase-apply",
+    b"rebase-merge",
+    b"refs",
+    b"reftable",
+    b"remotes",
+    b"rr-cache",
+    b"sequencer",
+    b"shallow",
+    b"sourcetreeconfig",
+    b"svn",
+    b"worktrees",
+];
+
+/// Returns the name that stands for the metadata in a folder, or `None` if the folder has none of that kind. `has` says
+/// whether a name is in the folder. A folder of git's has to have a valid `HEAD` as well ([`is_head`]).
+pub(crate) fn mark(folder: &[u8], has: impl Fn(&[u8]) -> bool) -> Option<&'static [u8]> {
+    match system(folder) {
+        Some((_, marks)) => marks.iter().copied().find(|mark| has(mark)),
+        None => is_git(has).then_some(OBJECTS),
+    }
+}
+
+/// Returns whether a folder with such a mark needs a look at its `HEAD`.
+pub(crate) fn needs_head(mark: &[u8]) -> bool {
+    mark == OBJECTS
+}
+
+fn is_git(has: impl Fn(&[u8]) -> bool) -> bool {
+    GIT.iter().all(|name| has(name)) && !has(b".git")
+}
+
+/// Returns whether a `HEAD` says this: a branch, or a commit.
+pub(crate) fn is_head(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    text.strip_prefix(b"ref:").map_or_else(
+        || matches!(text.len(), 40 | 64) && text.iter().all(u8::is_ascii_hexdigit),
+        |branch| branch.trim_ascii_start().starts_with(b"refs/"),
+    )
+}
+
+/// Returns whether a path below a folder with metadata belongs to that.
+pub(crate) fn owns(folder: &[u8], below: &[u8]) -> bool {
+    let first = below.split(|byte| *byte == b'/').next().unwrap_or(below);
+    system(folder).is_some() || is_git_name(first)
+}
+
+fn system(folder: &[u8]) -> Option<&'static (&'static [u8], &'static [&'static [u8]])> {
+    let name = split(folder).1;
+    SYSTEMS.iter().find(|(system, _)| *system == name)
+}
+
+fn is_git_name(name: &[u8]) -> bool {
+    let endings: [&[u8]; 4] = [b"_HEAD", b"_MSG", b"_EDITMSG", b".lock"];
+    let starts: [&[u8]; 5] = [
+        b"BISECT_",
+        b"NOTES_MERGE_",
+        b"sharedindex.",
+        b"index.",
+        b"tmp_",
+    ];
+    GIT_NAMES.contains(&name)
+        || endings.iter().any(|ending| name.ends_with(ending))
+        || starts.iter().any(|start| name.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark_in(folder: &str, names: &[&str]) -> Option<&'static [u8]> {
+        mark(folder.as_bytes(), |name| {
+            names.iter().any(|known| known.as_bytes() == name)
+        })
+    }
+
+    #[test]
+    fn metadata_is_known_by_the_names_side_by_side() {
+        for (folder, names) in [
+            ("remote.git", &["HEAD", "config", "objects", "refs"][..]),
+            (".bare", &["HEAD", "objects", "refs", "worktrees", "main"]),
+            ("", &["HEAD", "objects", "refs"]),
+            ("a/.sl", &["requires", "store"]),
+            (".repo", &["manifests.git", "repo"]),
+            (".dolt", &["noms"]),
+        ] {
+            assert!(mark_in(folder, names).is_some(), "{folder}");
+        }
+        for (folder, names) in [
+            ("src", &["HEAD", "objects"][..]),
+            ("tree", &["HEAD", "objects", "refs", ".git"]),
+            (".repo", &["mine.txt"]),
+            ("repo", &["manifests.git"]),
+            (".dolt", &[]),
+        ] {
+            assert!(mark_in(folder, names).is_none(), "{folder}");
+        }
+    }
+
+    #[test]
+    fn only_the_names_that_git_gives_are_its_metadata() {
+        for name in [
+            "objects/ab/cd",
+            "HEAD",
+            "ORIG_HEAD",
+            "index.lock",
+            "COMMIT_EDITMSG",
+            "worktrees/x/HEAD",
+        ] {
+            assert!(owns(b"x.git", name.as_bytes()), "{name}");
+        }
+        for name in ["main/src/lib.rs", "README.md", "LICENSE", "src", "head"] {
+            assert!(!owns(b"x.git", name.as_bytes()), "{name}");
+        }
+        assert!(owns(b"a/.repo", b"anything/at/all"));
+    }
+
+    #[test]
+    fn a_head_names_a_branch_or_a_commit() {
+        assert!(is_head(b"ref: refs/heads/main\n") && is_head(&[b'a'; 40]) && is_head(&[b'0'; 64]));
+        assert!(!is_head(b"") && !is_head(b"ref: main\n") && !is_head(b"the head\n"));
+    }
+}

@@ -1,0 +1,222 @@
+//! Keeps the files of a database together, and leaves them alone while a program has them open. This module does IO.
+//!
+//! SQLite keeps what is not yet in `x.db` in `x.db-wal` or `x.db-journal`, and LevelDB all it has in a folder of files
+//! that name each other. One of them beside another state of the rest is a damaged database, so all of them go back or
+//! none does. A program that has the database open would go on writing to files without a name, so then it stays, too,
+//! unless `--force` is given. What belongs together is known by what it is (`kinds`), looked at only where a plan
+//! writes.
+
+mod find;
+mod kinds;
+mod open;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
+
+use self::find::{Finder, Set, SetKind};
+use self::kinds::{FileKind, holds_nothing};
+use self::open::{Holder, OpenFiles};
+use super::plan::Plan;
+use crate::error::Result;
+use crate::fs::presence;
+use crate::model::entry::State;
+use crate::model::item::{Item, ItemReason};
+use crate::model::path::WorkspacePath;
+use crate::snapshot::{Snapshot, Snapshots};
+
+/// Why a repository of Fossil stays: its checkouts, which no snapshot holds, refer to what is in it.
+const FOSSIL: &str = "a Fossil repository: version control stays as it is";
+
+/// The workspace whose databases a plan touches.
+pub(super) struct Databases<'a> {
+    pub root: &'a Path,
+    pub snapshots: &'a Snapshots,
+    /// The present snapshot.
+    pub now: &'a Snapshot,
+    /// The snapshot that the operation goes back to, if known.
+    pub then: Option<Snapshot>,
+    /// Whether to remove a log that was written since.
+    pub force: bool,
+    /// Whether to replace a database that a program has open.
+    pub takes_open: bool,
+}
+
+impl Databases<'_> {
+    /// Turns the items of databases that are open, or cannot go back as a whole, into conflicts.
+    pub fn keep_whole(&self, plan: &mut Plan) -> Result<()> {
+        // Where nothing is written, nothing is asked of the disk and of `/proc`.
+        if !plan.items.iter().any(Item::is_planned) {
+            return Ok(());
+        }
+        let mut finder = Finder::new(self.root, &plan.items);
+        let mut groups: BTreeMap<Set, Vec<usize>> = BTreeMap::new();
+        for (index, item) in plan.items.iter().enumerate() {
+            if let Some(set) = finder.set_of(&item.path) {
+                groups.entry(set).or_default().push(index);
+            }
+        }
+        groups.retain(|_, items| items.iter().any(|at| plan.items[*at].is_planned()));
+        let mut open = OpenFiles::default();
+        let mut added = Vec::new();
+        for (set, items) in groups {
+            let group: Vec<&Item> = items.iter().map(|at| &plan.items[*at]).collect();
+            let others = self.others(&set, &group, &mut finder)?;
+            let reason = match self.who_stays(&set, &group, &others) {
+                Some(reason) => Some(reason),
+                None => match self.holder(&set, &mut finder, &mut open)? {
+                    Some(holder) if self.takes_open => {
+                        for at in &items {
+                            tell_of_writer(&mut plan.items[*at], &holder);
+                        }
+                        None
+                    }
+                    holder => holder.map(|Holder { program, .. }| {
+                        format!("a program has the database open ({program}): `--force` takes it")
+                    }),
+                },
+            };
+            match reason {
+                Some(reason) => {
+                    for at in items {
+                        keep(&mut plan.items[at], &reason);
+                    }
+                }
+                // A log that is left behind would be taken for one of the other state.
+                None => added.extend(self.removals(others)?),
+            }
+        }
+        plan.items.extend(added);
+        plan.items.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(())
+    }
+
+    /// Returns the files of a set that exist now, that hold something, that have no item, and that did not exist or
+    /// differed in the state that it goes back to.
+    fn others(
+        &self,
+        set: &Set,
+        group: &[&Item],
+        finder: &mut Finder<'_>,
+    ) -> Result<Vec<WorkspacePath>> {
+        let mut there = Vec::new();
+        for path in finder.files(set) {
+            if group.iter().any(|item| item.path == path) || !set.is_data(&path) {
+                continue;
+            }
+            let found = presence::metadata(&path.on_disk(self.root))?;
+            // SQLite leaves an empty log behind in some modes; it holds nothing, so it goes with any state.
+            if found.is_some_and(|found| found.is_file() && found.len() > 0) {
+                there.push(path);
+            }
+        }
+        let now = self.snapshots.states(self.now, &there)?;
+        let then = match &self.then {
+            Some(then) => self.snapshots.states(then, &there)?,
+            None => vec![None; there.len()],
+        };
+        let others = there.into_iter().zip(now.into_iter().zip(then));
+        Ok(others
+            // A file that rules hide is in no snapshot: nobody knows which state it belongs to.
+            .filter(|(_, (now, then))| now.is_none() || now != then)
+            .map(|(path, _)| path)
+            .collect())
+    }
+
+    /// Returns why a database stays: because it is version control's own, or because of one of its files.
+    fn who_stays(&self, set: &Set, group: &[&Item], others: &[WorkspacePath]) -> Option<String> {
+        // Even with `--force`: a Fossil checkout's database is version control's own, as `.git` is.
+        if set.kind == SetKind::File(FileKind::Fossil) {
+            return Some(FOSSIL.to_owned());
+        }
+        let kept = group.iter().find(|item| {
+            !matches!(item.result, FileResult::Planned | FileResult::Done)
+                && !set.is_only_a_sign(&item.path)
+        });
+        if let Some(kept) = kept {
+            return Some(together(set, &kept.path));
+        }
+        let other = others.first()?;
+        match set.kind {
+            SetKind::File(_) => {
+                (!self.force).then(|| format!("{}: `--force` takes both", together(set, other)))
+            }
+            // What is missing in a snapshot cannot be made up for, by no force.
+            SetKind::Folder(_) => Some(together(set, other)),
+        }
+    }
+
+    /// Returns a program that has a file of a database open; one that may write to it, if there is one.
+    fn holder(
+        &self,
+        set: &Set,
+        finder: &mut Finder<'_>,
+        open: &mut OpenFiles,
+    ) -> Result<Option<Holder>> {
+        let mut holders = Vec::new();
+        for path in finder.files(set) {
+            holders.extend(open.by(self.root, &path)?);
+        }
+        let writes = holders.iter().position(|holder| holder.writes);
+        Ok(holders.into_iter().nth(writes.unwrap_or(0)))
+    }
+
+    fn removals(&self, logs: Vec<WorkspacePath>) -> Result<Vec<Item>> {
+        let states = self.snapshots.capture_all(self.root, &logs)?;
+        let removals = logs.into_iter().zip(states);
+        removals
+            .map(|(path, state)| Ok(removal(path, state?)))
+            .collect()
+    }
+}
+
+/// Returns why a set stays, by the file of it that does not go along.
+fn together(set: &Set, path: &WorkspacePath) -> String {
+    let path = path.to_text();
+    match set.kind {
+        SetKind::File(_) => {
+            format!("a database and its log are reverted together, but `{path}` was written since")
+        }
+        SetKind::Folder(kind) => format!(
+            "{} goes back as a whole or not at all, but `{path}` was written since, or is in no snapshot",
+            kind.name
+        ),
+    }
+}
+
+/// Returns the item that removes what is at a path.
+fn removal(path: WorkspacePath, now: State) -> Item {
+    Item {
+        path,
+        expected: now,
+        target: None,
+        goal: None,
+        action: FileAction::Delete,
+        result: FileResult::Planned,
+        reason: None,
+        lines: None,
+    }
+}
+
+/// Adds to a file that goes that whatever its program writes next is lost: it goes to a file without a name.
+fn tell_of_writer(item: &mut Item, holder: &Holder) {
+    if holder.writes && item.is_planned() {
+        let text = format!(
+            "a program had the database open ({}): what it writes to it from now on is lost",
+            holder.program
+        );
+        item.reason = Some(ItemReason::new(ReasonCode::Database, text));
+    }
+}
+
+fn keep(item: &mut Item, reason: &str) {
+    if !item.is_planned() {
+        return;
+    }
+    item.target = item.expected;
+    item.goal = item.expected;
+    item.action = FileAction::Keep;
+    item.result = FileResult::Conflict;
+    item.reason = Some(ItemReason::new(ReasonCode::Database, reason));
+}
