@@ -34,6 +34,7 @@ mod mended;
 mod moved;
 mod names;
 mod nested;
+mod not_kept;
 mod out_of_view;
 mod owner;
 mod packed;

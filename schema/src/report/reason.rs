@@ -47,6 +47,8 @@ pub enum ReasonCode {
     NotDone,
     /// It is done, but a power cut may undo it.
     NotSynced,
+    /// It is done, but the file lacks something of the one that it replaced, such as its owner or further names.
+    NotKept,
 }
 
 impl ReasonCode {
@@ -73,6 +75,7 @@ impl ReasonCode {
             Self::Failed => "failed",
             Self::NotDone => "not_done",
             Self::NotSynced => "not_synced",
+            Self::NotKept => "not_kept",
         }
     }
 }

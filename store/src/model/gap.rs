@@ -186,7 +186,7 @@ impl fmt::Display for GapReason {
             Self::Unreadable(cause) => write!(formatter, "{}{cause}", Self::UNREADABLE),
             Self::Changing => formatter.write_str("changed while it was being read"),
             Self::ReservedName => formatter.write_str("its name is `.git` on some file systems"),
-            Self::Repository => formatter.write_str("a repository's own files"),
+            Self::Repository => formatter.write_str("the metadata of a repository"),
             Self::TooDeep => formatter.write_str("too many directories deep"),
             Self::Special(kind) => write!(formatter, "not a file: {}", kind.name()),
             Self::Mount => formatter.write_str("another file system is mounted there"),

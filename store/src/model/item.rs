@@ -52,6 +52,12 @@ impl Item {
             && code == Some(ReasonCode::Database)
     }
 
+    /// Returns whether its reason only says what is lost by it: all of its content went back.
+    pub fn is_remarked(&self) -> bool {
+        let code = self.reason.as_ref().and_then(|reason| reason.code);
+        self.is_taken() || code == Some(ReasonCode::NotKept)
+    }
+
     /// Returns whether its file was written or removed.
     pub fn has_moved(&self) -> bool {
         changes_file(self.action) && self.result == FileResult::Done

@@ -28,7 +28,8 @@ pub(super) fn outcome(items: &[Item], git: &[GitItem]) -> Outcome {
 
 /// Returns whether a path, or a part of its content, stays although it should change.
 fn is_left(item: &Item) -> bool {
-    let is_in_part = item.reason.is_some() && item.action != FileAction::None && !item.is_taken();
+    let is_in_part =
+        item.reason.is_some() && item.action != FileAction::None && !item.is_remarked();
     let is_whole = match item.result {
         FileResult::Conflict | FileResult::Gap | FileResult::Failed => true,
         FileResult::Done | FileResult::Planned => false,

@@ -149,7 +149,8 @@ fn has_moved_since(directory: &Path, name: &[u8], since: Milliseconds) -> bool {
 fn is_metadata_written_since(folder: &Path, since: Milliseconds) -> bool {
     let folder_path = folder.as_os_str().as_bytes();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut owned = entries.filter(|entry| metadata::owns(folder_path, entry.file_name().as_bytes()));
+    let mut owned =
+        entries.filter(|entry| metadata::owns(folder_path, entry.file_name().as_bytes()));
     owned.any(|entry| is_one(&entry.path(), &|found| times::changed(found) >= since))
 }
 

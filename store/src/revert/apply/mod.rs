@@ -12,6 +12,7 @@
 
 mod failure;
 mod found;
+mod inherit;
 mod lease;
 mod leftover;
 mod order;

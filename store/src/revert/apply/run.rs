@@ -1,7 +1,7 @@
 //! One try of an operation: the phases of `order`, one after the other, with the syncs between them. This module does
 //! IO.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
@@ -43,6 +43,8 @@ pub(super) struct Attempt<'a> {
     changed: Mutex<BTreeSet<Option<WorkspacePath>>>,
     /// Items whose former files are still beside them, to be checked again.
     aside: Mutex<Vec<usize>>,
+    /// What items lack of the files that they replace.
+    lost: Mutex<BTreeMap<usize, String>>,
 }
 
 /// The results of some items: whether each was changed, or why not.
@@ -74,6 +76,7 @@ impl<'a> Attempt<'a> {
             made: Mutex::default(),
             changed: Mutex::default(),
             aside: Mutex::default(),
+            lost: Mutex::default(),
         }
     }
 
@@ -387,7 +390,11 @@ impl<'a> Attempt<'a> {
             match self.prepare_item(&directory, self.item(*index)) {
                 Ok(Prepared::Already) => results.push((*index, Ok(false))),
                 Ok(Prepared::Done) => results.push((*index, Ok(true))),
-                Ok(Prepared::Temporary) => made.push(*index),
+                Ok(Prepared::Temporary(lost)) => {
+                    made.push(*index);
+                    let mut all = threads::lock(&self.lost);
+                    all.extend(lost.map(|lost| (*index, lost)));
+                }
                 Err(failure) => results.push((*index, Err(failure))),
             }
         }
@@ -551,9 +558,14 @@ impl<'a> Attempt<'a> {
                 format!("done, but a power cut may undo it, because it cannot be synced: {error}");
             ItemReason::new(ReasonCode::NotSynced, text)
         });
-        let results = self.work.items.iter().zip(results);
+        let lost = threads::lock(&self.lost);
+        let results = self.work.items.iter().zip(results).enumerate();
         results
-            .map(|(item, result)| outcome(item, result, reason.as_ref()))
+            .map(|(index, (item, result))| {
+                let lost = lost.get(&index);
+                let lost = lost.map(|text| ItemReason::new(ReasonCode::NotKept, text));
+                outcome(item, result, reason.as_ref().or(lost.as_ref()))
+            })
             .collect()
     }
 }

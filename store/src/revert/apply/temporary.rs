@@ -3,10 +3,9 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::BorrowedFd;
 
-use rustix::fs::{Gid, Mode as OpenMode, RawMode, Stat, Uid};
-use rustix::fs::{fchmod, fchown, fstat, mkdirat, symlinkat};
+use rustix::fs::{Mode as OpenMode, RawMode, Stat};
+use rustix::fs::{fchmod, mkdirat, symlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::fs::beneath;
@@ -14,26 +13,32 @@ use crate::fs::system::full_sync;
 use crate::model::entry::{Entry, EntryKind};
 
 use super::failure::{ItemFailure, ItemResult};
+use super::inherit::{owner, take_over};
 use super::sys::{self, SysResult};
 use super::writer::{ItemWriter, Slot};
 
 impl ItemWriter<'_> {
     /// Makes the target at our own temporary name, which must be free. `old` is what it will replace. If that fails
-    /// half-way, the temporary file is removed again.
+    /// half-way, the temporary file is removed again. Returns what a file does not take over from the old one.
     pub(super) fn make_temporary(
         &self,
         place: &Slot<'_>,
         old: Option<&Stat>,
         target: Entry,
-    ) -> ItemResult<()> {
+    ) -> ItemResult<Option<String>> {
         match target.mode.kind() {
             EntryKind::File => self.make_file(place, old, target),
-            EntryKind::Symlink => self.make_link(place, old, target),
-            EntryKind::Directory => self.make_directory(place, old, target),
+            EntryKind::Symlink => self.make_link(place, old, target).map(|()| None),
+            EntryKind::Directory => self.make_directory(place, old, target).map(|()| None),
         }
     }
 
-    fn make_file(&self, place: &Slot<'_>, old: Option<&Stat>, target: Entry) -> ItemResult<()> {
+    fn make_file(
+        &self,
+        place: &Slot<'_>,
+        old: Option<&Stat>,
+        target: Entry,
+    ) -> ItemResult<Option<String>> {
         // Nobody else may read it before it has the owner and the permissions of what it replaces.
         let permissions = OpenMode::from_raw_mode(0o600);
         let file = beneath::create(place.directory, &place.own, permissions).map_err(blocked)?;
@@ -47,21 +52,24 @@ impl ItemWriter<'_> {
         old: Option<&Stat>,
         target: Entry,
         mut file: File,
-    ) -> ItemResult<()> {
+    ) -> ItemResult<Option<String>> {
         self.fill(&mut file, target)?;
-        keep_owner_of_file(place.directory, old, &file)
+        let lost = take_over(place, old, &file)
             // The owner comes first: with the permissions set, a group that the file does not belong to could read it
             // for a moment.
-            .and_then(|()| retry_on_intr(|| fchmod(&file, permissions(target))))
+            .and_then(|lost| {
+                retry_on_intr(|| fchmod(&file, permissions(target)))?;
+                Ok(lost)
+            })
             .map_err(|error| {
                 ItemFailure::of("cannot be given its owner and permissions", error).into_failure()
             })?;
         // One sync of the file system follows for all of them.
-        if !self.sync_each {
-            return Ok(());
+        if self.sync_each {
+            // All of it was written, but nobody knows whether it reached the disk.
+            retry_on_intr(|| full_sync(&file)).map_err(ItemFailure::not_synced)?;
         }
-        // All of it was written, but nobody knows whether it reached the disk.
-        retry_on_intr(|| full_sync(&file)).map_err(ItemFailure::not_synced)
+        Ok(lost)
     }
 
     fn fill(&self, to: &mut dyn Write, target: Entry) -> ItemResult<()> {
@@ -93,31 +101,19 @@ impl ItemWriter<'_> {
             .map_err(blocked)?;
         keep_owner(place, old)
             .and_then(|()| sys::open_readable(place.directory, own))
-            .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))))
+            .and_then(|directory| sys::set_permissions_of(&directory, target.mode.permissions()))
             .map_err(|error| ItemFailure::of("cannot be created", error).into_failure())
             .inspect_err(|_| self.drop_prepared(place, target))
     }
 }
 
-/// Returns the permission bits to set: never a set-id or sticky bit.
+/// Returns the permission bits of a file to set: never a set-id or sticky bit.
 pub(super) fn permissions(entry: Entry) -> OpenMode {
     OpenMode::from_raw_mode(RawMode::try_from(entry.mode.permissions()).unwrap_or(0))
 }
 
 fn blocked(error: Errno) -> ItemFailure {
     ItemFailure::of("cannot create a temporary file beside it", error).into_failure()
-}
-
-/// Returns the owner that root gives to what it makes: that of the old entry, or else that of the directory.
-fn owner(directory: BorrowedFd<'_>, old: Option<&Stat>) -> SysResult<Option<(Uid, Gid)>> {
-    match old {
-        Some(stat) if sys::is_root() => Ok(Some((
-            Uid::from_raw(stat.st_uid),
-            Gid::from_raw(stat.st_gid),
-        ))),
-        Some(_) => Ok(None),
-        None => sys::owner_to_keep(directory),
-    }
 }
 
 fn keep_owner(place: &Slot<'_>, old: Option<&Stat>) -> SysResult<()> {
@@ -129,22 +125,6 @@ fn keep_owner(place: &Slot<'_>, old: Option<&Stat>) -> SysResult<()> {
         return Ok(());
     }
     sys::give_to(place.directory, &place.own, user, group)
-}
-
-/// The file that replaces another keeps its owner, if we are root, and its group, if we may.
-fn keep_owner_of_file(directory: BorrowedFd<'_>, old: Option<&Stat>, file: &File) -> SysResult<()> {
-    let now = retry_on_intr(|| fstat(file))?;
-    match (owner(directory, old)?, old) {
-        (Some((user, group)), _) if (now.st_uid, now.st_gid) != (user.as_raw(), group.as_raw()) => {
-            retry_on_intr(|| fchown(file, Some(user), Some(group)))
-        }
-        (None, Some(old)) if old.st_gid != now.st_gid => {
-            // Only root and the group's members may do that. Otherwise the file has our group, like any new file.
-            let _ = fchown(file, None, Some(Gid::from_raw(old.st_gid)));
-            Ok(())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The text of a link's target. No system allows a longer one than a path.

@@ -24,7 +24,7 @@ use rustix::fs::{Stat, fchmod};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::Result;
-use crate::fs::system::full_sync;
+use crate::fs::system::{self, full_sync};
 use crate::model::entry::{Entry, EntryKind, ObjectId, State};
 
 use super::failure::{ItemFailure, ItemResult};
@@ -87,14 +87,14 @@ pub(super) enum ItemChange {
 }
 
 /// How far [`ItemWriter::prepare`] got with an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Prepared {
     /// The target is already there.
     Already,
     /// It was done without a new file.
     Done,
-    /// The complete target is at the place's own name.
-    Temporary,
+    /// The complete target is at the place's own name. It lacks this of what it replaces.
+    Temporary(Option<String>),
 }
 
 impl ItemWriter<'_> {
@@ -249,20 +249,21 @@ impl ItemWriter<'_> {
         {
             return Ok(Prepared::Done);
         }
-        self.make_temporary(place, stat.as_ref(), target)?;
-        Ok(Prepared::Temporary)
+        let lost = self.make_temporary(place, stat.as_ref(), target)?;
+        Ok(Prepared::Temporary(lost))
     }
 
     /// Sets the permissions of a directory that stays.
     fn adjust_directory(place: &Slot<'_>, target: Entry) -> ItemResult<Prepared> {
         let changed = sys::open_readable(place.directory, place.name)
-            .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))));
+            .and_then(|directory| sys::set_permissions_of(&directory, target.mode.permissions()));
         changed.map_err(|error| ItemFailure::of("its permissions cannot be changed", error))?;
         Ok(Prepared::Done)
     }
 
     /// Changes only the permissions if nothing else differs, so that the file keeps its inode and time. Returns false
-    /// if that is not enough, or if the file has another name, which would change, too.
+    /// if that is not enough, if the file has another name, which would change, too, or a set-id or sticky bit, which
+    /// would go without a word.
     fn change_mode(
         &self,
         place: &Slot<'_>,
@@ -272,7 +273,8 @@ impl ItemWriter<'_> {
     ) -> ItemResult<bool> {
         let files =
             expected.mode.kind() == EntryKind::File && target.mode.kind() == EntryKind::File;
-        if !files || expected.blob != target.blob || stat.st_nlink != 1 {
+        let is_special = system::mode(stat) & 0o7000 != 0;
+        if !files || expected.blob != target.blob || stat.st_nlink != 1 || is_special {
             return Ok(false);
         }
         let what = "its permissions cannot be changed";
