@@ -1,7 +1,7 @@
 //! The watcher as a service of the user, which the system starts at login. This module does IO.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use ckpt_store::{Error, Result};
 
@@ -9,6 +9,7 @@ use super::{launchd, systemd};
 use crate::agents::settings::file;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
+use crate::process::programs;
 use crate::surroundings::{self, Environment};
 
 /// What to do if no service can be started.
@@ -149,7 +150,7 @@ fn put_back(path: &Path, old: Option<&str>, new: &str) -> Result<()> {
 
 /// Calls the manager's program, and returns what went wrong as it says it.
 pub(super) fn ask(program: &str, arguments: &[&str]) -> Result<()> {
-    let output = Command::new(program)
+    let output = programs::named(program)
         .args(arguments)
         .stdin(Stdio::null())
         .output();

@@ -1,11 +1,10 @@
 //! Where Watchman listens.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use serde_json::Value;
 
-use crate::process::printed;
+use crate::process::{printed, programs};
 use crate::surroundings::variable;
 
 /// Returns the path of Watchman's socket, whether or not anybody listens there. It is `$WATCHMAN_SOCK`, else what its
@@ -15,7 +14,7 @@ pub(super) fn socket() -> Option<PathBuf> {
     if let Some(given) = variable("WATCHMAN_SOCK") {
         return Some(given.into());
     }
-    let mut ask = Command::new("watchman");
+    let mut ask = programs::named("watchman");
     // It would start Watchman otherwise.
     ask.args(["--no-spawn", "get-sockname"]);
     let told: Value = serde_json::from_str(&printed(&mut ask)?).ok()?;
