@@ -52,6 +52,7 @@ mod session;
 mod settle;
 mod shown;
 mod store;
+mod strangers;
 mod strict;
 mod surroundings;
 mod terminal;
