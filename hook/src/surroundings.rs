@@ -1,6 +1,6 @@
 //! The outside world, read once: environment, current directory, clock. No other module reads them.
 //!
-//! Git's variables (`GIT_*`) are never read: a hook may run inside a git hook.
+//! Git's variables (`GIT_*`) are not read, except `$GIT_EDITOR`: a hook may run inside a git hook.
 
 #![expect(
     clippy::disallowed_methods,
@@ -141,6 +141,32 @@ pub fn program() -> Result<PathBuf> {
 /// Returns an environment variable if it is set and not empty.
 pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Returns the absolute folders of `$PATH`, or those of the system if there are none; `None` if it is not set.
+pub fn search_path() -> Option<OsString> {
+    let path = std::env::var_os("PATH")?;
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let path = std::env::join_paths(folders).unwrap_or_default();
+    Some(
+        Some(path)
+            .filter(|path| !path.is_empty())
+            .unwrap_or("/usr/bin:/bin".into()),
+    )
+}
+
+/// Returns the names of git's variables that are set, except those that name the files of the user and of the system.
+pub fn git_variables() -> Vec<OsString> {
+    const OF_USER: [&str; 3] = [
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_CONFIG_NOSYSTEM",
+    ];
+    let names = std::env::vars_os().map(|(name, _)| name);
+    let is_gits = |name: &OsString| name.as_encoded_bytes().starts_with(b"GIT_");
+    names
+        .filter(|name| is_gits(name) && !OF_USER.iter().any(|kept| name == kept))
+        .collect()
 }
 
 /// Returns the pager that a variable names; an empty one means no pager.

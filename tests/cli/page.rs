@@ -11,24 +11,24 @@ use crate::schema::check;
 use crate::serve::played;
 
 /// A running server, and what a browser knows of it.
-struct Page {
-    server: Child,
+pub struct Page {
+    pub server: Child,
     /// Open for as long as it runs: it prints when it ends.
     _stdout: BufReader<ChildStdout>,
-    host: String,
-    token: String,
+    pub host: String,
+    pub token: String,
 }
 
 /// An answer.
 #[derive(Debug)]
-struct Answer {
-    status: u16,
+pub struct Answer {
+    pub status: u16,
     head: String,
-    body: Vec<u8>,
+    pub body: Vec<u8>,
 }
 
 impl Page {
-    fn start(world: &Sandbox, options: &[&str]) -> Self {
+    pub fn start(world: &Sandbox, options: &[&str]) -> Self {
         let mut server = world
             .command(&[&["page", "--no-open"], options].concat())
             .stdin(Stdio::null())
@@ -50,12 +50,12 @@ impl Page {
         }
     }
 
-    fn connect(&self) -> TcpStream {
+    pub fn connect(&self) -> TcpStream {
         TcpStream::connect(&self.host).expect("it listens")
     }
 
     /// Sends these bytes and returns what comes back.
-    fn raw(&self, bytes: &[u8]) -> Answer {
+    pub fn raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = self.connect();
         // It may have refused, and stopped reading, before all is sent.
         let _ = stream.write_all(bytes);
@@ -72,7 +72,7 @@ impl Page {
     }
 
     /// The fields that the page's own calls have.
-    fn own_fields(&self) -> Vec<(&'static str, String)> {
+    pub fn own_fields(&self) -> Vec<(&'static str, String)> {
         vec![
             ("Host", self.host.clone()),
             ("Origin", format!("http://{}", self.host)),
@@ -82,7 +82,7 @@ impl Page {
         ]
     }
 
-    fn request(&self, line: &str, fields: &[(&str, String)], body: &str) -> Answer {
+    pub fn request(&self, line: &str, fields: &[(&str, String)], body: &str) -> Answer {
         let mut text = format!("{line} HTTP/1.1\r\n");
         for (name, value) in fields {
             text.push_str(&format!("{name}: {value}\r\n"));
@@ -92,7 +92,7 @@ impl Page {
     }
 
     /// Sends a call of the page's own, but with one field changed, or without it.
-    fn call_with(&self, name: &'static str, value: Option<&str>) -> Answer {
+    pub fn call_with(&self, name: &'static str, value: Option<&str>) -> Answer {
         let mut fields = self.own_fields();
         fields.retain(|(other, _)| *other != name);
         fields.extend(value.map(|value| (name, value.to_owned())));
@@ -100,20 +100,20 @@ impl Page {
         self.request("POST /rpc", &fields, &asked.to_string())
     }
 
-    fn rpc(&self, method: &str, params: &Value) -> Value {
+    pub fn rpc(&self, method: &str, params: &Value) -> Value {
         let asked = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let answer = self.request("POST /rpc", &self.own_fields(), &asked.to_string());
         assert_eq!(answer.status, 200, "{answer:?}");
         serde_json::from_slice(&answer.body).expect("an answer is JSON")
     }
 
-    fn call(&self, method: &str, params: &Value) -> Value {
+    pub fn call(&self, method: &str, params: &Value) -> Value {
         let answer = self.rpc(method, params);
         assert!(answer.get("error").is_none(), "{method}: {answer:#}");
         answer["result"].clone()
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> Answer {
         self.request(&format!("GET {path}"), &[("Host", self.host.clone())], "")
     }
 }

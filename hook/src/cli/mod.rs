@@ -42,6 +42,7 @@ pub mod commands {
     pub mod workspace;
 }
 mod invocation;
+mod named_file;
 mod pager;
 
 use std::ffi::OsString;

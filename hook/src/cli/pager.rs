@@ -1,8 +1,9 @@
-//! Output that is longer than the screen goes to the user's pager. It starts a process, and asks git for the pager.
+//! Output that is longer than the screen goes to the user's pager. It starts a process, and asks git for the pager of
+//! the user or the system: a repository names none.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use serde::Serialize;
 
@@ -10,6 +11,7 @@ use super::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::View;
 use crate::process::posix;
+use crate::process::programs::{self, git_value};
 use crate::surroundings;
 
 /// `less` ends at once where a page is enough, keeps colours, and leaves the text on the screen.
@@ -158,18 +160,9 @@ fn of_git() -> Option<OsString> {
     ["pager.diff", "core.pager"].into_iter().find_map(git_value)
 }
 
-/// Returns a value of the user's git configuration.
-pub fn git_value(name: &str) -> Option<OsString> {
-    let mut git = Command::new("git");
-    let output = git.args(["config", "--get", name]).output().ok()?;
-    let value = String::from_utf8(output.stdout).ok()?;
-    let value = value.trim();
-    (output.status.success() && !value.is_empty()).then(|| value.into())
-}
-
 /// Starts it through a shell, as git does. From then on, Ctrl-C is for the pager.
 fn start(command: &OsString) -> Option<Child> {
-    let mut pager = Command::new("sh");
+    let mut pager = programs::named("sh");
     pager.arg("-c").arg(command).stdin(Stdio::piped());
     if surroundings::variable("LESS").is_none() {
         pager.env("LESS", LESS);

@@ -5,10 +5,13 @@ pub mod detached;
 pub mod fault;
 pub mod posix;
 mod printed;
+mod private_folder;
+pub mod programs;
 mod room;
 pub mod signals;
 mod watchdog;
 
 pub use printed::printed;
+pub use private_folder::PrivateFolder;
 pub use room::with_room;
 pub use watchdog::Watchdog;

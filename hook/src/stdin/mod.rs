@@ -115,8 +115,12 @@ fn whole_lines_at_the_end(path: &Path) -> io::Result<Vec<u8>> {
     Ok(end)
 }
 
-/// Opens a file that a payload names. It may be a FIFO, and opening one would wait for a writer.
+/// Opens a file that a payload names. Opening a device would be an act, and a FIFO that takes its place now must not be
+/// waited for.
 fn open_named(path: &Path) -> io::Result<File> {
+    if !path.metadata()?.is_file() {
+        return Err(ErrorKind::InvalidInput.into());
+    }
     File::options()
         .read(true)
         .custom_flags(OFlags::NONBLOCK.bits().cast_signed())

@@ -86,11 +86,9 @@ fn has_holes(file: &std::fs::File, size: u64) -> bool {
     !is_back || hole.is_ok_and(|hole| hole < size)
 }
 
-/// Reads a regular file of at most `limit` bytes, or returns `None` for anything else. Never waits for a pipe.
+/// Reads a regular file of at most `limit` bytes, or returns `None` for anything else.
 pub(crate) fn read_small(path: &Path, limit: u64, more_flags: OFlags) -> Option<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY | more_flags;
-    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-    read_small_file(file.into(), limit)
+    read_if_small(path, limit, more_flags).ok()?
 }
 
 /// Like [`read_small`], but distinguishes a file that does not exist from one that cannot be read.
@@ -99,15 +97,29 @@ pub(crate) fn try_read_small(
     limit: u64,
     more_flags: OFlags,
 ) -> Result<Option<Vec<u8>>, Errno> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY | more_flags;
-    let read = || {
-        let file = rustix::fs::open(path, flags, Mode::empty())?;
-        try_read_small_file(file.into(), limit)
-    };
-    match beneath::twice(read) {
+    match beneath::twice(|| read_if_small(path, limit, more_flags)) {
         Err(error) if beneath::is_no_file(error) => Ok(None),
         read => read,
     }
+}
+
+/// Opens only what is a regular file. A repository names paths, and opening is an act: a tape rewinds, a watchdog starts,
+/// the writer of a pipe goes on. What takes the file's place meanwhile is not waited for, and not read further than that.
+fn read_if_small(path: &Path, limit: u64, more_flags: OFlags) -> Result<Option<Vec<u8>>, Errno> {
+    let stat = match more_flags.contains(OFlags::NOFOLLOW) {
+        true => rustix::fs::lstat(path)?,
+        false => rustix::fs::stat(path)?,
+    };
+    let size = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => u64::try_from(stat.st_size).unwrap_or_default(),
+        FileType::Symlink => return Err(Errno::LOOP),
+        _ => return Ok(None),
+    };
+    if size > limit {
+        return Ok(None);
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY | more_flags;
+    read_all(rustix::fs::open(path, flags, Mode::empty())?.into(), size)
 }
 
 /// Does this for an open file.
@@ -125,6 +137,11 @@ pub(crate) fn try_read_small_file(
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || size > limit {
         return Ok(None);
     }
+    read_all(file, size)
+}
+
+/// Reads this many bytes of a file, or `None` if it is one of holes.
+fn read_all(file: std::fs::File, size: u64) -> Result<Option<Vec<u8>>, Errno> {
     if size > PLAIN && has_holes(&file, size) {
         return Ok(None);
     }

@@ -181,7 +181,10 @@ struct PackLocation<'p, const N: usize> {
 }
 
 fn open(path: &Path) -> Option<File> {
-    // A FIFO in the place of a pack would block the open without `NONBLOCK`.
+    if !path.symlink_metadata().ok()?.is_file() {
+        return None;
+    }
+    // A FIFO that takes its place now would block the open without `NONBLOCK`.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     file.metadata().ok()?.is_file().then_some(file)

@@ -126,10 +126,13 @@ fn time_of(entry: &Value) -> Option<Milliseconds> {
 }
 
 fn tail(path: &Path) -> Option<String> {
+    // The payload names this path, so anything may be there, and opening a device is an act.
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
     let mut file = std::fs::OpenOptions::new()
         .read(true)
-        // Opening a pipe without a writer would wait for one. The payload names this path, so anything may be
-        // there.
+        // Opening a pipe that takes its place now would wait for a writer.
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
         .open(path)
         .ok()?;

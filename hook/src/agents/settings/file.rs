@@ -56,7 +56,8 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     let path = target(path)?;
     let failed = || format!("cannot write `{}`", path.display());
     let directory = path.parent().ok_or_else(|| cannot("write", &path))?;
-    fs::create_dir_all(directory).context(failed)?;
+    // Who may write to the folder of settings may name programs in them, so the umask alone does not decide.
+    make_folder(directory, 0o755).context(failed)?;
     let mut file = tempfile::Builder::new()
         .prefix(TEMPORARY)
         .tempfile_in(directory)
@@ -126,15 +127,16 @@ pub fn remove_empty(folders: &BTreeSet<PathBuf>) {
 ///
 /// A folder that cannot be created.
 pub fn make_private_folder(path: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
     let Some(folder) = path.parent() else {
         return Ok(());
     };
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .context(|| format!("cannot create `{}`", folder.display()))
+    make_folder(folder, 0o700).context(|| format!("cannot create `{}`", folder.display()))
+}
+
+fn make_folder(folder: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(mode).create(folder)
 }
 
 /// Checks that a file of a project is inside it: somebody else's project may contain symlinks to anywhere.

@@ -145,7 +145,9 @@ impl AgentTarget {
     pub fn programs_on(&self, place: &SettingsPlace<'_>) -> Vec<PathBuf> {
         let path = (place.environment)("PATH").unwrap_or_default();
         let mut programs: Vec<PathBuf> = Vec::new();
+        // A relative folder is one of wherever a person stands, and a question for the version starts what is in it.
         for program in std::env::split_paths(&path)
+            .filter(|folder| folder.is_absolute())
             .flat_map(|folder| self.programs.iter().map(move |name| folder.join(name)))
             .filter(|program| file::is_executable(program))
         {

@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 
 use serde_json::Value;
@@ -13,7 +12,7 @@ use serde_json::Value;
 use super::advice::Advice;
 use super::file;
 use crate::locks;
-use crate::process::printed;
+use crate::process::{printed, programs};
 
 /// A version: three numbers, without what may follow them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,7 +152,7 @@ fn in_name(program: &Path) -> Option<AgentVersion> {
 
 /// Returns the version that a program prints; one that does not end in time is killed.
 fn asked(program: &Path) -> Option<AgentVersion> {
-    let mut command = Command::new(program);
+    let mut command = programs::named(program);
     // A question must not make Claude Code update itself.
     command.arg("--version").env("DISABLE_AUTOUPDATER", "1");
     AgentVersion::said_in(&printed(&mut command)?)
@@ -163,6 +162,7 @@ fn asked(program: &Path) -> Option<AgentVersion> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::process::Command;
 
     use super::*;
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use ckpt_schema::report::ChangeReport;
-use ckpt_store::error::Context;
 use ckpt_store::query::BlobReader;
 
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::invocation::Invocation;
+use crate::cli::named_file;
 use crate::cli::pager::Pages;
 use crate::failure::Failure;
 use crate::output::html::{self, Top};
@@ -114,8 +114,11 @@ impl ChangesView<'_> {
         }
         let page = html::page(top, files, &sides, self.invocation.output.view());
         let to = self.invocation.surroundings.absolute(to)?;
-        std::fs::write(&to, page).context(|| format!("cannot write `{}`", to.display()))?;
-        Ok(())
+        Ok(named_file::write(
+            &to,
+            page.as_bytes(),
+            named_file::PRIVATE,
+        )?)
     }
 
     /// Only colours tell what moved.

@@ -1,7 +1,8 @@
 //! `diff`: what differs between two states.
 
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ckpt_schema::report::{ChangeReport, DiffReport};
@@ -12,11 +13,13 @@ use ckpt_store::{Error, Store};
 use super::changes::ChangesView;
 use crate::cli::arguments::DiffArguments;
 use crate::cli::invocation::Invocation;
-use crate::cli::pager::{Pages, git_value};
+use crate::cli::pager::Pages;
 use crate::failure::{DONE, Failure};
 use crate::output::html::Top;
 use crate::output::patch::{self, FileSides};
 use crate::output::{diff, text};
+use crate::process::PrivateFolder;
+use crate::process::programs::{self, git_value};
 use crate::surroundings;
 
 /// Shows what differs.
@@ -94,12 +97,14 @@ fn show(
     pages.end()
 }
 
-/// Opens the user's diff tool on both sides, in temporary directories that are removed afterwards.
+/// Opens the user's diff tool on both sides, in a private folder that is removed afterwards.
 fn tool(changes: &ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Failure> {
-    let folder = tempfile::tempdir().context(|| "cannot create a temporary directory")?;
-    let (old, new) = (folder.path().join("before"), folder.path().join("after"));
-    for side in [&old, &new] {
-        std::fs::create_dir(side).context(|| format!("cannot create `{}`", side.display()))?;
+    let folder = PrivateFolder::new().context(|| "cannot create a temporary directory")?;
+    let sides = [OLD, NEW].map(Path::new);
+    for side in sides {
+        folder
+            .make(side)
+            .context(|| format!("cannot create `{}`", side.display()))?;
     }
     let mut number = 0_u64;
     for change in diff::shown(files) {
@@ -110,15 +115,25 @@ fn tool(changes: &ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Failure
         };
         number += 1;
         let name = text::bytes(&whole.path);
-        put(&old, &name, whole.old_mode.is_some().then_some(before))?;
-        put(&new, &name, whole.new_mode.is_some().then_some(after))?;
+        let name = Path::new(OsStr::from_bytes(&name));
+        put(
+            &folder,
+            &sides[0].join(name),
+            whole.old_mode.is_some().then_some(before),
+        )?;
+        put(
+            &folder,
+            &sides[1].join(name),
+            whole.new_mode.is_some().then_some(after),
+        )?;
     }
     if number == 0 {
         return changes.invocation.output.text(diff::NOTHING);
     }
-    let mut command = tool_command(&old, &new);
-    command.current_dir(folder.path());
-    let status = command.status().context(|| "cannot start the program")?;
+    let mut command = tool_command(sides.map(|side| folder.path().join(side)));
+    let status = folder
+        .run(&mut command)
+        .context(|| "cannot start the program")?;
     // `git diff` exits with 1 if something differs.
     match status.code() {
         Some(0 | 1) => Ok(()),
@@ -128,36 +143,34 @@ fn tool(changes: &ChangesView<'_>, files: &[ChangeReport]) -> Result<(), Failure
     }
 }
 
+/// The folders of the two sides.
+const OLD: &str = "before";
+const NEW: &str = "after";
+
 /// Writes one side of a file, if it existed.
-fn put(side: &Path, name: &[u8], content: Option<Vec<u8>>) -> Result<(), Failure> {
-    use std::os::unix::ffi::OsStrExt;
+fn put(folder: &PrivateFolder, name: &Path, content: Option<Vec<u8>>) -> Result<(), Failure> {
     let Some(content) = content else {
         return Ok(());
     };
-    let path = side.join(std::ffi::OsStr::from_bytes(name));
-    let why = || format!("cannot write `{}`", path.display());
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).context(why)?;
-    }
-    std::fs::write(&path, content).context(why)?;
+    let parent = name.parent().unwrap_or(name);
+    folder
+        .make(parent)
+        .and_then(|()| folder.write(name, &content))
+        .context(|| format!("cannot write `{}`", name.display()))?;
     Ok(())
 }
 
 /// `$CKPT_HOOK_DIFFTOOL` is a command that gets both directories; without it, git runs its configured tool.
-fn tool_command(old: &Path, new: &Path) -> Command {
+fn tool_command(sides: [PathBuf; 2]) -> Command {
     if let Some(own) = surroundings::variable("CKPT_HOOK_DIFFTOOL") {
-        let mut line = own;
-        line.push(" \"$@\"");
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(line).arg("difftool").args([old, new]);
-        return command;
+        return programs::line(&own, sides);
     }
-    let mut command = Command::new("git");
+    let mut command = programs::git();
     command.args(["difftool", "--no-prompt", "--no-index"]);
     let configured = git_value("diff.tool").or_else(|| git_value("merge.tool"));
     if configured.is_none() {
         command.arg("--tool-help");
     }
-    command.args([old, new].map(OsString::from));
+    command.args(sides);
     command
 }

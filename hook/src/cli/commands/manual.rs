@@ -1,5 +1,7 @@
 //! `man`: manual pages, made from the command line's own description. Writes them to a directory.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use ckpt_store::error::Context;
@@ -8,6 +10,7 @@ use clap_mangen::Man;
 
 use crate::cli::arguments::Arguments;
 use crate::cli::invocation::Invocation;
+use crate::cli::named_file;
 use crate::failure::{DONE, Failure};
 
 /// Prints the manual page, or writes a page for every command into a directory.
@@ -21,7 +24,10 @@ pub fn run(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Fail
         invocation.output.bytes(page.as_bytes())?;
         return Ok(DONE);
     };
-    std::fs::create_dir_all(directory)
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(directory)
         .context(|| format!("cannot create `{}`", directory.display()))?;
     command.build();
     write(command, directory)?;
@@ -37,8 +43,11 @@ fn write(command: Command, directory: &Path) -> Result<(), Failure> {
     }
     let (name, page) = page(command)?;
     let file = directory.join(name);
-    std::fs::write(&file, page).context(|| format!("cannot write `{}`", file.display()))?;
-    Ok(())
+    Ok(named_file::write(
+        &file,
+        page.as_bytes(),
+        named_file::PUBLIC,
+    )?)
 }
 
 /// Returns the page of a command, and the name of its file.

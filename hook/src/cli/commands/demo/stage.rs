@@ -11,11 +11,11 @@ use ckpt_store::Error;
 use ckpt_store::error::{Context, Result};
 use ckpt_store::model::number::count;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
 use crate::output::text::safe;
+use crate::process::{PrivateFolder, programs};
 use crate::surroundings;
 
 /// Modes and bytes by path; directories have no bytes.
@@ -24,7 +24,7 @@ pub type StageFiles = BTreeMap<String, (u32, Vec<u8>)>;
 /// A scratch folder with a home, a store and a workspace. It is removed when this is dropped.
 pub struct Stage<'a> {
     invocation: &'a Invocation,
-    scratch: TempDir,
+    scratch: PrivateFolder,
     binary: PathBuf,
     calls: u64,
     titles: u32,
@@ -33,10 +33,8 @@ pub struct Stage<'a> {
 impl<'a> Stage<'a> {
     /// Creates the scratch folder.
     pub fn set(invocation: &'a Invocation) -> Result<Self> {
-        let scratch = tempfile::Builder::new()
-            .prefix("ckpt-hook-demo-")
-            .tempdir()
-            .context(|| "cannot create a scratch folder for the demo")?;
+        let scratch =
+            PrivateFolder::new().context(|| "cannot create a scratch folder for the demo")?;
         let binary = surroundings::program()?;
         let stage = Self {
             invocation,
@@ -149,7 +147,7 @@ impl<'a> Stage<'a> {
             self.invocation.output.view().paint.id(command)
         ))?;
         self.event(json!({"event": "tool_start", "tool_name": "Bash", "tool_use_id": id}))?;
-        let status = Command::new("/bin/sh")
+        let status = programs::named("/bin/sh")
             .args(["-c", command])
             .current_dir(self.workspace())
             .status()

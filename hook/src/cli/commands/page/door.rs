@@ -78,8 +78,8 @@ impl Door {
         shown(request).is_some_and(|shown| is_same(shown, &self.token))
     }
 
-    /// Returns the token to a client that shows it, or the ticket, which is then used up.
-    pub fn enter(&self, request: &HttpRequest) -> HttpResponse {
+    /// Returns the token to a client that shows it, or the ticket, which is then used up; else a refusal.
+    pub fn enter(&self, request: &HttpRequest) -> Result<HttpResponse, HttpResponse> {
         // Locked until the end: two requests at the same time must not both use the ticket.
         let mut ticket = locks::lock(&self.ticket);
         let is_ticket = shown(request)
@@ -88,10 +88,11 @@ impl Door {
         if is_ticket {
             *ticket = None;
         } else if !self.knows(request) {
-            return HttpResponse::refusal(401, "the token is missing, wrong or used up");
+            let why = "the token is missing, wrong or used up";
+            return Err(HttpResponse::refusal(401, why));
         }
         let given = serde_json::json!({"token": self.token});
-        HttpResponse::content("application/json", given.to_string())
+        Ok(HttpResponse::content("application/json", given.to_string()))
     }
 }
 

@@ -1,32 +1,32 @@
 //! `page`: the history in a web browser, from a server on the loopback address.
 //!
-//! `http` reads requests and writes answers in bounded memory and time, `door` controls access, `site` holds the files
-//! of the page, and `calls` answers it with the operations and documents of `serve`, and no others.
+//! `http` reads requests and writes answers in bounded memory and time, `peer` and `door` control access, `connections`
+//! knows who waits, `browser` opens the page, `site` holds its files, and `calls` answers it with the operations and
+//! documents of `serve`, and no others.
 
+mod browser;
 mod calls;
+mod connections;
 mod door;
 mod http;
+mod peer;
 mod site;
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ckpt_schema::report::{PageReport, VERSION};
 use ckpt_store::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use self::connections::{Connection, Connections};
 use self::door::Door;
 use self::http::{HttpRequest, HttpResponse};
+use self::peer::Peers;
 use crate::cli::arguments::PageArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::View;
-
-/// How many connections are served at the same time: a page has some ten while it loads.
-const MOST_CONNECTIONS: usize = 64;
 
 /// How often to check whether anybody is there.
 const LOOK: Duration = Duration::from_millis(500);
@@ -48,9 +48,11 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
     };
     let show = |_: &View| format!("{}\n", report.address);
     invocation.output.report(&report, show)?;
-    if !arguments.no_open {
-        open_browser(&door.address_for_once());
-    }
+    // Without a browser, the user still has the printed address.
+    let _opened = match arguments.no_open {
+        true => None,
+        false => browser::open(&door.address_for_once()).ok(),
+    };
     let is_forgotten = serve(invocation, &listener, &door, arguments.idle);
     if is_forgotten && !invocation.output.is_quiet() && !invocation.output.is_json() {
         let idle = humantime::format_duration(arguments.idle);
@@ -61,57 +63,37 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
     Ok(DONE)
 }
 
-/// Opens the browser. Its address works once: other users of the machine can read the arguments of a program.
-fn open_browser(address: &str) {
-    let opener = if cfg!(target_os = "macos") {
-        "open"
-    } else {
-        "xdg-open"
-    };
-    // Without a browser, the user still has the printed address.
-    let _ = Command::new(opener)
-        .arg(address)
-        // Ctrl-C here ends the server, not a browser that it started.
-        .process_group(0)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-}
-
-/// Serves until no connection has been open for that long; false if the socket failed.
+/// Serves until the page has not been shown for that long; false if the socket failed. Only requests with the key show it.
 fn serve(invocation: &Invocation, listener: &TcpListener, door: &Door, idle: Duration) -> bool {
-    let open = AtomicUsize::new(0);
+    let (peers, connections) = (Peers::of(listener), Connections::default());
     let mut last_seen = Instant::now();
     std::thread::scope(|scope| {
-        loop {
-            if open.load(Ordering::SeqCst) > 0 {
+        for number in 0.. {
+            if connections.is_shown() {
                 last_seen = Instant::now();
             } else if last_seen.elapsed() >= idle {
                 return true;
             }
-            match accept(listener) {
+            let stream = match accept(listener) {
                 Err(_) => return false,
-                Ok(None) => {}
-                Ok(Some(stream)) if open.load(Ordering::SeqCst) >= MOST_CONNECTIONS => {
-                    // Dropped: a client with too many connections tries again.
-                    drop(stream);
-                }
-                Ok(Some(stream)) => {
-                    last_seen = Instant::now();
-                    let counted = ServedClient::new(&open);
-                    let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
-                        // Dropped with the thread, even if that panics: a connection that stays counted would keep
-                        // the server alive for ever.
-                        let _counted = counted;
-                        answer(invocation, door, &stream);
-                    });
-                    // Where no thread can be started, the connection went with its closure, and the browser tries
-                    // again.
-                    drop(spawned);
-                }
+                Ok(None) => continue,
+                Ok(Some(stream)) => stream,
+            };
+            // Closed without an answer: another user has none coming.
+            let client = stream.peer_addr().ok();
+            if !client.is_some_and(|client| peers.may_be_ours(client)) {
+                continue;
             }
+            let Some(connection) = connections.take(number, &stream) else {
+                continue;
+            };
+            // Where no thread can be started, the connection goes with its closure, and the browser tries again.
+            let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
+                answer(invocation, door, &stream, &connection);
+            });
+            drop(spawned);
         }
+        false
     })
 }
 
@@ -132,24 +114,8 @@ fn accept(listener: &TcpListener) -> std::io::Result<Option<TcpStream>> {
     }
 }
 
-/// An open connection, counted while it lives.
-struct ServedClient<'a>(&'a AtomicUsize);
-
-impl<'a> ServedClient<'a> {
-    fn new(open: &'a AtomicUsize) -> Self {
-        open.fetch_add(1, Ordering::SeqCst);
-        Self(open)
-    }
-}
-
-impl Drop for ServedClient<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
 /// Answers the one request of a connection.
-fn answer(invocation: &Invocation, door: &Door, stream: &TcpStream) {
+fn answer(invocation: &Invocation, door: &Door, stream: &TcpStream, connection: &Connection<'_>) {
     let request = match HttpRequest::read(stream) {
         Ok(request) => request,
         Err(Some(refusal)) => return refusal.write(stream),
@@ -163,11 +129,15 @@ fn answer(invocation: &Invocation, door: &Door, stream: &TcpStream) {
         ("GET", path) => return site::file(path).write(stream),
         _ => return HttpResponse::refusal(405, "there is no such call").write(stream),
     }
+    if request.path == "/enter" {
+        let given = door.enter(&request).inspect(|_| connection.show());
+        return given.unwrap_or_else(|refusal| refusal).write(stream);
+    }
+    if !door.knows(&request) {
+        return HttpResponse::refusal(401, "the token is missing or wrong").write(stream);
+    }
+    connection.show();
     match request.path.as_str() {
-        "/enter" => door.enter(&request).write(stream),
-        _ if !door.knows(&request) => {
-            HttpResponse::refusal(401, "the token is missing or wrong").write(stream);
-        }
         "/rpc" => calls::call(invocation, &request.body).write(stream),
         _ => calls::follow(invocation, &request.body, stream),
     }

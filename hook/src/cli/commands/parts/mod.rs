@@ -5,8 +5,8 @@
 
 mod choice;
 
-use std::io::{self, BufRead, Write};
-use std::process::Command;
+use std::io::{self, BufRead};
+use std::path::Path;
 
 use ckpt_schema::report::{FileReport, FileResult, OperationReport};
 use ckpt_store::error::Context;
@@ -18,7 +18,6 @@ use super::changes::ChangesView;
 use super::outcome::{AskedExtent, finish, watched};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::invocation::Invocation;
-use crate::cli::pager::git_value;
 use crate::failure::{DONE, Failure};
 use crate::output::files;
 use crate::output::hunk::{self, ChangeUnit, Edited};
@@ -26,6 +25,8 @@ use crate::output::lines::{DiffOptions, LineDifference, MovedLines, Style, diffe
 use crate::output::paint::Paint;
 use crate::output::patch::{self, FileSides};
 use crate::output::text;
+use crate::process::PrivateFolder;
+use crate::process::programs::{self, git_value};
 use crate::surroundings;
 use choice::{Direction, Unit, UnitAnswer, UnitChoice, UnitVerdict};
 
@@ -426,32 +427,23 @@ fn edited(hunk: &ChangeUnit, old: &[&[u8]]) -> Result<Vec<u8>, Failure> {
         paint: Paint::PLAIN,
         moved: &moved,
     };
-    let mut file = tempfile::Builder::new()
-        .prefix("ckpt-hook-")
-        .suffix(".diff")
-        .tempfile()
-        .context(|| "cannot create a temporary file")?;
-    file.write_all(&hunk.render(old, &style))
-        .and_then(|()| file.write_all(REMARKS.as_bytes()))
+    let folder = PrivateFolder::new().context(|| "cannot create a temporary directory")?;
+    let mut content = hunk.render(old, &style);
+    content.extend(REMARKS.as_bytes());
+    let file = folder
+        .write(Path::new("hunk.diff"), &content)
         .context(|| "cannot write a temporary file")?;
     let editor = surroundings::variable("GIT_EDITOR")
         .or_else(|| git_value("core.editor"))
         .or_else(|| surroundings::variable("VISUAL"))
         .or_else(|| surroundings::variable("EDITOR"))
         .unwrap_or_else(|| "vi".into());
-    // Through a shell, as git does: an editor may have arguments.
-    let mut line = editor.clone();
-    line.push(" \"$@\"");
-    let ended = Command::new("sh")
-        .arg("-c")
-        .arg(line)
-        .arg(&editor)
-        .arg(file.path())
-        .status()
+    let ended = folder
+        .run(&mut programs::line(&editor, [&file]))
         .context(|| "cannot start the editor")?;
     if !ended.success() {
         let editor = text::safe_bytes(editor.as_encoded_bytes());
         return Err(Error::failed(format!("the editor `{editor}` failed")).into());
     }
-    Ok(std::fs::read(file.path()).context(|| "cannot read what was edited")?)
+    Ok(std::fs::read(&file).context(|| "cannot read what was edited")?)
 }
