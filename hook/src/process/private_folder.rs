@@ -147,11 +147,19 @@ fn locked(path: &Path) -> Option<File> {
     (is_same && own.uid() == user()).then_some(folder)
 }
 
+/// Returns whether a folder's name is one that [`PrivateFolder::new`] gives: a person may well have a `ckpt-hook-src`.
+fn is_name(name: &str) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    name.strip_prefix(PREFIX)
+        .is_some_and(|number| number.len() == 32 && number.bytes().all(is_digit))
+}
+
 /// Removes the folders of processes that were killed.
 fn sweep(parent: &Path) {
     for entry in parent.read_dir().into_iter().flatten().flatten() {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        if is_ours && let Some(_lock) = locked(&entry.path()) {
+        if is_name(&entry.file_name().to_string_lossy())
+            && let Some(_lock) = locked(&entry.path())
+        {
             remove(&entry.path());
         }
     }
@@ -192,4 +200,25 @@ fn end_by(signal: i32) {
 
 fn program() -> Option<Pid> {
     Pid::from_raw(PROGRAM.load(Ordering::SeqCst).cast_signed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_private_folders_are_swept() {
+        let number = uuid::Uuid::new_v4().simple().to_string();
+        assert!(is_name(&format!("{PREFIX}{number}")));
+        for name in [
+            "",
+            "src",
+            &number[1..],
+            &format!("{number}0"),
+            &"g".repeat(32),
+        ] {
+            assert!(!is_name(&format!("{PREFIX}{name}")), "{name}");
+        }
+        assert!(!is_name(&number));
+    }
 }
