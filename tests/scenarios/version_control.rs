@@ -523,3 +523,36 @@ fn files_from_before_a_folder_was_a_repository_are_left_alone() {
         "{report:#?}"
     );
 }
+
+#[test]
+fn a_repository_behind_a_link_is_named_when_it_moves() {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.write(".repo/manifest.xml", "<manifest/>\n");
+    world.write("app/a", "0\n");
+    world.run_git(&["init", "--quiet", "app"]);
+    world.make_directory(".repo/projects");
+    std::fs::rename(world.path("app/.git"), world.path(".repo/projects/app.git")).expect("moved");
+    world.link("app/.git", "../.repo/projects/app.git");
+    in_repository(&world, "app", &["add", "a"]);
+    in_repository(&world, "app", &["commit", "--quiet", "-mfirst"]);
+    world.turn("m1", |world| {
+        world.write("app/a", "1\n");
+        in_repository(world, "app", &["commit", "--quiet", "-amagent"]);
+    });
+    world.write("app/b", "mine\n");
+    in_repository(&world, "app", &["add", "b"]);
+    in_repository(&world, "app", &["commit", "--quiet", "-mmine"]);
+    let report = world.revert("m1");
+    assert_eq!(world.read("app/a"), "0\n");
+    in_repository(&world, "app", &["fsck", "--strict"]);
+    assert_eq!(
+        in_repository(&world, "app", &["log", "--format=%s"]),
+        "mine\nagent\nfirst"
+    );
+    let named = about(&report, NoteCode::VersionControl);
+    assert!(
+        named.contains(&"app") && named.contains(&".repo"),
+        "{report:#?}"
+    );
+}

@@ -750,7 +750,7 @@ line of `--json-lines`.
 """
 
 
-ReasonCode: TypeAlias = Literal['same_lines', 'binary', 'too_large', 'permissions', 'type', 'symlink', 'edited', 'deleted', 'recreated', 'changed', 'shared', 'unclear', 'not_captured', 'forgotten', 'blocked', 'database', 'moved', 'failed', 'not_done', 'not_synced']
+ReasonCode: TypeAlias = Literal['same_lines', 'binary', 'too_large', 'permissions', 'type', 'symlink', 'edited', 'deleted', 'recreated', 'changed', 'shared', 'unclear', 'not_captured', 'forgotten', 'blocked', 'database', 'moved', 'failed', 'not_done', 'not_synced', 'not_kept']
 """
 Why a file stays, completely or in part, or what went wrong with it: `reason` for programs.
 """

@@ -142,7 +142,8 @@ export type ReasonCode =
   | "moved"
   | "failed"
   | "not_done"
-  | "not_synced";
+  | "not_synced"
+  | "not_kept";
 /**
  * The result for a path.
  */

@@ -46,6 +46,11 @@ impl Location {
             let text = read_small(&git, SMALL, OFlags::NOFOLLOW)?;
             root.join(path_of(text.strip_prefix(b"gitdir:")?)?)
         };
+        Self::at(directory)
+    }
+
+    /// Describes the repository whose folder this is.
+    pub fn at(directory: PathBuf) -> Option<Self> {
         // An empty `.git` folder is no repository; git passes over it, too.
         directory.join("HEAD").symlink_metadata().ok()?;
         let common = read_small(&directory.join("commondir"), SMALL, OFlags::NOFOLLOW);

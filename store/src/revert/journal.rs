@@ -8,6 +8,7 @@ use ckpt_schema::report::{FileAction, FileResult, Outcome, ReasonCode, Receipt};
 
 use super::apply::{self, Root, Work};
 use super::chain::has_ended;
+use super::databases;
 use super::git;
 use super::movement::Part;
 use super::operate::observe;
@@ -342,7 +343,7 @@ fn perform(
     let has_work = items.iter().any(Item::is_planned) || git.iter().any(GitItem::is_planned);
     // Before the first file: a panic from here on must not be reported as one that changed nothing.
     HAS_BEGUN.fetch_or(has_work, Ordering::Relaxed);
-    let (done, rest) = put_files(store, snapshots, root, row, items, || {
+    let (done, rest) = put_files(store, place, (snapshots, root), row, items, || {
         // Git's state comes after the files: git trusts its index about files that are older than it.
         let git = git::carry_out(store, place, snapshots, &row.id, row.kind, git.clone());
         // Without work, the state before the operation is the state after it.
@@ -359,7 +360,13 @@ fn perform(
     for (item, done) in items.iter_mut().zip(done) {
         item.result = done.result;
         // A file that goes back only in part keeps the reason for that.
-        item.reason = done.reason.or(item.reason.take());
+        item.reason = match (item.reason.take(), done.reason) {
+            (Some(why), Some(lost)) if lost.code == Some(ReasonCode::NotKept) => Some(ItemReason {
+                text: format!("{why}; {lost}"),
+                ..why
+            }),
+            (why, done) => done.or(why),
+        };
     }
     match rest {
         Ok((git, after)) => Performed {
@@ -439,8 +446,8 @@ fn note_what_is_done(store: &mut Store, id: &str, items: &[Item]) -> Result<()> 
 /// Carries out the planned items. Each gets its result. `rest` is done while the disk syncs.
 fn put_files<R>(
     store: &Store,
-    snapshots: &Snapshots,
-    root: &Root,
+    place: &Place,
+    (snapshots, root): (&Snapshots, &Root),
     row: &OperationRow,
     items: &[Item],
     rest: impl FnOnce() -> Result<R>,
@@ -450,9 +457,10 @@ fn put_files<R>(
     let of = items.iter().filter(|item| item.is_planned()).count();
     let report = store.reporter();
     let tell = |done| report(OperationProgress::Applying { done, of });
+    let items = databases::look_again(&place.root, root, items);
     let work = Work {
         operation: &row.id,
-        items,
+        items: &items,
         directories: &directories.leaving,
         permissions: &|path| directories.made.get(path).copied().flatten(),
         contents: &contents,

@@ -71,6 +71,39 @@ pub fn apply_and<R>(
     run::Attempt::new(root, work).run(meanwhile)
 }
 
+/// How far an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// What is there is what is expected, and no program is known to write to it.
+    Ready,
+    /// An earlier try did it.
+    Done,
+    /// It would be left alone.
+    Other,
+}
+
+/// Returns how far an item is right now, with its hash.
+pub fn standing(root: &Root, item: &Item) -> Standing {
+    let Ok(found) = state_at(root, &item.path) else {
+        return Standing::Other;
+    };
+    if found.is(item.target) {
+        return Standing::Done;
+    }
+    let is_busy = || match root.descend(item.path.parent().as_ref()) {
+        Ok(root::Descent::Directory(directory, _)) if root.abilities().leases => {
+            use std::os::fd::AsFd;
+            let lease = lease::take(directory.as_fd(), item.path.name());
+            matches!(lease, lease::Lease::Busy) && !item.is_taken()
+        }
+        _ => false,
+    };
+    match found.is(item.expected) && !is_busy() {
+        true => Standing::Ready,
+        false => Standing::Other,
+    }
+}
+
 /// Returns the state of a path right now, with its hash. If a directory above it is missing, or is a link or a file,
 /// the path is absent.
 pub fn state_at(root: &Root, path: &WorkspacePath) -> Result<Found> {

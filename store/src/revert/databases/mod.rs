@@ -18,6 +18,7 @@ use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 use self::find::{Finder, Set, SetKind};
 use self::kinds::{FileKind, holds_nothing};
 use self::open::{Holder, OpenFiles};
+use super::apply::{self, Root, Standing};
 use super::plan::Plan;
 use crate::error::Result;
 use crate::fs::presence;
@@ -171,6 +172,37 @@ impl Databases<'_> {
     }
 }
 
+/// Looks once more just before the first file is written. Returns the items, with those of a database of which one would
+/// stay as conflicts: a program may have opened it since. What an earlier try has begun is finished.
+pub(super) fn look_again(path: &Path, root: &Root, items: &[Item]) -> Vec<Item> {
+    let mut items = items.to_vec();
+    let mut finder = Finder::new(path, &items);
+    let mut groups: BTreeMap<Set, Vec<usize>> = BTreeMap::new();
+    for (index, item) in items.iter().enumerate() {
+        if item.is_planned()
+            && let Some(set) = finder.set_of(&item.path)
+        {
+            groups.entry(set).or_default().push(index);
+        }
+    }
+    // What is one file stays or goes by itself.
+    groups.retain(|_, planned| planned.len() > 1);
+    for (set, planned) in groups {
+        let standing = |at: &usize| apply::standing(root, &items[*at]);
+        let standings: Vec<Standing> = planned.iter().map(standing).collect();
+        let other = standings.iter().position(|found| *found == Standing::Other);
+        let Some(other) = other.filter(|_| !standings.contains(&Standing::Done)) else {
+            continue;
+        };
+        let reason = together(&set, &items[planned[other]].path);
+        for at in planned {
+            items[at].result = FileResult::Conflict;
+            items[at].reason = Some(ItemReason::new(ReasonCode::Moved, &reason));
+        }
+    }
+    items
+}
+
 /// Returns why a set stays, by the file of it that does not go along.
 fn together(set: &Set, path: &WorkspacePath) -> String {
     let path = path.to_text();
@@ -219,4 +251,56 @@ fn keep(item: &mut Item, reason: &str) {
     item.action = FileAction::Keep;
     item.result = FileResult::Conflict;
     item.reason = Some(ItemReason::new(ReasonCode::Database, reason));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+    use crate::model::entry::{Entry, Mode};
+    use crate::objects::hash::blob_id;
+
+    fn item(path: &str, expected: &str) -> Item {
+        let entry = |text: &str| Entry::stored(Mode::file(0o644), blob_id(text.as_bytes()));
+        Item {
+            path: WorkspacePath::new(path).expect("legal"),
+            expected: Some(entry(expected)),
+            target: Some(entry("then")),
+            goal: Some(entry("then")),
+            action: FileAction::Write,
+            result: FileResult::Planned,
+            reason: None,
+            lines: None,
+        }
+    }
+
+    #[test]
+    fn a_database_that_changed_since_the_plan_stays_whole() {
+        let folder = tempfile::tempdir().expect("a scratch directory");
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).expect("writable");
+            let at = folder.path().join(name);
+            let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+            std::fs::set_permissions(at, permissions).expect("ours");
+        };
+        let items = ["x.db", "x.db-wal", "y.db", "y.db-wal", "z"].map(|name| item(name, "now"));
+        for name in ["x.db", "x.db-wal", "y.db", "y.db-wal"] {
+            write(name, "now");
+        }
+        write("z", "somebody's");
+        write("x.db-wal", "somebody's");
+        let found = folder.path().metadata().expect("there");
+        let root = Root::open(folder.path(), found.dev(), found.ino()).expect("it is");
+        let looked = look_again(folder.path(), &root, &items);
+        let results: Vec<FileResult> = looked.iter().map(|item| item.result).collect();
+        let (kept, planned) = (FileResult::Conflict, FileResult::Planned);
+        assert_eq!(results, [kept, kept, planned, planned, planned]);
+        write("x.db", "then");
+        let looked = look_again(folder.path(), &root, &items);
+        assert!(
+            looked.iter().all(Item::is_planned),
+            "begun, so it is finished"
+        );
+    }
 }
