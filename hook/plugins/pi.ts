@@ -62,7 +62,8 @@ export default function (pi) {
     pi.on(name, async (event, context) => {
       try {
         const ctx = { cwd: context?.cwd, sessionId: context?.sessionManager?.getSessionId?.() }
-        if (name === "before_agent_start") told += 1
+        // The run of an extension has no prompt: what its user types meanwhile comes once, below.
+        if (name === "before_agent_start" && event?.prompt !== undefined) told += 1
         if (name === "agent_end") told = 0
         chain = chain.then(() => run(name, { hook: name, event: narrowed(event), ctx }, ctx.cwd)).catch(() => {})
         const words = await chain

@@ -7,7 +7,8 @@
     reason = "this is the one place where the environment and the clock are read"
 )]
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -110,6 +111,7 @@ impl Environment {
             clock: now,
             file_clock,
             file_times: ckpt_store::same_time,
+            agent_process: ckpt_store::agent_process,
         }
     }
 }
@@ -131,6 +133,22 @@ pub fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.collect()
+}
+
+/// Returns the file of the program that a process runs, or of the script, if an engine runs one; `None` where the system
+/// does not tell.
+pub fn program_of(process: u32) -> Option<PathBuf> {
+    let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
+    let engines = ["node", "bun", "deno"].map(Path::new);
+    if !engines.iter().any(|engine| program.ends_with(engine)) {
+        return Some(program);
+    }
+    let line = std::fs::read(format!("/proc/{process}/cmdline")).ok()?;
+    let words = line.split(|byte| *byte == 0).skip(1);
+    let script = words
+        .map(OsStr::from_bytes)
+        .find(|word| !word.as_bytes().starts_with(b"-"))?;
+    Path::new(script).canonicalize().ok()
 }
 
 /// Returns the path of this program.

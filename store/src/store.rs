@@ -9,6 +9,7 @@ use crate::model::progress::{OperationProgress, ProgressCallback};
 use crate::model::{FileTime, Milliseconds};
 use crate::sessions::{self, Database};
 use crate::settings::Settings;
+use crate::timeline::life::AgentProcess;
 
 /// What the library needs from the outside world, passed in once.
 #[derive(Clone, Debug)]
@@ -28,6 +29,9 @@ pub struct Surroundings {
     /// Turns the time of a file into one of the clock of rows. They are the same ([`crate::same_time`]), except in a
     /// test that plays a whole day while it writes its files within seconds.
     pub file_times: fn(Milliseconds) -> Milliseconds,
+    /// Finds the agent's process that started this one, for the first tools of a session ([`crate::agent_process`]). It
+    /// returns `None` where what calls the library is no hook.
+    pub agent_process: fn() -> Option<AgentProcess>,
 }
 
 impl Surroundings {
@@ -167,7 +171,7 @@ impl Store {
     }
 
     /// Like [`diagnose`](Self::diagnose), unless the same was noted before.
-    pub(crate) fn diagnose_once(&mut self, diagnostic: &sessions::Diagnostic<'_>) -> Result<()> {
+    pub fn diagnose_once(&mut self, diagnostic: &sessions::Diagnostic<'_>) -> Result<()> {
         if sessions::is_noted(self.database.connection(), diagnostic)? {
             return Ok(());
         }

@@ -39,6 +39,7 @@ impl RowStore {
             clock: || NOW,
             file_clock: ckpt_store::file_clock,
             file_times: ckpt_store::same_time,
+            agent_process: || None,
         });
         let sql = Connection::open(scratch.path().join("store/sessions.db")).expect("the database");
         RowStore {

@@ -531,6 +531,7 @@ pub fn try_open(base: &Path, settings: Settings) -> Result<Store, Error> {
         clock,
         file_clock: ckpt_store::file_clock,
         file_times,
+        agent_process: || None,
     };
     Store::open(surroundings)
 }

@@ -41,6 +41,7 @@ impl CollidingFiles {
             clock: || crate::file_clock() / 1_000_000,
             file_clock: crate::file_clock,
             file_times: crate::same_time,
+            agent_process: || None,
         });
         Self {
             _directory: directory,

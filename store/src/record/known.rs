@@ -132,6 +132,7 @@ impl<'a> KnownEvent<'a> {
         work(Looking {
             session: session.map(|session| session.id.as_str()),
             open: &open,
+            overtaken: self.view.overtaken.as_slice(),
             closing: &closing,
             ..Looking::default()
         })

@@ -15,7 +15,7 @@ use super::decide::{Action, Decision};
 use super::view::EventContext;
 use crate::model::path::{IGNORE_FILE, WorkspacePath};
 use crate::sessions::{OpenStep, ToolRow};
-use crate::timeline::evidence::{SILENCE, StepStanding};
+use crate::timeline::evidence::{AFTERWORK, StepStanding};
 
 /// Where to look for what changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,12 +87,12 @@ pub(super) fn look(event: &Event, view: &EventContext, decision: &Decision) -> L
     let begins = match decision.action {
         Action::Message => LookScope::Everywhere,
         Action::OpenStep | Action::MoveStart | Action::AddTool => start(event, view),
+        Action::EndTool => view.overtaken.as_ref().map_or(LookScope::Nowhere, late_end),
         Action::Close
         | Action::Note
         | Action::SteeredMessage
         | Action::EarlierMessage
         | Action::WaitTool
-        | Action::EndTool
         | Action::RecoverStep => LookScope::Nowhere,
     };
     let ends = decision.closing.iter().map(|closing| {
@@ -128,7 +128,7 @@ fn start(event: &Event, view: &EventContext) -> LookScope {
     // Everything was looked at before that tool began, and is looked at again at the step's end. In a pause between two
     // tools somebody else may have edited what the next one changes, and then the file's time shows only the agent.
     if let Some(step) = own.filter(|step| step.tools.iter().any(reaches_anything)) {
-        let is_paused = !step.has_running && view.since_last > SILENCE;
+        let is_paused = !step.has_running && view.since_last > AFTERWORK;
         return match event.tool_kind {
             Some(ToolKind::Edit) | None if is_paused => LookScope::Everywhere,
             Some(_) | None => LookScope::Nowhere,
@@ -185,6 +185,15 @@ fn end(step: &OpenStep, standing: StepStanding) -> LookScope {
     LookScope::at(named.chain(hidden))
 }
 
+/// Returns where to look when a tool ended after its step.
+fn late_end(step: &OpenStep) -> LookScope {
+    let mut late = step.tools.iter().filter(|tool| tool.is_in_background);
+    match late.next() {
+        Some(tool) if !tool.paths.is_empty() => LookScope::at(tool.paths.iter().cloned()),
+        _ => LookScope::Everywhere,
+    }
+}
+
 fn reaches_anything(tool: &ToolRow) -> bool {
     tool.kind != Some(ToolKind::Read) && tool.paths.is_empty()
 }
@@ -237,6 +246,7 @@ mod tests {
             last_event_at: 0,
             last_event: None,
             tool_events: true,
+            process_seen: 2,
             revert_message_id: None,
             revert_base_id: None,
         }
@@ -354,7 +364,7 @@ mod tests {
             "tools beside each other share one"
         );
         let after_a_pause = EventContext {
-            since_last: SILENCE + 1,
+            since_last: AFTERWORK + 1,
             ..naming(view(&[shell()]), &["a"])
         };
         for (kind, look) in [

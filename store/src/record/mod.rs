@@ -52,10 +52,16 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     if !store.surroundings.settings.enabled {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     }
+    let completed;
     let mut known = KnownEvent::of_event(store, event)?;
     if !known.place.settings.enabled {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     }
+    completed = known
+        .view
+        .lacks_process(event)
+        .then(|| with_process(store, event));
+    known.event = completed.as_ref().unwrap_or(event);
     let deadline = begin + known.place.settings.hook_deadline.saturating_sub(RESERVE);
     let mut held = None;
     // Nearly always once. What another process commits meanwhile may ask for a look, for a wider one, or for none.
@@ -126,6 +132,20 @@ fn begin_look(store: &mut Store, known: &mut KnownEvent<'_>, lock: &Lock) -> Res
     crate::revert::finish_open_operations(store, &known.place)?;
     known.outdate();
     begin_look(store, known, lock)
+}
+
+/// Returns an event with the agent's process. Only what begins a session or a turn names it, and one call alone may have
+/// come through another process. So the first tool asks once more: without that, an agent that is killed in its first
+/// turn would count as alive.
+fn with_process(store: &Store, event: &Event) -> Event {
+    let process = (store.surroundings.agent_process)();
+    Event {
+        is_long_lived: process
+            .as_ref()
+            .is_some_and(|process| process.is_long_lived),
+        process: process.map(|process| process.name),
+        ..event.clone()
+    }
 }
 
 /// Looks at the workspace for an event, and writes its rows. Without the lock, the look has failed, and the rows say

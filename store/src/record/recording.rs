@@ -234,6 +234,9 @@ impl<'a> Recording<'a> {
     /// A tool of the open step ended. If its start was lost, it began with the step at the earliest; how long it ran
     /// tells more.
     fn end_tool(&mut self) -> Result<()> {
+        if let Some(step) = &self.view.overtaken {
+            return self.end_overtaken(step);
+        }
         let Some(step) = self.note_own_step() else {
             return Ok(());
         };
@@ -245,6 +248,20 @@ impl<'a> Recording<'a> {
             self.insert_tool(&step, self.event, own.started_at)?;
         }
         sessions::finish_tool(self.connection, &step, self.event, self.now)
+    }
+
+    /// A tool ended after its step. What looks in between called nobody's may be its work.
+    fn end_overtaken(&mut self, step: &OpenStep) -> Result<()> {
+        let Some(tool) = step.tools.iter().find(|tool| tool.is_in_background) else {
+            return Ok(());
+        };
+        let reach = |path: &WorkspacePath| tool.paths.is_empty() || tool.paths.contains(path);
+        let span = (tool.finished_at.unwrap_or(self.now), Some(self.now));
+        let why = Doubt::Background.to_string();
+        sessions::doubt_outside(self.connection, &step.row.id, span, reach, &why)?;
+        let id = tool.agent_id.as_deref().unwrap_or_default();
+        self.written.step = Some(step.row.id.clone());
+        sessions::note_late_end(self.connection, &step.row.id, id, self.now)
     }
 
     /// A tool ended whose start was lost, with that of its step.
@@ -278,7 +295,8 @@ impl<'a> Recording<'a> {
         let why = Doubt::Unheard.to_string();
         // Rows of earlier looks may call changes of that time outside. The tool may have made them, and nobody
         // knows when it ran.
-        sessions::doubt_what_came_before(self.connection, step, unheard.since, reach, &why)?;
+        let span = (unheard.since, None);
+        sessions::doubt_outside(self.connection, step, span, reach, &why)?;
         unheard.tools.iter().try_for_each(|tool| {
             let tool = tool.clone();
             let event = Event {
@@ -306,10 +324,13 @@ impl<'a> Recording<'a> {
     fn insert_tool(&self, step: &str, event: &Event, started_at: Milliseconds) -> Result<()> {
         let (mut paths, mut outside) = (Vec::new(), Vec::new());
         for named in &event.paths {
-            match self.place.path_of(named) {
-                Some(path) => paths.push(path),
-                None => outside.push(named.to_string_lossy().into_owned()),
-            }
+            let named = self.place.named(event.cwd.as_deref(), named);
+            paths.extend(named.inside);
+            outside.extend(
+                named
+                    .outside
+                    .map(|path| path.to_string_lossy().into_owned()),
+            );
         }
         // A shell in a directory outside the workspace changes files that nobody captures.
         let cwd = event.cwd.as_deref();

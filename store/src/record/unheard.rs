@@ -1,6 +1,8 @@
 //! Tools of which events were lost: the end of a tool without its start, or the end of a step that names a tool of
 //! which nothing was heard.
 
+use std::path::PathBuf;
+
 use ckpt_schema::EventKind;
 use ckpt_schema::event::{Event, ToolKind, ToolUse};
 use rusqlite::Connection;
@@ -15,6 +17,8 @@ use crate::timeline::Place;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnheardTools {
     pub tools: Vec<ToolUse>,
+    /// The directory that relative paths start from.
+    pub cwd: Option<PathBuf>,
     /// When the earliest of them may have begun.
     pub since: Milliseconds,
 }
@@ -57,7 +61,8 @@ impl UnheardTools {
             Some(step) => sessions::boundary_before(connection, &step.row.id)?,
             None => session.last_event_at,
         };
-        Ok(Some(Self { tools, since }))
+        let cwd = event.cwd.clone();
+        Ok(Some(Self { tools, cwd, since }))
     }
 
     /// Returns whether one of them can have changed a path.
@@ -75,7 +80,11 @@ impl UnheardTools {
     }
 
     fn row(&self, place: &Place, tool: &ToolUse) -> ToolRow {
-        let paths = tool.paths.iter().filter_map(|path| place.path_of(path));
+        let cwd = self.cwd.as_deref();
+        let paths = tool
+            .paths
+            .iter()
+            .flat_map(|path| place.named(cwd, path).inside);
         ToolRow {
             agent_id: Some(tool.tool_use_id.clone()),
             kind: tool.tool_kind,

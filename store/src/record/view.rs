@@ -9,7 +9,7 @@ use super::unheard::UnheardTools;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepRow};
+use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepRow, ToolRow};
 use crate::timeline::life::is_dead;
 use crate::timeline::{Place, parent_of};
 
@@ -47,6 +47,8 @@ pub(crate) struct EventContext {
     /// The tools that the event says to have run and that no event told of before, without those that only read.
     /// `None` if the event names no tools, or the agent does not report them.
     pub unheard: Option<UnheardTools>,
+    /// The ended step of the tool of which the event tells the end, if the step's end came first.
+    pub overtaken: Option<OpenStep>,
 }
 
 impl EventContext {
@@ -57,12 +59,8 @@ impl EventContext {
         event: &Event,
         now: Milliseconds,
     ) -> Result<Self> {
-        let session = sessions::find_session(
-            connection,
-            &event.agent,
-            &event.session_id,
-            Some(place.row.id),
-        )?;
+        let session =
+            sessions::find_session(connection, &event.agent, &event.session_id, place.row.id)?;
         // The first event of a sub-agent comes before its row. What is known then is what is known of its parent's
         // conversation.
         let parent = match &session {
@@ -72,11 +70,11 @@ impl EventContext {
         let root = parent
             .map(|session| sessions::root_of(connection, &session))
             .transpose()?;
-        let named = event.paths.iter().map(|path| place.path_of(path));
+        let named = named_files(place, event);
         let mut view = Self {
             open: sessions::open_steps(connection, place.row.id)?,
             is_in_background: sessions::has_steps_in_background(connection, place.row.id)?,
-            named: named.collect(),
+            named,
             was_looked_at: place.row.last_snapshot_id.is_some(),
             ..Self::default()
         };
@@ -107,6 +105,7 @@ impl EventContext {
             ..view
         };
         view.look_for_unheard(connection, place, event)?;
+        view.look_for_overtaken(connection, event)?;
         Ok(view.asking_for_life(event, now))
     }
 
@@ -137,6 +136,27 @@ impl EventContext {
         Ok(())
     }
 
+    /// Finds the step of a tool that ended only now, though the step had ended. The tool counts as a command that went on
+    /// in the background.
+    fn look_for_overtaken(&mut self, connection: &Connection, event: &Event) -> Result<()> {
+        let (Some(session), Some(id)) = (&self.session, &event.tool_use_id) else {
+            return Ok(());
+        };
+        let is_it = |tool: &ToolRow| tool.agent_id.as_ref() == Some(id);
+        let is_own = self
+            .own_step()
+            .is_some_and(|own| own.tools.iter().any(is_it));
+        if event.event != EventKind::ToolFinish || is_own {
+            return Ok(());
+        }
+        self.overtaken = sessions::overtaking_step(connection, &session.id, id)?;
+        let tools = self.overtaken.iter_mut().flat_map(|step| &mut step.tools);
+        for tool in tools {
+            tool.is_in_background = is_it(tool);
+        }
+        Ok(())
+    }
+
     /// Asks whether the agent of the session's open step is gone. Only a message needs to know it, so no tool has to
     /// wait for the question.
     fn asking_for_life(self, event: &Event, now: Milliseconds) -> Self {
@@ -146,6 +166,13 @@ impl EventContext {
                 && self.own_step().is_some_and(dead_at(now)),
             ..self
         }
+    }
+
+    /// Returns whether the process of the event's agent is not known for certain, and the event may tell it.
+    pub fn lacks_process(&self, event: &Event) -> bool {
+        let begins = matches!(event.event, EventKind::StepStart | EventKind::ToolStart);
+        let mut session = self.session.iter();
+        begins && event.process.is_none() && session.any(|session| session.process_seen < 2)
     }
 
     /// Returns the open step of the event's own session.
@@ -225,6 +252,19 @@ impl EventContext {
         }
         open
     }
+}
+
+/// Returns the files that the event's tool names, or `None` if one of them is outside the workspace.
+fn named_files(place: &Place, event: &Event) -> Option<Vec<WorkspacePath>> {
+    let mut inside = Vec::new();
+    for path in &event.paths {
+        let named = place.named(event.cwd.as_deref(), path);
+        if named.outside.is_some() {
+            return None;
+        }
+        inside.extend(named.inside);
+    }
+    Some(inside)
 }
 
 /// Returns whether the agent's process that opened a step had ended at a moment.

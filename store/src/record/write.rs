@@ -130,7 +130,7 @@ fn named_paths(store: &Store, known: &KnownEvent<'_>) -> Result<Vec<StepPath>> {
     let paths = event
         .paths
         .iter()
-        .filter_map(|path| place.path_of(path))
+        .flat_map(|path| place.named(event.cwd.as_deref(), path).inside)
         // The state of interest is that from before the step touched the file. A second tool that names it would
         // see the first one's edit.
         .filter(|path| !named_before(path.clone()));

@@ -87,6 +87,8 @@ impl fmt::Display for Author {
 #[derive(Clone, Debug, Default)]
 pub struct History<'a> {
     by_path: BTreeMap<&'a WorkspacePath, Vec<&'a PastChange>>,
+    /// What `restore` brought, by path.
+    restored: &'a [(WorkspacePath, State)],
 }
 
 impl<'a> History<'a> {
@@ -96,7 +98,21 @@ impl<'a> History<'a> {
         for past in changes {
             by_path.entry(&past.change.path).or_default().push(past);
         }
-        Self { by_path }
+        Self {
+            by_path,
+            restored: &[],
+        }
+    }
+
+    /// Returns it with the states that `restore` brought since the first of the changes.
+    pub fn with_restored(self, restored: &'a [(WorkspacePath, State)]) -> Self {
+        Self { restored, ..self }
+    }
+
+    /// Returns whether a `restore` brought a state.
+    pub fn is_restored(&self, path: &WorkspacePath, state: State) -> bool {
+        let mut restored = self.restored.iter();
+        restored.any(|(at, brought)| at == path && *brought == state)
     }
 
     /// Returns the changes of one path, newest first.

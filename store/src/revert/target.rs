@@ -133,7 +133,11 @@ fn target_of(
             kept: None,
         });
     }
-    let undone = undo(base, &runs, contents, on_conflict)?;
+    let present = Present {
+        state: base,
+        is_restored: history.is_restored(path, base),
+    };
+    let undone = undo(present, &runs, contents, on_conflict)?;
     let kept = undone.stop.map(|stop| match stop {
         Stop::Held(held) => held.reason(),
         Stop::Missing(missing) => Reason::Missing(missing),
@@ -213,14 +217,23 @@ enum Stop<'a> {
     Held(ChangeHolder<'a>),
 }
 
-/// Undoes changes, given newest first: one by one, or else all as one, or else as far as possible, or by force if asked
-/// to.
+/// The state before the first revert.
+#[derive(Clone, Copy)]
+struct Present {
+    state: State,
+    /// Whether a `restore` brought it.
+    is_restored: bool,
+}
+
+/// Undoes changes, given newest first: one by one, or else all as one, or else from the state to which somebody took the
+/// path back, or else as far as possible, or by force if asked to.
 fn undo<'a>(
-    base: State,
+    present: Present,
     runs: &[ChangeRun<'a>],
     contents: &mut MergeBlobs<'_>,
     on_conflict: OnConflict,
 ) -> Result<Undone<'a>> {
+    let base = present.state;
     // There are no bytes to undo anything in.
     if is_unstored(base) {
         return Ok(Undone {
@@ -243,12 +256,37 @@ fn undo<'a>(
     if joined.stop.is_none() {
         return Ok(joined);
     }
+    if let Some((from, rest)) = taken_back(present, runs) {
+        let undone = undo_runs(from, rest, contents, gentle)?;
+        if undone.stop.is_none() {
+            return Ok(undone);
+        }
+    }
     if on_conflict == OnConflict::Overwrite {
         // By force one by one, too: a step that can be undone gently then still is, and others' lines in it stay.
         undo_runs(base, runs, contents, on_conflict)
     } else {
         Ok(undone)
     }
+}
+
+/// Returns the state to begin with where the present one is no edit of anybody's, and the changes that are left to undo
+/// there. The session itself passed through it, so the agent's own undo, or git, took back what came after it. What a
+/// `restore` brought is in the store, and stands for what it replaced.
+fn taken_back<'r, 'a>(
+    present: Present,
+    runs: &'r [ChangeRun<'a>],
+) -> Option<(State, &'r [ChangeRun<'a>])> {
+    for (at, run) in runs.iter().enumerate() {
+        if present.state == run.new {
+            return Some((present.state, &runs[at..]));
+        }
+        if present.state == run.old {
+            return Some((present.state, &runs[at + 1..]));
+        }
+    }
+    let newest = runs.first().filter(|_| present.is_restored)?;
+    Some((newest.new, runs))
 }
 
 /// Joins runs with nothing in between.

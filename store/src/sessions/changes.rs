@@ -216,21 +216,21 @@ pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<
 
 /// Gives a step the changes from outside that were seen after a moment and before it began, where a tool of it
 /// reached: the tool may have run before the step is known to have begun.
-pub(crate) fn doubt_what_came_before(
+pub(crate) fn doubt_outside(
     connection: &Connection,
     step: &str,
-    since: Milliseconds,
+    (since, until): (Milliseconds, Option<Milliseconds>),
     reaches: impl Fn(&WorkspacePath) -> bool,
     reason: &str,
 ) -> Result<()> {
     let sql = "SELECT changes.id AS id, path, path_raw
                  FROM steps JOIN sessions ON sessions.id = steps.session_id JOIN changes USING (workspace_id)
                 WHERE steps.id = ?1 AND step_id IS NULL AND attribution = 'outside'
-                  AND happened_at > ?2 AND happened_at <= steps.started_at
+                  AND happened_at > ?2 AND happened_at <= ifnull(?3, steps.started_at)
                 ORDER BY changes.id";
     let what = "cannot read what changed before a step";
     let rows: Vec<(i64, WorkspacePath)> =
-        read::all_or(connection, what, sql, params![step, since], |row| {
+        read::all_or(connection, what, sql, params![step, since, until], |row| {
             Ok((row.get("id")?, super::path(row)?))
         })?;
     for (id, _) in rows.iter().filter(|(_, path)| reaches(path)) {

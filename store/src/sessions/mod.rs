@@ -43,7 +43,7 @@ pub use memory::keep_memory;
 
 pub(crate) use changes::{
     ChangeRow, ChangeSince, LiveChange, changes_between, changes_between_kept, changes_of_message,
-    changes_of_others, changes_of_step, changes_since, delete_changes, doubt_what_came_before,
+    changes_of_others, changes_of_step, changes_since, delete_changes, doubt_outside,
     insert_changes, live_changes, mark_undone, outside_paths, owners_of, release_to_outside,
     reverted_changes, sharers,
 };
@@ -63,7 +63,8 @@ pub(crate) use migrate::copies;
 pub(crate) use operations::{
     ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_open_operation,
     insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
-    open_operations, operation, operation_items, operation_outcome, was_operation_at_work,
+    open_operations, operation, operation_items, operation_outcome, restored_states,
+    was_operation_at_work,
 };
 pub(crate) use rebuild::{newest_snapshot_time, put_noted, snapshots_to_note, workspace_keys};
 pub(crate) use retention::{
@@ -77,8 +78,8 @@ pub(crate) use rows::{
     discard_hidden_messages, find_message_by_agent_id, find_session, insert_message, message,
     message_at_or_after, message_time, messages_from, messages_of_turn, newest_begun_message,
     newest_message, newest_reverted_session, next_hidden_message, other_reverted_sessions, root_of,
-    session, session_of_process, set_hidden_from, set_revert_point, stepless_messages,
-    touch_session, upsert_session,
+    session, session_at_home, session_of_process, set_hidden_from, set_revert_point,
+    stepless_messages, touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::{remove_unfinished, salvage, unfinished};
@@ -97,7 +98,8 @@ pub(crate) use steps::{
 pub(crate) use taken_away::{brought_back_and_taken_away, taken_away_to};
 pub(crate) use tools::{
     OuterTool, StepPath, ToolRow, commands_of, files_outside, finish_tool, forced_paths,
-    insert_step_path, insert_tool, is_tool_known, note_wait, outer_tools, release_background,
+    insert_step_path, insert_tool, is_tool_known, note_late_end, note_wait, outer_tools,
+    overtaking_step, release_background,
 };
 pub(crate) use totals::{
     Contents, KeptTotals, Totals, Unsummed, files_of_steps, forget_totals, keep_totals,

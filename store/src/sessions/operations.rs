@@ -360,6 +360,30 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
     )
 }
 
+/// Returns what every `restore` of a workspace brought since a moment.
+pub(crate) fn restored_states(
+    connection: &Connection,
+    workspace_id: i64,
+    since: Milliseconds,
+) -> Result<Vec<(WorkspacePath, State)>> {
+    let sql = "SELECT path, path_raw, target_mode, target_blob
+                 FROM operations CROSS JOIN operation_files ON operation_files.operation_id = operations.id
+                WHERE workspace_id = ?1 AND kind = 'restore' AND state = 'done' AND started_at >= ?2
+                  AND result = 'done' AND action IN ('write', 'delete')";
+    read::all_or(
+        connection,
+        "cannot read what was restored",
+        sql,
+        params![workspace_id, since],
+        |row| {
+            Ok((
+                super::path(row)?,
+                super::state(row, "target_mode", "target_blob")?,
+            ))
+        },
+    )
+}
+
 /// Returns a session's closed moves of the revert point that name a snapshot as the state before the first of them,
 /// oldest first, without their files. `revert::chain` knows which of them are still in force.
 pub(crate) fn moves_since(

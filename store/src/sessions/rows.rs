@@ -4,6 +4,7 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::{MessageState, RevertedSession};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
+use super::tools::runs_tool;
 use super::words::{WordTable, word};
 use super::{feed, read};
 use crate::error::{Context, Result};
@@ -21,6 +22,8 @@ pub(crate) struct SessionRow {
     pub last_event_at: Milliseconds,
     pub last_event: Option<String>,
     pub tool_events: bool,
+    /// In how many calls its process was seen: two, or more.
+    pub process_seen: i64,
     pub revert_message_id: Option<String>,
     pub revert_base_id: Option<i64>,
 }
@@ -54,7 +57,7 @@ pub(crate) struct NewMessage {
 }
 
 const SESSION: &str =
-    "seq, id, workspace_id, agent, agent_id, parent_id, last_event_at, last_event, tool_events,
+    "seq, id, workspace_id, agent, agent_id, parent_id, last_event_at, last_event, tool_events, process_seen,
                        revert_message_id, revert_base_id";
 const MESSAGE: &str =
     "seq, id, session_id, agent_id, turn_id, prompt, state, snapshot_id, pending, unprotected";
@@ -71,6 +74,7 @@ impl SessionRow {
             last_event_at: row.get("last_event_at")?,
             last_event: row.get("last_event")?,
             tool_events: row.get("tool_events")?,
+            process_seen: row.get("process_seen")?,
             revert_message_id: row.get("revert_message_id")?,
             revert_base_id: row.get("revert_base_id")?,
         })
@@ -121,18 +125,47 @@ pub(crate) fn session(connection: &Connection, id: &str) -> Result<Option<Sessio
     one_session(connection, "WHERE id = ?1", [id])
 }
 
-/// Returns the session with an agent's id: that of one workspace, or the most recently active in any.
+/// Returns the session of a workspace with an agent's id.
 pub(crate) fn find_session(
     connection: &Connection,
     agent: &str,
     agent_id: &str,
-    workspace_id: Option<i64>,
+    workspace_id: i64,
 ) -> Result<Option<SessionRow>> {
     one_session(
         connection,
-        "WHERE agent = ?1 AND agent_id = ?2 AND (?3 IS NULL OR workspace_id = ?3) ORDER BY last_event_at DESC, seq DESC LIMIT 1",
+        "WHERE agent = ?1 AND agent_id = ?2 AND workspace_id = ?3",
         params![agent, agent_id, workspace_id],
     )
+}
+
+/// Returns the session with an agent's id where it works: where its newest event was recorded, or, for an event that
+/// names one of its running tools, where that tool began. A row that only the event of a sub-agent made, which works
+/// elsewhere, comes last.
+pub(crate) fn session_at_home(
+    connection: &Connection,
+    agent: &str,
+    agent_id: &str,
+    running_tool: Option<&str>,
+) -> Result<Option<SessionRow>> {
+    let mut rows = read::all(
+        connection,
+        &format!(
+            "SELECT {SESSION} FROM sessions WHERE agent = ?1 AND agent_id = ?2
+             ORDER BY last_event IS NULL, last_event_at DESC, seq DESC"
+        ),
+        params![agent, agent_id],
+        SessionRow::read,
+    )?;
+    if let (Some(tool), 2..) = (running_tool, rows.len()) {
+        let is_there = |row: &SessionRow| runs_tool(connection, &row.id, tool);
+        for at in 0..rows.len() {
+            if is_there(&rows[at])? {
+                return Ok(Some(rows.swap_remove(at)));
+            }
+        }
+    }
+    Ok(rows.into_iter().next())
 }
 
 /// Returns the session of a workspace that was heard of last from a process, leaving out those of sub-agents.
@@ -261,13 +294,8 @@ pub(crate) fn upsert_session(
             ])
         })
         .context(|| "cannot add a session")?;
-    find_session(
-        connection,
-        &event.agent,
-        &event.session_id,
-        Some(workspace_id),
-    )?
-    .ok_or_else(|| crate::error::Error::failed("a session that was just added is not there"))
+    find_session(connection, &event.agent, &event.session_id, workspace_id)?
+        .ok_or_else(|| crate::error::Error::failed("a session that was just added is not there"))
 }
 
 /// The `last_event` of a session while the agent runs one of our commands that its user typed.
@@ -282,9 +310,9 @@ pub(crate) fn touch_session(
     tells_of_tools: Option<bool>,
     now: Milliseconds,
 ) -> Result<()> {
-    use ckpt_schema::EventKind::{SessionEnd, StepStart, UserMessage};
+    use ckpt_schema::EventKind::{SessionEnd, StepFinish, StepStart, UserMessage};
     // The mark of a command of ours stays while the model is only called to run it: that is not a step.
-    let goes_on = event.is_command || event.event == StepStart;
+    let goes_on = event.is_command || matches!(event.event, StepStart | StepFinish);
     let is_typed = event.is_command && event.event == UserMessage;
     connection
         .prepare_cached(

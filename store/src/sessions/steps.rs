@@ -68,6 +68,8 @@ pub(crate) struct Life {
     pub transcript: Option<String>,
     /// When the user interrupted it, as it reported.
     pub interrupted_at: Option<Milliseconds>,
+    /// Whether nothing was heard of it since its user typed one of our own commands.
+    pub is_commanded: bool,
 }
 
 impl Life {
@@ -81,13 +83,14 @@ impl Life {
             caller,
             transcript: row.get("transcript")?,
             interrupted_at: row.get("interrupted_at")?,
+            is_commanded: row.get::<_, Option<String>>("last_event")?.as_deref()
+                == Some(rows::COMMAND),
         })
     }
 }
 
 /// The columns of a session that [`Life`] is read from.
-const LIFE: &str =
-    "sessions.process, sessions.process_seen, sessions.transcript, sessions.interrupted_at";
+const LIFE: &str = "sessions.process, sessions.process_seen, sessions.transcript, sessions.interrupted_at, sessions.last_event";
 
 const COLUMNS: &str =
     "steps.id, steps.session_id, steps.message_id, steps.agent_id, steps.recovered, steps.unprotected,

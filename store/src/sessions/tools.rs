@@ -4,11 +4,11 @@ use std::path::Path;
 
 use ckpt_schema::ToolKind;
 use ckpt_schema::event::Event;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::WorkspaceRow;
 use super::read;
-use super::steps::Life;
+use super::steps::{Life, OpenStep, step_with_tools};
 use super::words::{WordTable, optional_word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -87,6 +87,7 @@ pub(crate) struct OuterTool {
 
 /// The tools of agents in workspaces around one that had not ended when a snapshot was taken; the whole step if an
 /// agent does not report tools. If an agent has sent no event since, only what still runs can have changed anything.
+/// A shell of a conversation that works in the inner workspace as well, by a sub-agent, is no rival of its own.
 /// `CROSS JOIN` keeps the order of the tables: most workspaces have none around them, and then nothing else is read.
 // Not `LIKE`, which takes a `_` or `%` of a path for a wildcard, and ignores case.
 const OUTER_TOOLS: &str = "
@@ -102,14 +103,17 @@ const OUTER_TOOLS: &str = "
            SELECT around.path, sessions.seq, steps.seq FROM since CROSS JOIN around
             CROSS JOIN steps ON steps.state = 'open' CROSS JOIN sessions ON sessions.id = steps.session_id
             WHERE sessions.workspace_id = around.id AND sessions.last_event_at < since.at AND sessions.ended_at IS NULL)
-    SELECT worked.path, steps.session_id, last_event_at, process, process_seen, transcript, interrupted_at, ran_for, waited_at,
+    SELECT worked.path, steps.session_id, last_event_at, process, process_seen, transcript, interrupted_at, last_event, ran_for, waited_at,
            ifnull(paths, '[]') AS paths, ifnull(paths, '[]') = '[]' AS is_shell,
            ifnull(tools.started_at, steps.started_at) AS started_at,
            iif(tools.id IS NULL, steps.finished_at, tools.finished_at) AS finished_at
       FROM worked CROSS JOIN sessions ON sessions.seq = worked.session CROSS JOIN steps ON steps.seq = worked.step
       LEFT JOIN tools ON tools.step_id = steps.id
      WHERE iif(tools.id IS NULL, sessions.tool_events = 0, tools.paths <> '[]' OR tools.kind IS NOT 'read')
-       AND ifnull(tools.finished_at >= (SELECT at FROM since), 1)";
+       AND ifnull(tools.finished_at >= (SELECT at FROM since), 1)
+       AND (ifnull(paths, '[]') <> '[]' OR NOT EXISTS (
+           SELECT 1 FROM sessions AS here
+            WHERE here.workspace_id = ?3 AND here.agent = sessions.agent AND here.agent_id = sessions.agent_id))";
 
 /// Returns the tools in workspaces around one that named files in it, or may have changed any, and had not ended when
 /// a snapshot was taken.
@@ -123,7 +127,7 @@ pub(crate) fn outer_tools(
         .context(|| "cannot read the tools of agents around a workspace")?;
     let path = inner.path.to_string_lossy();
     let rows = statement
-        .query_map(params![path, since_snapshot], |row| {
+        .query_map(params![path, since_snapshot, inner.id], |row| {
             let around: String = row.get("path")?;
             let paths: String = row.get("paths")?;
             let is_shell: bool = row.get("is_shell")?;
@@ -173,6 +177,43 @@ pub(crate) fn is_tool_known(
         )
         .and_then(|mut statement| statement.query_row([session, agent_id], |row| row.get(0)))
         .context(|| "cannot look up a tool")
+}
+
+/// Returns whether a tool with the agent's id runs in an open step of a session.
+pub(super) fn runs_tool(connection: &Connection, session: &str, agent_id: &str) -> Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM steps CROSS JOIN tools ON tools.step_id = steps.id
+                             WHERE steps.session_id = ?1 AND steps.state = 'open'
+                               AND tools.agent_id = ?2 AND tools.finished_at IS NULL)",
+        )
+        .and_then(|mut statement| statement.query_row([session, agent_id], |row| row.get(0)))
+        .context(|| "cannot look up a tool")
+}
+
+/// Returns the step of a session's tool that ended by itself while the tool still ran, if nothing told of the tool's end
+/// yet.
+pub(crate) fn overtaking_step(
+    connection: &Connection,
+    session: &str,
+    tool: &str,
+) -> Result<Option<OpenStep>> {
+    let sql = "SELECT steps.id FROM steps CROSS JOIN tools ON tools.step_id = steps.id
+                WHERE steps.session_id = ?1 AND tools.agent_id = ?2 AND tools.kind IS NOT 'read'
+                  AND steps.state = 'closed' AND steps.recovered = 0 AND tools.finished_at = steps.finished_at
+                ORDER BY steps.seq DESC LIMIT 1";
+    let step: Option<String> = connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| {
+            statement
+                .query_row([session, tool], |row| row.get(0))
+                .optional()
+        })
+        .context(|| "cannot look up a tool")?;
+    match step {
+        Some(step) => step_with_tools(connection, &step),
+        None => Ok(None),
+    }
 }
 
 /// Adds a tool that is about to run, with the files that it names. A tool that was added before is not added again.
@@ -292,6 +333,20 @@ pub(crate) fn finish_tool(
         None => EndedTools::Oldest,
     };
     finish_tools(connection, step, ended, now)
+}
+
+/// Notes when a tool really ended whose step had ended before.
+pub(crate) fn note_late_end(
+    connection: &Connection,
+    step: &str,
+    agent_id: &str,
+    now: Milliseconds,
+) -> Result<()> {
+    connection
+        .prepare_cached("UPDATE tools SET finished_at = ?3 WHERE step_id = ?1 AND agent_id = ?2")
+        .and_then(|mut statement| statement.execute(params![step, agent_id, now]))
+        .context(|| "cannot note the end of a tool")?;
+    Ok(())
 }
 
 /// Notes that no command of a session runs in the background any more.

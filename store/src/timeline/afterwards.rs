@@ -61,6 +61,7 @@ fn signs_until(step: &OpenStep, end: Milliseconds) -> Signs {
     then.last_event_at = step.last_moment();
     // Whether the process lives now says nothing about then.
     (then.life.process, then.life.caller) = (None, None);
+    then.life.is_commanded = false;
     then.life.interrupted_at = step.life.interrupted_at.filter(|at| *at <= end);
     life::signs(&then, end)
 }

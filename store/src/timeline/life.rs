@@ -37,10 +37,13 @@ fn signs_of(life: &Life, last_event_at: Milliseconds, now: Milliseconds) -> Sign
     let record = transcript.map_or_else(Transcript::default, |path| {
         Transcript::read(Path::new(path), now)
     });
+    // What it wrote there since a command of ours was typed is the answer to that.
+    let worked_at = record.worked_at.filter(|_| !life.is_commanded);
     Signs {
-        last: last_event_at.max(record.worked_at.unwrap_or_default()),
+        last: last_event_at.max(worked_at.unwrap_or_default()),
         interrupted_at: life.interrupted_at.max(record.interrupted_at),
         is_dead: is_dead(life, last_event_at, now),
+        is_idle: life.is_commanded,
     }
 }
 
@@ -86,7 +89,7 @@ pub(super) fn told(step: &OpenStep) -> Signs {
     Signs {
         last: step.last_event_at,
         interrupted_at: step.life.interrupted_at,
-        is_dead: false,
+        ..Signs::default()
     }
 }
 

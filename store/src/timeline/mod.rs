@@ -10,6 +10,7 @@ mod attribute;
 mod day_tests;
 pub(crate) mod evidence;
 pub(crate) mod life;
+mod links;
 mod losses;
 mod observe;
 pub(crate) mod orphans;

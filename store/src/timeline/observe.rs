@@ -37,6 +37,8 @@ pub(crate) struct Looking<'a> {
     pub session: Option<&'a str>,
     /// The open steps of the workspace.
     pub open: &'a [OpenStep],
+    /// Those that ended before, and of which a tool went on until now.
+    pub overtaken: &'a [OpenStep],
     /// Those that end with it, and how.
     pub closing: &'a [(&'a OpenStep, StepStanding)],
     /// Returns whether a change is recorded elsewhere, so that it needs no attribution.
@@ -490,7 +492,8 @@ fn acting_steps<'s>(
     now: Milliseconds,
 ) -> Vec<Acting<'s>> {
     let open = looking.open.iter().map(|step| (step, false));
-    let steps = open.chain(background.iter().map(|step| (step, true)));
+    let over = background.iter().chain(looking.overtaken);
+    let steps = open.chain(over.map(|step| (step, true)));
     steps
         .map(|(step, is_over)| acting(step, is_over, looking, now))
         .collect()

@@ -1,6 +1,6 @@
 //! Finds the workspace, and the store's folder for it, that an event or a command is about.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 
+use super::links::NamedFile;
 use super::orphans::refuse_orphans;
 use super::root::{Identity, Workspace, check_apart};
 use crate::error::{Context, Error, Result};
@@ -57,6 +58,8 @@ pub(crate) struct Place {
     pub looked_at: Cell<Option<Milliseconds>>,
     /// Whether its folder was seen to be a directory of the user's own, as a lock requires.
     is_folder_checked: Cell<bool>,
+    /// What the paths of tools stand for, each asked of the file system once.
+    pub(super) named: RefCell<BTreeMap<PathBuf, NamedFile>>,
 }
 
 impl Place {
@@ -141,21 +144,38 @@ impl Place {
 
     /// Returns the workspace of an event whose session is known and still works there.
     ///
-    /// An agent may change its directory while it works. Within its session's workspace, that makes no difference, and
-    /// only a message or a start moves a session to another workspace.
+    /// A session works where its own messages were sent. An agent may change its directory meanwhile, and a sub-agent
+    /// may work in another one: only a message or a start moves a session to another workspace. What began before that
+    /// ends where it began.
     pub fn of_session(store: &Store, event: &Event) -> Result<Option<Self>> {
+        let ends = matches!(
+            event.event,
+            EventKind::ToolWait | EventKind::ToolFinish | EventKind::StepFinish
+        );
+        let tool = event.tool_use_id.as_deref().filter(|_| ends);
         let home = store.database.read(|connection| {
-            let known = sessions::find_session(connection, &event.agent, &event.session_id, None)?;
+            let known =
+                sessions::session_at_home(connection, &event.agent, &event.session_id, tool)?;
             known
-                .map(|session| sessions::workspace(connection, session.workspace_id))
+                .map(|session| {
+                    let row = sessions::workspace(connection, session.workspace_id)?;
+                    Ok((row, session.last_event.is_some()))
+                })
                 .transpose()
         })?;
-        let cwd = event.cwd.as_deref().unwrap_or(Path::new("/"));
+        let cwd = event.cwd.as_deref();
         // An agent that runs `cd` into another repository in the middle of a turn still works on the message that
-        // was sent here.
-        let Some(row) = home.filter(|row| row.is_there() && stays(event.event, row, cwd)) else {
+        // was sent here. But where a session is known only by a sub-agent of it, it may begin anywhere.
+        let stays = |row: &WorkspaceRow, has_begun: bool| match cwd {
+            _ if has_begun && !begins(event.event) => true,
+            Some(cwd) => holds(row, cwd),
+            None => !begins(event.event),
+        };
+        let row = home.filter(|(row, has_begun)| row.is_there() && stays(row, *has_begun));
+        let Some((row, _)) = row else {
             return Ok(None);
         };
+        let cwd = cwd.unwrap_or(Path::new("/"));
         let cwd = if cwd.starts_with(&row.path) {
             cwd.to_owned()
         } else {
@@ -208,6 +228,7 @@ impl Place {
             row,
             looked_at: Cell::new(None),
             is_folder_checked: Cell::new(false),
+            named: RefCell::default(),
         }
     }
 
@@ -369,7 +390,7 @@ impl Place {
         })
     }
 
-    /// Returns the path below the workspace that a tool or a user named, if it is below it.
+    /// Returns the path below the workspace that a user named, if it is below it.
     pub fn path_of(&self, named: &Path) -> Option<WorkspacePath> {
         let absolute = self.cwd.join(named);
         WorkspacePath::in_workspace(&self.root, &normal(&absolute))
@@ -420,11 +441,14 @@ fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-fn stays(event: EventKind, row: &WorkspaceRow, cwd: &Path) -> bool {
-    let begins = matches!(event, EventKind::SessionStart | EventKind::UserMessage);
-    // This directory was just found to be the row's own.
-    !begins
-        || cwd == row.path
+/// Returns whether an event may move a session to another workspace.
+fn begins(event: EventKind) -> bool {
+    matches!(event, EventKind::SessionStart | EventKind::UserMessage)
+}
+
+/// Returns whether a directory is in a workspace whose directory was just found to be its own.
+fn holds(row: &WorkspaceRow, cwd: &Path) -> bool {
+    cwd == row.path
         || cwd
             .canonicalize()
             .is_ok_and(|cwd| cwd.starts_with(&row.path))
@@ -459,9 +483,7 @@ pub(crate) fn parent_of(
     workspace_id: i64,
 ) -> Result<Option<SessionRow>> {
     match &event.parent_session_id {
-        Some(parent) => {
-            sessions::find_session(connection, &event.agent, parent, Some(workspace_id))
-        }
+        Some(parent) => sessions::find_session(connection, &event.agent, parent, workspace_id),
         None => Ok(None),
     }
 }

@@ -141,17 +141,58 @@ fn settings_files(place: &SettingsPlace<'_>) -> [PathBuf; 3] {
 /// written for it.
 fn check(_: SettingsScope, place: &SettingsPlace<'_>, _: &Path, text: &str) -> Result<Vec<Advice>> {
     let mut advice = advice::switched_off(&settings_files(place));
-    let reports_steps = || -> Result<bool> {
-        let handlers = hook_table::positions(text)?;
-        Ok(handlers.iter().any(|handler| handler.event == STEP_END))
-    };
-    if TARGET.version(place).is_none() && !reports_steps()? {
+    let missing = missing_events(place, text)?;
+    if TARGET.version(place).is_none() && missing.contains(&STEP_END) {
         advice.push(Advice {
-            message: "the version of Claude Code is unknown, so that only what every version reports is recorded: \
-                      everything that it does for a message is one step"
-                .to_owned(),
+            message: format!(
+                "the version of Claude Code is unknown, so that only what every version reports is recorded, without {}: \
+                 everything that it does for a message is one step",
+                listed(&missing)
+            ),
             hint: "put `claude` on the PATH, and run `ckpt-hook install claude-code` again".to_owned(),
         });
     }
     Ok(advice)
+}
+
+/// Returns the events that are not among the hooks of a settings file.
+fn missing_events(place: &SettingsPlace<'_>, text: &str) -> Result<Vec<&'static str>> {
+    let handlers = hook_table::positions(text)?;
+    let is_there = |event: &str| handlers.iter().any(|handler| handler.event == event);
+    let wanted = EVENTS
+        .iter()
+        .filter(|(_, subject)| place.tool_events || *subject != Tool);
+    let missing = wanted
+        .map(|(event, _)| *event)
+        .filter(|event| !is_there(event));
+    Ok(missing.collect())
+}
+
+fn listed(events: &[&str]) -> String {
+    let quoted: Vec<String> = events.iter().map(|event| format!("`{event}`")).collect();
+    quoted.join(", ")
+}
+
+/// Returns what a user should know whose hooks were installed while the version was unknown, from the program that runs
+/// now: the events that it reports and that are not among the hooks.
+pub fn advice_on_running(place: &SettingsPlace<'_>, program: &Path) -> Option<Advice> {
+    let version = TARGET.versions.told_by_file(program)?;
+    let texts = settings_files(place)
+        .into_iter()
+        .filter_map(|path| file::read(&path).ok().flatten());
+    let ours = |text: &String| hook_table::positions(text).is_ok_and(|own| !own.is_empty());
+    let text: String = texts.into_iter().find(ours)?;
+    let missing = missing_events(place, &text).ok()?;
+    let missing: Vec<&str> = missing
+        .into_iter()
+        .filter(|event| version >= since(event))
+        .collect();
+    let folder = program.parent()?.display();
+    (!missing.is_empty()).then(|| Advice {
+        message: format!(
+            "Claude Code {version} reports {}, and the hook is not called for it",
+            listed(&missing)
+        ),
+        hint: format!("`PATH={folder}:$PATH ckpt-hook install claude-code` adds what is missing"),
+    })
 }

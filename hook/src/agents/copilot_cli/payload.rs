@@ -57,6 +57,9 @@ impl Agent for CopilotCli {
             None if is_about_one && event.parent_session_id.is_none() => return Ok(Vec::new()),
             None => {}
         }
+        if event.transcript_path.is_none() {
+            event.transcript_path = record(payload, &event);
+        }
         let no_users = event.parent_session_id.is_some() || shape::is_machine_made(payload);
         if kind == EventKind::UserMessage && no_users {
             return Ok(Vec::new());
@@ -88,14 +91,10 @@ impl Agent for CopilotCli {
 /// Returns the messages that were sent while the agent worked on its newest message, oldest first. Most of them were
 /// recorded before; each has an id. Versions before [`NAMES_STEERED`] do not tell them from others.
 fn steered(payload: &Payload<'_>, event: &Event) -> Vec<Event> {
-    let is_name = |character: char| character.is_ascii_alphanumeric() || character == '-';
-    if event.parent_session_id.is_some() || !event.session_id.chars().all(is_name) {
-        return Vec::new();
-    }
-    let Some(folder) = session_state(payload) else {
+    let record = record(payload, event).filter(|_| event.parent_session_id.is_none());
+    let Some(record) = record else {
         return Vec::new();
     };
-    let record = folder.join(&event.session_id).join("events.jsonl");
     let mut messages = Vec::new();
     for line in (payload.context().last_lines)(&record) {
         if !line.contains("\"user.message\"") {
@@ -166,6 +165,19 @@ fn parent_of_unnamed(payload: &Payload<'_>, session: &str) -> Option<String> {
     let mut used = sessions.into_iter().filter(is_used);
     let parent = used.next()?;
     used.next().is_none().then_some(parent)
+}
+
+/// Returns the file in which Copilot CLI records an event's session, or the one above a sub-agent's. It names that file
+/// to no hook before the end of a turn.
+fn record(payload: &Payload<'_>, event: &Event) -> Option<PathBuf> {
+    let is_name = |character: char| character.is_ascii_alphanumeric() || character == '-';
+    let session = event
+        .parent_session_id
+        .as_ref()
+        .unwrap_or(&event.session_id);
+    let is_one = !session.is_empty() && session.chars().all(is_name);
+    let folder = session_state(payload).filter(|_| is_one)?;
+    Some(folder.join(session).join("events.jsonl"))
 }
 
 /// Returns the folder in which Copilot CLI keeps a folder for each session.

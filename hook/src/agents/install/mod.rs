@@ -89,6 +89,21 @@ pub fn learn_versions(place: &SettingsPlace<'_>, is_wanted: impl Fn(&str) -> boo
     }));
 }
 
+/// Returns what the user of an agent should know whose `program` runs now, if it reports more than the hook is called for:
+/// its version was not known when the hook was installed.
+pub fn advice_on_running(
+    agent: &str,
+    place: &SettingsPlace<'_>,
+    program: impl FnOnce() -> Option<PathBuf>,
+) -> Option<Advice> {
+    // Only here does what is installed depend on the version.
+    let is_it = agent == claude_code::install::TARGET.agent;
+    is_it
+        .then(program)
+        .flatten()
+        .and_then(|program| claude_code::install::advice_on_running(place, &program))
+}
+
 /// Returns the projects of whose settings the hook was put into some, as far as that was noted.
 pub fn projects(place: &SettingsPlace<'_>) -> BTreeSet<PathBuf> {
     let memory = Memory::read(place.memory);

@@ -114,11 +114,14 @@ impl AgentVersions {
         }
         // Asked by the name that it has here: one program that stands for many, as version managers have it, goes by
         // that.
-        let version = in_package(&real, self.package)
-            .or_else(|| in_name(&real))
-            .or_else(|| asked(program));
+        let version = self.told_by_file(&real).or_else(|| asked(program));
         known().insert(key, version);
         version
+    }
+
+    /// Returns the version that a program's own file tells, with which nothing is run.
+    pub fn told_by_file(&self, program: &Path) -> Option<AgentVersion> {
+        in_package(program, self.package).or_else(|| in_name(program))
     }
 }
 

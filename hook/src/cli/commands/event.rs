@@ -14,6 +14,7 @@ use ckpt_store::error::{Error, ErrorKind, Result};
 use ckpt_store::sessions::{self, Diagnostic, DiagnosticLevel};
 use ckpt_store::{Settings, Store};
 
+use crate::agents::install::{self, SettingsPlace};
 use crate::agents::payload::{Parsed, PayloadContext};
 use crate::agents::{self, GENERIC, told};
 use crate::cli::arguments::{Arguments, Command, Common, EventArguments, FlagArguments};
@@ -277,11 +278,52 @@ impl Recorder<'_> {
             &format!("recorded `{}` of {}", event.event.name(), event.agent),
         );
         self.tell(event, report);
+        if event.event == EventKind::SessionStart {
+            self.note_missing_hooks(event);
+        }
         // At the end of a session the agent is gone, so nobody waits while git's refs are written.
         let is_over = event.event == EventKind::SessionEnd;
         if is_over || self.store.as_ref().is_some_and(Store::is_unsettled) {
             self.unsettled.clone_from(&event.cwd);
         }
+    }
+
+    /// Notes, once, what an agent reports that now runs and the hook is not called for: its version may not have been
+    /// known when the hook was installed.
+    fn note_missing_hooks(&mut self, event: &Event) {
+        let program = || surroundings::program_of(agent_process()?);
+        let (Some(home), Some(cwd)) = (&self.surroundings.home, &event.cwd) else {
+            return;
+        };
+        let place = SettingsPlace {
+            home,
+            project: cwd,
+            binary: Path::new(""),
+            tool_events: self.settings(event).tool_events,
+            trust: false,
+            memory: Path::new(""),
+            environment: &surroundings::variable,
+        };
+        let Some(advice) = install::advice_on_running(&event.agent, &place, program) else {
+            return;
+        };
+        let (subject, message) = (
+            Subject::of(event),
+            format!("{}: {}", advice.message, advice.hint),
+        );
+        let diagnostic = Diagnostic {
+            level: DiagnosticLevel::Warning,
+            agent: subject.agent,
+            event: None,
+            session: None,
+            workspace: None,
+            message: &message,
+            detail: None,
+        };
+        // It is said again at the next session.
+        let _ = self
+            .store()
+            .and_then(|store| store.diagnose_once(&diagnostic));
     }
 
     fn after_failing(&mut self, event: &Event, error: &Error) {

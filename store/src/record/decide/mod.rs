@@ -12,7 +12,7 @@ use super::look::{self, LookScope};
 use super::view::EventContext;
 pub(super) use step::last_boundary;
 
-use crate::sessions::{COMMAND, OpenStep};
+use crate::sessions::{COMMAND, OpenStep, SessionRow, ToolRow};
 use crate::settings::Settings;
 use crate::timeline::evidence::StepStanding;
 
@@ -136,6 +136,9 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
     if event.is_command || is_of_command(event, view) {
         return Decision::default();
     }
+    if let Some(decision) = interrupted_by_command(event, view) {
+        return decision;
+    }
     match event.event {
         // A session that is resumed was killed or left in the middle of this step, and nothing reported how it
         // ended.
@@ -166,12 +169,42 @@ fn what_happens(event: &Event, view: &EventContext, settings: &Settings) -> Deci
     }
 }
 
-/// Returns whether the conversation began with one of our own commands and the model is only called to run it. That is
-/// not a step, and there is no message that it could belong to.
+/// Returns whether nothing was heard of a session since its user typed one of our own commands.
+fn is_after_command(session: Option<&SessionRow>) -> bool {
+    session.and_then(|session| session.last_event.as_deref()) == Some(COMMAND)
+}
+
+/// Returns whether the model is only called to run one of our own commands, or has run it. That is no step: what its user
+/// changes meanwhile would be the agent's. If the command was typed in the middle of the agent's work, the next tool
+/// begins a step; the work of an agent that tells of no tools must not be lost.
 fn is_of_command(event: &Event, view: &EventContext) -> bool {
-    let root = view.root.as_ref();
-    let last = root.and_then(|root| root.last_event.as_deref());
-    event.event == EventKind::StepStart && last == Some(COMMAND) && view.message.is_none()
+    let (session, root) = (view.session.as_ref(), view.root.as_ref());
+    let tells = session.is_some_and(|session| session.tool_events);
+    let is_step = matches!(event.event, EventKind::StepStart | EventKind::StepFinish);
+    let is_first = view.message.is_none() && is_after_command(root);
+    let is_later = tells && is_after_command(session);
+    is_step && view.own_step().is_none() && (is_first || is_later)
+}
+
+/// Ends what is open of the turn before one of our own commands. Had a tool of it not been interrupted, its end would have
+/// been reported before the command ran.
+fn interrupted_by_command(event: &Event, view: &EventContext) -> Option<Decision> {
+    let own = view
+        .own_step()
+        .filter(|_| is_after_command(view.session.as_ref()))?;
+    let names_it = |tool: &ToolRow| {
+        let mut named = event.tools.iter().map(|tool| Some(&tool.tool_use_id));
+        named.any(|id| id == tool.agent_id.as_ref())
+    };
+    let is_of_it = event.step_id.is_some() && event.step_id == own.row.agent_id
+        || own.tools.iter().any(names_it);
+    let ends = match event.event {
+        EventKind::TurnEnd => true,
+        EventKind::StepStart => own.tool_events,
+        EventKind::StepFinish => own.has_running && !is_of_it,
+        _ => false,
+    };
+    ends.then(|| close(vec![closing(own, EndedBy::Another, StepStanding::Cut)]))
 }
 
 fn close(closing: Vec<Closing>) -> Decision {

@@ -16,6 +16,7 @@ fn session() -> SessionRow {
         last_event_at: 0,
         last_event: None,
         tool_events: false,
+        process_seen: 2,
         revert_message_id: None,
         revert_base_id: None,
     }

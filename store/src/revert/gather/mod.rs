@@ -54,6 +54,8 @@ pub(crate) struct Material {
     pub forgotten: Vec<Vec<u8>>,
     /// What the operation that is taken back did to each path.
     pub undone: Vec<Item>,
+    /// What `restore` brought since the first message in question.
+    pub restored: Vec<(WorkspacePath, State)>,
     /// The paths that the user named without any change in question at or below them.
     pub unknown: Vec<WorkspacePath>,
 }
@@ -113,8 +115,30 @@ pub(crate) fn gather(
         vanished: vanished(&around, seen),
         forgotten: forgotten(store, place)?,
         undone,
+        restored: restored(connection, place, movement, chain)?,
         unknown: unknown_paths(movement, &live),
     })
+}
+
+/// Returns what `restore` brought since the first message that any of the reverts is about.
+fn restored(
+    connection: &Connection,
+    place: &Place,
+    movement: &Movement,
+    chain: &[ChainOperation],
+) -> Result<Vec<(WorkspacePath, State)>> {
+    let session = &movement.session.id;
+    let message = match movement.first_seq(connection, chain)? {
+        Some(first) => sessions::message_at_or_after(connection, session, first)?,
+        None => None,
+    };
+    match message {
+        Some(message) => {
+            let since = sessions::message_time(connection, &message.id)?;
+            sessions::restored_states(connection, place.row.id, since)
+        }
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Returns the files of the operation that a revert takes back: what that found and left as it was stays.

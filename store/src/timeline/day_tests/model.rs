@@ -392,6 +392,7 @@ impl Model<'_> {
                 last: known.last,
                 interrupted_at: known.esc_at.filter(|_| habits.marks),
                 is_dead: known.is_dead,
+                ..Signs::default()
             };
             let ends = if known.is_dead {
                 Some(StepStanding::Cut)

@@ -17,6 +17,8 @@ mod pause_tests;
 mod span;
 mod step;
 #[cfg(test)]
+mod stopped_tests;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use doubt::Doubt;
@@ -42,7 +44,7 @@ const SETTLE: Milliseconds = 250;
 
 /// How long after a tool's end an agent that goes on may still work on its files: its own hooks format what was
 /// written.
-const AFTERWORK: Milliseconds = 2_000;
+pub(crate) const AFTERWORK: Milliseconds = 2_000;
 
 /// How long a command may write nothing within one run of writes. A person who just pressed Esc takes longer than this
 /// to save a file.
@@ -439,15 +441,17 @@ impl<'a> Evidence<'a> {
     fn cut(&self, step: &Step, tool: &Tool, begin: Span) -> Span {
         let signs = &step.signs;
         let late = Late::new(step, None);
+        let pause = step.longest_pause(tool);
         let interrupted = signs.interrupted_at.filter(|at| *at >= tool.announced_at);
         let to = match interrupted {
             Some(at) => at + SETTLE,
-            None => self.run_of(tool, signs.last.max(tool.announced_at)),
+            None => self.run_of(tool, signs.last.max(tool.announced_at), pause),
         };
         let unheard = self.now - signs.last.max(tool.announced_at);
         // A file without a usable time goes by the events alone, and only if these are close: an hour later, a
-        // person is the likelier author.
-        let is_at_once = (0..=LONGEST_RUN).contains(&unheard);
+        // person is the likelier author, and so is one at once after a kill.
+        let longest = if pause == SETTLE { SETTLE } else { LONGEST_RUN };
+        let is_at_once = (0..=longest).contains(&unheard);
         let timeless = begin.timeless.or((!is_at_once).then_some(Doubt::Timeless));
         Span {
             to: Some(to),
@@ -458,8 +462,8 @@ impl<'a> Evidence<'a> {
     }
 
     /// Returns the end of the run of writes from a moment on: those that the tool could have made, each soon after the
-    /// one before.
-    fn run_of(&self, tool: &Tool, from: Milliseconds) -> Milliseconds {
+    /// one before, after a pause of no more than so long.
+    fn run_of(&self, tool: &Tool, from: Milliseconds, pause: Milliseconds) -> Milliseconds {
         let later = self
             .times
             .iter()
@@ -468,7 +472,7 @@ impl<'a> Evidence<'a> {
         for (at, _) in later {
             // Two bounds: a gap ends the run, because programs write without pauses and people do not; and its
             // whole length is bounded, because a person who saves every few seconds looks like a program.
-            if *at - end > SILENCE || *at - from > LONGEST_RUN {
+            if *at - end > pause || *at - from > LONGEST_RUN {
                 break;
             }
             end = *at;

@@ -56,6 +56,8 @@ pub(crate) struct Signs {
     pub interrupted_at: Option<Milliseconds>,
     /// Whether its process is gone.
     pub is_dead: bool,
+    /// Whether its user typed one of our own commands since: what it did before that has ended, if its step is cut off.
+    pub is_idle: bool,
 }
 
 /// What is known about a step.
@@ -91,9 +93,22 @@ impl Step {
         self.signs.is_dead || is_interrupted
     }
 
+    /// Returns how long a tool whose end was never reported may have paused between two writes. If it is known to have
+    /// been stopped, but not when, a person may have edited anything that it did not name soon after.
+    pub(super) fn longest_pause(&self, tool: &Tool) -> Milliseconds {
+        let is_idle = self.signs.is_idle && self.standing == StepStanding::Cut;
+        match tool.reach {
+            Reach::Anything if self.signs.is_dead || is_idle => SETTLE,
+            Reach::Anything | Reach::Files(_) | Reach::Nothing => SILENCE,
+        }
+    }
+
     /// Returns until when the agent may still have worked on its files after a tool had ended. One that was interrupted
-    /// does not go on.
+    /// does not go on, nor does one that is dead.
     pub(super) fn worked_after(&self, tool: &Tool, end: Milliseconds) -> Milliseconds {
+        if self.signs.is_dead {
+            return end + SETTLE;
+        }
         let interrupted = self.signs.interrupted_at;
         match interrupted.filter(|at| *at >= tool.announced_at) {
             Some(at) => (end.max(at) + SETTLE).min(end + AFTERWORK),

@@ -523,6 +523,7 @@ mod laws {
                     last: BEGIN + last,
                     interrupted_at: interrupted.map(|at| BEGIN + at),
                     is_dead,
+                    ..Signs::default()
                 },
                 background_since: None,
                 died_at: None,

@@ -30,6 +30,15 @@ await tell("session_shutdown", {})
 console.log(JSON.stringify(said ?? null))
 "#;
 
+/// What Pi 1.6.0 tells where an extension starts a run, and the user types a message meanwhile.
+const EXTENSIONS_RUN: &str = r#"
+await tell("before_agent_start", { messageType: "custom", message: { customType: "other", content: "long" } })
+await tell("message_start", { message: { role: "custom", content: "long" } })
+await tell("context", { messages: ["long"] })
+await tell("message_start", { message: { role: "user", content: [{ type: "text", text: "and that" }] } })
+await tell("agent_end", { messages: ["long"] })
+"#;
+
 /// Two shells beside each other, one of which runs a command of ours, and an edit.
 const SHELLS: &str = r#"
 const begin = (toolName, toolCallId, input) => tell("tool_call", { toolName, toolCallId, input })
@@ -126,6 +135,28 @@ fn what_the_extension_hands_on_is_the_conversation_in_its_order() {
         r#"{"message":{"customType":"ckpt-hook","content":"noise","display":false}}"#,
         "what the hook has to say reaches the model beside the message"
     );
+}
+
+#[test]
+fn message_during_the_run_of_an_extension_is_handed_on() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, EXTENSIONS_RUN) else {
+        return;
+    };
+    assert!(output.status.success(), "{output:?}");
+    let told: Vec<_> = calls(&world, "pi")
+        .into_iter()
+        .map(|event| (event.event.name(), event.prompt))
+        .collect();
+    let typed = Some("and that".to_owned());
+    let expected = [
+        ("user_message", None),
+        ("step_start", None),
+        ("user_message", typed),
+        ("turn_end", None),
+    ];
+    assert_eq!(told, expected);
 }
 
 #[test]

@@ -1,0 +1,68 @@
+//! Where a tool is known to have been stopped, but not when: its agent died, or its user typed a command of ours since.
+
+use super::tests::{BEGIN, HOUR, at, edit, last_of, path, shell, step, unclear};
+use super::*;
+
+const SECOND: Milliseconds = 1_000;
+
+fn dead(tool: Tool, standing: StepStanding) -> [Step; 1] {
+    let mut step = step(standing, vec![tool]);
+    step.signs.is_dead = true;
+    [step]
+}
+
+#[test]
+fn change_after_a_kill_is_unclear() {
+    for standing in [StepStanding::Cut, StepStanding::Open] {
+        let steps = dead(shell(0, None), standing);
+        assert_eq!(at(&steps, 200), Verdict::Agent(0), "as it was killed");
+        let doubt = Doubt::Silent { after: 3 * SECOND };
+        assert_eq!(at(&steps, 3 * SECOND), unclear(doubt), "{standing:?}");
+        let run: Vec<Milliseconds> = (1..20).map(|number| number * 200).collect();
+        assert_eq!(
+            last_of(&steps, &run, HOUR),
+            Verdict::Agent(0),
+            "without a pause"
+        );
+    }
+}
+
+#[test]
+fn file_that_a_tool_of_a_dead_agent_named_is_its() {
+    let steps = dead(edit("f", 0, None), StepStanding::Cut);
+    assert_eq!(at(&steps, 3 * SECOND), Verdict::Agent(0));
+    let other = dead(edit("other", 0, None), StepStanding::Cut);
+    assert_eq!(at(&other, 3 * SECOND), Verdict::Outside);
+}
+
+#[test]
+fn dead_agent_formats_nothing_after_its_tool() {
+    let steps = dead(shell(0, Some(SECOND)), StepStanding::Open);
+    assert_eq!(at(&steps, SECOND + 200), Verdict::Agent(0));
+    let doubt = Doubt::Ended { after: SECOND };
+    assert_eq!(at(&steps, 2 * SECOND), unclear(doubt));
+}
+
+#[test]
+fn change_of_a_dead_agent_without_a_time_is_unclear() {
+    let steps = dead(shell(0, None), StepStanding::Cut);
+    let path = path("f");
+    let change = Changed {
+        path: &path,
+        at: None,
+    };
+    let judge = |now| Evidence::new(&steps, &[change], BEGIN + now).judge(change, None);
+    assert_eq!(judge(200), Verdict::Agent(0), "nobody else was so fast");
+    assert_eq!(judge(3 * SECOND), unclear(Doubt::Timeless));
+}
+
+#[test]
+fn command_of_ours_shows_that_a_tool_was_stopped() {
+    let mut idle = step(StepStanding::Cut, vec![shell(0, None)]);
+    idle.signs.is_idle = true;
+    let doubt = Doubt::Silent { after: 3 * SECOND };
+    assert_eq!(at(&[idle.clone()], 3 * SECOND), unclear(doubt));
+    // It may have been typed while the tool works.
+    idle.standing = StepStanding::Open;
+    assert_eq!(at(&[idle], 3 * SECOND), Verdict::Agent(0));
+}

@@ -1,0 +1,159 @@
+//! What went and came back: by git, by the agent's own undo, by `restore`, or after the end of its step.
+
+use ckpt_schema::report::Outcome;
+use ckpt_schema::{Event, EventKind};
+use testing::scenario::{World, to};
+
+fn end(world: &mut World) {
+    let end = world.event(EventKind::TurnEnd, "s1");
+    world.send(&end);
+}
+
+/// The user stashes what the agent did in a pause, and gets it back after the turn.
+#[test]
+fn stashed_edit_goes_back_after_it_came_back() {
+    let mut world = World::git(&[("f", "1\n"), ("g", "1\n")]);
+    world.message("m1");
+    world.step(|world| world.write("f", "2\n"));
+    world.run_git(&["stash", "-q"]);
+    world.step(|world| world.write("g", "2\n"));
+    end(&mut world);
+    world.run_git(&["checkout", "-q", "g"]);
+    world.run_git(&["stash", "pop", "-q"]);
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    assert_eq!(
+        (world.read("f").as_str(), world.read("g").as_str()),
+        ("1\n", "1\n")
+    );
+}
+
+/// Edits of the agent and of the user in turn; then the agent's own undo takes its session back to some moment.
+#[test]
+fn state_that_the_session_passed_through_is_no_edit() {
+    for undone_to in ["0\n", "1\n", "by hand\n", "2\n"] {
+        let mut world = World::new();
+        world.write("f", "0\n");
+        world.turn("m1", |world| world.write("f", "1\n"));
+        world.write("f", "by hand\n");
+        world.turn("m2", |world| world.write("f", "2\n"));
+        world.turn("m3", |world| world.write("f", "3\n"));
+        world.write("f", undone_to);
+        let report = world.revert("m1");
+        if undone_to == "0\n" || undone_to == "1\n" {
+            assert_ne!(report.outcome, Outcome::Partial, "{undone_to}: {report:#?}");
+            assert_eq!(world.read("f"), "0\n", "{undone_to}: {report:#?}");
+        } else {
+            // What is by hand there, the agent's first change is under.
+            assert_eq!(world.read("f"), "by hand\n", "{undone_to}: {report:#?}");
+        }
+    }
+}
+
+#[test]
+fn file_that_the_agents_undo_removed_stays_gone() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("made", "1\n"));
+    world.write("made", "by hand\n");
+    world.turn("m2", |world| world.write("made", "2\n"));
+    world.remove("made");
+    world.turn("m3", |world| world.write("other", "3\n"));
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    assert_eq!(
+        (world.exists("made"), world.exists("other")),
+        (false, false)
+    );
+}
+
+#[test]
+fn what_restore_brought_goes_with_the_message() {
+    let mut world = World::new();
+    world.write("f", "0\n");
+    let first = world.snapshot();
+    world.write("f", "by hand\n");
+    world.turn("m1", |world| world.write("f", "1\n"));
+    world.turn("m2", |world| world.write("f", "2\n"));
+    world.restore(&first, &["f"]);
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    assert_eq!(world.read("f"), "by hand\n", "as before the message");
+    world.unrevert();
+    assert_eq!(world.read("f"), "0\n", "and there is a way back");
+}
+
+/// An edit after `restore` is the user's all the same.
+#[test]
+fn edit_of_what_restore_brought_stays() {
+    let mut world = World::new();
+    world.write("f", "0\n");
+    let first = world.snapshot();
+    world.write("f", "00\n");
+    world.turn("m1", |world| world.write("f", "1\n"));
+    world.restore(&first, &["f"]);
+    world.write("f", "by hand\n");
+    let report = world.revert("m1");
+    assert_eq!(
+        (world.read("f").as_str(), report.outcome),
+        ("by hand\n", Outcome::Partial)
+    );
+}
+
+/// The end of a step overtakes that of its tool, which writes once more in between.
+#[test]
+fn what_a_tool_wrote_after_its_steps_end_is_unclear() {
+    for looked_at in [false, true] {
+        let mut world = World::new();
+        world.message("m1");
+        world.start();
+        world.start_shell();
+        world.write("early", "x\n");
+        world.finish();
+        world.write("late", "x\n");
+        if looked_at {
+            world.snapshot();
+        }
+        let finish = world.shell(EventKind::ToolFinish);
+        world.send(&finish);
+        end(&mut world);
+        let report = world.try_revert(&to("m1")).expect("no agent is at work");
+        assert!(!world.exists("early"), "{report:#?}");
+        assert_eq!(report.outcome, Outcome::Partial, "it is named: {report:#?}");
+        assert!(
+            report
+                .files
+                .iter()
+                .any(|file| file.unclear && file.path.path == "late")
+        );
+        assert!(world.exists("late"));
+    }
+}
+
+/// The same, where the next step began before: the tool is none of that step's.
+#[test]
+fn late_end_of_a_tool_is_none_of_the_next_steps() {
+    let mut world = World::new();
+    world.message("m1");
+    world.start();
+    world.start_shell();
+    world.finish();
+    world.write("late", "x\n");
+    world.start();
+    let next = Event {
+        tool_use_id: Some("next".to_owned()),
+        ..world.shell(EventKind::ToolStart)
+    };
+    world.send(&next);
+    let finish = world.shell(EventKind::ToolFinish);
+    world.send(&finish);
+    let next = Event {
+        event: EventKind::ToolFinish,
+        ..next
+    };
+    world.send(&next);
+    world.finish();
+    end(&mut world);
+    let report = world.revert("m1");
+    assert!(world.exists("late"), "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Partial, "it is named: {report:#?}");
+}

@@ -1,0 +1,182 @@
+//! Events that name another directory than that of their session: sub-agents in worktrees, `cd`, messages from elsewhere.
+
+use std::path::PathBuf;
+
+use ckpt_schema::report::Outcome;
+use ckpt_schema::{Event, EventKind, ToolKind};
+use testing::scenario::{World, to};
+
+/// A repository with a worktree below it, and one beside it.
+fn with_worktrees() -> World {
+    let ignored = (".gitignore", ".claude/worktrees\n");
+    let world = World::git(&[("a", "1\n"), ("b", "1\n"), ignored]);
+    world.run_git(&["worktree", "add", "-q", ".claude/worktrees/x", "-b", "x"]);
+    world.run_git(&["worktree", "add", "-q", "../beside", "-b", "y"]);
+    world
+}
+
+fn places(world: &World) -> [PathBuf; 2] {
+    [
+        world.path(".claude/worktrees/x"),
+        world.base().join("beside"),
+    ]
+}
+
+/// An event of a sub-agent of `s1` in a directory.
+fn of_sub(world: &World, kind: EventKind, cwd: &std::path::Path) -> Event {
+    Event {
+        parent_session_id: Some("s1".to_owned()),
+        cwd: Some(cwd.to_owned()),
+        ..world.event(kind, "s1/sub")
+    }
+}
+
+fn sub_works(world: &mut World, cwd: &std::path::Path) {
+    for kind in [
+        EventKind::SessionStart,
+        EventKind::StepStart,
+        EventKind::ToolStart,
+    ] {
+        let event = Event {
+            tool_use_id: (kind == EventKind::ToolStart).then(|| "sub".to_owned()),
+            ..of_sub(world, kind, cwd)
+        };
+        world.send(&event);
+    }
+    std::fs::write(cwd.join("a"), "by the sub-agent\n").expect("writable");
+    for kind in [
+        EventKind::ToolFinish,
+        EventKind::StepFinish,
+        EventKind::TurnEnd,
+    ] {
+        let event = Event {
+            tool_use_id: (kind == EventKind::ToolFinish).then(|| "sub".to_owned()),
+            ..of_sub(world, kind, cwd)
+        };
+        world.send(&event);
+    }
+}
+
+/// The agent starts a sub-agent elsewhere by a tool of its own, and goes on after that.
+#[test]
+fn sub_agent_elsewhere_does_not_move_its_parent() {
+    for at in 0..2 {
+        let mut world = with_worktrees();
+        let cwd = places(&world)[at].clone();
+        world.message("m1");
+        world.start();
+        world.tool_start_in("s1", "task", &[]);
+        sub_works(&mut world, &cwd);
+        world.tool_finish_in("s1", "task");
+        world.finish();
+        world.start();
+        world.tool_start_in("s1", "t", &[]);
+        world.write("made", "x\n");
+        world.remove("b");
+        world.tool_finish_in("s1", "t");
+        world.finish();
+        let end = world.event(EventKind::TurnEnd, "s1");
+        world.send(&end);
+        let report = world.try_revert(&to("m1")).expect("no agent is at work");
+        assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+        assert_eq!(
+            (world.read("b").as_str(), world.exists("made")),
+            ("1\n", false)
+        );
+        let there = std::fs::read_to_string(cwd.join("a")).expect("it is there");
+        assert_eq!(there, "by the sub-agent\n", "it is another workspace");
+    }
+}
+
+/// What the sub-agent did in its worktree goes back there, though the tool that started it ran all the time.
+#[test]
+fn sub_agents_work_is_its_own_in_its_worktree() {
+    let mut world = with_worktrees();
+    let cwd = places(&world)[0].clone();
+    world.message("m1");
+    world.start();
+    world.tool_start_in("s1", "task", &[]);
+    sub_works(&mut world, &cwd);
+    world.tool_finish_in("s1", "task");
+    world.finish();
+    world.cwd.clone_from(&cwd);
+    let report = world.revert("last");
+    let there = std::fs::read_to_string(cwd.join("a")).expect("it is there");
+    assert_eq!(
+        (there.as_str(), report.outcome),
+        ("1\n", Outcome::Restored),
+        "{report:#?}"
+    );
+}
+
+/// The first event of all is that of a sub-agent: its parent has no event of its own yet.
+#[test]
+fn parent_that_is_known_by_a_sub_agent_alone_begins_anywhere() {
+    for kind in [
+        EventKind::StepStart,
+        EventKind::ToolStart,
+        EventKind::UserMessage,
+    ] {
+        let mut world = with_worktrees();
+        let cwd = places(&world)[1].clone();
+        sub_works(&mut world, &cwd);
+        if kind == EventKind::UserMessage {
+            world.message("m1");
+        } else if kind == EventKind::StepStart {
+            world.start();
+        }
+        world.tool_start_in("s1", "t", &[]);
+        world.write("made", "x\n");
+        world.tool_finish_in("s1", "t");
+        world.finish();
+        let report = world.revert("last");
+        assert!(!world.exists("made"), "{kind:?}: {report:#?}");
+    }
+}
+
+/// A relative path starts at the directory that the event names, also where that is in another workspace.
+#[test]
+fn relative_path_of_a_tool_elsewhere_names_no_file_here() {
+    let mut world = with_worktrees();
+    let elsewhere = places(&world)[1].clone();
+    world.message("m1");
+    world.start();
+    let event = |world: &World, kind| Event {
+        tool_use_id: Some("t".to_owned()),
+        tool_kind: Some(ToolKind::Edit),
+        paths: vec!["a".into()],
+        cwd: Some(elsewhere.clone()),
+        ..world.event(kind, "s1")
+    };
+    let start = event(&world, EventKind::ToolStart);
+    world.send(&start);
+    std::fs::write(elsewhere.join("a"), "by the agent\n").expect("writable");
+    let finish = event(&world, EventKind::ToolFinish);
+    world.send(&finish);
+    world.finish();
+    world.write("a", "by hand\n");
+    let report = world.revert("m1");
+    assert_eq!(world.read("a"), "by hand\n", "{report:#?}");
+}
+
+/// A message from another directory moves its session there. The tool that ran here meanwhile ends here.
+#[test]
+fn tool_ends_where_it_began_though_its_session_moved() {
+    let mut world = with_worktrees();
+    let elsewhere = places(&world)[1].clone();
+    world.message("m1");
+    world.start();
+    world.tool_start_in("s1", "t", &[]);
+    let moved = Event {
+        message_id: Some("m2".to_owned()),
+        prompt: Some("there".to_owned()),
+        cwd: Some(elsewhere.clone()),
+        ..world.event(EventKind::UserMessage, "s1")
+    };
+    world.send(&moved);
+    world.write("made", "x\n");
+    world.tool_finish_in("s1", "t");
+    assert_eq!(world.status().agents_at_work, Vec::<String>::new());
+    world.try_revert(&to("m1")).expect("no agent is at work");
+    assert!(!world.exists("made"), "it was its work");
+}

@@ -1,0 +1,170 @@
+//! An edit tool that names its file through a link: the link and the file that it leads to are both the agent's.
+
+use std::path::Path;
+
+use ckpt_schema::report::{OperationReport, Outcome};
+use ckpt_schema::{Event, EventKind, ToolKind};
+use testing::scenario::{World, paths_with, to};
+
+/// A tool of `s1` that names a path, in a step of its own, with what it does.
+fn edit(world: &mut World, named: impl AsRef<Path>, work: impl FnOnce(&World)) {
+    let named = world.path(named);
+    let event = |world: &World, kind| Event {
+        tool_use_id: Some("t".to_owned()),
+        tool_kind: Some(ToolKind::Edit),
+        paths: vec![named.clone()],
+        ..world.event(kind, "s1")
+    };
+    world.start();
+    let start = event(world, EventKind::ToolStart);
+    world.send(&start);
+    work(world);
+    let finish = event(world, EventKind::ToolFinish);
+    world.send(&finish);
+    world.finish();
+}
+
+/// A world with links of every kind to `rules` and `real/x`.
+fn linked() -> World {
+    let world = World::new();
+    world.write("rules", "1\n");
+    world.write("real/x", "1\n");
+    world.link("link", "rules");
+    world.link("chain", "link");
+    world.link("folder", "real");
+    world.link("deep/up", "../real");
+    world.link("absolute", world.path("rules"));
+    world.link("root", &world.root);
+    world
+}
+
+#[test]
+fn edit_through_a_link_goes_back() {
+    for (named, file) in [
+        ("link", "rules"),
+        ("chain", "rules"),
+        ("absolute", "rules"),
+        ("folder/x", "real/x"),
+        ("deep/up/x", "real/x"),
+        ("deep/up/../rules", "rules"),
+        ("root/folder/x", "real/x"),
+    ] {
+        let mut world = linked();
+        let before = world.tree();
+        world.message("m1");
+        edit(&mut world, named, |world| world.write(file, "2\n"));
+        let report = world.revert("m1");
+        assert_eq!(report.outcome, Outcome::Restored, "{named}: {report:#?}");
+        assert_eq!(world.tree(), before, "{named}");
+        world.unrevert();
+        assert_eq!(world.read(file), "2\n", "{named}, and comes back");
+    }
+}
+
+#[test]
+fn file_made_through_a_dangling_link_goes() {
+    let mut world = World::new();
+    world.make_directory("real");
+    world.link("dangling", "real/new");
+    world.link("folder", "real");
+    let before = world.tree();
+    world.message("m1");
+    edit(&mut world, "dangling", |world| {
+        world.write("real/new", "2\n")
+    });
+    edit(&mut world, "folder/deep/f", |world| {
+        world.write("real/deep/f", "2\n")
+    });
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    assert_eq!(world.tree(), before);
+}
+
+#[test]
+fn link_that_the_tool_replaced_comes_back() {
+    let mut world = linked();
+    let before = world.tree();
+    world.message("m1");
+    edit(&mut world, "chain", |world| {
+        world.remove("chain");
+        world.write("chain", "a file now\n");
+    });
+    edit(&mut world, "absolute", |world| {
+        world.remove("absolute");
+        world.link("absolute", "real/x");
+    });
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    assert_eq!(world.tree(), before);
+}
+
+/// A tool that names a link reaches nothing else: what its user saves meanwhile stays.
+#[test]
+fn other_files_stay_the_users() {
+    let mut world = linked();
+    world.write("other", "1\n");
+    world.message("m1");
+    edit(&mut world, "link", |world| {
+        world.write("rules", "2\n");
+        world.write("other", "by hand\n");
+    });
+    world.revert("m1");
+    assert_eq!(world.read("rules"), "1\n");
+    assert_eq!(world.read("other"), "by hand\n");
+}
+
+fn outside_of(report: &OperationReport) -> String {
+    format!("{report:?}")
+}
+
+#[test]
+fn link_out_of_the_workspace_is_named() {
+    let mut world = World::new();
+    let outside = world.base().join("elsewhere");
+    std::fs::write(&outside, "1\n").expect("writable");
+    world.link("out", &outside);
+    let before = world.tree();
+    world.message("m1");
+    edit(&mut world, "out", |_| {
+        std::fs::write(&outside, "2\n").expect("writable");
+    });
+    let report = world.try_revert(&to("m1")).expect("nobody is at work");
+    assert!(outside_of(&report).contains("elsewhere"), "{report:#?}");
+    assert_eq!(world.tree(), before, "the link is as it was");
+}
+
+/// The agent knows the workspace, or a file in it, by a name outside.
+#[test]
+fn link_into_the_workspace_is_followed() {
+    let mut world = linked();
+    let (file, folder) = (world.base().join("to-file"), world.base().join("to-folder"));
+    std::os::unix::fs::symlink(world.path("rules"), &file).expect("writable");
+    std::os::unix::fs::symlink(&world.root, &folder).expect("writable");
+    let before = world.tree();
+    world.message("m1");
+    edit(&mut world, &file, |world| world.write("rules", "2\n"));
+    edit(&mut world, &folder.join("folder/x"), |world| {
+        world.write("real/x", "2\n")
+    });
+    let report = world.revert("m1");
+    assert_eq!(
+        paths_with(&report, ckpt_schema::report::FileResult::Done),
+        ["real/x", "rules"]
+    );
+    assert_eq!(world.tree(), before);
+}
+
+#[test]
+fn ignored_file_behind_a_link_goes_back() {
+    let mut world = World::git(&[(".gitignore", "*.local\n"), ("a", "1\n")]);
+    world.write("settings.local", "1\n");
+    world.link("settings", "settings.local");
+    let before = world.read("settings.local");
+    world.message("m1");
+    edit(&mut world, "settings", |world| {
+        world.write("settings.local", "2\n")
+    });
+    let report = world.revert("m1");
+    assert_eq!(world.read("settings.local"), before, "{report:#?}");
+    assert!(world.path("settings").is_symlink());
+}

@@ -1,0 +1,159 @@
+//! Our own commands inside an agent, at each moment of a turn: they are no turn of it.
+
+use ckpt_schema::report::Outcome;
+use ckpt_schema::{Event, EventKind};
+use testing::scenario::{World, set_clock_from_files, to};
+
+const MINUTE: i64 = 60_000;
+
+/// The user types one of our commands in the agent.
+fn command(world: &mut World) {
+    let event = Event {
+        is_command: true,
+        prompt: Some("/ckpt-status".to_owned()),
+        ..world.event(EventKind::UserMessage, "s1")
+    };
+    world.send(&event);
+}
+
+/// The agent's model is called to run the command: with a shell, if it does so with one.
+fn run(world: &mut World, shell: bool) {
+    world.start();
+    if shell {
+        for kind in [EventKind::ToolStart, EventKind::ToolFinish] {
+            let event = Event {
+                is_command: true,
+                tool_use_id: Some("own".to_owned()),
+                ..world.shell(kind)
+            };
+            world.send(&event);
+        }
+        world.finish();
+    }
+    end(world);
+}
+
+fn end(world: &mut World) {
+    let end = world.event(EventKind::TurnEnd, "s1");
+    world.send(&end);
+}
+
+/// Esc in a shell, an edit by hand, a command: its turn does not end the interrupted step well.
+#[test]
+fn command_after_esc_leaves_what_was_edited_unclear() {
+    for shell in [None, Some(false), Some(true)] {
+        let mut world = World::new();
+        world.message("m1");
+        set_clock_from_files(-MINUTE);
+        world.start_shell();
+        world.write("by hand", "x\n");
+        set_clock_from_files(0);
+        command(&mut world);
+        match shell {
+            Some(shell) => run(&mut world, shell),
+            None => end(&mut world),
+        }
+        let report = world.try_revert(&to("m1")).expect("no agent is at work");
+        assert!(world.exists("by hand"), "{shell:?}: {report:#?}");
+        assert_eq!(
+            report.outcome,
+            Outcome::Partial,
+            "and that is said: {report:#?}"
+        );
+    }
+}
+
+/// The same within seconds of the shell's start.
+#[test]
+fn command_soon_after_esc_leaves_what_was_edited_unclear() {
+    let mut world = World::new();
+    world.message("m1");
+    set_clock_from_files(-3_000);
+    world.start_shell();
+    world.write("by hand", "x\n");
+    set_clock_from_files(0);
+    command(&mut world);
+    end(&mut world);
+    let report = world.revert("m1");
+    assert!(world.exists("by hand"), "{report:#?}");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:#?}");
+}
+
+/// What the user edits while the model runs the command is no change of the agent's.
+#[test]
+fn edit_during_a_command_is_the_users() {
+    for ends_well in [true, false] {
+        let mut world = World::new();
+        world.message("m1");
+        world.start_shell();
+        world.write("made", "x\n");
+        let finish = world.shell(EventKind::ToolFinish);
+        world.send(&finish);
+        world.finish();
+        if ends_well {
+            end(&mut world);
+        }
+        command(&mut world);
+        world.start();
+        world.write("by hand", "x\n");
+        world.finish();
+        end(&mut world);
+        let report = world.revert("m1");
+        assert_eq!(
+            (world.exists("made"), world.exists("by hand")),
+            (false, true)
+        );
+        assert_eq!(report.outcome, Outcome::Restored, "{report:#?}");
+    }
+}
+
+/// A command that is typed while the agent works changes nothing about its work.
+#[test]
+fn command_in_the_middle_of_work_hides_nothing() {
+    for moment in 0..4 {
+        let mut world = World::new();
+        world.message("m1");
+        let at = |world: &mut World, now: usize| {
+            if now == moment {
+                command(world);
+            }
+        };
+        at(&mut world, 0);
+        world.start();
+        at(&mut world, 1);
+        world.start_shell();
+        at(&mut world, 2);
+        world.write("made", "x\n");
+        let finish = world.shell(EventKind::ToolFinish);
+        world.send(&finish);
+        at(&mut world, 3);
+        world.finish();
+        end(&mut world);
+        let report = world.revert("m1");
+        assert!(!world.exists("made"), "{moment}: {report:#?}");
+        assert_eq!(report.outcome, Outcome::Restored, "{moment}: {report:#?}");
+    }
+}
+
+/// Before the first message, a command makes none.
+#[test]
+fn command_before_the_first_message_is_no_message() {
+    let mut world = World::new();
+    let start = world.event(EventKind::SessionStart, "s1");
+    world.send(&start);
+    command(&mut world);
+    run(&mut world, true);
+    world.write("by hand", "x\n");
+    world.message("m1");
+    world.start_shell();
+    world.write("made", "x\n");
+    let finish = world.shell(EventKind::ToolFinish);
+    world.send(&finish);
+    world.finish();
+    assert_eq!(world.log().messages.len(), 1);
+    world.revert("m1");
+    assert_eq!(
+        (world.exists("made"), world.exists("by hand")),
+        (false, true)
+    );
+}
