@@ -556,3 +556,26 @@ fn a_repository_behind_a_link_is_named_when_it_moves() {
         "{report:#?}"
     );
 }
+
+#[test]
+fn a_repository_that_a_step_broke_keeps_its_folders() {
+    set_clock_from_files(0);
+    let mut world = World::new();
+    world.run_git(&["init", "--quiet", "--bare", "x.git"]);
+    world.write("x.git/mine.txt", "0\n");
+    world.turn("m1", |world| {
+        world.remove_tree("x.git/refs");
+        world.write("x.git/mine.txt", "1\n");
+        world.write("x.git/objects/payload", "1\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(world.read("x.git/mine.txt"), "0\n");
+    assert!(world.exists("x.git/objects/info") && world.exists("x.git/objects/pack"));
+    assert_eq!(
+        about(&report, NoteCode::NotCaptured),
+        ["x.git"],
+        "{report:#?}"
+    );
+    world.make_directory("x.git/refs");
+    world.run_git(&["--git-dir=x.git", "fsck", "--strict"]);
+}

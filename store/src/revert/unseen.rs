@@ -293,6 +293,9 @@ impl UnseenSearch<'_> {
                 continue;
             };
             let mut missing = self.missing_in(&start, folders.clone())?;
+            // What a gap covered then may have been there.
+            let gaps = sessions::gaps_of(self.connection, span.start)?;
+            missing.retain(|(path, _)| !gaps.iter().any(|gap| gap.covers(path)));
             self.drop_hidden(&mut missing, &start, spans, first)?;
             let after = self.missing_in(&finish, missing.clone())?;
             for (path, entry) in missing {
