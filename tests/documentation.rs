@@ -127,14 +127,18 @@ fn a_test_that_does_not_run_is_listed_and_not_only_printed() {
 
 #[test]
 fn every_test_that_the_documentation_names_is_there() {
-    let architecture =
-        fs::read_to_string(repository().join("docs/architecture.md")).expect("the page is there");
+    let page = |name: &str| fs::read_to_string(repository().join(name)).expect("the page is there");
+    let (architecture, security) = (page("docs/architecture.md"), page("SECURITY.md"));
     let (_, invariants) = architecture
         .split_once("## Invariants")
         .expect("the page lists them");
+    let (_, attackers) = security
+        .split_once("against whom")
+        .expect("the page lists them");
     let code = code();
     // Names of tests are sentences; names of lints and methods are shorter.
-    let tests: Vec<&str> = between(invariants, "| ", " |\n")
+    let rows = between(invariants, "| ", " |\n").chain(between(attackers, "| ", " |\n"));
+    let tests: Vec<&str> = rows
         .flat_map(|row| row.split('`').skip(1).step_by(2))
         .filter(|name| name.matches('_').count() >= 3)
         .collect();
@@ -147,6 +151,43 @@ fn every_test_that_the_documentation_names_is_there() {
         missing.is_empty(),
         "an invariant without its test is a wish: {missing:?}"
     );
+}
+
+#[test]
+fn every_place_that_starts_a_program_is_listed() {
+    let security = fs::read_to_string(repository().join("SECURITY.md")).expect("it is there");
+    let (_, list) = security
+        .split_once("## The programs that are started")
+        .expect("the page lists them");
+    let listed: BTreeSet<&str> = list
+        .split('`')
+        .filter(|word| word.ends_with(".rs"))
+        .collect();
+    let starts = [
+        "Command::new(",
+        "programs::named(",
+        "programs::line(",
+        "programs::git(",
+    ];
+    let mut sources = Vec::new();
+    for folder in ["hook/src", "schema/src", "store/src"] {
+        files(&repository().join(folder), "rs", &mut sources);
+    }
+    let mut found = BTreeSet::new();
+    for source in sources {
+        let name = source.strip_prefix(repository()).expect("it is below");
+        let name = name.to_str().expect("a plain path");
+        let is_product = !name.contains("tests");
+        let text = fs::read_to_string(&source).expect("code is text");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        // The command line is described by a type of the same name.
+        let is_of_clap = code.contains("use clap::") && !code.contains("std::process");
+        if is_product && !is_of_clap && starts.iter().any(|start| code.contains(start)) {
+            found.insert(name.to_owned());
+        }
+    }
+    let found: BTreeSet<&str> = found.iter().map(String::as_str).collect();
+    assert_eq!(found, listed);
 }
 
 /// The rules that `tests/agents/main.rs` runs with each agent, by the agent's module.

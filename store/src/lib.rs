@@ -549,6 +549,11 @@ impl Store {
         query::changes_of(self, cwd, entries, detail)
     }
 
+    /// Returns the files of the workspace that holds `cwd` whose contents a model does not get.
+    pub fn withheld(&self, cwd: &Path) -> Result<query::Withheld> {
+        query::Withheld::of(self, cwd)
+    }
+
     /// Returns the bytes of a blob of the workspace that holds `cwd`.
     pub fn blob(&mut self, cwd: &Path, blob: &str) -> Result<Vec<u8>> {
         self.blobs(cwd)?.read(blob)

@@ -69,6 +69,8 @@ pub struct Settings {
     pub exclude: Vec<String>,
     /// Ignore-file patterns of small files that are captured even if ignored. They never match directories.
     pub keep_ignored: Vec<String>,
+    /// Ignore-file patterns of files whose contents a model does not get, besides those of `keep_ignored`.
+    pub hide_from_models: Vec<String>,
     /// The size in bytes over which an untracked file is a gap.
     pub max_file_size: u64,
     /// The time after which a hook gives up.
@@ -103,6 +105,7 @@ impl Default for Settings {
             include: Vec::new(),
             exclude: Vec::new(),
             keep_ignored: KEEP_IGNORED.map(str::to_owned).to_vec(),
+            hide_from_models: Vec::new(),
             max_file_size: 256 << 20,
             hook_deadline: Duration::from_secs(10),
             durability: Durability::default(),

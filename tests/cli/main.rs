@@ -28,6 +28,7 @@ mod manners;
 mod matrix;
 mod messages;
 mod migration;
+mod model;
 mod oneshot;
 mod outcome;
 mod page;

@@ -110,7 +110,7 @@ fn each_agent_is_told_in_its_own_way_and_once() {
             }
         };
         assert!(
-            text.contains("`menu`") && text.lines().count() == 1,
+            text.contains("\"menu\"") && text.lines().count() == 1,
             "{agent}: one line with the file: {run}"
         );
         message(&world, agent, 3).ends_silently();
@@ -159,7 +159,10 @@ fn what_is_told_after_a_revert_names_what_became_of_each_file() {
     tell("PostToolBatch", batch).ends_silently();
     world.run(&["revert", "--message", "last"], b"").exits(0);
     let run = message(&world, "claude-code", 2);
-    assert!(run.stdout.contains("`menu`, `new` (removed)"), "{run}");
+    assert!(
+        run.stdout.contains(r#"\"menu\", \"new\" (removed)"#),
+        "{run}"
+    );
 }
 
 #[test]

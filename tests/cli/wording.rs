@@ -137,18 +137,33 @@ fn a_model_is_told_of_arguments_and_tools() {
         "this server is for another one",
     ));
     questions.push(("apply", json!({"plan": planned["plan"]}), "use `force`"));
+    let calls = questions
+        .iter()
+        .map(|(tool, arguments, _)| (*tool, arguments.clone()));
+    let answers = told_to_a_model(&world, calls);
+    for (answer, (_, _, says)) in answers.iter().zip(&questions) {
+        check(answer, says);
+    }
+    assert_eq!(world.read("made"), b"1\n", "nothing moved");
+}
+
+/// Calls tools, and returns what a model is given.
+pub fn told_to_a_model<'t>(
+    world: &Sandbox,
+    calls: impl IntoIterator<Item = (&'t str, Value)>,
+) -> Vec<Value> {
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
     let mut lines = vec![
         json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
     ];
-    for (id, (tool, arguments, _)) in questions.iter().enumerate() {
+    for (id, (tool, arguments)) in calls.into_iter().enumerate() {
         let params = json!({"name": tool, "arguments": arguments});
         lines.push(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
     }
-    let answers = asked(&world, &["mcp", "--allow-revert"], &lines);
-    for (answer, (_, _, says)) in answers.iter().skip(1).zip(&questions) {
-        check(&answer["result"]["structuredContent"], says);
-    }
-    assert_eq!(world.read("made"), b"1\n", "nothing moved");
+    let answers = asked(world, &["mcp", "--allow-revert"], &lines);
+    let answers = answers.into_iter().skip(1);
+    answers
+        .map(|mut answer| answer["result"]["structuredContent"].take())
+        .collect()
 }

@@ -27,7 +27,7 @@ const SIZE: &str = "a size like `\"256 MiB\"`, or a number of bytes";
 const TIME: &str = "a time like `\"10 s\"` or `\"30 days\"`";
 
 /// Every setting, in the order of `docs/settings.md`.
-pub const KEYS: [SettingKey; 16] = [
+pub const KEYS: [SettingKey; 17] = [
     SettingKey {
         name: "enabled",
         meaning: "whether anything is recorded",
@@ -62,6 +62,13 @@ pub const KEYS: [SettingKey; 16] = [
         expected: PATTERNS,
         set: |settings, value| set(&mut settings.keep_ignored, patterns(value)),
         get: |settings| settings.keep_ignored.clone().into(),
+    },
+    SettingKey {
+        name: "hide_from_models",
+        meaning: "patterns of files whose contents `mcp` does not give a model",
+        expected: PATTERNS,
+        set: |settings, value| set(&mut settings.hide_from_models, patterns(value)),
+        get: |settings| settings.hide_from_models.clone().into(),
     },
     SettingKey {
         name: "max_file_size",
@@ -236,6 +243,7 @@ mod tests {
             include: vec!["a\"b".to_owned()],
             exclude: vec!["*.iso".to_owned(), "/x/".to_owned()],
             keep_ignored: Vec::new(),
+            hide_from_models: vec!["/private/".to_owned()],
             max_file_size: 1_234_567,
             hook_deadline: Duration::from_millis(1500),
             durability: Durability::Full,

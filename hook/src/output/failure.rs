@@ -2,6 +2,7 @@
 
 use ckpt_schema::report::{ErrorReport, FailureReport, VERSION};
 
+use super::data;
 use super::paint::Paint;
 use super::text::{fit, safe};
 use crate::failure::Failure;
@@ -14,28 +15,37 @@ pub fn render(failure: &Failure, paint: Paint) -> String {
     if let Failure::Arguments(error) = failure {
         return arguments(error, paint);
     }
-    let mut text = format!("{} {}\n", paint.alarm("error:"), safe(&failure.message()));
+    let mut text = format!("{} {}\n", paint.alarm("error:"), said(&failure.message()));
     for cause in failure.causes() {
         text.push_str(&format!(
             "{} {}\n",
             paint.warning("caused by:"),
-            safe(&cause)
+            said(&cause)
         ));
     }
     for note in failure.notes() {
-        text.push_str(&format!("{} {}\n", paint.warning("note:"), safe(note)));
+        text.push_str(&format!("{} {}\n", paint.warning("note:"), said(note)));
     }
     if let Some(hint) = failure.hint() {
-        text.push_str(&format!("{} {}\n", paint.id("hint:"), safe(&hint)));
+        text.push_str(&format!("{} {}\n", paint.id("hint:"), said(&hint)));
     }
     for candidate in failure.candidates() {
         if let Some(title) = &candidate.title {
-            let title = safe(title);
+            let title = said(title);
             let title = fit(&title, TITLE);
             text.push_str(&format!("  {}  {title}\n", paint.id(&candidate.id)));
         }
     }
     text
+}
+
+/// Returns a sentence, safe for a terminal. For a model it is a JSON string, because there may be any name in it.
+fn said(sentence: &str) -> String {
+    let sentence = safe(sentence).into_owned();
+    match data::is_read_by_model() {
+        true => serde_json::Value::from(sentence).to_string(),
+        false => sentence,
+    }
 }
 
 /// Returns the document of a failure.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::PathText;
 
+use super::data;
 use super::text::safe_bytes;
 
 /// A list of more files than this is folded.
@@ -144,7 +145,10 @@ fn folded_at(lines: &[ListedFile<'_>], depth: usize) -> Vec<FoldedRow> {
             counts.sum()
         };
         parts.push(FoldedRow::Directory {
-            name: safe_bytes(name.as_bytes()),
+            name: match data::is_read_by_model() {
+                true => data::shown(&name),
+                false => safe_bytes(name.as_bytes()),
+            },
             first: place,
             files: places.len() as u64,
             additions: sum(|line| line.additions),

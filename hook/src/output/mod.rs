@@ -8,6 +8,7 @@ mod binary;
 pub mod blame;
 pub mod columns;
 pub mod config;
+pub mod data;
 pub mod diff;
 pub mod doctor;
 pub mod failure;

@@ -12,6 +12,7 @@ use ckpt_schema::report::PathText;
 use ckpt_store::Prefixes;
 use console::{AnsiCodeIterator, measure_text_width};
 
+use super::data;
 use crate::locks;
 
 /// Returns text without characters that act on a terminal.
@@ -38,7 +39,7 @@ pub fn safe(text: &str) -> Cow<'_, str> {
 
 /// C0, DEL and C1; the controls of writing direction; separators of lines and paragraphs; invisible characters; the
 /// tags, which spell an invisible text.
-fn acts(character: char) -> bool {
+pub(super) fn acts(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
@@ -92,9 +93,12 @@ pub fn safe_bytes(bytes: &[u8]) -> String {
         })
 }
 
-/// Returns a path for people.
+/// Returns a path for people, or for a model that reads what is printed.
 pub fn path(path: &PathText) -> String {
-    safe_bytes(&bytes(path))
+    match data::is_read_by_model() {
+        true => data::path(path),
+        false => safe_bytes(&bytes(path)),
+    }
 }
 
 /// Returns the bytes of a path.
@@ -107,7 +111,12 @@ pub fn bytes(path: &PathText) -> Vec<u8> {
 pub fn title(prompt: Option<&str>) -> String {
     let line =
         prompt.and_then(|prompt| prompt.lines().map(str::trim).find(|line| !line.is_empty()));
-    safe(line.unwrap_or("")).into_owned()
+    let title = safe(line.unwrap_or("")).into_owned();
+    match data::is_read_by_model() {
+        // It stands between quotes, and must not end them.
+        true => title.replace(['“', '”', '"', '`'], "'"),
+        false => title,
+    }
 }
 
 /// How much of an id is shown if the other ids are unknown, such as a commit's.

@@ -23,6 +23,7 @@ mod search;
 mod show;
 mod status;
 mod totals;
+mod withheld;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -52,6 +53,7 @@ pub(crate) use search::search;
 pub(crate) use show::{prompt, show};
 pub(crate) use status::status;
 pub(crate) use totals::{of_unsummed, wrong as wrong_totals};
+pub use withheld::Withheld;
 
 /// The filter of `log`.
 #[derive(Clone, Debug, Default)]

@@ -46,7 +46,7 @@ pub(crate) use forget::{ForgottenPath, Replacements, Rewritten, RewrittenRules};
 pub(crate) use forgetting::{Forgetting, end_forgetting};
 pub(crate) use patch::Budget;
 pub use request::{Request, Taken};
-pub(crate) use rules::PathPattern;
+pub(crate) use rules::{PathPattern, PathPatterns};
 pub(crate) use scan::directory::IGNORED_NAMES;
 pub(crate) use settle::Settled;
 pub use times::Times;

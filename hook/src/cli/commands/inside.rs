@@ -13,6 +13,7 @@ use crate::cli::arguments::{
 };
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
+use crate::output::data;
 use crate::output::text::{fit, safe, short, title};
 
 /// How many messages are listed.
@@ -23,6 +24,7 @@ const WIDTH: usize = 60;
 
 /// Runs one, and shows why if it cannot.
 pub fn run(invocation: &Invocation, arguments: &InsideArguments) -> Result<u8, Failure> {
+    data::begin();
     let done = match &arguments.command {
         InsideCommand::Revert(arguments) => revert(invocation, arguments),
         InsideCommand::Redo(arguments) => redo(invocation, arguments),

@@ -7,6 +7,7 @@ use ckpt_store::revert::PriorState;
 use super::undo::UndoOutcome;
 use crate::cli::invocation::Invocation;
 use crate::failure::{BUSY, DONE, Failure, PARTIAL, UNAVAILABLE};
+use crate::output::data;
 use crate::output::operation::{self, Around};
 use crate::output::progress::{ProgressLine, document};
 use crate::output::write_line;
@@ -91,6 +92,8 @@ fn show(
 ) -> Result<u8, Failure> {
     #[cfg(debug_assertions)]
     crate::process::fault::strike();
+    let guarded = data::is_read_by_model().then(|| data::guarded(report));
+    let report = guarded.as_ref().and_then(Option::as_ref).unwrap_or(report);
     let is_well = matches!(report.outcome, Outcome::Restored | Outcome::Nothing) && !report.dry_run;
     if !(is_well && invocation.output.is_quiet()) {
         let before = report

@@ -8,13 +8,16 @@ use super::empty;
 use crate::cli::arguments::StatusArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
-use crate::output::status;
+use crate::output::{data, status};
 
 /// Shows the revert banner and the state of the recording.
 pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, Failure> {
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
-    let report = store.status(&directory, arguments.session.as_deref())?;
+    let mut report = store.status(&directory, arguments.session.as_deref())?;
+    if data::is_read_by_model() {
+        report = data::guarded(&report).unwrap_or(report);
+    }
     let told = if invocation.output.is_json() {
         Vec::new()
     } else {

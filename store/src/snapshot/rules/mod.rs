@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 pub(crate) use matcher::{DirectoryView, Matcher, Neighbours};
-pub(crate) use patterns::{PathPattern, significant_lines};
+pub(crate) use patterns::{PathPattern, PathPatterns, significant_lines};
 
 /// Outside a git repository, these are left out, too: package managers and compilers make them, and can do so again.
 pub(crate) const BUILT_IN: &str = "node_modules/\nbower_components/\njspm_packages/\n.pnpm-store/\n.yarn/cache/\ntarget/\n\

@@ -244,6 +244,39 @@ impl PathPattern {
     }
 }
 
+/// The patterns of a setting, in whatever case: what they cover must not depend on the file system.
+pub(crate) struct PathPatterns {
+    patterns: Patterns,
+    work: MatchCost,
+}
+
+impl PathPatterns {
+    /// Parses a list of patterns.
+    pub fn parse(lines: &[String]) -> Self {
+        Self {
+            patterns: Patterns::parse(lines.join("\n").as_bytes(), true),
+            work: MatchCost::default(),
+        }
+    }
+
+    /// Returns whether a file itself matches. One that is too complicated to decide does.
+    pub fn match_file(&self, path: &[u8]) -> bool {
+        self.matches(path, PathKind::File)
+    }
+
+    /// Returns whether a file, or a directory above it, matches.
+    pub fn match_file_or_above(&self, path: &[u8]) -> bool {
+        let mut ends = (0..path.len()).filter(|end| path[*end] == b'/');
+        self.match_file(path) || ends.any(|end| self.matches(&path[..end], PathKind::Directory))
+    }
+
+    fn matches(&self, path: &[u8], kind: PathKind) -> bool {
+        let name = path.iter().rposition(|byte| *byte == b'/').map(|at| at + 1);
+        self.patterns.matched(path, name, kind, &self.work) == Some(true)
+            || !self.work.undecided().is_empty()
+    }
+}
+
 /// Removes trailing spaces unless a backslash keeps them, like git (`trim_trailing_spaces` in its `dir.c`).
 fn without_trailing_spaces(line: &[u8]) -> &[u8] {
     let mut end = 0;

@@ -5,6 +5,7 @@
 //! lists them.
 
 mod tools;
+mod withhold;
 
 use std::borrow::Cow;
 use std::sync::Mutex;
@@ -28,6 +29,7 @@ use crate::cli::commands::serve::protocol::Job;
 use crate::cli::commands::serve::wording::Asker;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
+use crate::output::data;
 
 const INSTRUCTIONS: &str = "\
 The history of this workspace: what the user asked agents for, what each step changed, and how to go back to just before any \
@@ -86,8 +88,18 @@ fn work(invocation: &Invocation, asked: Receiver<Ask>) {
             asker: Asker::Model,
         };
         // The client may be gone.
-        let _ = ask.answer.send(methods::answer(&context, &ask.job));
+        let _ = ask.answer.send(answer(&context, &ask.job));
     }
+}
+
+/// Returns an answer for a model: without the contents that it does not get, and with names that are data.
+fn answer(context: &ServeContext<'_>, job: &Job) -> Value {
+    let mut answer = methods::answer(context, job);
+    if let Some(result) = answer.get_mut("result") {
+        withhold::withhold(result, &context.shown());
+    }
+    data::guard(&mut answer);
+    answer
 }
 
 /// What the SDK calls.
@@ -193,10 +205,11 @@ async fn wish(
         return None;
     }
     let files = result["report"]["files"].as_array()?;
-    let names: Vec<&str> = files
+    let names: Vec<_> = files
         .iter()
         .filter(|file| file["result"] == "conflict")
         .filter_map(|file| file["path"].as_str())
+        .map(|path| (path, ""))
         .collect();
     if names.is_empty() {
         return None;
@@ -205,7 +218,7 @@ async fn wish(
         meta: None,
         message: format!(
             "Changed since the agent did: {}. Keep these files as they are, or take the earlier version?",
-            listed(&names)
+            data::listed(names)
         ),
         requested_schema: serde_json::from_value(json!({
             "type": "object",
@@ -225,18 +238,4 @@ async fn wish(
             .content
             .is_some_and(|content| content["files"] == "overwrite");
     is_wished.then_some("overwrite")
-}
-
-/// Returns the first names, made safe so that none can pose as a part of the question, and the number of the others.
-fn listed(names: &[&str]) -> String {
-    const SHOWN: usize = 10;
-    let shown: Vec<String> = names
-        .iter()
-        .take(SHOWN)
-        .map(|name| format!("`{}`", name.escape_debug()))
-        .collect();
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }

@@ -39,7 +39,8 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).map_err(cannot)?;
     // A client may be gone between `poll` and `accept`, which would then wait for the next one.
     listener.set_nonblocking(true).map_err(cannot)?;
-    let port = listener.local_addr().map_err(cannot)?.port();
+    let address = listener.local_addr().map_err(cannot)?;
+    let (peers, port) = (Peers::of(address), address.port());
     let door = Door::new(port);
     let report = PageReport {
         version: VERSION,
@@ -53,7 +54,13 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
         true => None,
         false => browser::open(&door.address_for_once()).ok(),
     };
-    let is_forgotten = serve(invocation, &listener, &door, arguments.idle);
+    let server = PageServer {
+        invocation,
+        listener,
+        peers,
+        door,
+    };
+    let is_forgotten = server.serve(arguments.idle);
     if is_forgotten && !invocation.output.is_quiet() && !invocation.output.is_json() {
         let idle = humantime::format_duration(arguments.idle);
         invocation
@@ -63,38 +70,49 @@ pub fn run(invocation: &Invocation, arguments: &PageArguments) -> Result<u8, Fai
     Ok(DONE)
 }
 
-/// Serves until the page has not been shown for that long; false if the socket failed. Only requests with the key show it.
-fn serve(invocation: &Invocation, listener: &TcpListener, door: &Door, idle: Duration) -> bool {
-    let (peers, connections) = (Peers::of(listener), Connections::default());
-    let mut last_seen = Instant::now();
-    std::thread::scope(|scope| {
-        for number in 0.. {
-            if connections.is_shown() {
-                last_seen = Instant::now();
-            } else if last_seen.elapsed() >= idle {
-                return true;
+/// What is needed to serve the page.
+struct PageServer<'a> {
+    invocation: &'a Invocation,
+    listener: TcpListener,
+    peers: Peers,
+    door: Door,
+}
+
+impl PageServer<'_> {
+    /// Serves until the page has not been shown for that long; false if the socket failed. Only requests with the key
+    /// show it.
+    fn serve(&self, idle: Duration) -> bool {
+        let connections = Connections::default();
+        let mut last_seen = Instant::now();
+        std::thread::scope(|scope| {
+            for number in 0.. {
+                if connections.is_shown() {
+                    last_seen = Instant::now();
+                } else if last_seen.elapsed() >= idle {
+                    return true;
+                }
+                let stream = match accept(&self.listener) {
+                    Err(_) => return false,
+                    Ok(None) => continue,
+                    Ok(Some(stream)) => stream,
+                };
+                // Closed without an answer: another user has none coming.
+                let client = stream.peer_addr().ok();
+                if !client.is_some_and(|client| self.peers.may_be_ours(client)) {
+                    continue;
+                }
+                let Some(connection) = connections.take(number, &stream) else {
+                    continue;
+                };
+                // Where no thread can be started, the connection goes with its closure, and the browser tries again.
+                let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
+                    answer(self.invocation, &self.door, &stream, &connection);
+                });
+                drop(spawned);
             }
-            let stream = match accept(listener) {
-                Err(_) => return false,
-                Ok(None) => continue,
-                Ok(Some(stream)) => stream,
-            };
-            // Closed without an answer: another user has none coming.
-            let client = stream.peer_addr().ok();
-            if !client.is_some_and(|client| peers.may_be_ours(client)) {
-                continue;
-            }
-            let Some(connection) = connections.take(number, &stream) else {
-                continue;
-            };
-            // Where no thread can be started, the connection goes with its closure, and the browser tries again.
-            let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
-                answer(invocation, door, &stream, &connection);
-            });
-            drop(spawned);
-        }
-        false
-    })
+            false
+        })
+    }
 }
 
 /// Waits a moment for a connection.

@@ -14,8 +14,10 @@ use ckpt_schema::protocol::{
     RecordParameters, ServerReport, SessionsParameters, ShowParameters, StatusParameters,
     SubscribeParameters, SubscribeResult, TimelineParameters, WorkspaceParameters,
 };
-use ckpt_schema::report::{Content, Encoding, OperationReport, ShowReport, VERSION};
-use ckpt_store::query::{DiffRequest, LogFilter};
+use ckpt_schema::report::{
+    ChangeReport, Content, Encoding, OperationReport, PathText, ShowReport, VERSION,
+};
+use ckpt_store::query::{DiffRequest, LogFilter, Withheld};
 use ckpt_store::{Error, Store};
 use serde_json::{Value, json};
 
@@ -29,7 +31,7 @@ use crate::cli::commands::changes::ChangesView;
 use crate::cli::invocation::Invocation;
 use crate::failure::{Failure, NOT_A_SESSION};
 use crate::locks;
-use crate::output::{progress, show};
+use crate::output::{data, progress, show, text};
 
 /// The version of the protocol.
 const PROTOCOL: u64 = 1;
@@ -151,7 +153,45 @@ fn call(context: &RequestContext<'_>, job: &Job) -> Result<Value, RequestError> 
     }
 }
 
+/// The files whose contents may be in an answer.
+pub enum Shown {
+    All,
+    /// What a model does not get is unknown.
+    Nothing,
+    Except(Withheld),
+}
+
+impl Shown {
+    /// Returns whether the contents of a file may be.
+    pub fn holds(&self, path: &PathText) -> bool {
+        match self {
+            Self::All => true,
+            Self::Nothing => false,
+            Self::Except(withheld) => !withheld.covers(&text::bytes(path)),
+        }
+    }
+
+    /// Returns whether a patch may have a change. One that is for a model spells out no name that is more than a path.
+    fn holds_change(&self, change: &ChangeReport) -> bool {
+        let former = change.renamed_from.as_ref().map(|former| &former.path);
+        let mut paths = [Some(&change.path), former, change.renamed_to.as_ref()]
+            .into_iter()
+            .flatten();
+        let is_all = matches!(self, Self::All);
+        paths.all(|path| is_all || self.holds(path) && data::is_only_a_path(&path.path))
+    }
+}
+
 impl RequestContext<'_> {
+    /// Returns the files whose contents may be in an answer about the server's own workspace.
+    pub fn shown(&self) -> Shown {
+        if self.asker != Asker::Model {
+            return Shown::All;
+        }
+        let withheld = || Ok::<_, RequestError>(self.open()?.withheld(&self.directory(None)?)?);
+        withheld().map_or(Shown::Nothing, Shown::Except)
+    }
+
     /// Opens the store, for one request.
     pub fn open(&self) -> Result<Store, RequestError> {
         Ok(self.invocation.open()?)
@@ -340,7 +380,10 @@ fn patch(context: &RequestContext<'_>, asked: PatchParameters) -> Result<Value, 
         blobs: &blobs,
         arguments: &arguments,
     };
-    let bytes = changes.plain_patch(&files, MOST_CONTENT)?;
+    let shown = context.shown();
+    let mut patched = files.clone();
+    patched.retain(|change| shown.holds_change(change));
+    let bytes = changes.plain_patch(&patched, MOST_CONTENT)?;
     let bytes = bytes.ok_or_else(|| {
         Error::failed(format!("the patch is larger than {MOST_CONTENT} bytes"))
             .hint("ask for some of its paths")
