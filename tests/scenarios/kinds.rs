@@ -44,7 +44,7 @@ impl Kind {
             Self::File => world.write(path, format!("{}\n{moment}\n", path.display())),
             Self::Link => world.link(path, format!("to-{moment}")),
             Self::Empty => world.make_directory(path),
-            Self::Folder => world.write(path.join("in"), format!("{moment}\n")),
+            Self::Folder => world.write(path.join("in"), format!("{} {moment}\n", path.display())),
             Self::Special => {
                 let mode = rustix::fs::Mode::RWXU;
                 rustix::fs::mkfifoat(rustix::fs::CWD, &on_disk, mode).expect("writable");

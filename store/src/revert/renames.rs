@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileAction, FileResult};
 
-use super::history::{Claim, History};
+use super::history::{Author, Claim, History};
 use super::target::Target;
 use crate::lines;
 use crate::model::entry::{EntryKind, ObjectId, State};
@@ -46,9 +46,9 @@ impl Renames<'_> {
                 let Some(blob) = file(item.expected) else {
                     continue;
                 };
-                let found = open
-                    .iter()
-                    .position(|(_, blobs)| is_alike(self, blobs, blob));
+                let found = open.iter().position(|(stays, blobs)| {
+                    self.have_a_step(&stays.path, &item.path) && is_alike(self, blobs, blob)
+                });
                 let Some((stays, _)) = found.map(|at| open.remove(at)) else {
                     continue;
                 };
@@ -76,12 +76,25 @@ impl Renames<'_> {
         is_any
     }
 
+    /// Returns whether one step changed both of two paths, as one that renames does.
+    fn have_a_step(&self, one: &WorkspacePath, other: &WorkspacePath) -> bool {
+        let steps = |path| {
+            let past = self.history.of(path).iter();
+            past.filter_map(|past| match &past.author {
+                Author::Agent(source) => Some(source.step.as_str()),
+                Author::User | Author::Unrecorded => None,
+            })
+        };
+        steps(one).any(|step| steps(other).any(|also| also == step))
+    }
+
     /// Returns the files that were at a path that stays, or were to be there, and are not.
     fn missing(&self, item: &Item) -> BTreeSet<ObjectId> {
-        let past = self.history.of(&item.path).iter();
-        let past = past.map(|past| past.change.old);
+        let mut past = self.history.of(&item.path).iter().rev();
+        let first = past.find(|past| past.claim != Claim::Keep);
+        let before = first.map(|past| past.change.old);
         let wanted = self.targets.get(&item.path).map(|target| target.state);
-        let blobs = past.chain(wanted).filter_map(file);
+        let blobs = before.into_iter().chain(wanted).filter_map(file);
         blobs
             .filter(|blob| file(item.expected) != Some(*blob))
             .collect()

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::cache::{Cache, CachedItem};
+use super::cache::Cache;
 use super::patch::came_into_view;
 use super::scan::directory::IGNORED_NAMES;
 use super::scan::listing::{ItemKind, ListingState};
@@ -76,7 +76,9 @@ fn was_absent(cache: &Cache, change: &Change) -> bool {
             Some(Some(ItemKind::Content(_))) => return at != path.as_bytes(),
             Some(_) => return false,
             None => {
-                let mut ignored = directory.items().filter(CachedItem::is_ignored);
+                let mut ignored = directory
+                    .items()
+                    .filter(|item| item.kind() == Some(ItemKind::Ignored));
                 let last = ignored.nth(IGNORED_NAMES - 1);
                 return last.is_none_or(|last| name < last.name);
             }
