@@ -14,4 +14,5 @@ mod hold;
 mod kill;
 mod laws;
 mod script;
+mod three;
 mod together;

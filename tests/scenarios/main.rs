@@ -3,6 +3,7 @@
 mod again;
 mod alone;
 mod arrivals;
+mod back_and_forth;
 mod basic;
 mod blame;
 mod borrowed;
@@ -27,6 +28,7 @@ mod honesty;
 mod hunks;
 mod ignored_directories;
 mod kept;
+mod kinds;
 mod left;
 mod lifecycle;
 mod links;

@@ -25,6 +25,11 @@ impl Note {
         Self { code, text, about }
     }
 
+    /// Returns what kind of note it is.
+    pub fn code(&self) -> NoteCode {
+        self.code
+    }
+
     /// Returns the sentence.
     pub fn text(&self) -> String {
         self.text.clone()

@@ -65,7 +65,8 @@ impl Unclear {
 /// What to revert, and how.
 #[derive(Clone, Debug, Default)]
 pub struct RevertRequest {
-    /// The message (or, for a single step, the step) to go back to: any id that `ids` resolves.
+    /// The message (or, for a single step, the step) to go back to: any id that `ids` resolves. Empty in an undo of the
+    /// first revert to a message after reverts of parts: they stay in force.
     pub message: String,
     /// Only this message, and nothing that came after it.
     pub alone: bool,

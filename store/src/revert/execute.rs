@@ -248,7 +248,7 @@ fn take_receipt(
 ) -> Option<Receipt> {
     match compared {
         Ok(receipt) => {
-            operation.is_incomplete |= receipt.as_ref().is_some_and(receipt::is_unexplained);
+            operation.is_incomplete |= receipt.as_ref().is_some_and(receipt::is_incomplete);
             receipt
         }
         Err(error) => {

@@ -277,7 +277,7 @@ pub(crate) fn finish(
             Try::Again => receipt::told_later(&compared),
         };
         let is_explained =
-            !matches!(&compared, Ok(Some(receipt)) if receipt::is_unexplained(receipt));
+            !matches!(&compared, Ok(Some(receipt)) if receipt::is_incomplete(receipt));
         close(
             store,
             place,

@@ -155,6 +155,19 @@ impl Movement {
     /// Returns what `revert` asks for.
     pub fn of_revert(store: &Store, place: &Place, request: &RevertRequest) -> Result<Self> {
         let connection = store.database.connection();
+        if let Some(operation) = request
+            .undoes
+            .as_ref()
+            .filter(|_| request.message.is_empty())
+        {
+            let row = sessions::operation(connection, operation)?;
+            let session = row.session_id.as_deref();
+            let session = session
+                .map(|id| sessions::session(connection, id))
+                .transpose()?;
+            let session = found(session.flatten())?;
+            return Self::to_no_point(store, session, request);
+        }
         let only = place.paths_asked_for(&request.only)?;
         let workspace_id = place.row.id;
         let session_id = request.session.as_deref();
@@ -206,6 +219,23 @@ impl Movement {
             asked_for: Some(message.id),
             part,
             on_conflict,
+            unclear: request.unclear,
+            undoes: request.undoes.clone(),
+        })
+    }
+
+    /// Returns the movement of an undo to where no message was reverted, but parts were, which stay so.
+    fn to_no_point(store: &Store, session: SessionRow, request: &RevertRequest) -> Result<Self> {
+        Ok(Self {
+            kind: OperationKind::Revert,
+            from: point_of(store, &session)?,
+            session,
+            to: None,
+            since: None,
+            since_snapshot: None,
+            asked_for: None,
+            part: None,
+            on_conflict: Some(request.on_conflict),
             unclear: request.unclear,
             undoes: request.undoes.clone(),
         })

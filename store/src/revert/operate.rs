@@ -1,7 +1,7 @@
 //! The path from a movement to its outcome: look and plan, which is here, then check, write the journal, apply, look
 //! again and close, which is [`execute`](super::execute).
 
-use ckpt_schema::report::{OperationKind, Outcome};
+use ckpt_schema::report::{NoteCode, OperationKind, Outcome};
 use rusqlite::Connection;
 
 use super::chain::{chain, newest_of_chain, policy};
@@ -176,7 +176,7 @@ impl<'a, 'm> PlanContext<'a, 'm> {
             movement: Some(movement),
             undoes: movement.undoes.clone(),
             plan,
-            is_incomplete: is_incomplete(movement, &material),
+            is_incomplete: is_incomplete(movement, &material) || warnings.iter().any(is_of_no_step),
             lines: material.lines,
             git,
             on_conflict,
@@ -281,6 +281,11 @@ impl<'a, 'm> PlanContext<'a, 'm> {
 fn is_incomplete(movement: &Movement, material: &Material) -> bool {
     let is_revert = movement.kind == OperationKind::Revert;
     is_revert && !material.unprotected.is_empty() || !material.unread.is_empty()
+}
+
+/// Returns whether a note says that a message changed files in no step: nobody knows what of it was the agent's.
+fn is_of_no_step(note: &Note) -> bool {
+    note.code() == NoteCode::NoStep
 }
 
 /// Returns the open steps of a workspace, and what is known before the look at it, in one transaction: otherwise each

@@ -22,14 +22,19 @@ use crate::model::item::{Item, ItemReason};
 use crate::model::path::{WorkspacePath, is_below};
 use crate::model::request::OnConflict;
 use crate::revert::clash::{self, EntriesByPath, PathChange};
+use crate::revert::folders::leave_filled;
 use crate::revert::gather::{Material, PathStates};
 use crate::revert::history::{History, Missing, Reason};
 use crate::revert::merge::MergeBlobs;
+use crate::revert::renames::Renames;
 use crate::revert::rule::{Ruling, ThreeWay, three_way};
 use crate::revert::target::{Target, TargetReason, target};
 use crate::sessions::ChangeRow;
 use crate::snapshot::Snapshots;
 use crate::timeline::count_with;
+
+/// Longer files are not compared by their lines, in bytes.
+const MAX_COMPARED: u64 = 1 << 20;
 
 /// Where the workspace is moved from, and where to.
 #[derive(Clone, Copy)]
@@ -195,7 +200,7 @@ impl<'a> MovedPath<'a> {
             path,
             target,
             old_goal,
-            expected: old_goal.filter(|_| !is_filled),
+            expected: old_goal.filter(|_| !is_filled || current.is_some_and(is_directory)),
             current,
         }
     }
@@ -362,6 +367,16 @@ fn plan_with(
         // What goes back exactly was not weighed against the other paths yet.
         settle(&mut plan.items, step);
     }
+    let comparable = |blob| snapshots.comparable(blob, MAX_COMPARED);
+    let renames = Renames {
+        targets: &targets,
+        history: &history,
+        read: &comparable,
+    };
+    if renames.hold_back(&mut plan.items, |path| step.old_goal(path)) {
+        settle(&mut plan.items, step);
+    }
+    leave_filled(&mut plan.items, &material.folders, &material.current);
     name_forgotten(&mut plan.items, &material.forgotten);
     Ok(plan)
 }

@@ -1,7 +1,7 @@
 //! `restore`: makes paths exactly what a captured state holds, no matter who changed them since. The operation's
 //! snapshot holds the present state, so this can be undone like every operation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileResult, NoteCode, OperationKind};
 
@@ -355,7 +355,9 @@ fn differing(
         gaps: &seen.gaps,
     };
     // Ignored files are read however long ago they were touched, because the user asked for them.
-    let changes = snapshots.patch_with_hidden(&place.root, old, new, Budget::ALL)?;
+    let came = came_since(store, place, wanted_id, seen)?;
+    let came = came.iter().map(WorkspacePath::as_bytes).collect();
+    let changes = snapshots.patch_with_hidden(&place.root, old, new, &came, Budget::ALL)?;
     let changes: Vec<_> = changes
         .into_iter()
         .filter(|change| change.path.is_asked_for(only))
@@ -378,6 +380,25 @@ fn differing(
         &states.keys().cloned().collect(),
     )?;
     Ok((states, current))
+}
+
+/// Returns the paths at which nothing was in a snapshot, according to the first change since, whatever rules hid then.
+fn came_since(
+    store: &Store,
+    place: &Place,
+    snapshot: i64,
+    seen: &Observation,
+) -> Result<BTreeSet<WorkspacePath>> {
+    let rows = sessions::changes_since(store.database.connection(), place.row.id, snapshot, None)?;
+    let rows = rows.into_iter().map(|since| since.change.row.change);
+    let seen = seen.changes.iter().rev().map(|row| row.change.clone());
+    // Newest first, so the oldest decides.
+    let first: BTreeMap<WorkspacePath, bool> = seen
+        .chain(rows)
+        .map(|change| (change.path, change.old.is_none()))
+        .collect();
+    let came = first.into_iter().filter(|(_, has_come)| *has_come);
+    Ok(came.map(|(path, _)| path).collect())
 }
 
 /// Adds what the snapshot before an operation did not hold, from the operation's own rows.

@@ -87,9 +87,13 @@ pub(super) fn told_before(
 const NOW: &str = " and is at ";
 
 /// Returns whether a note says nothing new.
-pub(super) fn is_told(told: &BTreeSet<String>, note: &str) -> bool {
+pub(super) fn is_told(told: &BTreeSet<String>, note: &Note) -> bool {
+    // A path that stays is one that differs from where each operation goes.
+    if matches!(note.code(), NoteCode::FoldersStay | NoteCode::IgnoredMade) {
+        return false;
+    }
     let now = |note: &str| note.split_once(NOW).map(|(_, now)| now.to_owned());
-    told.contains(note)
+    told.contains(&**note)
         || now(note).is_some_and(|here| told.iter().any(|note| now(note).as_ref() == Some(&here)))
 }
 
@@ -295,15 +299,21 @@ pub(super) fn folders_that_stay(
             let is_named = is_submodule(&place.root, folder);
             repositories.extend((!is_named).then(|| folder.to_text()));
         } else if let Some(first) = unknown.first() {
-            let first = String::from_utf8_lossy(first);
-            others.push((folder.to_text(), first.into_owned()));
+            let first = String::from_utf8_lossy(first).into_owned();
+            let files = unknown.iter().filter_map(|name| folder.join(name).ok());
+            let files: Vec<String> = files.map(|path| path.to_text()).collect();
+            others.push((folder.to_text(), first, files));
         }
     }
     Ok(notes_of_folders(repositories, others))
 }
 
-/// Returns the notes on repositories that stay, and on other folders, each with a file in it that is not captured.
-fn notes_of_folders(repositories: Vec<String>, others: Vec<(String, String)>) -> Vec<Note> {
+/// Returns the notes on repositories that stay, and on other folders, each with the name of the first file in it that is
+/// not captured, and the paths of all.
+fn notes_of_folders(
+    repositories: Vec<String>,
+    others: Vec<(String, String, Vec<String>)>,
+) -> Vec<Note> {
     let mut told = Vec::new();
     if !repositories.is_empty() {
         told.push(ignored::repositories_stay(repositories));
@@ -311,12 +321,15 @@ fn notes_of_folders(repositories: Vec<String>, others: Vec<(String, String)>) ->
     if !others.is_empty() {
         let names = others
             .iter()
-            .map(|(name, file)| format!("`{name}` (`{file}`)"));
+            .map(|(name, file, _)| format!("`{name}` (`{file}`)"));
         let text = format!(
             "folders stay because they hold files that are ignored or not captured: {}",
             first_of(names, NAMED)
         );
-        let about = others.into_iter().map(|(name, _)| name).collect();
+        let about = others
+            .into_iter()
+            .flat_map(|(name, _, files)| [vec![name], files].concat());
+        let about = about.collect();
         told.push(Note::about(NoteCode::FoldersStay, text, about));
     }
     told

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use rusqlite::Connection;
 
 use super::asked::is_covered;
+use super::folders::Folders;
 use super::ignored::made_at;
 use super::movement::RevertScope;
 use crate::error::Result;
@@ -45,22 +46,48 @@ pub(super) struct UnseenSearch<'a> {
 }
 
 impl UnseenSearch<'_> {
-    /// Returns them, from the message with `first_seq` on, each as a change of the step that caused it. `reference` is
-    /// the snapshot that shows which folders existed before.
-    pub fn changes(&self, first_seq: i64, reference: Option<i64>) -> Result<Vec<LiveChange>> {
-        if self.scopes.is_empty() {
-            return Ok(Vec::new());
-        }
+    /// Adds them to the changes that rows hold, from the message with `first_seq` on, each as a change of the step that
+    /// caused it. Returns all of them, newest first, and the folders in question. `reference` is the snapshot that the
+    /// movement goes to.
+    pub fn completed(
+        &self,
+        first_seq: i64,
+        reference: Option<i64>,
+    ) -> Result<(Vec<LiveChange>, Folders)> {
         let spans = sessions::step_sides(self.connection, self.session.0, first_seq)?;
         let mut first = BTreeMap::new();
         for item in self.chain.iter().flat_map(|operation| &operation.items) {
             first.entry(&item.path).or_insert(item);
         }
-        let mut changes = self.removed_while_hidden(&spans, &first)?;
-        changes.extend(self.folders_left(&spans, &first, reference)?);
-        changes.extend(self.hidden_folders(&spans, &first)?);
-        changes.extend(self.hidden_folders_taken(&spans, &first, &changes)?);
-        Ok(changes)
+        // They are newer than any row.
+        let mut changes = Vec::new();
+        if !self.scopes.is_empty() {
+            changes.extend(self.removed_while_hidden(&spans, &first)?);
+            changes.extend(self.made_while_hidden(&spans, &first, reference)?);
+            changes.extend(self.hidden_folders(&spans, &first)?);
+            changes.extend(self.hidden_folders_taken(&spans, &first, &changes)?);
+        }
+        let mut folders = self.folders(&first, reference)?;
+        let is_known = |change: &LiveChange| {
+            spans
+                .iter()
+                .any(|span| Some(&span.step_id) == change.row.step_id.as_ref())
+        };
+        for change in self.live.iter().filter(|change| !is_known(change)) {
+            folders.remove(&change.row.change.path);
+        }
+        let of_folders = self.folders_changed(&folders, &spans, &first)?;
+        let key =
+            |change: &LiveChange| (change.row.step_id.clone(), change.row.change.path.clone());
+        let told: BTreeSet<_> = of_folders.iter().map(key).collect();
+        changes.extend(self.folders_made(&folders, &of_folders, &spans, &first, reference)?);
+        // What came after the end of a step, as of a command in the background, is not between its looks.
+        let others = self
+            .live
+            .iter()
+            .filter(|change| !told.contains(&key(change)));
+        changes.extend(of_folders.into_iter().chain(others.cloned()));
+        Ok((changes, folders))
     }
 
     /// Finds files that a step hid and that are gone, or something else by now. Nobody saw who did that, because they
@@ -122,6 +149,69 @@ impl UnseenSearch<'_> {
             }
         }
         Ok(changes)
+    }
+
+    /// Finds files that no look saw come, because rules hid them, and that are in view now or were when they were first
+    /// moved. There was no place for them then: a folder above them was not there.
+    fn made_while_hidden(
+        &self,
+        spans: &[StepSides],
+        first: &BTreeMap<&WorkspacePath, &Item>,
+        reference: Option<i64>,
+    ) -> Result<Vec<LiveChange>> {
+        let Some(reference) = reference else {
+            return Ok(Vec::new());
+        };
+        let gaps = sessions::gaps_of(self.connection, reference)?;
+        let reference = snapshot_of(&sessions::snapshot(self.connection, reference)?);
+        let now = self.snapshots.difference(&reference, &self.seen.snapshot)?;
+        let now = now.into_iter().filter(|change| change.old.is_none());
+        let now = now.filter_map(|change| Some((change.path, change.new?)));
+        let moved = first.iter();
+        let moved = moved.filter_map(|(path, item)| Some(((*path).clone(), item.expected?)));
+        let mut found: BTreeMap<WorkspacePath, Entry> = now.chain(moved).collect();
+        let rows = self.live.iter().map(|change| &change.row.change.path);
+        let rows: BTreeSet<&WorkspacePath> = rows.collect();
+        found.retain(|path, entry| !entry.is_empty_directory() && !rows.contains(path));
+        found.retain(|path, _| !gaps.iter().any(|gap| gap.covers(path)));
+        let paths: Vec<WorkspacePath> = found.keys().cloned().collect();
+        let mut are_absent = self.snapshots.are_absent(&reference, &paths)?.into_iter();
+        let mut are_hidden = self.snapshots.are_hidden(&reference, &paths)?.into_iter();
+        found.retain(|_, _| [are_hidden.next(), are_absent.next()] == [Some(true); 2]);
+        let mut changes = Vec::new();
+        for (path, entry) in found {
+            let (span, doubt) = match self.creator(spans, &path)? {
+                Some(span) => (Some(span), None),
+                // Moved here, or away by now: only the looks tell in which step.
+                None => (self.first_without(spans, &path)?, Some(Doubt::Hidden)),
+            };
+            let doubt = doubt.filter(|_| !first.contains_key(&path));
+            changes.extend(span.and_then(|span| self.change(span, path, None, Some(entry), doubt)));
+        }
+        Ok(changes)
+    }
+
+    /// Returns the first step that began without a path, and did not end so.
+    fn first_without<'s>(
+        &self,
+        spans: &'s [StepSides],
+        path: &WorkspacePath,
+    ) -> Result<Option<&'s StepSides>> {
+        for span in spans {
+            if let Some((start, finish)) = self.sides(span)?
+                && self
+                    .snapshots
+                    .are_absent(&start, std::slice::from_ref(path))?
+                    == [true]
+                && self
+                    .snapshots
+                    .are_absent(&finish, std::slice::from_ref(path))?
+                    == [false]
+            {
+                return Ok(Some(span));
+            }
+        }
+        Ok(None)
     }
 
     /// Judges whether a step removed what an earlier one had hidden. The only known time is that of the present entry,
@@ -245,94 +335,8 @@ impl UnseenSearch<'_> {
         Ok(removed.map(|change| change.row.change.path).collect())
     }
 
-    /// Finds empty folders that did not exist before and that a step made.
-    fn folders_left(
-        &self,
-        spans: &[StepSides],
-        first: &BTreeMap<&WorkspacePath, &Item>,
-        reference: Option<i64>,
-    ) -> Result<Vec<LiveChange>> {
-        let Some(reference) = reference else {
-            return Ok(Vec::new());
-        };
-        let mut now = self.snapshots.empty_directories(&self.seen.snapshot)?;
-        now.retain(|(path, _)| !first.contains_key(path));
-        if let Some(base) = self.base {
-            let base = snapshot_of(&sessions::snapshot(self.connection, base)?);
-            now.extend(self.snapshots.empty_directories(&base)?);
-        }
-        let before = first.iter().filter_map(|(path, item)| {
-            let entry = item.expected.filter(Entry::is_empty_directory)?;
-            Some(((*path).clone(), entry))
-        });
-        let mut folders: Vec<(WorkspacePath, Entry)> = now.into_iter().chain(before).collect();
-        folders.sort_by(|(one, _), (other, _)| one.cmp(other));
-        folders.dedup_by(|(one, _), (other, _)| one == other);
-        let told: BTreeSet<&WorkspacePath> = self
-            .live
-            .iter()
-            .filter(|change| {
-                change
-                    .row
-                    .change
-                    .new
-                    .as_ref()
-                    .is_some_and(Entry::is_empty_directory)
-            })
-            .map(|change| &change.row.change.path)
-            .collect();
-        folders.retain(|(path, _)| !told.contains(path));
-        let reference = snapshot_of(&sessions::snapshot(self.connection, reference)?);
-        let mut folders = self.missing_in(&reference, folders)?;
-        let mut changes = Vec::new();
-        for span in spans {
-            if folders.is_empty() {
-                break;
-            }
-            let Some((start, finish)) = self.sides(span)? else {
-                continue;
-            };
-            let mut missing = self.missing_in(&start, folders.clone())?;
-            // What a gap covered then may have been there.
-            let gaps = sessions::gaps_of(self.connection, span.start)?;
-            missing.retain(|(path, _)| !gaps.iter().any(|gap| gap.covers(path)));
-            self.drop_hidden(&mut missing, &start, spans, first)?;
-            let after = self.missing_in(&finish, missing.clone())?;
-            for (path, entry) in missing {
-                if after.iter().any(|(other, _)| *other == path) {
-                    continue;
-                }
-                folders.retain(|(other, _)| *other != path);
-                changes.extend(self.change(span, path, None, Some(entry), None));
-            }
-        }
-        Ok(changes)
-    }
-
-    /// Drops the folders that ignore rules hid when a step began, so that they may have been there, empty: unless a
-    /// step created them, or an earlier revert took them for its own.
-    fn drop_hidden(
-        &self,
-        folders: &mut Vec<(WorkspacePath, Entry)>,
-        start: &Snapshot,
-        spans: &[StepSides],
-        first: &BTreeMap<&WorkspacePath, &Item>,
-    ) -> Result<()> {
-        let paths: Vec<WorkspacePath> = folders.iter().map(|(path, _)| path.clone()).collect();
-        let are_hidden = self.snapshots.are_directories_hidden(start, &paths)?;
-        let mut dropped = BTreeSet::new();
-        for (path, is_hidden) in paths.iter().zip(are_hidden) {
-            let was_taken = first.get(path).is_some_and(|item| item.target.is_none());
-            if is_hidden && !was_taken && self.creator(spans, path)?.is_none() {
-                dropped.insert(path);
-            }
-        }
-        folders.retain(|(path, _)| !dropped.contains(path));
-        Ok(())
-    }
-
     /// Returns the step that created a folder, as far as the file system knows when that was.
-    fn creator<'s>(
+    pub(super) fn creator<'s>(
         &self,
         spans: &'s [StepSides],
         path: &WorkspacePath,
@@ -449,26 +453,8 @@ impl UnseenSearch<'_> {
         path.on_disk(&self.place.root)
     }
 
-    /// Returns those folders that a snapshot does not have.
-    fn missing_in(
-        &self,
-        snapshot: &Snapshot,
-        folders: Vec<(WorkspacePath, Entry)>,
-    ) -> Result<Vec<(WorkspacePath, Entry)>> {
-        if folders.is_empty() {
-            return Ok(folders);
-        }
-        let paths: Vec<WorkspacePath> = folders.iter().map(|(path, _)| path.clone()).collect();
-        let are_there = self.snapshots.are_directories(snapshot, &paths)?;
-        let missing = folders.into_iter().zip(are_there);
-        Ok(missing
-            .filter(|(_, is_there)| !is_there)
-            .map(|(folder, _)| folder)
-            .collect())
-    }
-
     /// Returns the snapshots around a step. An open step ends with the present state.
-    fn sides(&self, span: &StepSides) -> Result<Option<(Snapshot, Snapshot)>> {
+    pub(super) fn sides(&self, span: &StepSides) -> Result<Option<(Snapshot, Snapshot)>> {
         let start = snapshot_of(&sessions::snapshot(self.connection, span.start)?);
         let finish = match span.finish {
             Some(finish) => snapshot_of(&sessions::snapshot(self.connection, finish)?),
@@ -478,7 +464,7 @@ impl UnseenSearch<'_> {
     }
 
     /// Returns a change as the step's, if it is to be undone.
-    fn change(
+    pub(super) fn change(
         &self,
         span: &StepSides,
         path: WorkspacePath,

@@ -2,6 +2,7 @@
 //!
 //! This room does not know sessions. It reads the workspace, never writes to it, and runs no program.
 
+mod arrivals;
 mod attributes;
 mod cache;
 mod capture;
@@ -25,7 +26,7 @@ mod take;
 mod times;
 mod view;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,6 +41,7 @@ use crate::model::path::WorkspacePath;
 use crate::model::{FileTime, Milliseconds};
 use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
+pub(crate) use arrivals::Arrivals;
 pub use capture::Now;
 pub(crate) use check::{Broken, Checked, PackCheck};
 pub(crate) use forget::{ForgottenPath, Replacements, Rewritten, RewrittenRules};
@@ -366,16 +368,18 @@ impl Snapshots {
     }
 
     /// Like [`Snapshots::patch`], from a snapshot to one just taken. Files that a rule hid in between are compared with
-    /// the disk as far as the budget goes, and stored if they differ.
+    /// the disk as far as the budget goes, and stored if they differ. `came` are the paths at which nothing was before,
+    /// though rules hid them.
     pub(crate) fn patch_with_hidden(
         &self,
         root: &Path,
         old: PatchSide<'_>,
         new: PatchSide<'_>,
+        came: &BTreeSet<&[u8]>,
         budget: Budget,
     ) -> Result<Vec<Change>> {
         let reader = self.objects.reader()?;
-        patch::patch_with_hidden(&self.objects, &reader, root, (old, new), budget)
+        patch::patch_with_hidden(&self.objects, &reader, root, (old, new), came, budget)
     }
 
     /// Returns what a snapshot held and a later one does not because ignore rules hide it, whether it still exists or
@@ -407,6 +411,17 @@ impl Snapshots {
     pub fn are_hidden(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
         let reader = self.objects.reader()?;
         patch::are_hidden(&reader, snapshot, paths)
+    }
+
+    /// Returns for each path, in order, whether a snapshot shows that no file was there, whatever ignore rules hid. Gaps
+    /// are not considered.
+    pub(crate) fn are_absent(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[WorkspacePath],
+    ) -> Result<Vec<bool>> {
+        let reader = self.objects.reader()?;
+        patch::are_absent(&reader, snapshot, paths)
     }
 
     /// Returns for each path, in order, whether the rules of a snapshot hide an empty directory there.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use super::{GitState, Snapshot, Times};
+use super::{Arrivals, GitState, Snapshot, Times};
 use crate::model::FileTime;
 use crate::model::gap::{Gap, IgnoredRemovals};
 use crate::model::noted::WorkspaceOrigin;
@@ -79,4 +79,6 @@ pub struct Taken {
     pub is_hinted: bool,
     /// Ignored files that went recently, including those that an earlier scan missed.
     pub ignored_gone: IgnoredRemovals,
+    /// What came while ignore rules changed.
+    pub(crate) arrivals: Arrivals,
 }

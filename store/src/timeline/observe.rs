@@ -546,7 +546,9 @@ fn patch_since(
         snapshot: taken.snapshot,
         gaps: &taken.gaps,
     };
-    snapshots.patch_with_hidden(&place.root, old, new, Budget::of_event(last.taken_at))
+    let came = taken.arrivals.since(&last.snapshot);
+    let budget = Budget::of_event(last.taken_at);
+    snapshots.patch_with_hidden(&place.root, old, new, &came, budget)
 }
 
 /// Returns how the files changed that a step's tools named and that ignore rules hide.

@@ -31,7 +31,7 @@ use crate::output::text;
 enum Reversal {
     /// Nothing was reverted before it.
     Forward,
-    /// The revert point was at a message before it.
+    /// The revert point was at a message before it; empty if only parts were reverted.
     To(String),
     /// The point did not move: the files that it changed are restored.
     Files,
@@ -176,8 +176,8 @@ fn way(last: &OperationEntry, before: &PriorState) -> Reversal {
     match (last.kind, &before.point) {
         (OperationKind::Revert, _) if before.is_unreverted => Reversal::Forward,
         (OperationKind::Restore, _) => Reversal::Files,
-        (_, Some(point)) if !before.is_part && before.point != last.message => {
-            Reversal::To(point.clone())
+        (_, point) if !before.is_part && *point != last.message => {
+            Reversal::To(point.clone().unwrap_or_default())
         }
         _ => Reversal::Files,
     }

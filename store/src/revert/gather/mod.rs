@@ -10,9 +10,10 @@ use ckpt_schema::report::OperationKind;
 use rusqlite::Connection;
 
 use super::asked::{UndoRequest, is_covered};
-use super::bases::{Base, pasts};
+use super::bases::pasts;
+use super::folders::{Folders, standing};
 use super::history::PastChange;
-use super::movement::{Movement, RevertScope};
+use super::movement::{Movement, Part, RevertScope};
 use super::plan::{Lines, known_lines};
 use super::unseen::UnseenSearch;
 use crate::error::Result;
@@ -24,12 +25,9 @@ use crate::revert::unclear::Taking;
 use crate::sessions::{self, ChainOperation, LiveChange, MessageSpan, StepGap};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{Observation, Place};
+use crate::timeline::{Observation, Place, snapshot_of};
 use past::{live_changes, past_changes, paths_in_question, sightings};
-use states::{
-    base_states, current_states, emptied_since, empty_when_moved, hidden_then, read_since,
-    with_directories_above,
-};
+use states::{current_states, with_directories_above};
 
 /// States by path.
 pub(crate) type PathStates = BTreeMap<WorkspacePath, State>;
@@ -56,6 +54,8 @@ pub(crate) struct Material {
     pub undone: Vec<Item>,
     /// What `restore` brought since the first message in question.
     pub restored: Vec<(WorkspacePath, State)>,
+    /// The folders among the paths. One that is not empty is an entry here.
+    pub folders: BTreeSet<WorkspacePath>,
     /// The paths that the user named without any change in question at or below them.
     pub unknown: Vec<WorkspacePath>,
 }
@@ -72,8 +72,11 @@ pub(crate) fn gather(
 ) -> Result<Material> {
     let connection = store.database.connection();
     let base = movement.session.revert_base_id;
-    let live = all_live_changes(store, place, snapshots, movement, (chain, scopes), seen)?;
-    let paths = paths_in_question(movement, chain, &live, scopes);
+    let (live, folders) =
+        all_live_changes(store, place, snapshots, movement, (chain, scopes), seen)?;
+    let mut paths = paths_in_question(movement, chain, &live, scopes);
+    let folders = folders_in_question(movement, chain, folders, &paths);
+    paths.extend(folders.keys().cloned());
     let asked = UndoRequest {
         scopes,
         taken: &taking.scopes,
@@ -82,27 +85,38 @@ pub(crate) fn gather(
     // An undo also looks at paths that no live change names: those that the operation found as they should be.
     let undone = found_by_undone(connection, movement)?;
     let looked_at = paths.iter().chain(undone.iter().map(|item| &item.path));
-    let current = current_states(
+    let mut current = current_states(
         place,
         snapshots,
         &seen.snapshot,
         &looked_at.cloned().collect(),
     )?;
-    let places = with_directories_above(&paths);
-    let (base_states, goals) = match base {
+    for (path, state) in standing(snapshots, &seen.snapshot, &folders)? {
+        let now = current.entry(path).or_default();
+        *now = now.or(state);
+    }
+    // What no operation of the chain moved is moved from the present.
+    let mut base_states = only_states(&current, with_directories_above(&paths));
+    let mut goals = PathStates::new();
+    let stood = match base {
         Some(base) => {
-            let ground = Ground {
-                connection,
-                snapshots,
-                chain,
-                base,
-                current: &current,
-            };
-            ground.states_and_goals(movement, &live, scopes, (&paths, &places))?
+            let base = snapshot_of(&sessions::snapshot(connection, base)?);
+            standing(snapshots, &base, &folders)?
         }
-        // The first revert of a chain: what is there now is the state that unrevert will go back to.
-        None => (only_states(&current, places), PathStates::new()),
+        None => PathStates::new(),
     };
+    // Operations take a folder away with what is in it, and then no item says so.
+    for (path, then) in stood.iter().filter(|(_, then)| then.is_some()) {
+        goals.insert(path.clone(), current.get(path).copied().flatten());
+        base_states.insert(path.clone(), *then);
+    }
+    let asked = sightings(live.iter().filter(|change| is_covered(scopes, change)));
+    for (path, past) in pasts(chain, movement.kind, &sightings(live.iter()), &asked) {
+        if let Some(state) = base_states.get_mut(&path) {
+            *state = past.base.or(stood.get(&path).copied().flatten());
+            goals.insert(path, past.goal);
+        }
+    }
     let around = gaps_around(connection, movement, scopes)?;
     Ok(Material {
         changes,
@@ -116,6 +130,7 @@ pub(crate) fn gather(
         forgotten: forgotten(store, place)?,
         undone,
         restored: restored(connection, place, movement, chain)?,
+        folders: folders.into_keys().collect(),
         unknown: unknown_paths(movement, &live),
     })
 }
@@ -158,8 +173,8 @@ pub(super) fn forgotten(store: &Store, place: &Place) -> Result<Vec<Vec<u8>>> {
     sessions::forget::forgotten_paths(connection, place.row.id, GapReason::FORGOTTEN)
 }
 
-/// Returns the changes in question, newest first: those that no row holds but that the last look reveals, then those of
-/// rows.
+/// Returns the changes in question, newest first: those of rows, and those that no row holds but that the looks around
+/// steps reveal. With them come the folders in question.
 fn all_live_changes(
     store: &Store,
     place: &Place,
@@ -167,9 +182,12 @@ fn all_live_changes(
     movement: &Movement,
     (chain, scopes): (&[ChainOperation], &[RevertScope]),
     seen: &Observation,
-) -> Result<Vec<LiveChange>> {
+) -> Result<(Vec<LiveChange>, Folders)> {
     let connection = store.database.connection();
-    let mut live = live_changes(connection, movement, chain, seen)?;
+    let live = live_changes(connection, movement, chain, seen)?;
+    let Some(first) = movement.first_seq(connection, chain)? else {
+        return Ok((live, Folders::new()));
+    };
     let unseen = UnseenSearch {
         connection,
         place,
@@ -183,13 +201,7 @@ fn all_live_changes(
         now: store.now(),
         file_times: store.surroundings.file_times,
     };
-    let unseen = match movement.first_seq(connection, chain)? {
-        Some(first) => unseen.changes(first, movement.reference_snapshot(unseen.base))?,
-        None => Vec::new(),
-    };
-    // They are newer than any row.
-    live.splice(0..0, unseen);
-    Ok(live)
+    unseen.completed(first, movement.reference_snapshot(unseen.base))
 }
 
 fn unprotected(
@@ -214,56 +226,23 @@ fn only_states(current: &PathStates, places: BTreeSet<WorkspacePath>) -> PathSta
     places.into_iter().map(now).collect()
 }
 
-/// The ground of a chain that began at a snapshot.
-struct Ground<'a> {
-    connection: &'a Connection,
-    snapshots: &'a Snapshots,
-    chain: &'a [ChainOperation],
-    base: i64,
-    current: &'a PathStates,
-}
-
-impl Ground<'_> {
-    /// Returns the base of each place, which is its state before the first revert or whatever replaced that since, and
-    /// the goal of the newest move of each path.
-    fn states_and_goals(
-        &self,
-        movement: &Movement,
-        live: &[LiveChange],
-        scopes: &[RevertScope],
-        (paths, places): (&BTreeSet<WorkspacePath>, &BTreeSet<WorkspacePath>),
-    ) -> Result<(PathStates, PathStates)> {
-        let Self {
-            connection,
-            snapshots,
-            chain,
-            base,
-            current,
-        } = *self;
-        let mut states = base_states(connection, snapshots, chain, base, places)?;
-        let asked = sightings(live.iter().filter(|change| is_covered(scopes, change)));
-        let own = sightings(live.iter());
-        let is_folder = empty_when_moved(chain, current);
-        let mut hidden = hidden_then(connection, snapshots, base, &states, paths, is_folder)?;
-        hidden.extend(emptied_since(
-            connection, snapshots, base, chain, &states, current,
-        )?);
-        let mut goals = PathStates::new();
-        for (path, past) in pasts(chain, base, movement.kind, &hidden, &own, &asked) {
-            let found = match past.base {
-                Base::Snapshot => None,
-                Base::Found(state) => Some(state),
-                Base::Current => Some(current.get(&path).copied().flatten()),
-            };
-            if let Some(state) = states.get_mut(&path) {
-                *state = found.unwrap_or(*state);
-            }
-            goals.extend(past.goal.map(|goal| (path, goal)));
-        }
-        // This comes last: a path that could not be read then was not touched until it could be.
-        read_since(&mut states, chain, current);
-        Ok((states, goals))
-    }
+/// Returns the folders that a movement may move: those of its paths, and where a chain goes on, all of its part, because
+/// operations may have taken them away with their contents.
+fn folders_in_question(
+    movement: &Movement,
+    chain: &[ChainOperation],
+    mut folders: Folders,
+    paths: &BTreeSet<WorkspacePath>,
+) -> Folders {
+    folders.retain(|path, _| {
+        let is_of_part = match &movement.part {
+            Some(Part::Message { .. } | Part::Step { .. }) => false,
+            Some(Part::Paths { only, .. }) => path.is_at_or_below(only),
+            None => true,
+        };
+        paths.contains(path) || is_of_part && !chain.is_empty()
+    });
+    folders
 }
 
 fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath> {

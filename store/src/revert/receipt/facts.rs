@@ -8,6 +8,7 @@ use ckpt_schema::report::{AuthorReport, Difference, DifferenceReason};
 use super::super::history::Author;
 use super::super::plan::FORGOTTEN;
 use super::reason::{KnownPath, LaterChange};
+use crate::model::entry::State;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::snapshot::Gap;
@@ -63,6 +64,8 @@ impl PathFacts<'_> {
 /// What happened to a path since, newest first.
 #[derive(Default)]
 pub(super) struct PathHistory {
+    /// The state before the first change, if there is any.
+    pub first: Option<State>,
     pub changes: Vec<LaterChange>,
     /// For each change, why it is unclear, and whose it is.
     pub said: Vec<(Option<String>, AuthorReport)>,

@@ -5,6 +5,7 @@
 //! It costs one comparison of two trees by their ids. The history is read only if something differs.
 
 mod facts;
+mod hidden;
 mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -192,12 +193,12 @@ pub(super) fn receipt(
     }))
 }
 
-/// Returns whether a path differs and nobody knows why.
-pub(super) fn is_unexplained(receipt: &Receipt) -> bool {
-    receipt
-        .differences
-        .iter()
-        .any(|difference| difference.reason == DifferenceReason::Unexplained)
+/// Returns whether a path differs and nobody knows why, or only because ignore rules keep it out of view.
+pub(super) fn is_incomplete(receipt: &Receipt) -> bool {
+    receipt.differences.iter().any(|difference| {
+        difference.reason == DifferenceReason::Unexplained
+            || difference.words == Difference::OTHER_THAN_THEN
+    })
 }
 
 struct ReceiptComparison<'a> {
@@ -231,7 +232,8 @@ impl ReceiptComparison<'_> {
         if !open.is_empty() {
             facts.unseen = self.unseen(&differing, &open)?;
         }
-        Ok(paths.iter().map(|path| facts.difference(path)).collect())
+        let all = paths.iter().map(|path| facts.difference(path)).collect();
+        self.compared_on_disk(&paths, &facts.since, all)
     }
 
     /// Returns the gaps of the state that it is compared with whose content was forgotten since.
@@ -422,6 +424,8 @@ impl ReceiptComparison<'_> {
             }
             let author = authors.of(&row.change)?;
             let past = since.entry(change.change.path.clone()).or_default();
+            // The last one is the oldest.
+            past.first = Some(change.change.old);
             past.changes.push(LaterChange {
                 attribution: change.attribution,
                 author: self.author(&row),

@@ -8,6 +8,7 @@ use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
 use crate::model::gap::{IgnoredRemoval, Uncaptured};
 use crate::objects::borrowed::Borrowed;
+use crate::snapshot::arrivals::Arrivals;
 use crate::snapshot::{Gap, Snapshot};
 
 /// The data about the whole snapshot.
@@ -36,11 +37,13 @@ pub(crate) struct CacheHeader {
     pub gaps: Vec<Gap>,
     /// Ignored files that went recently.
     pub ignored_gone: Vec<IgnoredRemoval>,
+    /// What came while ignore rules changed.
+    pub arrivals: Arrivals,
 }
 
 impl CacheHeader {
     /// Writes the fields in the order: boot, stamp of the packs, borrowed packs, capture key, index, named, forced,
-    /// watched, snapshot, gaps, ignored files that went. Lists and texts come after their length. A missing id is a
+    /// watched, snapshot, gaps, ignored files that went, arrivals. Lists and texts come after their length. A missing id is a
     /// zero byte; any other id comes after a one.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -85,6 +88,15 @@ impl CacheHeader {
             bytes.extend_from_slice(&removal.known_at.to_le_bytes());
             bytes.extend_from_slice(&removal.gone_at.to_le_bytes());
         }
+        let since = self.arrivals.since;
+        for id in [
+            since.map(|since| since.tree),
+            since.and_then(|since| since.attributes),
+            since.and_then(|since| since.rules),
+        ] {
+            put_id(&mut bytes, id);
+        }
+        put_texts(&mut bytes, &self.arrivals.paths);
         bytes
     }
 
@@ -119,14 +131,26 @@ impl CacheHeader {
             });
         }
         let mut ignored_gone = Vec::new();
-        // Older versions wrote none.
-        for _ in 0..reader.length().unwrap_or_default() {
+        for _ in 0..reader.length()? {
             ignored_gone.push(IgnoredRemoval {
                 what: Uncaptured::at(&reader.text()?)?,
                 known_at: reader.u64()?.cast_signed(),
                 gone_at: reader.u64()?.cast_signed(),
             });
         }
+        let ids = (
+            reader.optional_id()?,
+            reader.optional_id()?,
+            reader.optional_id()?,
+        );
+        let arrivals = Arrivals {
+            since: ids.0.map(|tree| Snapshot {
+                tree,
+                attributes: ids.1,
+                rules: ids.2,
+            }),
+            paths: reader.texts()?,
+        };
         Some(Self {
             boot,
             packs,
@@ -139,6 +163,7 @@ impl CacheHeader {
             snapshot,
             gaps,
             ignored_gone,
+            arrivals,
         })
     }
 }

@@ -8,6 +8,7 @@ mod gaps;
 mod hidden;
 mod visibility;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::difference::between;
@@ -51,7 +52,7 @@ pub(crate) fn patch(
     old: PatchSide<'_>,
     new: PatchSide<'_>,
 ) -> Result<Vec<Change>> {
-    Ok(look(reader, root, (old, new))?.changes)
+    Ok(look(reader, root, (old, new), &BTreeSet::new())?.changes)
 }
 
 /// Like [`patch`], but includes what was written and hidden at once, and stores its bytes.
@@ -60,17 +61,43 @@ pub(crate) fn patch_with_hidden(
     reader: &ObjectReader,
     root: &Path,
     sides: (PatchSide<'_>, PatchSide<'_>),
+    came: &BTreeSet<&[u8]>,
     budget: Budget,
 ) -> Result<Vec<Change>> {
     let PatchFindings {
         mut changes,
         hidden,
-    } = look(reader, root, sides)?;
+    } = look(reader, root, sides, came)?;
     if !hidden.is_empty() {
         changes.extend(rewritten(objects, reader, root, hidden, budget)?);
         changes.sort_by(|one, other| one.path.cmp(&other.path));
     }
     Ok(changes)
+}
+
+/// Returns what rules hid and what is captured now, whether or not it existed before.
+pub(crate) fn came_into_view(
+    reader: &ObjectReader,
+    old: &Snapshot,
+    new: &Snapshot,
+) -> Result<Vec<Change>> {
+    let (before, after) = (
+        SnapshotView::open(reader, old)?,
+        SnapshotView::open(reader, new)?,
+    );
+    let difference = between(&before, &after)?;
+    let rules = (old.rules, new.rules);
+    let visibility = Visibility::where_it_changed(reader, (&before, &after), rules, &difference)?;
+    let Some(visibility) = visibility else {
+        return Ok(Vec::new());
+    };
+    let mut came = Vec::new();
+    for change in difference {
+        if change.old.is_none() && !visibility.was_shown(&change)? {
+            came.push(change);
+        }
+    }
+    Ok(came)
 }
 
 /// Returns the paths that were captured and are now hidden by rules, whether or not they still exist.
@@ -121,6 +148,29 @@ pub(crate) fn are_directories_hidden(
     })
 }
 
+/// Returns for each path, in order, whether a snapshot shows that no file was there, hidden or not: it would be in view, or a
+/// directory above it would be.
+pub(crate) fn are_absent(
+    reader: &ObjectReader,
+    snapshot: &Snapshot,
+    paths: &[WorkspacePath],
+) -> Result<Vec<bool>> {
+    let view = SnapshotView::open(reader, snapshot)?;
+    let matcher = visibility::matcher(reader, &view, snapshot.rules)?;
+    let mut absent = Vec::with_capacity(paths.len());
+    for path in paths {
+        // Where a directory was, there was no file.
+        let is_shown = view.is_directory(path)? || matcher.is_visible(path.as_bytes());
+        let mut is_absent = view.state(path)?.is_none() && is_shown;
+        for above in path.directories_above() {
+            is_absent |= !view.is_directory(&above)?
+                && (view.state(&above)?.is_some() || matcher.shows_directory(above.as_bytes()));
+        }
+        absent.push(is_absent);
+    }
+    Ok(absent)
+}
+
 /// Returns for each path, in order, whether the rules of a snapshot do not show it, by one of the matcher's questions.
 fn not_shown(
     reader: &ObjectReader,
@@ -144,6 +194,7 @@ fn look(
     reader: &ObjectReader,
     root: &Path,
     (old, new): (PatchSide<'_>, PatchSide<'_>),
+    came: &BTreeSet<&[u8]>,
 ) -> Result<PatchFindings> {
     let (before, after) = (OpenSide::open(reader, old)?, OpenSide::open(reader, new)?);
     let difference = between(&before.view, &after.view)?;
@@ -165,7 +216,8 @@ fn look(
     if let Some(visibility) = visibility {
         let all = std::mem::take(&mut changes);
         for change in all {
-            if visibility.explains_nothing(root, &change)? {
+            let has_come = change.old.is_none() && came.contains(change.path.as_bytes());
+            if has_come || visibility.explains_nothing(root, &change)? {
                 changes.push(change);
             } else if change.old.is_some() {
                 hidden.push(change);

@@ -46,17 +46,25 @@ impl<'a> Visibility<'a> {
         self.new.is_visible(path.as_bytes())
     }
 
+    /// Returns whether the old side would have shown what came.
+    pub(super) fn was_shown(&self, change: &Change) -> Result<bool> {
+        let path = change.path.as_bytes();
+        let is_folder = change.new.is_some_and(|entry| entry.is_empty_directory());
+        let was_visible = match is_folder {
+            true => self.old.shows_directory(path),
+            false => self.old.is_visible(path),
+        };
+        // Where a directory was, there was no file.
+        Ok(was_visible
+            || self.before.rules_out(&change.path)?
+            || !is_folder && self.before.is_directory(&change.path)?)
+    }
+
     /// Returns whether ignore rules do not explain a change.
     pub(super) fn explains_nothing(&self, root: &Path, change: &Change) -> Result<bool> {
         let path = change.path.as_bytes();
         Ok(match (change.old, change.new) {
-            (None, Some(entry)) => {
-                let was_visible = match entry.is_empty_directory() {
-                    true => self.old.shows_directory(path),
-                    false => self.old.is_visible(path),
-                };
-                was_visible || self.before.rules_out(&change.path)?
-            }
+            (None, Some(_)) => self.was_shown(change)?,
             // What went out of view still exists. What does not was deleted, whatever the rules say now.
             (Some(_), None) => {
                 self.new.is_visible(path)

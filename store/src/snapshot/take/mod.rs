@@ -16,6 +16,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use super::arrivals::Arrivals;
 use super::attributes::Attributes;
 use super::borrowed::{self, Borrowed};
 use super::cache::{Cache, CacheHeader, Extent};
@@ -206,13 +207,14 @@ impl<'a> SnapshotBuilder<'a> {
         }
         let header = cache.header.clone();
         self.objects.note_borrowing(!header.borrowed.is_empty());
-        let (gaps, blob, ignored_gone) = (header.gaps, index.blob, header.ignored_gone);
+        let (gaps, blob) = (header.gaps, index.blob);
+        let unseen = (header.ignored_gone, header.arrivals);
         hint.iter().for_each(|hint| hint.note());
         let (undecided, times) = (Vec::new(), Times::default());
         Ok(Some(self.taken(
             header.snapshot,
             gaps,
-            ignored_gone,
+            unseen,
             blob,
             undecided,
             times,
@@ -354,6 +356,13 @@ impl<'a> SnapshotBuilder<'a> {
         self.finish(sink, cache, snapshot, &gaps)?;
         let borrowed = self.borrowed(cache)?;
         self.objects.note_borrowing(!borrowed.is_empty());
+        let arrivals = match cache.filter(|cache| cache.header.snapshot != snapshot) {
+            // What cannot be read of the last snapshot must not keep this one from being taken.
+            Some(cache) => {
+                Arrivals::found(&*self.objects.reader()?, cache, &snapshot).unwrap_or_default()
+            }
+            None => cache.map_or_else(Arrivals::default, |cache| cache.header.arrivals.clone()),
+        };
         let header = CacheHeader {
             boot,
             // Stamped after the pack was added; otherwise the next look would have to verify every object.
@@ -367,13 +376,14 @@ impl<'a> SnapshotBuilder<'a> {
             snapshot,
             gaps: gaps.clone(),
             ignored_gone: ignored_gone.clone(),
+            arrivals: arrivals.clone(),
         };
         self.remember(folder, cache, &header, &overlay, hint);
         let blob = index.blob;
         Ok(Some(self.taken(
             snapshot,
             gaps,
-            ignored_gone,
+            (ignored_gone, arrivals),
             blob,
             undecided,
             times,
@@ -436,7 +446,7 @@ impl<'a> SnapshotBuilder<'a> {
         &self,
         snapshot: Snapshot,
         gaps: Vec<super::Gap>,
-        ignored_gone: Vec<IgnoredRemoval>,
+        (ignored_gone, arrivals): (Vec<IgnoredRemoval>, Arrivals),
         index: Option<ObjectId>,
         undecided: Vec<String>,
         times: Times,
@@ -460,6 +470,7 @@ impl<'a> SnapshotBuilder<'a> {
             missed: false,
             is_hinted: false,
             ignored_gone: IgnoredRemovals(ignored_gone),
+            arrivals,
         }
     }
 }

@@ -1,0 +1,95 @@
+//! Compares with the disk what ignore rules keep out of one of the two states. This module does IO, but only reads.
+
+use std::collections::BTreeMap;
+
+use ckpt_schema::report::{Difference, DifferenceReason};
+
+use super::ReceiptComparison;
+use super::facts::PathHistory;
+use crate::error::Result;
+use crate::model::entry::{Entry, EntryKind, State};
+use crate::model::path::WorkspacePath;
+
+impl ReceiptComparison<'_> {
+    /// Says of ignored paths that they are not as they were, where that is known: the state that the operation went to
+    /// holds the path, or rules showed it there, or a later change says what it was.
+    pub(super) fn compared_on_disk(
+        &self,
+        paths: &[WorkspacePath],
+        since: &BTreeMap<WorkspacePath, PathHistory>,
+        mut differences: Vec<Difference>,
+    ) -> Result<Vec<Difference>> {
+        let is_ignored = |difference: &Difference| difference.reason == DifferenceReason::Ignored;
+        let all = paths.iter().zip(&differences);
+        let ignored = all.filter(|(_, difference)| is_ignored(difference));
+        let ignored: Vec<WorkspacePath> = ignored.map(|(path, _)| path.clone()).collect();
+        if ignored.is_empty() {
+            return Ok(differences);
+        }
+        let now = self.now(&ignored)?;
+        let then = self.known_then(&ignored, &now, since)?;
+        let states = then.into_iter().zip(now);
+        let ignored = differences
+            .iter_mut()
+            .filter(|difference| is_ignored(difference));
+        for (difference, states) in ignored.zip(states) {
+            if let (Some(then), Some(now)) = states
+                && !is_same(then, now)
+            {
+                difference.words = Difference::OTHER_THAN_THEN.to_owned();
+            }
+        }
+        Ok(differences)
+    }
+
+    /// Returns what was at paths, as far as that is known.
+    fn known_then(
+        &self,
+        paths: &[WorkspacePath],
+        now: &[Option<State>],
+        since: &BTreeMap<WorkspacePath, PathHistory>,
+    ) -> Result<Vec<Option<State>>> {
+        let states = self.snapshots.states(&self.then, paths)?;
+        let are_folders = self.snapshots.are_directories(&self.then, paths)?;
+        let are_absent = self.snapshots.are_absent(&self.then, paths)?;
+        let are_folders_hidden = self.snapshots.are_directories_hidden(&self.then, paths)?;
+        // A rule may be for folders only.
+        let may_be_hidden = are_folders_hidden.into_iter().zip(now);
+        let may_be_hidden = may_be_hidden
+            .map(|(is_hidden, now)| is_hidden && now.is_some_and(|now| is_folder(now)));
+        let is_absent = are_absent.into_iter().zip(may_be_hidden);
+        let all = paths
+            .iter()
+            .zip(states)
+            .zip(are_folders.into_iter().zip(is_absent));
+        let known = all.map(
+            |((path, state), (was_folder, (is_absent, may_be_hidden)))| match state {
+                Some(_) => Some(state),
+                None if was_folder => Some(Some(Entry::directory(0o755))),
+                None if is_absent && !may_be_hidden => Some(None),
+                None => since.get(path).and_then(|past| past.first),
+            },
+        );
+        Ok(known.collect())
+    }
+
+    /// Returns what is at paths, or will be, as far as that can be read.
+    fn now(&self, paths: &[WorkspacePath]) -> Result<Vec<Option<State>>> {
+        let on_disk = self.snapshots.capture_all(&self.place.root, paths)?;
+        let states = paths.iter().zip(on_disk);
+        let now = states.map(|(path, on_disk)| {
+            let planned = self.items.get(path).filter(|item| item.is_planned());
+            planned.map(|item| item.target).or_else(|| on_disk.ok())
+        });
+        Ok(now.collect())
+    }
+}
+
+fn is_folder(state: State) -> bool {
+    state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory)
+}
+
+/// Returns whether two states are the same. A folder is the same whatever is in it.
+fn is_same(then: State, now: State) -> bool {
+    then == now || is_folder(then) && is_folder(now)
+}

@@ -1,0 +1,261 @@
+//! The way back of a way back: what was at a path at a moment is there again, however the other moves went.
+
+use ckpt_schema::report::{DifferenceReason, FileResult, Outcome};
+use ckpt_store::{RedoRequest, RevertRequest};
+use testing::scenario::{World, paths_with, set_clock_from_files, to};
+
+/// A repository with a branch `other` that lacks an ignore rule of this one and tracks what that hides.
+fn with_other_rules() -> World {
+    let world = World::git(&[("a", "1\n"), (".gitignore", "gen/\n*.o\n")]);
+    world.run_git(&["checkout", "-q", "-b", "other"]);
+    world.run_git(&["rm", "-q", ".gitignore"]);
+    world.write("gen/deep/f", "g\n");
+    world.write("x.o", "o\n");
+    world.run_git(&["add", "-A"]);
+    world.run_git(&["commit", "-q", "-m", "other"]);
+    world.run_git(&["checkout", "-q", "main"]);
+    assert!(!world.exists("gen"));
+    world
+}
+
+#[test]
+fn what_came_with_a_branch_goes_with_it() {
+    let mut world = with_other_rules();
+    let before = world.tree();
+    world.turn("m1", |world| {
+        _ = world.run_git(&["checkout", "-q", "other"])
+    });
+    let after = world.tree();
+    // A dry run looks first, and leaves no rows.
+    let planned = world.try_revert(&RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    });
+    assert_eq!(
+        planned.expect("it can be planned").outcome,
+        Outcome::Restored
+    );
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored);
+    assert_eq!(world.tree(), before, "{report:?}");
+    world.unrevert();
+    assert_eq!(world.tree(), after, "and back");
+}
+
+#[test]
+fn what_a_rule_hid_before_stays() {
+    let mut world = with_other_rules();
+    world.write("gen/mine", "an evening\n");
+    world.write("y.o", "mine\n");
+    let before = world.tree();
+    world.turn("m1", |world| {
+        _ = world.run_git(&["checkout", "-q", "other"])
+    });
+    world.revert("m1");
+    let mut found = world.tree();
+    // In a folder that rules hid, nobody knows what there was: it stays, and is named.
+    found.remove(std::path::Path::new("gen/deep"));
+    found.remove(std::path::Path::new("gen/deep/f"));
+    assert_eq!(found, before);
+}
+
+#[test]
+fn what_was_forced_into_view_goes() {
+    // The time of a file says whose it is.
+    set_clock_from_files(0);
+    let mut world = with_other_rules();
+    world.turn("m1", |world| {
+        // A file's time is that of the last tick, which has to be one of the step.
+        let coarse = || rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+        let began = coarse();
+        while coarse() == began {
+            std::thread::yield_now();
+        }
+        world.write("out/deep/x.o", "1\n");
+        world.write("out/deep/x.c", "1\n");
+    });
+    let between = world.tree();
+    world.turn("m2", |world| _ = world.run_git(&["add", "-f", "out"]));
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    assert!(!world.exists("out"), "{report:?}");
+    world.revert("m2");
+    assert_eq!(world.tree(), between, "forward");
+}
+
+/// `restore` knows, too, that nothing was there.
+#[test]
+fn a_restore_removes_what_came_while_hidden() {
+    let mut world = with_other_rules();
+    let before = world.tree();
+    let id = world.snapshot();
+    world.turn("m1", |world| {
+        _ = world.run_git(&["checkout", "-q", "other"])
+    });
+    let report = world.restore(&id, &[]);
+    assert_eq!(world.tree(), before, "{report:?}");
+}
+
+#[test]
+fn an_ignored_file_known_to_differ_is_partial() {
+    let mut world = with_other_rules();
+    world.run_git(&["add", "-f", ".gitignore"]);
+    world.write("x.o", "tracked\n");
+    world.run_git(&["add", "-f", "x.o"]);
+    world.turn("m1", |world| {
+        world.run_git(&["rm", "-q", "--cached", "x.o"]);
+    });
+    // The user's own edit, out of view.
+    world.write("x.o", "mine, and longer\n");
+    world.turn("m2", |world| world.write("a", "2\n"));
+    let report = world.revert("m1");
+    let differences = report.receipt.expect("compared").differences;
+    let of_file = differences.iter().find(|found| found.path.path == "x.o");
+    assert_eq!(report.outcome, Outcome::Partial, "{differences:?}");
+    assert!(of_file.is_some(), "{differences:?}");
+    assert_eq!(world.read("x.o"), "mine, and longer\n");
+}
+
+#[test]
+fn another_sessions_revert_is_no_conflict() {
+    let nine: String = (1..=9).map(|line| format!("{line}\n")).collect();
+    let mut world = World::git(&[("f", &nine), ("g", "1\n")]);
+    world.turn_in("A", "A1", |world| {
+        world.write("f", nine.replace('9', "agent"))
+    });
+    world.turn_in("B", "B1", |world| world.remove("f"));
+    world.turn_in("A", "A2", |world| world.write("g", "2\n"));
+    world.revert("A2");
+    world.revert("B1");
+    let report = world.revert("A1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    assert_eq!(world.read("f"), nine);
+    assert_eq!(world.read("g"), "1\n");
+}
+
+/// A rename that the agent made, and what is at its old name by now.
+fn renamed(edit: &str) -> World {
+    let mut world = World::git(&[("notes", "one\ntwo\nthree\nfour\n"), ("other", "1\n")]);
+    world.turn("m1", |world| {
+        std::fs::rename(world.path("notes"), world.path("ideas")).expect("ours");
+        if !edit.is_empty() {
+            world.write("ideas", edit);
+        }
+        world.write("made", "by the agent\n");
+    });
+    world
+}
+
+#[test]
+fn half_of_a_rename_is_held_back() {
+    for edit in ["", "one\ntwo\nthree\n4\n"] {
+        let mut world = renamed(edit);
+        let ideas = world.read("ideas");
+        world.write("notes", "another text\n");
+        let report = world.revert("m1");
+        assert_eq!(report.outcome, Outcome::Partial);
+        assert_eq!(
+            paths_with(&report, FileResult::Conflict),
+            ["ideas"],
+            "one row for both"
+        );
+        let reason = report.files.iter().find_map(|file| file.reason.clone());
+        assert!(
+            reason.is_some_and(|reason| reason.contains("`notes`")),
+            "{report:?}"
+        );
+        assert_eq!(world.read("ideas"), ideas);
+        assert_eq!(world.read("notes"), "another text\n");
+        assert!(!world.exists("made"), "what is no rename goes");
+        let differences = report.receipt.expect("compared").differences;
+        let notes = differences.iter().find(|found| found.path.path == "notes");
+        assert_eq!(
+            notes.map(|found| found.reason),
+            Some(DifferenceReason::Yours)
+        );
+    }
+}
+
+#[test]
+fn a_whole_rename_goes_back() {
+    let mut world = renamed("");
+    world.revert("m1");
+    assert!(!world.exists("ideas") && world.exists("notes"));
+}
+
+/// The agent renames, the user goes back and takes the new name: the old name has the text, so it stays.
+#[test]
+fn half_of_a_rename_forward_is_held_back() {
+    let mut world = renamed("");
+    world.revert("m1");
+    world.write("ideas", "mine\n");
+    let report = world.unrevert();
+    assert_eq!(world.read("notes"), "one\ntwo\nthree\nfour\n", "{report:?}");
+    assert_eq!(world.read("ideas"), "mine\n");
+    assert_eq!(report.outcome, Outcome::Partial);
+}
+
+#[test]
+fn a_renamed_folder_stays_beside_a_file() {
+    let mut world = World::git(&[("src/a", "text a\n"), ("src/b", "text b\n")]);
+    world.turn("m1", |world| {
+        std::fs::rename(world.path("src"), world.path("lib")).expect("ours")
+    });
+    world.write("src", "a file of mine\n");
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial);
+    assert_eq!(world.read("lib/a"), "text a\n", "{report:?}");
+    assert_eq!(world.read("lib/b"), "text b\n");
+}
+
+#[test]
+fn an_undo_keeps_the_parts_before_it() {
+    let mut world = World::git(&[("a", "0\n")]);
+    world.turn("m1", |world| world.write("a", "1\n"));
+    let alone = RevertRequest {
+        alone: true,
+        ..to("m1")
+    };
+    world.try_revert(&alone).expect("it can be undone");
+    let revert = world.revert("m1");
+    assert_eq!(revert.outcome, Outcome::Nothing);
+    // What `undo` asks for: back to where only the part was undone.
+    let undo = RevertRequest {
+        undoes: revert.operation,
+        ..to("")
+    };
+    let undone = world.try_revert(&undo).expect("it can be taken back");
+    assert_eq!(undone.outcome, Outcome::Nothing);
+    assert_eq!(world.read("a"), "0\n");
+    let log = world.log();
+    assert!(
+        log.messages
+            .iter()
+            .all(|message| message.state == ckpt_schema::report::MessageState::Live),
+        "{log:?}"
+    );
+    world.unrevert();
+    assert_eq!(world.read("a"), "1\n", "the part comes back, too");
+    let cwd = world.cwd.clone();
+    let nothing = world.store.redo(&cwd, &RedoRequest::default());
+    assert_eq!(
+        nothing.expect("it can be asked for").outcome,
+        Outcome::Nothing
+    );
+}
+
+#[test]
+fn a_message_without_a_step_is_partial() {
+    let mut world = World::git(&[("a", "0\n")]);
+    world.message("m1");
+    world.write("a", "1\n");
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+    assert_eq!(world.read("a"), "1\n");
+    world.message("m2");
+    assert_eq!(
+        world.revert("m2").outcome,
+        Outcome::Nothing,
+        "nothing changed"
+    );
+}
