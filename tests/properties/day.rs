@@ -1,9 +1,9 @@
 //! A day through the real store, with real files: a person and one to three agents at the same files, sub-agents, Esc, prompts that
-//! stand, denied tools, lost events, killed hooks, commands in the background, and processes that really die. The store's own tests hold the evidence alone against a day; here
-//! are the rows, the snapshots and the reverts as well.
+//! stand, denied tools, lost events, killed hooks, commands in the background, and processes that really die; two tools side by side, files
+//! that are named through links, sub-agents in another directory, and commands of ours. The store's own tests hold the evidence alone against a
+//! day; here are the rows, the snapshots and the reverts as well.
 //!
-//! Files are written now, whatever the clock of the day says: the harness translates their times. 2,000 days:
-//! `PROPTEST_CASES=2000`.
+//! Files are written now, and the harness translates their times. 2,000 days: `PROPTEST_CASES=2000`.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command};
@@ -55,6 +55,10 @@ enum Act {
         is_lost: bool,
     },
     TurnEnd(usize),
+    /// A sub-agent of the agent works in another directory.
+    Elsewhere(usize),
+    /// The person types a command of ours.
+    Command(usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +98,8 @@ fn act() -> impl Strategy<Value = Act> {
         2 => (agent(), prop::bool::weighted(0.1))
             .prop_map(|(agent, is_lost)| Act::StepFinish { agent, is_lost }),
         1 => agent().prop_map(Act::TurnEnd),
+        1 => agent().prop_map(Act::Elsewhere),
+        1 => agent().prop_map(Act::Command),
     ]
 }
 
@@ -119,7 +125,7 @@ struct Running {
 
 #[derive(Debug, Default)]
 struct Agent {
-    running: Option<Running>,
+    running: Vec<Running>,
     process: Option<Process>,
     /// Whether its session sent a message, and its process lives.
     is_begun: bool,
@@ -160,6 +166,8 @@ impl Drop for Process {
 #[derive(Clone, Debug)]
 struct Cover {
     names: Option<usize>,
+    /// The tool, or none where it is a step as a whole.
+    tool: Option<String>,
     from: i64,
     to: i64,
     /// Whether the end of its tool was lost: as far as anybody knows, the tool runs until its step ends.
@@ -195,6 +203,8 @@ impl Player {
         for file in 0..FILES {
             let text = format!("begin {file}\n");
             world.write(name(file), &text);
+            world.link(format!("chain{file}"), name(file));
+            world.link(format!("links/l{file}"), format!("../chain{file}"));
             texts.insert(text, Author::Nobody);
         }
         let count = day.tells.len();
@@ -223,7 +233,7 @@ impl Player {
                 is_lost,
             } => self.of(agent, |player, agent| {
                 player.begin(agent);
-                if player.agents[agent].running.is_none() {
+                if player.agents[agent].running.is_empty() {
                     player.step_start(agent, is_sub, is_lost);
                 }
             }),
@@ -235,19 +245,19 @@ impl Player {
                 player.tool_start(agent, names, waits)
             }),
             Act::Write(agent, file) => self.of(agent, |player, agent| {
-                let running = player.agents[agent].running.clone();
-                if let Some(running) = running.filter(|running| !running.waits) {
+                let running = player.agents[agent].running.iter();
+                let works: Vec<_> = running.filter(|one| !one.waits).cloned().collect();
+                if let Some(running) = works.get(file % works.len().max(1)) {
                     player.write(running.names.unwrap_or(file), Author::Agent(agent));
                 }
             }),
             Act::ToolEnd(agent, end) => self.of(agent, |player, agent| player.tool_end(agent, end)),
             Act::WriteBehind(agent, file) => self.write_behind(agent, file),
             Act::BehindEnds(agent) => {
-                let agent = agent % self.agents.len();
-                self.agents[agent].has_behind = false;
+                self.agents[agent % self.tells.len()].has_behind = false;
             }
             Act::StepFinish { agent, is_lost } => self.of(agent, |player, agent| {
-                let is_idle = player.agents[agent].running.is_none();
+                let is_idle = player.agents[agent].running.is_empty();
                 if is_idle && player.agents[agent].is_in_step {
                     player.agents[agent].is_in_step = false;
                     if !is_lost {
@@ -256,8 +266,10 @@ impl Player {
                     }
                 }
             }),
+            Act::Elsewhere(agent) => self.of(agent, Self::elsewhere),
+            Act::Command(agent) => self.of(agent, Self::command),
             Act::TurnEnd(agent) => self.of(agent, |player, agent| {
-                if player.agents[agent].running.is_none() && player.agents[agent].is_begun {
+                if player.agents[agent].running.is_empty() && player.agents[agent].is_begun {
                     player.agents[agent].is_in_step = false;
                     let has_behind = player.agents[agent].has_behind;
                     player.send(agent, EventKind::TurnEnd, |event| {
@@ -267,6 +279,35 @@ impl Player {
                 }
             }),
         }
+    }
+
+    /// A sub-agent begins, works and ends in another directory.
+    fn elsewhere(&mut self, agent: usize) {
+        use EventKind::{SessionStart, TurnEnd};
+        let far = self.world.base().join("far");
+        std::fs::create_dir_all(&far).expect("it is writable");
+        for kind in [SessionStart, EventKind::ToolStart, TurnEnd] {
+            let event = Event {
+                parent_session_id: Some(format!("s{agent}")),
+                cwd: Some(far.clone()),
+                tool_use_id: Some("far".to_owned()),
+                ..self.world.event(kind, &format!("s{agent} far"))
+            };
+            self.world.send(&event);
+        }
+    }
+
+    /// A command of ours, at any moment. After Esc, the agent has nothing else to do than that.
+    fn command(&mut self, agent: usize) {
+        let is_sub = std::mem::replace(&mut self.agents[agent].is_sub, false);
+        self.send(agent, EventKind::UserMessage, |event| {
+            event.is_command = true;
+        });
+        if !self.agents[agent].is_begun {
+            self.send(agent, EventKind::TurnEnd, |_| ());
+            self.agents[agent].is_in_step = false;
+        }
+        self.agents[agent].is_sub = is_sub;
     }
 
     /// Does something as an agent that there is and that lives.
@@ -288,7 +329,7 @@ impl Player {
     }
 
     fn message(&mut self, agent: usize) {
-        if self.agents[agent].running.is_some() {
+        if !self.agents[agent].running.is_empty() {
             return;
         }
         if self.agents[agent].process.is_none() {
@@ -318,12 +359,14 @@ impl Player {
             self.send(agent, EventKind::StepStart, |_| ());
         }
         if !self.tells[agent] {
-            self.cover(agent, None);
+            self.cover(agent, None, None);
         }
     }
 
     fn tool_start(&mut self, agent: usize, names: Option<usize>, waits: bool) {
-        if self.agents[agent].running.is_some() {
+        // Two at most, and the second only where it is told of.
+        let most = usize::from(self.tells[agent]) + 1;
+        if self.agents[agent].running.len() >= most {
             return;
         }
         self.begin(agent);
@@ -333,7 +376,9 @@ impl Player {
         self.number += 1;
         let id = format!("t{}", self.number);
         if self.tells[agent] {
-            let paths = names.map(|file| self.world.path(name(file)));
+            let through = ["f", "chain", "links/l"][self.number % 3];
+            let named = |file: usize| format!("{through}{file}");
+            let paths = names.map(|file| self.world.path(named(file)));
             let named = id.clone();
             self.send(agent, EventKind::ToolStart, |event| {
                 event.paths = paths.into_iter().collect();
@@ -346,41 +391,49 @@ impl Player {
                 });
             }
         }
-        self.cover(agent, names.filter(|_| self.tells[agent]));
-        self.agents[agent].running = Some(Running { id, names, waits });
+        let tells = self.tells[agent];
+        self.cover(agent, names.filter(|_| tells), tells.then(|| id.clone()));
+        self.agents[agent]
+            .running
+            .push(Running { id, names, waits });
     }
 
     fn tool_end(&mut self, agent: usize, end: End) {
-        let Some(running) = self.agents[agent].running.take() else {
+        if self.agents[agent].running.is_empty() {
             return;
-        };
+        }
+        let running = self.agents[agent].running.remove(0);
         match end {
             End::Well | End::Behind if self.tells[agent] => {
                 self.agents[agent].has_behind |= end == End::Behind;
+                let tool = Some(running.id.clone());
                 self.send(agent, EventKind::ToolFinish, |event| {
                     event.tool_use_id = Some(running.id);
                     event.background = (end == End::Behind).then_some(true);
                 });
                 // What was open until here stays the tool's; the step may be open still.
-                let (lost, ended) = std::mem::take(&mut self.open[agent])
+                let (left, ended) = std::mem::take(&mut self.open[agent])
                     .into_iter()
-                    .partition(|cover| cover.is_lost);
+                    .partition(|cover| cover.is_lost || cover.tool != tool);
                 self.open[agent] = ended;
                 self.close(agent, 2 * SECOND);
-                self.open[agent].extend::<Vec<Cover>>(lost);
+                self.open[agent].extend::<Vec<Cover>>(left);
             }
             End::Lost => self.open[agent]
                 .iter_mut()
+                .filter(|cover| cover.tool.is_none() || cover.tool.as_ref() == Some(&running.id))
                 .for_each(|cover| cover.is_lost = true),
             End::Well | End::Behind => {}
             // Nobody tells; the next message, or a revert, finds the step open.
             End::Esc | End::Denied => {
                 self.agents[agent].is_begun = false;
+                self.agents[agent].running.clear();
                 self.cut(agent);
             }
             End::Dies => {
                 self.agents[agent].died_at = Some(self.now);
                 self.agents[agent].process = None;
+                self.agents[agent].running.clear();
                 self.cut(agent);
             }
         }
@@ -412,11 +465,12 @@ impl Player {
         self.texts.insert(text, author);
     }
 
-    fn cover(&mut self, agent: usize, names: Option<usize>) {
+    fn cover(&mut self, agent: usize, names: Option<usize>, tool: Option<String>) {
         // The look at the clock of a hook may be a second late, and so is what a duration says.
         let from = self.now - 1_100;
         self.open[agent].push(Cover {
             names,
+            tool,
             from,
             to: i64::MAX,
             is_lost: false,
@@ -430,7 +484,7 @@ impl Player {
             .extend(closed.into_iter().map(|cover| Cover { to, ..cover }));
         // A step of an agent that tells of no tools goes on.
         if !self.tells[agent] && self.agents[agent].is_in_step {
-            self.cover(agent, None);
+            self.cover(agent, None, None);
         }
     }
 
@@ -458,11 +512,12 @@ impl Player {
         let session = format!("s{agent}");
         let messages = self.world.log().messages;
         let sessions = self.world.store.sessions(None).expect("readable").sessions;
-        let Some(own) = sessions.iter().find(|one| one.agent_id == session) else {
-            return Ok((0, 0));
+        let is_own = |id: &str| {
+            let mut own = sessions.iter().filter(|one| one.agent_id == session);
+            own.any(|one| one.id == id)
         };
         let mut oldest = messages.iter().rev();
-        let Some(first) = oldest.find(|message| message.session == own.id) else {
+        let Some(first) = oldest.find(|message| is_own(&message.session)) else {
             return Ok((0, 0));
         };
         let request = RevertRequest {
@@ -519,11 +574,8 @@ fn in_a_day_no_edit_of_the_persons_is_lost_and_nothing_of_an_agents_stays_untold
         failure_persistence: None,
         ..Config::default()
     };
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
-        config.cases
-    } else {
-        QUICK
-    };
+    let is_set = std::env::var_os("PROPTEST_CASES").is_some();
+    let cases = if is_set { config.cases } else { QUICK };
     let total = std::cell::Cell::new((0, 0));
     let mut runner = TestRunner::new(Config { cases, ..config });
     let result = runner.run(&day(), |day| {

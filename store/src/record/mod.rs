@@ -52,12 +52,11 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     if !store.surroundings.settings.enabled {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     }
-    let completed;
     let mut known = KnownEvent::of_event(store, event)?;
     if !known.place.settings.enabled {
         return Ok(EventReport::of_nothing(Some(event.event.name().to_owned())));
     }
-    completed = known
+    let completed = known
         .view
         .lacks_process(event)
         .then(|| with_process(store, event));

@@ -213,3 +213,29 @@ fn a_package_that_a_version_does_not_run_is_told() {
     );
     assert_eq!(told(), [], "its own manifest counts as it does");
 }
+
+/// The hook was installed while the version was not known; the program that runs tells it.
+#[test]
+fn running_program_shows_which_events_are_missing() {
+    let world = World::new();
+    world.install("claude-code");
+    let program = world.path("share/claude/versions/2.1.329");
+    let advice = |program: std::path::PathBuf| {
+        world.with_place(|place| {
+            super::super::advice_on_running("claude-code", place, || Some(program))
+        })
+    };
+    let told = advice(program.clone()).expect("something is missing");
+    for event in ["`PostToolBatch`", "`PermissionRequest`", "2.1.329"] {
+        assert!(told.message.contains(event), "{told:?}");
+    }
+    assert!(
+        told.hint.contains("share/claude/versions:$PATH"),
+        "{told:?}"
+    );
+    let old = world.path("share/claude/versions/2.0.5");
+    assert_eq!(advice(old), None, "it reports nothing else");
+    world.has("claude", "@anthropic-ai/claude-code", "2.1.329");
+    world.install("claude-code");
+    assert_eq!(advice(program), None, "all of it is there");
+}

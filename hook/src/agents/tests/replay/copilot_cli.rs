@@ -239,3 +239,29 @@ fn a_message_that_no_hook_is_told_of_is_found_in_the_record_of_the_session() {
     let elsewhere = meaning("postToolUse", "../session-state/s-1", &[STEERED]);
     assert_eq!(elsewhere, "tool_finish, step_start", "no id is a path");
 }
+
+/// No payload of a session's first turn names the file, and Esc stands nowhere else.
+#[test]
+fn record_of_a_session_follows_from_its_id() {
+    let environment = |name: &str| (name == "HOME").then(|| OsString::from("/home/ada"));
+    let context = PayloadContext {
+        cwd: Path::new("/w"),
+        environment: &environment,
+        first_line: &|_| None,
+        last_lines: &|_| Vec::new(),
+        names_in: &|_| Vec::new(),
+        agent_process: &|| None,
+    };
+    let record = |session: &str, named: Option<&str>| {
+        let payload = serde_json::json!({"sessionId": session, "timestamp": 1, "prompt": "x", "transcriptPath": named});
+        let payload = payload.to_string();
+        let event = Some("userPromptSubmitted");
+        let parsed = parse("copilot-cli", event, payload.as_bytes(), &context);
+        parsed.events[0].transcript_path.clone()
+    };
+    let known = Path::new("/home/ada/.copilot/session-state/a-1/events.jsonl");
+    assert_eq!(record("a-1", None).as_deref(), Some(known));
+    assert_eq!(record("../a", None), None, "an id that is no name");
+    let named = Path::new("/elsewhere.jsonl");
+    assert_eq!(record("a-1", named.to_str()).as_deref(), Some(named));
+}
