@@ -275,7 +275,7 @@ fn tell_of_doubts(
             session: Some(&event.session_id),
             workspace: Some(&workspace),
             message,
-            detail: None,
+            ..Diagnostic::default()
         })
     })
 }
@@ -291,6 +291,7 @@ fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> R
         workspace: Some(&workspace),
         message: "the last snapshot is lost: what changed since is unknown",
         detail: Some(why),
+        is_untold: false,
     })
 }
 
