@@ -316,11 +316,8 @@ impl Recorder<'_> {
         let diagnostic = Diagnostic {
             level: DiagnosticLevel::Warning,
             agent: subject.agent,
-            event: None,
-            session: None,
-            workspace: None,
             message: &message,
-            detail: None,
+            ..Diagnostic::default()
         };
         // It is said again at the next session.
         let _ = self
