@@ -39,9 +39,11 @@ target() {
     esac
 }
 
+# Fetches over HTTPS alone, wherever it is sent on to; only an address that was given as another one may be another one.
 fetch() {
+    case $1 in https://*) protocol='=https' ;; *) protocol="=${1%%:*}" ;; esac
     if command -v curl >/dev/null; then
-        curl --fail --silent --show-error --location --output "$2" "$1"
+        curl --proto "$protocol" --proto-redir "$protocol" --fail --silent --show-error --location --output "$2" "$1"
     elif command -v wget >/dev/null; then
         wget --quiet --output-document="$2" "$1"
     else
@@ -53,13 +55,32 @@ checksum() {
     if command -v sha256sum >/dev/null; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
 }
 
-# Installs a file and notes it. It is written beside its place and renamed, so that a running program is never overwritten.
+# Installs a file. It is written beside its place and renamed, so that a running program is never overwritten.
 put() {
     mkdir -p "${2%/*}"
     cp "$1" "$2.new"
     chmod "$3" "$2.new"
     mv -f "$2.new" "$2"
-    echo "$2" >>"$scratch/list"
+}
+
+# Notes which files are installed: all those on stdin, or nothing new.
+note() {
+    mkdir -p "${list%/*}"
+    cat >"$list.new"
+    mv -f "$list.new" "$list"
+}
+
+# Calls a function for each file of the archive, with its place and its mode.
+each() {
+    for page in "$from"/man/*.1; do "$1" "$page" "$prefix/share/man/man1/${page##*/}" 644; done
+    "$1" "$from/completions/ckpt-hook.bash" "$prefix/share/bash-completion/completions/ckpt-hook" 644
+    "$1" "$from/completions/ckpt-hook.fish" "$prefix/share/fish/vendor_completions.d/ckpt-hook.fish" 644
+    "$1" "$from/completions/ckpt-hook.zsh" "$prefix/share/zsh/site-functions/_ckpt-hook" 644
+    "$1" "$from/ckpt-hook" "$prefix/bin/ckpt-hook" 755
+}
+
+place() {
+    echo "$2"
 }
 
 install_it() {
@@ -77,16 +98,15 @@ install_it() {
     from=$scratch/$name
     "$from/ckpt-hook" --version >"$scratch/version" || fail "the program does not run here"
 
-    for page in "$from"/man/*.1; do put "$page" "$prefix/share/man/man1/${page##*/}" 644; done
-    put "$from/completions/ckpt-hook.bash" "$prefix/share/bash-completion/completions/ckpt-hook" 644
-    put "$from/completions/ckpt-hook.fish" "$prefix/share/fish/vendor_completions.d/ckpt-hook.fish" 644
-    put "$from/completions/ckpt-hook.zsh" "$prefix/share/zsh/site-functions/_ckpt-hook" 644
-    put "$from/ckpt-hook" "$prefix/bin/ckpt-hook" 755
+    each place >"$scratch/list"
+    # First those of the older version and of this one: wherever this is cut off, everything that is there is noted.
+    touch "$scratch/old"
+    [ ! -e "$list" ] || cp "$list" "$scratch/old"
+    sort -u "$scratch/old" "$scratch/list" | note
+    each put
     # What an older version had and this one has not.
-    if [ -e "$list" ]; then
-        while IFS= read -r file; do grep -qxF "$file" "$scratch/list" || rm -f "$file"; done <"$list"
-    fi
-    cp "$scratch/list" "$list"
+    while IFS= read -r file; do grep -qxF "$file" "$scratch/list" || rm -f "$file"; done <"$scratch/old"
+    note <"$scratch/list"
 
     echo "installed: $prefix/bin/ckpt-hook ($(head -n 1 "$scratch/version"))"
     case :$PATH: in
@@ -99,8 +119,9 @@ install_it() {
 remove_it() {
     [ -e "$list" ] || fail "$list is not there: nothing was installed by this script"
     echo "note: \`ckpt-hook uninstall --all\` takes the hook out of your agents' settings; without the program it does nothing"
-    while IFS= read -r file; do rm -f "$file"; done <"$list"
-    rm -f "$list"
+    # An installation that was cut off may have left a file beside its place.
+    while IFS= read -r file; do rm -f "$file" "$file.new"; done <"$list"
+    rm -f "$list" "$list.new"
     # Folders that it may have made are left only where something else is in them.
     for folder in share/man/man1 share/man share/bash-completion/completions share/bash-completion share/fish/vendor_completions.d \
         share/fish share/zsh/site-functions share/zsh bin; do

@@ -117,8 +117,6 @@ CREATE INDEX steps_by_session ON steps (session_id, seq);
 
 CREATE INDEX steps_by_message ON steps (message_id);
 
-CREATE UNIQUE INDEX steps_open ON steps (state, session_id) WHERE state = 'open';
-
 CREATE TABLE tools (
   id          INTEGER PRIMARY KEY,
   step_id     TEXT NOT NULL REFERENCES steps (id) ON DELETE CASCADE,
@@ -201,7 +199,7 @@ CREATE TABLE diagnostics (
   message   TEXT NOT NULL,
   detail    TEXT,
   at        INTEGER NOT NULL
-) STRICT;
+, untold INTEGER NOT NULL DEFAULT 0 CHECK (untold IN (0, 1))) STRICT;
 
 CREATE TABLE hook_runs (
   id         INTEGER PRIMARY KEY,
@@ -499,6 +497,10 @@ SELECT steps.id AS step, steps.session_id AS session, agent, message_id AS messa
   FROM steps
   JOIN sessions ON sessions.id = steps.session_id
   JOIN messages ON messages.id = message_id;
+
+CREATE UNIQUE INDEX steps_open ON steps (state, session_id) WHERE state = 'open';
+
+CREATE INDEX diagnostics_untold ON diagnostics (id) WHERE untold = 1;
 
 INSERT INTO meta (key, value) VALUES ('min_reader', 11);
 

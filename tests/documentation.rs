@@ -330,3 +330,58 @@ fn pure_modules_ask_nothing_of_the_outside_world() {
         }
     }
 }
+
+/// Returns the lines of the workflows and scripts that reach the outside.
+fn lines_for_others() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    files(&repository().join(".github/workflows"), "yml", &mut found);
+    for folder in ["packaging", ".ci", "docs"] {
+        let entries = fs::read_dir(repository().join(folder)).expect("a readable folder");
+        let paths = entries.map(|entry| entry.expect("a readable folder").path());
+        found.extend(paths.filter(|path| path.is_file()));
+    }
+    found.push(repository().join("README.md"));
+    let lines = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.into_iter().map(move |line| (path.clone(), line))
+    };
+    found.into_iter().flat_map(lines).collect()
+}
+
+#[test]
+fn actions_are_named_by_the_hash_of_a_commit() {
+    let mut number = 0;
+    for (path, line) in lines_for_others() {
+        let Some((_, action)) = line.split_once("uses: ") else {
+            continue;
+        };
+        number += 1;
+        let hash = action.split(['@', ' ']).nth(1).unwrap_or_default();
+        assert!(
+            hash.len() == 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{}: {line}",
+            path.display()
+        );
+    }
+    assert!(number > 4, "they are found");
+}
+
+#[test]
+fn curl_follows_nobody_to_another_protocol() {
+    let mut number = 0;
+    for (path, line) in lines_for_others() {
+        if !line.contains("curl --") {
+            continue;
+        }
+        number += line.matches("curl --").count();
+        let guarded = line.matches("curl --proto ").count();
+        assert_eq!(
+            line.matches("curl --").count(),
+            guarded,
+            "{}: {line}",
+            path.display()
+        );
+    }
+    assert!(number >= 3, "they are found");
+}

@@ -16,6 +16,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before the first allocation of ours; a hook has manners of its own.
+    process::posix::explain_aborts();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if guard::is_hook_call(&arguments, cli::arguments::COMMANDS) {
         guard::run(&arguments)

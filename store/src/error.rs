@@ -40,6 +40,7 @@ pub struct Error {
     candidates: Vec<CandidateReport>,
     is_damage: bool,
     is_unrecorded: bool,
+    is_refusal: bool,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -57,6 +58,7 @@ impl Error {
             candidates: Vec::new(),
             is_damage: false,
             is_unrecorded: false,
+            is_refusal: false,
             source: None,
         }
     }
@@ -98,6 +100,19 @@ impl Error {
     /// Returns whether nothing was ever recorded there, so that what to do next depends on what is installed.
     pub fn is_unrecorded(&self) -> bool {
         self.is_unrecorded
+    }
+
+    /// Turns it into one about a place in which nothing is recorded, by rule: it is no fault of the store's.
+    pub(crate) fn refusal(self) -> Self {
+        Self {
+            is_refusal: true,
+            ..self
+        }
+    }
+
+    /// Returns whether nothing is recorded in that place, by rule.
+    pub fn is_refusal(&self) -> bool {
+        self.is_refusal
     }
 
     /// Returns an error for an id that means nothing here.
@@ -175,7 +190,7 @@ impl Error {
     }
 
     /// Returns whether an object of the store is missing or damaged, so that healing it may help.
-    pub(crate) fn is_damage(&self) -> bool {
+    pub fn is_damage(&self) -> bool {
         let source = self.source.as_deref();
         let inner = source.and_then(|source| source.downcast_ref::<Self>());
         self.is_damage || inner.is_some_and(Self::is_damage)
@@ -196,12 +211,16 @@ impl Error {
         &self.candidates
     }
 
-    /// Returns the causes, outermost first, without those that only repeat one: SQLite's errors are their own cause,
-    /// with a code before the same words.
+    /// Returns the causes, outermost first, without those that only repeat one. Those of SQLite are in our words: its own
+    /// are about statements and tables.
     pub fn causes(&self) -> Vec<String> {
         let mut causes: Vec<String> = Vec::new();
         let mut next = self.source();
         while let Some(cause) = next {
+            if let Some(error) = cause.downcast_ref::<rusqlite::Error>() {
+                causes.push(of_database(error));
+                break;
+            }
             let text = cause.to_string();
             if causes.last().is_none_or(|last| !text.ends_with(last)) {
                 causes.push(text);
@@ -211,11 +230,56 @@ impl Error {
         causes
     }
 
+    /// Returns the error of the session store that caused it.
+    pub(crate) fn of_session_store(&self) -> Option<&rusqlite::Error> {
+        let mut next = self.source();
+        while let Some(cause) = next {
+            if let Some(error) = cause.downcast_ref() {
+                return Some(error);
+            }
+            next = cause.source();
+        }
+        None
+    }
+
     /// Returns what failed and why, in one line: the text and each cause, separated by colons.
     pub fn with_causes(&self) -> String {
         let mut texts = vec![self.to_string()];
         texts.extend(self.causes());
         texts.join(": ")
+    }
+}
+
+/// Returns what an error of SQLite means, with its number for a report.
+fn of_database(error: &rusqlite::Error) -> String {
+    use rusqlite::ErrorCode as Code;
+    let what = match error.sqlite_error_code() {
+        None => return of_row(error),
+        Some(Code::DatabaseBusy | Code::DatabaseLocked | Code::FileLockingProtocolFailed) => {
+            "the database is locked by another process"
+        }
+        Some(Code::DiskFull) => "the disk is full",
+        Some(Code::SystemIoFailure) => "the disk failed",
+        Some(Code::CannotOpen) => "it cannot be opened",
+        Some(Code::ReadOnly | Code::PermissionDenied) => "the session store is read-only",
+        Some(Code::OutOfMemory) => "there is not enough memory",
+        Some(Code::DatabaseCorrupt | Code::NotADatabase) => "the session store is damaged",
+        Some(Code::TooBig) => "it is too large for the session store",
+        Some(Code::ConstraintViolation) => "it contradicts what the session store holds",
+        Some(Code::OperationInterrupted | Code::OperationAborted) => "it was interrupted",
+        Some(_) => "the session store is not as this version of ckpt-hook makes it",
+    };
+    let number = error.sqlite_error().map_or(0, |error| error.extended_code);
+    format!("{what} (SQLite's error {number})")
+}
+
+/// Returns what is wrong with a row, by an error of the library that reads it.
+fn of_row(error: &rusqlite::Error) -> String {
+    match error {
+        // Ours: it names the row.
+        rusqlite::Error::FromSqlConversionFailure(_, _, problem) => problem.to_string(),
+        rusqlite::Error::QueryReturnedNoRows => "a row of the session store is missing".to_owned(),
+        _ => "a row of the session store is not as ckpt-hook writes it".to_owned(),
     }
 }
 
@@ -267,6 +331,29 @@ mod tests {
             "cannot write `a`: the disk is full: no room",
             "outermost first"
         );
+    }
+
+    #[test]
+    fn errors_of_sqlite_are_told_in_our_words() {
+        let connection = rusqlite::Connection::open_in_memory().expect("there is memory");
+        let scripts = [
+            "SELECT * FROM missing",
+            "CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1), (1)",
+            "ATTACH '/missing/file' AS x",
+        ];
+        for script in scripts {
+            let error = connection.execute_batch(script).expect_err("it is wrong");
+            let raw = error.to_string();
+            let told = Error::failed("cannot do it").because(error);
+            assert!(told.of_session_store().is_some());
+            let told = Error::failed("outer").because(told).with_causes();
+            let words = ["missing", "UNIQUE", "table", "unable", "t.a"];
+            assert!(!words.iter().any(|word| told.contains(word)), "{told}");
+            assert!(
+                !told.contains(&raw) && told.contains("SQLite's error "),
+                "{told}"
+            );
+        }
     }
 
     #[test]

@@ -90,6 +90,11 @@ pub fn has_begun_to_change() -> bool {
     revert::has_begun()
 }
 
+/// Returns whether something is being forgotten or tidied up in the store in a directory.
+pub fn is_tidied(directory: &Path) -> bool {
+    fs::layout::is_upkeep_locked(directory)
+}
+
 /// Fails if the store in a directory is not the user's own, or holds something that no store has: [`purge`] would
 /// refuse it.
 pub fn check_purge(directory: &Path) -> Result<()> {
@@ -101,12 +106,19 @@ pub fn purge(directory: &Path) -> Result<bool> {
     upkeep::forget::purge(directory)
 }
 
-/// Notes an event that could not be recorded because the disk is full, if the error says so. This is for a store that
-/// cannot even be opened; [`Store::record`] does it by itself.
-pub fn note_lost_event(directory: &Path, event: &Event, error: &Error, now: Milliseconds) {
-    if record::lost::is_loss(error) {
+/// Notes an event that could not be recorded because the session store failed, if the error says so. Returns whether it
+/// does. This is for a store that cannot even be opened; [`Store::record`] does it by itself.
+pub fn note_lost_event(directory: &Path, event: &Event, error: &Error, now: Milliseconds) -> bool {
+    let is_loss = is_lost(error);
+    if is_loss {
         record::lost::note(directory, event, error, now);
     }
+    is_loss
+}
+
+/// Returns whether an error says that an event is in no row.
+pub fn is_lost(error: &Error) -> bool {
+    record::lost::is_loss(error)
 }
 
 impl Store {
@@ -123,6 +135,20 @@ impl Store {
             note_lost_event(&self.surroundings.directory, event, error, self.now());
         }
         report
+    }
+
+    /// Returns what went wrong in hooks for a reason of the store's own, and nobody was told yet.
+    pub fn untold(&mut self) -> sessions::Untold {
+        // First, so that what is only noted so far becomes rows, which can be marked as told.
+        let lost = record::lost::take_up(self).unwrap_or_default();
+        sessions::untold(self.database.connection(), lost)
+    }
+
+    /// Notes that somebody was told. If that fails, they are told again.
+    pub fn mark_told(&mut self, told: &sessions::Untold) {
+        let _ = self
+            .database
+            .write(|connection| sessions::mark_told(connection, told));
     }
 
     /// Captures the workspace that holds `cwd`, by hand.
@@ -258,6 +284,18 @@ impl Store {
     pub fn apply(&mut self, token: &str, force: Force) -> Result<report::OperationReport> {
         self.take_up_lost();
         revert::apply(self, token, force, &query::gone_states)
+    }
+
+    /// Returns whether nothing can be written in the store's directory.
+    pub fn is_read_only(&self) -> bool {
+        let directory = &self.surroundings.directory;
+        !self.is_missing && rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_err()
+    }
+
+    /// Copies what the store holds of the workspace that holds `cwd` into an empty private directory, which is a store
+    /// then.
+    pub fn copy(&self, cwd: &Path, into: &Path) -> Result<()> {
+        upkeep::copy::copy(self, cwd, into)
     }
 
     /// Returns whether a plan, by its token, is one of the workspace that holds `cwd`.

@@ -123,12 +123,9 @@ impl Store {
         let message = format!("the session store was damaged and is set aside as `{place}`");
         self.diagnose(&sessions::Diagnostic {
             level: sessions::DiagnosticLevel::Error,
-            agent: None,
-            event: None,
-            session: None,
-            workspace: None,
             message: &message,
             detail: Some(OUT_OF_SIGHT),
+            ..sessions::Diagnostic::default()
         })
     }
 

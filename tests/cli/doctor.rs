@@ -448,3 +448,36 @@ fn a_repair_moves_a_directory_aside_that_keeps_everybody_from_work() {
         "what was moved goes with the store"
     );
 }
+
+#[test]
+fn a_damaged_repository_of_the_store_is_named_and_mended() {
+    for (name, damage) in [("HEAD", "ref: refs/heads/other\n"), ("config", "[core]\n")] {
+        let world = Sandbox::new();
+        world.play("m1", "first", |world| world.write("file", "1\n"));
+        let folders = std::fs::read_dir(world.store().join("snapshots")).expect("the store");
+        let folder = folders.flatten().next().expect("one workspace").path();
+        let path = folder.join("repository.git").join(name);
+        let sound = std::fs::read(&path).expect("it is there");
+        for damage in [Some(damage), None] {
+            match damage {
+                Some(text) => std::fs::write(&path, text).expect("ours"),
+                None => std::fs::remove_file(&path).expect("ours"),
+            }
+            let run = world.run(&["doctor"], b"").exits(0);
+            assert!(
+                run.stdout.contains(&format!("`{name}`")),
+                "it is named: {run}"
+            );
+            assert_eq!(
+                std::fs::read(&path).expect("it is there"),
+                sound,
+                "{name}: and mended"
+            );
+            let again = world.run(&["doctor"], b"").exits(0);
+            assert!(
+                !again.stdout.contains(&format!("`{name}`")),
+                "once: {again}"
+            );
+        }
+    }
+}

@@ -274,3 +274,18 @@ proptest! {
         prop_assert_eq!(world.tree(), trees.swap_remove(to), "as it was before the message");
     }
 }
+
+#[test]
+fn a_pipe_in_the_place_of_the_lock_is_no_other_watcher() {
+    let world = Sandbox::new();
+    world.play("m1", "first", |world| world.write("file", "1\n"));
+    let lock = world.store().join("watch.lock");
+    let _ = fs::remove_file(&lock);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &lock, rustix::fs::Mode::RWXU).expect("a pipe");
+    let run = world.run(&["watch"], b"").exits(1);
+    assert!(!run.stderr.contains("another watcher"), "{run}");
+    assert!(
+        run.stderr.contains("not a regular file"),
+        "it says what is there: {run}"
+    );
+}

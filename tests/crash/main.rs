@@ -9,6 +9,7 @@
 )]
 
 mod again;
+mod allocations;
 mod errors;
 mod forget;
 mod forward;

@@ -14,6 +14,7 @@ mod counted;
 mod damaged;
 mod damaged_anywhere;
 mod databases;
+mod directories;
 mod doctor;
 mod elsewhere;
 mod everyday;

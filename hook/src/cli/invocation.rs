@@ -1,14 +1,18 @@
 //! What every command works with: its common options, the outside world, the settings, the streams.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use ckpt_store::Store;
+use ckpt_store::error::Context;
+use ckpt_store::sessions::Untold;
 
 use super::arguments::Common;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::output::text::{know_ids, with_ids};
+use crate::process::PrivateFolder;
 use crate::surroundings::{self, Environment};
 
 /// What a command works with.
@@ -21,6 +25,12 @@ pub struct Invocation {
     pub config: Config,
     /// The streams.
     pub output: Output,
+    /// What is to be told once the command is done, if a person gave it; read when the store is first opened.
+    pub untold: OnceLock<Untold>,
+    /// Whether a person gave the command, and reads what it says.
+    pub is_for_a_person: bool,
+    /// The copy of a store that cannot be written to; it goes with the command.
+    pub copy: OnceLock<PrivateFolder>,
 }
 
 impl Invocation {
@@ -40,7 +50,8 @@ impl Invocation {
 
     /// Opens the store. A missing one is not created.
     pub fn open(&self) -> Result<Store, Failure> {
-        let store = Store::open_existing(self.for_store()?)?;
+        let mut store = Store::open_existing(self.for_store()?)?;
+        self.learn_of_untold(&mut store);
         let shows_ids = !self.output.is_json() && !self.output.is_quiet();
         if shows_ids && let Ok(prefixes) = store.prefixes() {
             know_ids(prefixes, surroundings::least_of_an_id());
@@ -57,7 +68,61 @@ impl Invocation {
 
     /// Opens the store, and creates a missing one: for a command that records.
     pub fn open_to_record(&self) -> Result<Store, Failure> {
-        Ok(Store::open(self.for_store()?)?)
+        let mut store = Store::open(self.for_store()?)?;
+        self.learn_of_untold(&mut store);
+        Ok(store)
+    }
+
+    /// Opens the store for a question about what is in the workspace now, which takes a lock and a snapshot: of a store
+    /// that cannot be written to, a private copy. Never for what changes the workspace: its way back would go with the
+    /// copy.
+    pub fn open_to_compare(&self) -> Result<Store, Failure> {
+        let store = self.open()?;
+        if !store.is_read_only() {
+            return Ok(store);
+        }
+        let what = || "cannot create a temporary directory";
+        let copy = PrivateFolder::new().context(what)?;
+        copy.make(Path::new("store")).context(what)?;
+        let directory = copy.path().join("store");
+        store.copy(&self.directory()?, &directory)?;
+        let given = self
+            .surroundings
+            .for_store(directory, self.config.settings.clone());
+        let _ = self.copy.set(copy);
+        Ok(Store::open_existing(given)?)
+    }
+
+    /// Opens the store for an operation, or for its plan alone.
+    pub fn open_to_operate(&self, is_dry_run: bool) -> Result<Store, Failure> {
+        match is_dry_run {
+            true => self.open_to_compare(),
+            false => self.open(),
+        }
+    }
+
+    fn learn_of_untold(&self, store: &mut Store) {
+        if self.is_for_a_person && !store.is_missing() {
+            self.untold.get_or_init(|| store.untold());
+        }
+    }
+
+    /// Tells a person of events that were lost for a reason of the store's own, once.
+    pub fn tell_of_untold(&self) {
+        let Some(untold) = self
+            .untold
+            .get()
+            .filter(|untold| !untold.sentences.is_empty())
+        else {
+            return;
+        };
+        self.output.warn(untold);
+        if let Ok(mut store) = self
+            .for_store()
+            .and_then(|given| Ok(Store::open_existing(given)?))
+        {
+            store.mark_told(untold);
+        }
     }
 
     fn for_store(&self) -> Result<ckpt_store::Surroundings, Failure> {

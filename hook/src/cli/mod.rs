@@ -48,6 +48,7 @@ mod pager;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use arguments::{Arguments, Command, Common, Forward};
 use commands::{
@@ -84,6 +85,10 @@ fn after_a_panic() -> u8 {
 
 /// A panic's message may quote a file, and its exit code is not ours.
 fn apologise(place: Option<&Location<'_>>) {
+    // The standard library panics, and then aborts, where a new thread gets no memory for its signals.
+    if place.is_some_and(|place| place.file().ends_with("stack_overflow.rs")) {
+        return;
+    }
     let place = place_of_panic(place);
     let hint = "please report it, with the output of `ckpt-hook --version`";
     output::write_error(&format!(
@@ -102,23 +107,29 @@ fn run_to_code(words: &[OsString]) -> u8 {
         surroundings.home.as_deref(),
     );
     let output = Output::new(arguments.common.wanted(), &surroundings);
+    let is_for_a_person = !output.is_json() && !arguments.command.is_for_a_program();
     let invocation = Invocation {
         common: arguments.common,
         surroundings,
         config,
         output,
+        untold: OnceLock::new(),
+        is_for_a_person,
+        copy: OnceLock::new(),
     };
     let done = no_document::check(&invocation, &arguments.command)
         .and_then(|()| exact::check(&invocation, &arguments.command))
         .and_then(|()| dispatch(&invocation, &arguments.command));
-    match done {
+    let code = match done {
         Ok(code) => code,
         Err(failure) => {
             let failure = empty::explained(&invocation, failure);
             invocation.output.failure(&failure);
             failure.code()
         }
-    }
+    };
+    invocation.tell_of_untold();
+    code
 }
 
 /// Help and version are errors to clap, too; they go to stdout.

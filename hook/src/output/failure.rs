@@ -1,6 +1,7 @@
 //! A failure: `error: what`, `caused by: why`, `note: what was done before`, `hint: what to do`, or one JSON document.
 
 use ckpt_schema::report::{ErrorReport, FailureReport, VERSION};
+use ckpt_store::sessions::Untold;
 
 use super::data;
 use super::paint::Paint;
@@ -46,6 +47,20 @@ fn said(sentence: &str) -> String {
         true => serde_json::Value::from(sentence).to_string(),
         false => sentence,
     }
+}
+
+/// Returns the lines for what went wrong in hooks since the last command.
+pub fn untold(untold: &Untold, paint: Paint) -> String {
+    let told = untold.sentences.iter();
+    let mut text: String = told
+        .map(|sentence| format!("{} {}\n", paint.warning("warning:"), said(sentence)))
+        .collect();
+    if untold.more > 0 {
+        let more = format!("and {} more", untold.more);
+        text.push_str(&format!("{} {more}\n", paint.warning("warning:")));
+    }
+    let hint = "what the agent did then may be missing here; `ckpt-hook doctor` checks the store";
+    text + &format!("{} {hint}\n", paint.id("hint:"))
 }
 
 /// Returns the document of a failure.

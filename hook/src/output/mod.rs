@@ -37,6 +37,7 @@ pub mod workspace;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
+use ckpt_store::sessions::Untold;
 use console::Term;
 use serde::Serialize;
 
@@ -238,6 +239,11 @@ impl Output {
         } else {
             self.tell(&failure::render(failure, self.errors));
         }
+    }
+
+    /// Says on stderr what went wrong in hooks since the last command.
+    pub fn warn(&self, untold: &Untold) {
+        self.tell(&failure::untold(untold, self.errors));
     }
 
     /// Writes text for people on stderr, as wide as the terminal.

@@ -50,7 +50,8 @@ impl ProgressLine {
     pub fn during<T>(&self, text: &str, work: impl FnOnce() -> T) -> T {
         let (working, is_done) = channel::<()>();
         std::thread::scope(|scope| {
-            scope.spawn(move || {
+            // Without a thread, nothing is shown.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let mut pause = PATIENCE;
                 while is_done.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                     self.bar.set_message(text.to_owned());

@@ -21,6 +21,8 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
+use crate::failure;
+
 /// The signals of a crash; SIGALRM is the deadline if there is no watchdog.
 const FATAL: [libc::c_int; 6] = [
     libc::SIGSEGV,
@@ -180,6 +182,30 @@ fn note_crash() {
     }
 }
 
+/// Makes a command that is aborted, because memory cannot be had, say what that means and exit with a code of its own.
+pub fn explain_aborts() {
+    let mut action = plain_action();
+    action.sa_sigaction = aborted as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    // SAFETY: `action` is initialised and outlives the call; `aborted` is async-signal-safe; no old action is asked for.
+    unsafe { libc::sigaction(libc::SIGABRT, &raw const action, null_mut()) };
+}
+
+extern "C" fn aborted(_signal: libc::c_int) {
+    let (text, code) = match ckpt_store::has_begun_to_change() {
+        false => (ABORTED, failure::FAILED),
+        true => (ABORTED_HALFWAY, failure::PARTIAL),
+    };
+    // SAFETY: both are async-signal-safe, and the text is never freed.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
+        libc::_exit(i32::from(code))
+    }
+}
+
+const ABORTED: &str = "error: ckpt-hook had to stop, most likely for want of memory\nnote: no file of the workspace was changed\n";
+const ABORTED_HALFWAY: &str = "error: ckpt-hook had to stop, most likely for want of memory\n\
+    note: files were changed before that; `ckpt-hook status` shows what was done, and the next command finishes the rest\n";
+
 /// Leaves Ctrl-C to the program that has the terminal now.
 pub fn ignore_interrupts() {
     ignore(libc::SIGINT);
@@ -199,12 +225,10 @@ pub fn outlive_file_limit() {
 
 /// Catches a signal and does nothing: unlike an ignored signal, a caught one is not inherited.
 fn outlive(signal: libc::c_int) {
-    // SAFETY: all bits zero is a valid `sigaction`: no flags, an empty mask, the default handler.
-    let mut action: libc::sigaction = unsafe { zeroed() };
+    let mut action = plain_action();
     action.sa_sigaction = outlived as extern "C" fn(libc::c_int) as libc::sighandler_t;
     action.sa_flags = libc::SA_RESTART;
-    // SAFETY: as above.
-    let mut before: libc::sigaction = unsafe { zeroed() };
+    let mut before = plain_action();
     // SAFETY: both are initialised and outlive the call; `outlived` does nothing at all.
     unsafe { libc::sigaction(signal, &raw const action, &raw mut before) };
     if before.sa_sigaction == libc::SIG_IGN {
@@ -214,8 +238,7 @@ fn outlive(signal: libc::c_int) {
 
 /// Returns whether the parent process made this one ignore a signal.
 pub fn is_ignored(signal: libc::c_int) -> bool {
-    // SAFETY: all bits zero is a valid `sigaction`.
-    let mut action: libc::sigaction = unsafe { zeroed() };
+    let mut action = plain_action();
     // SAFETY: no action is set; `action` is initialised and outlives the call.
     unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
     action.sa_sigaction == libc::SIG_IGN
@@ -228,9 +251,14 @@ fn ignore(signal: libc::c_int) {
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
+/// Returns an action without flags, with an empty mask and the default handler.
+fn plain_action() -> libc::sigaction {
+    // SAFETY: all bits zero is a valid `sigaction`.
+    unsafe { zeroed() }
+}
+
 fn handle(signal: libc::c_int) {
-    // SAFETY: all bits zero is a valid `sigaction`: no flags, an empty mask, the default handler.
-    let mut action: libc::sigaction = unsafe { zeroed() };
+    let mut action = plain_action();
     action.sa_sigaction = crashed as extern "C" fn(libc::c_int) as libc::sighandler_t;
     // Without `SA_NODEFER`, a fault in the handler would end the process by the signal, not with our code.
     action.sa_flags = libc::SA_ONSTACK | libc::SA_NODEFER;

@@ -35,7 +35,8 @@ pub fn printed(command: &mut Command) -> Option<String> {
 fn read(child: &mut Child) -> String {
     let (sender, chunks) = channel();
     let mut stdout = child.stdout.take().expect("it was asked for");
-    std::thread::spawn(move || {
+    // Without a thread, nothing is read: the sender goes with the closure.
+    let _ = std::thread::Builder::new().spawn(move || {
         let mut buffer = [0; 512];
         while let Ok(length @ 1..) = stdout.read(&mut buffer) {
             if sender.send(buffer[..length].to_vec()).is_err() {

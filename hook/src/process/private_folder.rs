@@ -173,9 +173,9 @@ fn watch_signals() {
         let caught = [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
             .into_iter()
             .filter(|signal| !posix::is_ignored(*signal));
-        // Where they cannot be caught, the next process sweeps.
+        // Where they cannot be caught, or no thread can be started, the next process sweeps.
         if let Ok(mut signals) = Signals::new(caught) {
-            std::thread::spawn(move || signals.forever().for_each(end_by));
+            let _ = std::thread::Builder::new().spawn(move || signals.forever().for_each(end_by));
         }
     });
 }

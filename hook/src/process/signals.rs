@@ -30,7 +30,7 @@ impl Caught {
             return Passing(None);
         };
         let handle = signals.handle();
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().spawn(move || {
             for signal in signals.forever() {
                 let signal = if signal == SIGHUP {
                     Signal::HUP
@@ -41,7 +41,8 @@ impl Caught {
                 let _ = kill_process(pid, signal);
             }
         });
-        Passing(Some((handle, thread)))
+        // Without a thread, nothing is passed on.
+        Passing(thread.ok().map(|thread| (handle, thread)))
     }
 }
 

@@ -34,14 +34,26 @@ impl Identity {
             device: metadata.dev(),
             inode: metadata.ino(),
             born,
-            // A directory that was just made has both at once, and is believed as soon as something happens in it.
-            is_believed: born.is_some_and(|born| born < changed),
+            // A directory that was just made has both at once, and is believed as soon as something happens in it. Its
+            // birth may be the later one if the clock was set back.
+            is_believed: born.is_some_and(|born| born != changed),
         }
     }
 
     /// Returns the identity of a path itself, not of a link's target.
     pub fn at(path: &Path) -> Option<Self> {
         path.symlink_metadata().ok().as_ref().map(Self::of)
+    }
+
+    /// Returns an identity that no file has.
+    #[cfg(test)]
+    pub(crate) fn invented(inode: u64, born: Option<i64>) -> Self {
+        Self {
+            device: 1,
+            inode,
+            born,
+            is_believed: true,
+        }
     }
 
     /// Returns the time of birth if it is credible.
@@ -62,12 +74,7 @@ mod tests {
     use super::*;
 
     fn born(born: Option<i64>) -> Identity {
-        Identity {
-            device: 1,
-            inode: 2,
-            born,
-            is_believed: true,
-        }
+        Identity::invented(2, born)
     }
 
     #[test]

@@ -136,9 +136,9 @@ pub(crate) fn lock_upkeep(directory: &Path, patience: Duration) -> Result<Lock> 
 /// descriptor until it runs.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-/// Takes the lock of the watcher: there is one per store.
-pub(crate) fn lock_watcher(directory: &Path) -> Result<Lock> {
-    lock(&directory.join(names::WATCH_LOCK), A_MOMENT)
+/// Takes the lock of the watcher, unless another one has it: there is one per store.
+pub(crate) fn lock_watcher(directory: &Path) -> Result<Option<Lock>> {
+    lock_in_time(&directory.join(names::WATCH_LOCK), A_MOMENT)
 }
 
 /// Creates a workspace's folder if it is missing. Fails if something of another user's, or a link, is there.
@@ -158,13 +158,23 @@ pub(crate) fn check_folder(folder: &Path) -> Result<()> {
     }
 }
 
+/// Returns whether `gc` or `forget` is at work in a store's directory.
+pub(crate) fn is_upkeep_locked(directory: &Path) -> bool {
+    is_file_locked(&directory.join(names::UPKEEP))
+}
+
 /// Returns whether somebody is taking a snapshot or carrying out an operation in a workspace's folder.
 pub(crate) fn is_locked(folder: &Path) -> bool {
+    is_file_locked(&folder.join(names::LOCK))
+}
+
+fn is_file_locked(path: &Path) -> bool {
     let locked = |file: File| {
         // Shared, so that two who only ask do not take each other for a holder.
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
     };
-    File::open(folder.join(names::LOCK)).is_ok_and(locked)
+    // Opening a pipe would never end.
+    path.symlink_metadata().is_ok_and(|file| file.is_file()) && File::open(path).is_ok_and(locked)
 }
 
 /// Returns the note of the last holder of a workspace's lock, for a caller that does not take it. `None` if it cannot
@@ -189,16 +199,27 @@ pub(crate) fn lock_store(directory: &Path, patience: Duration) -> Result<Lock> {
 }
 
 fn lock(path: &Path, patience: Duration) -> Result<Lock> {
+    lock_in_time(path, patience)?.ok_or_else(|| {
+        Error::failed(format!(
+            "another process holds the lock `{}`",
+            path.display()
+        ))
+        .hint("wait for the other snapshot, revert or gc to end, and try again")
+    })
+}
+
+/// Takes a lock, unless another process holds it for so long.
+fn lock_in_time(path: &Path, patience: Duration) -> Result<Option<Lock>> {
     let file = open_private(path)?;
     let end = Instant::now() + patience;
     let mut pause = Duration::from_micros(200);
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {
-                return Ok(Lock {
+                return Ok(Some(Lock {
                     file,
                     noted: Cell::new(None),
-                });
+                }));
             }
             Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR)
                 if Instant::now() < end =>
@@ -207,13 +228,7 @@ fn lock(path: &Path, patience: Duration) -> Result<Lock> {
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(10));
             }
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(Error::failed(format!(
-                    "another process holds the lock `{}`",
-                    path.display()
-                ))
-                .hint("wait for the other snapshot, revert or gc to end, and try again"));
-            }
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => {
                 return Err(
                     Error::failed(format!("cannot lock `{}`", path.display())).because(error)

@@ -55,12 +55,12 @@ impl Default for WatchLimits {
 /// Fails if another process does this already.
 pub fn serve(store: &Path, limits: WatchLimits, end: Option<BorrowedFd<'_>>) -> Result<()> {
     let store = prepare(store)?;
-    let _lock = layout::lock_watcher(&store).map_err(|_| {
-        Error::failed(format!(
+    let Some(_lock) = layout::lock_watcher(&store)? else {
+        return Err(Error::failed(format!(
             "another watcher already serves the store `{}`",
             store.display()
-        ))
-    })?;
+        )));
+    };
     let socket = store.join(WATCH_SOCKET);
     let what = || format!("cannot listen at `{}`", socket.display());
     // A killed watcher left it: nobody else has the lock.

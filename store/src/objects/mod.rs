@@ -102,6 +102,22 @@ pub(crate) fn prepare(repository: &Path) -> Result<()> {
         .try_for_each(|stray| remove(&repository.join(stray)))
 }
 
+/// Returns which files of a repository, by name, are missing or not as [`prepare`] makes them: git would not take it for
+/// a repository, or look outside it.
+pub(crate) fn amiss(repository: &Path) -> Vec<&'static str> {
+    let made = [("HEAD", HEAD), ("config", CONFIG)];
+    let damaged = made.into_iter().filter_map(|(name, contents)| {
+        (!has_contents(&repository.join(name), contents)).then_some(name)
+    });
+    let is_there = |stray: &&str| fs::symlink_metadata(repository.join(stray)).is_ok();
+    damaged.chain(STRAYS.into_iter().filter(is_there)).collect()
+}
+
+fn has_contents(path: &Path, contents: &str) -> bool {
+    is_regular_of(path, contents.len() as u64)
+        && fs::read(path).is_ok_and(|bytes| bytes == contents.as_bytes())
+}
+
 /// Creates a directory, and returns whether it was missing.
 fn make_directory(directory: &Path) -> Result<bool> {
     match fs::symlink_metadata(directory) {
@@ -122,9 +138,7 @@ fn sync_way_to(packs: &Path) -> Result<()> {
 /// Writes a file without which git would not take the directory for a repository, unless it has these contents already:
 /// beside it, synced, and renamed.
 fn prepare_file(packs: &Path, path: &Path, contents: &str) -> Result<()> {
-    if is_regular_of(path, contents.len() as u64)
-        && fs::read(path).is_ok_and(|bytes| bytes == contents.as_bytes())
-    {
+    if has_contents(path, contents) {
         return Ok(());
     }
     let what = || format!("cannot write `{}`", path.display());

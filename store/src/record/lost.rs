@@ -1,5 +1,5 @@
-//! Events that could not be written to the database because the disk was full. They are noted in the store's reserve,
-//! and become rows as soon as there is room.
+//! Events that could not be written to the database: the disk was full, or the session store failed. They are noted in
+//! the store's reserve, and become rows as soon as that is possible.
 //!
 //! Nobody saw what an agent did then. An unrecorded step stands for it, so that what changed meanwhile is not taken for
 //! the user's.
@@ -126,27 +126,15 @@ fn with(text: &str, one: Lost) -> String {
     all.iter().map(|lost| lost.to_line() + "\n").collect()
 }
 
-/// Returns whether an error says that the database could not be written.
+/// Returns whether an error says that the event is in no row: the session store could not be read or written. Only
+/// SQLite's errors count. A full disk under the objects fails a snapshot, and that is recorded as a row; and where
+/// another process had the database for too long, the next event sees what this one missed.
 pub(crate) fn is_loss(error: &Error) -> bool {
-    // Only SQLite's own code counts. A full disk under the objects fails a snapshot, and that is recorded as a
-    // row.
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let code = error
-            .downcast_ref::<rusqlite::Error>()
-            .and_then(rusqlite::Error::sqlite_error_code);
-        if let Some(code) = code {
-            return matches!(
-                code,
-                rusqlite::ErrorCode::DiskFull
-                    | rusqlite::ErrorCode::SystemIoFailure
-                    | rusqlite::ErrorCode::CannotOpen
-                    | rusqlite::ErrorCode::ReadOnly
-            );
-        }
-        cause = error.source();
-    }
-    false
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+    let code = error
+        .of_session_store()
+        .map(rusqlite::Error::sqlite_error_code);
+    code.is_some_and(|code| !matches!(code, Some(DatabaseBusy | DatabaseLocked)))
 }
 
 /// Turns the note into rows if there is room again, and makes the reserve if it is missing, while there is room.
@@ -172,14 +160,9 @@ fn take_up_noted(store: &mut Store, text: &str) -> Result<Vec<String>> {
     if lost.is_empty() {
         return Ok(Vec::new());
     }
-    for lost in &lost {
-        if let Err(error) = write(store, lost) {
-            // The note stays as it is: the disk is still full, and whoever asks is told of all that is in it.
-            if is_loss(&error) {
-                return Ok(lost_in_words(&directory));
-            }
-            return Err(error);
-        }
+    // The note stays as it is while nothing can be written, and every command says what is in it.
+    if lost.iter().any(|lost| write(store, lost).is_err()) {
+        return Ok(lost_in_words(&directory));
     }
     // What another process noted meanwhile stays.
     reserve::change(&directory, |text| {
@@ -205,11 +188,11 @@ fn write(store: &mut Store, lost: &Lost) -> Result<()> {
     let diagnostic = Diagnostic {
         level: DiagnosticLevel::Error,
         agent: Some(&lost.agent),
-        event: None,
         session: Some(&lost.session),
         workspace: lost.cwd.as_deref(),
         message: &what,
-        detail: None,
+        is_untold: true,
+        ..Diagnostic::default()
     };
     if let Some(place) = place {
         store

@@ -274,7 +274,7 @@ fn tell_of_doubts(
             session: Some(&event.session_id),
             workspace: Some(&workspace),
             message,
-            detail: None,
+            ..Diagnostic::default()
         })
     })
 }
@@ -290,6 +290,7 @@ fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> R
         workspace: Some(&workspace),
         message: "the last snapshot is lost: what changed since is unknown",
         detail: Some(why),
+        is_untold: false,
     })
 }
 

@@ -88,6 +88,8 @@ pub struct Diagnostic<'a> {
     pub message: &'a str,
     /// The causes.
     pub detail: Option<&'a str>,
+    /// Whether a person is to be told with the next command: an event was lost for a reason of the store's own.
+    pub is_untold: bool,
 }
 
 impl Database {
@@ -301,8 +303,8 @@ impl Database {
         self.write(|connection| {
             connection
                 .execute(
-                    "INSERT INTO diagnostics (level, agent, event, session, workspace, message, detail, at)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                    "INSERT INTO diagnostics (level, agent, event, session, workspace, message, detail, at, untold)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                     params![
                         diagnostic.level.name(),
                         diagnostic.agent,
@@ -311,7 +313,8 @@ impl Database {
                         diagnostic.workspace,
                         diagnostic.message,
                         diagnostic.detail,
-                        now
+                        now,
+                        diagnostic.is_untold
                     ],
                 )
                 .context(|| "cannot note a diagnostic")?;

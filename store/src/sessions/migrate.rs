@@ -217,6 +217,18 @@ fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
     Ok(copy)
 }
 
+/// Copies a session store, as it is at this moment, into another directory.
+pub(crate) fn copy_into(connection: &Connection, directory: &Path) -> Result<()> {
+    let copy = directory.join(DATABASE);
+    let what = || format!("cannot copy the session store to `{}`", copy.display());
+    make_file(&copy)?;
+    let name = copy
+        .to_str()
+        .ok_or_else(|| Error::failed(what()).hint("a path that is UTF-8 can be copied to"))?;
+    connection.execute("VACUUM INTO ?1", [name]).context(what)?;
+    Ok(())
+}
+
 /// Removes the copies that earlier migrations kept. Those that cannot be removed stay, and `doctor` lists them.
 fn remove_other_copies(path: &Path, kept: &Path) {
     let directory = path.parent().unwrap_or(Path::new("."));

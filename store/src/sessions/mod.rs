@@ -33,6 +33,7 @@ mod taken_away;
 mod tools;
 mod totals;
 mod unrecorded;
+mod untold;
 mod version;
 mod words;
 mod workspaces;
@@ -40,6 +41,8 @@ mod workspaces;
 pub(crate) use database::{BESIDE, data_version, is_noted, is_read_only};
 pub use database::{Database, Diagnostic, DiagnosticLevel, OLDEST_SQLITE};
 pub use memory::keep_memory;
+pub use untold::Untold;
+pub(crate) use untold::{mark_told, untold};
 
 pub(crate) use changes::{
     ChangeRow, ChangeSince, LiveChange, changes_between, changes_between_kept, changes_of_message,
@@ -59,7 +62,7 @@ pub(crate) use labels::{
     LabelRow, Labelled, delete_label, label, labels, put_label, workspaces_with_label,
 };
 pub(crate) use mend::{complaint, lacks_table, mend_objects, wrong_objects};
-pub(crate) use migrate::copies;
+pub(crate) use migrate::{copies, copy_into};
 pub(crate) use operations::{
     ChainOperation, HAS_MOVED, NewOperation, OperationRow, close_operation, has_open_operation,
     insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,

@@ -33,9 +33,12 @@ pub(crate) struct SessionUse {
 }
 
 /// Returns all sessions, each with its sub-agents, the longest unused first.
-pub(crate) fn session_uses(connection: &Connection) -> Result<Vec<SessionUse>> {
+///
+/// A session was used when it began, and so after those whose rows were there before began, whatever the clock said
+/// then: one that was set back for a while makes nothing old.
+pub(crate) fn session_uses(connection: &Connection, now: Milliseconds) -> Result<Vec<SessionUse>> {
     let sql = "
-        SELECT id, parent_id, workspace_id, agent, ended_at IS NULL AS is_unended, process,
+        SELECT id, started_at, parent_id, workspace_id, agent, ended_at IS NULL AS is_unended, process,
                revert_message_id IS NOT NULL AS is_reverted,
                max(last_event_at, ifnull((SELECT max(ifnull(finished_at, started_at)) FROM operations
                                            WHERE operations.session_id = sessions.id), 0)) AS used_at,
@@ -52,14 +55,17 @@ pub(crate) fn session_uses(connection: &Connection) -> Result<Vec<SessionUse>> {
         parent: Option<String>,
         session: SessionUse,
     }
+    let mut begun_at = Milliseconds::MIN;
     let rows = all(connection, sql, [], |row| {
+        let started_at = Some(row.get("started_at")?).filter(|at| *at <= now);
+        begun_at = begun_at.max(started_at.unwrap_or(begun_at));
         Ok(Row {
             parent: row.get("parent_id")?,
             session: SessionUse {
                 ids: vec![row.get("id")?],
                 workspace_id: row.get("workspace_id")?,
                 agent: row.get("agent")?,
-                used_at: row.get("used_at")?,
+                used_at: begun_at.max(row.get("used_at")?),
                 is_unended: row.get("is_unended")?,
                 processes: row
                     .get::<_, Option<String>>("process")?
@@ -137,6 +143,8 @@ pub(crate) struct Pruning<'a> {
     pub unused_before: Milliseconds,
     /// Snapshots that were taken since then stay.
     pub young_since: Milliseconds,
+    /// No snapshot is later than this, whatever its row says.
+    pub now: Milliseconds,
 }
 
 /// Returns the snapshots of a workspace that nothing that stays needs.
@@ -164,19 +172,31 @@ pub(crate) fn prunable(connection: &Connection, pruning: Pruning<'_>) -> Result<
           UNION SELECT finish_snapshot_id FROM steps
                   JOIN sessions ON sessions.id = steps.session_id WHERE workspace_id = ?2)
          SELECT id FROM snapshots
-          WHERE workspace_id = ?2 AND pruned_at IS NULL AND taken_at < ?4
+          WHERE workspace_id = ?2 AND pruned_at IS NULL AND {}
             AND id NOT IN (SELECT id FROM pinned WHERE id IS NOT NULL)
-            AND (taken_at < ?3 OR id IN (SELECT id FROM named WHERE id IS NOT NULL))"
+            AND ({} OR id IN (SELECT id FROM named WHERE id IS NOT NULL))",
+        taken_before("?4"),
+        taken_before("?3")
     );
     let Pruning {
         workspace_id,
         kept,
         unused_before,
         young_since,
+        now,
     } = pruning;
     // A NULL among the pinned would make `NOT IN` true of no snapshot, and nothing would ever be pruned.
-    let values = params![json(kept), workspace_id, unused_before, young_since];
+    let values = params![json(kept), workspace_id, unused_before, young_since, now];
     all(connection, &sql, values, |row| row.get(0))
+}
+
+/// Returns the condition that a snapshot was taken before a moment, by its own time, and by those of the snapshots that
+/// were there before it: the clock may have been set back for a while. `?5` is the present.
+fn taken_before(moment: &str) -> String {
+    format!(
+        "(taken_at < {moment} AND id < ifnull((SELECT min(id) FROM snapshots
+            WHERE workspace_id = ?2 AND taken_at BETWEEN {moment} AND ?5), id + 1))"
+    )
 }
 
 /// Marks snapshots as pruned: what only they need is no longer needed.
@@ -255,9 +275,10 @@ pub(crate) fn note_sizes(connection: &Connection, sizes: &[(i64, u64)]) -> Resul
 #[derive(Clone, Debug)]
 pub(crate) struct WorkspacePresence {
     pub id: i64,
-    /// When it was first found to be gone, or replaced.
+    /// When `gc` first found that its directory is not there.
     pub gone_at: Option<Milliseconds>,
-    pub is_replaced: bool,
+    /// When another directory was found at its path.
+    pub replaced_at: Option<Milliseconds>,
     /// Whether a label, a revert point or an open operation pins it.
     pub is_pinned: bool,
     /// Whether something was forgotten and is still in its packs.
@@ -267,7 +288,7 @@ pub(crate) struct WorkspacePresence {
 /// Returns for every workspace whether it was found to be gone before.
 pub(crate) fn presences(connection: &Connection) -> Result<Vec<WorkspacePresence>> {
     let sql = "
-        SELECT id, ifnull(replaced_at, gone_at) AS gone_at, replaced_at IS NOT NULL AS is_replaced, unswept,
+        SELECT id, gone_at, replaced_at, unswept,
                EXISTS (SELECT 1 FROM labels WHERE labels.workspace_id = workspaces.id)
                OR EXISTS (SELECT 1 FROM sessions WHERE sessions.workspace_id = workspaces.id
                              AND revert_message_id IS NOT NULL)
@@ -278,7 +299,7 @@ pub(crate) fn presences(connection: &Connection) -> Result<Vec<WorkspacePresence
         Ok(WorkspacePresence {
             id: row.get("id")?,
             gone_at: row.get("gone_at")?,
-            is_replaced: row.get("is_replaced")?,
+            replaced_at: row.get("replaced_at")?,
             is_pinned: row.get("is_pinned")?,
             is_unswept: row.get("unswept")?,
         })

@@ -86,6 +86,66 @@ pub(crate) fn workspace(connection: &Connection, id: i64) -> Result<WorkspaceRow
     )
 }
 
+/// How a directory that is at a path relates to the rows.
+///
+/// ```text
+///             ┌─────────── at its path ───────────┐
+///  (no row) ──► seen ──── another takes its path ──► replaced ─┐
+///      new      ▲  └───── nothing is at its path ──► gone ─────┤
+///               └──────── it is met, anywhere ◄───────── moved ┘
+/// ```
+///
+/// A directory is recognised by its inode and time of birth. Its row is the same in all of these states, so its history
+/// goes where it goes, and no other directory ever gets it.
+#[derive(Debug, PartialEq, Eq)]
+enum Encounter {
+    /// Its row has this path.
+    Seen(WorkspaceRow),
+    /// It came from elsewhere, or back to its path: the row is to follow.
+    Moved(WorkspaceRow),
+    /// It still has the path of its row, too (a bind mount): that one stays.
+    Alias(WorkspaceRow),
+    /// No row is its own.
+    New,
+}
+
+impl Encounter {
+    /// Decides, given the row that has the path, and the rows with the inode, the likeliest first. Pure, but for
+    /// `is_there`: whether a row's directory is at the row's path.
+    fn of(
+        path: &Path,
+        identity: &Identity,
+        at_path: Option<WorkspaceRow>,
+        with_inode: Vec<WorkspaceRow>,
+        is_there: impl Fn(&WorkspaceRow) -> bool,
+    ) -> Self {
+        // The path comes first: there the device may have got another number, which it does with a restart.
+        if let Some(row) = at_path.filter(|row| row.is(identity)) {
+            return Self::Seen(row);
+        }
+        // An inode's number is given to the next directory once its own is deleted.
+        match with_inode.into_iter().find(|row| row.is_wherever(identity)) {
+            Some(row) if row.path != path && is_there(&row) => Self::Alias(row),
+            Some(row) => Self::Moved(row),
+            None => Self::New,
+        }
+    }
+
+    fn met(
+        connection: &Connection,
+        path: &Path,
+        identity: &Identity,
+        is_there: impl Fn(&WorkspaceRow) -> bool,
+    ) -> Result<Self> {
+        let at_path = workspace_at(connection, path)?;
+        let with_inode = match &at_path {
+            Some(row) if row.is(identity) => Vec::new(),
+            _ => rows_with_inode(connection, identity.inode)?,
+        };
+        Ok(Self::of(path, identity, at_path, with_inode, is_there))
+    }
+}
+
 /// Returns the row of the directory at a path, if that very directory was seen before: there, somewhere else before it
 /// was moved, or under another name that it still has (a bind mount). The row gets the path that was asked for.
 pub(crate) fn find_workspace(
@@ -93,13 +153,13 @@ pub(crate) fn find_workspace(
     path: &Path,
     identity: &Identity,
 ) -> Result<Option<WorkspaceRow>> {
-    // The path comes first: there the device may have got another number, which it does with a restart.
-    let row = match workspace_at(connection, path)?.filter(|row| row.is(identity)) {
-        Some(row) => Some(row),
-        None => elsewhere(connection, identity)?,
+    let row = match Encounter::met(connection, path, identity, WorkspaceRow::is_there)? {
+        Encounter::Seen(row) | Encounter::Moved(row) | Encounter::Alias(row) => row,
+        Encounter::New => return Ok(None),
     };
-    Ok(row.map(|row| WorkspaceRow {
+    Ok(Some(WorkspaceRow {
         path: path.to_owned(),
+        replaced_at: None,
         ..row
     }))
 }
@@ -112,19 +172,49 @@ pub(crate) fn claim_workspace(
     identity: &Identity,
     now: Milliseconds,
 ) -> Result<WorkspaceRow> {
-    if let Some(row) = find_workspace(connection, path, identity)? {
-        let known = workspace(connection, row.id)?;
-        // If a directory has two names, the first one stays.
-        if known.path != path && known.is_there() {
-            return Ok(row);
+    claim(connection, path, identity, now, WorkspaceRow::is_there)
+}
+
+fn claim(
+    connection: &Connection,
+    path: &Path,
+    identity: &Identity,
+    now: Milliseconds,
+    is_there: impl Fn(&WorkspaceRow) -> bool,
+) -> Result<WorkspaceRow> {
+    let born = identity.believed_birth();
+    let id = match Encounter::met(connection, path, identity, is_there)? {
+        Encounter::Alias(row) => {
+            return Ok(WorkspaceRow {
+                path: path.to_owned(),
+                ..row
+            });
         }
-        if known.path != path {
+        Encounter::Seen(row) => {
+            take_over(connection, row.id, path, identity, born.or(row.born), now)?;
+            row.id
+        }
+        Encounter::Moved(row) => {
+            // Whatever row has the path is another directory's, also where this one comes back to it.
             set_aside(connection, path, now)?;
+            take_over(connection, row.id, path, identity, born.or(row.born), now)?;
+            row.id
         }
-        take_over(connection, row.id, path, identity, now)?;
-        return workspace(connection, row.id);
-    }
-    set_aside(connection, path, now)?;
+        Encounter::New => {
+            set_aside(connection, path, now)?;
+            add(connection, path, identity, now)?
+        }
+    };
+    workspace(connection, id)
+}
+
+/// Adds a row for a directory, and returns its id.
+fn add(
+    connection: &Connection,
+    path: &Path,
+    identity: &Identity,
+    now: Milliseconds,
+) -> Result<i64> {
     connection
         .execute(
             "INSERT INTO workspaces (key, path, path_raw, device, inode, born, created_at, used_at)
@@ -140,7 +230,7 @@ pub(crate) fn claim_workspace(
             ],
         )
         .context(|| "cannot add a workspace")?;
-    workspace(connection, connection.last_insert_rowid())
+    Ok(connection.last_insert_rowid())
 }
 
 /// Sets aside the row that has a path, if there is one: another directory is there now.
@@ -154,17 +244,18 @@ pub(crate) fn set_aside(connection: &Connection, path: &Path, now: Milliseconds)
     Ok(())
 }
 
-/// Makes a row the one of the directory at a path.
+/// Makes a row the one of the directory at a path, which was made at `born`, if that is known.
 pub(crate) fn take_over(
     connection: &Connection,
     id: i64,
     path: &Path,
     identity: &Identity,
+    born: Option<i64>,
     now: Milliseconds,
 ) -> Result<()> {
     connection
         .execute(
-            "UPDATE workspaces SET path = ?2, path_raw = ?3, device = ?4, inode = ?5, born = ?6, used_at = ?7, replaced_at = NULL
+            "UPDATE workspaces SET path = ?2, path_raw = ?3, device = ?4, inode = ?5, born = ?6, used_at = ?7, replaced_at = NULL, gone_at = NULL
               WHERE id = ?1",
             params![
                 id,
@@ -172,7 +263,7 @@ pub(crate) fn take_over(
                 raw(path),
                 identity.device.cast_signed(),
                 identity.inode.cast_signed(),
-                identity.believed_birth(),
+                born,
                 now
             ],
         )
@@ -329,24 +420,19 @@ pub(crate) fn workspaces_at_work_below(
     Ok(rows.into_iter().filter_map(path).collect())
 }
 
-/// Returns the row of a directory that is recognised by its identity: one that was moved, or that has two names.
-fn elsewhere(connection: &Connection, identity: &Identity) -> Result<Option<WorkspaceRow>> {
-    let mut statement = connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM workspaces WHERE inode = ?1 ORDER BY replaced_at IS NOT NULL, used_at DESC"
-        ))
-        .context(|| "cannot look up a workspace")?;
-    let rows = statement
-        .query_map([identity.inode.cast_signed()], WorkspaceRow::read)
-        .context(|| "cannot look up a workspace")?;
-    for row in rows {
-        let row = row.context(|| "cannot look up a workspace")?;
-        // An inode's number is given to the next directory once its own is deleted.
-        if row.is_wherever(identity) {
-            return Ok(Some(row));
-        }
-    }
-    Ok(None)
+/// Returns the rows with an inode, those that were not replaced first, and of these the one used last.
+fn rows_with_inode(connection: &Connection, inode: u64) -> Result<Vec<WorkspaceRow>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM workspaces WHERE inode = ?1 ORDER BY replaced_at IS NOT NULL, used_at DESC, id DESC"
+    );
+    let inode = inode.cast_signed();
+    read::all_or(
+        connection,
+        "cannot look up a workspace",
+        &sql,
+        [inode],
+        WorkspaceRow::read,
+    )
 }
 
 /// Returns a path for the column `path`. Bytes that are not UTF-8 are replaced.
@@ -359,3 +445,6 @@ pub(super) fn raw(path: &Path) -> Option<&[u8]> {
     let bytes = path.as_os_str().as_bytes();
     std::str::from_utf8(bytes).is_err().then_some(bytes)
 }
+
+#[cfg(test)]
+mod tests;

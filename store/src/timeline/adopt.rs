@@ -56,7 +56,7 @@ fn where_it_is(one: &ListedWorkspace, cwd: Option<&Path>) -> WorkspaceReport {
 const BESIDE: usize = 10_000;
 
 /// Returns where a workspace's directory is by now, if it is at or above `cwd`, or beside its former place.
-fn found_again(row: &WorkspaceRow, cwd: Option<&Path>) -> Option<PathBuf> {
+pub(crate) fn found_again(row: &WorkspaceRow, cwd: Option<&Path>) -> Option<PathBuf> {
     let is_it = |path: &Path| {
         let found = path.symlink_metadata().ok();
         found.is_some_and(|found| found.is_dir() && row.is_wherever(&Identity::of(&found)))
@@ -218,7 +218,15 @@ fn exchange(
         // First free the path and the identity, then take them: each belongs to at most one history.
         sessions::set_aside(connection, &workspace.root, now)?;
         sessions::forget_identity(connection, id, &workspace.identity)?;
-        sessions::take_over(connection, id, &workspace.root, &workspace.identity, now)
+        let born = workspace.identity.believed_birth();
+        sessions::take_over(
+            connection,
+            id,
+            &workspace.root,
+            &workspace.identity,
+            born,
+            now,
+        )
     })?;
     let row = sessions::workspace(store.database.connection(), id)?;
     let open = sessions::open_steps(store.database.connection(), id)?;

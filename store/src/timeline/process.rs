@@ -35,7 +35,7 @@ impl Process {
 
 /// Returns how long ago the machine started, in milliseconds, its sleep included. No clock that is set has a say in
 /// it, and it takes no system call on Linux.
-pub(super) fn uptime() -> Milliseconds {
+pub(crate) fn uptime() -> Milliseconds {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::Boottime;
     #[cfg(not(target_os = "linux"))]

@@ -29,7 +29,8 @@ impl Workspace {
     pub fn of(cwd: &Path, home: Option<&Path>, store: &Path, settings: &Settings) -> Result<Self> {
         let cwd = cwd
             .canonicalize()
-            .context(|| format!("cannot find the directory `{}`", cwd.display()))?;
+            .context(|| format!("cannot find the directory `{}`", cwd.display()))
+            .map_err(Error::refusal)?;
         let home = home.and_then(|home| home.canonicalize().ok());
         let root = cwd
             .ancestors()
@@ -51,19 +52,20 @@ impl Workspace {
     ) -> Result<Self> {
         let metadata = root
             .metadata()
-            .context(|| format!("cannot read the directory `{}`", root.display()))?;
+            .context(|| format!("cannot read the directory `{}`", root.display()))
+            .map_err(Error::refusal)?;
         if !metadata.is_dir() {
-            return Err(Error::failed(format!(
-                "`{}` is not a directory",
-                root.display()
-            )));
+            return Err(
+                Error::failed(format!("`{}` is not a directory", root.display())).refusal(),
+            );
         }
         // By the settings of the root and not of the agent's directory: what is captured is the whole tree.
         if !settings.for_directory(&root).allow
             && let Some(reason) = refusal(&root, &cwd, home, store)
         {
             return Err(Error::failed(format!("`{}` is not captured: {reason}", root.display()))
-                .hint("start the agent in a project's directory, or set `allow = true` for this one in the settings"));
+                .hint("start the agent in a project's directory, or set `allow = true` for this one in the settings")
+                .refusal());
         }
         Ok(Self {
             root,
@@ -100,7 +102,8 @@ pub(crate) fn check_apart(root: &Path, store: &Path, settings: &Settings) -> Res
         "`{}` is not captured: the store is inside {inside}, so whatever is done to the files there is done to the store, too",
         root.display()
     ))
-    .hint("set --store or $CKPT_HOOK_HOME to a directory in which no agent works"))
+    .hint("set --store or $CKPT_HOOK_HOME to a directory in which no agent works")
+    .refusal())
 }
 
 /// Returns whether a directory is the top of a work tree. Its `.git` is a repository or points at one; an empty

@@ -131,13 +131,14 @@ impl Place {
         let cwd = event
             .cwd
             .as_deref()
-            .ok_or_else(|| Error::failed("the event does not say where the agent works"))?
+            .ok_or_else(|| Error::failed("the event does not say where the agent works").refusal())?
             .to_owned();
         if !cwd.is_absolute() {
             return Err(Error::failed(format!(
                 "the agent's directory `{}` is not an absolute path",
                 cwd.display()
-            )));
+            ))
+            .refusal());
         }
         Self::claim(store, &cwd)
     }

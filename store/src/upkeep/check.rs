@@ -14,9 +14,11 @@ use super::gc::sizes;
 use super::settle;
 use crate::error::Result;
 use crate::fs::layout::Lock;
+use crate::fs::names::REPOSITORY;
 use crate::model::entry::ObjectId;
 use crate::model::number::{count, first_of};
 use crate::model::path::WorkspacePath;
+use crate::objects;
 use crate::sessions::{self, Diagnostic, DiagnosticLevel};
 use crate::snapshot::{Broken, Checked, PackCheck, Snapshots};
 use crate::store::Store;
@@ -122,6 +124,9 @@ fn workspace(
     let mut findings: Vec<Finding> = lost_rows(store, &place).into_iter().collect();
     // If somebody is at work, nothing is healed. Reading is safe all the same.
     let lock = place.lock(PATIENCE);
+    if !is_gone {
+        findings.extend(repository_amiss(&name, &place.folder, lock.is_ok()));
+    }
     if let Ok(lock) = &lock {
         findings.extend(prepare(store, &place, lock)?);
     }
@@ -167,6 +172,24 @@ fn settled(store: &mut Store, place: &Place, name: &str) -> Result<Vec<Finding>>
     Ok(lost
         .map(|text| Finding::new(FindingLevel::Error, SUBJECT, text))
         .collect())
+}
+
+/// Looks at the files by which git knows a repository, before opening it makes those that are missing.
+fn repository_amiss(name: &str, folder: &Path, may_mend: bool) -> Option<Finding> {
+    let repository = folder.join(REPOSITORY);
+    let amiss = objects::amiss(&repository);
+    if amiss.is_empty() {
+        return None;
+    }
+    let files = first_of(amiss.iter().map(|file| format!("`{file}`")), NAMED);
+    let text = format!(
+        "`{name}`: of the repository `{}`, these were not as ckpt-hook makes them: {files}",
+        repository.display()
+    );
+    Some(match may_mend && objects::prepare(&repository).is_ok() {
+        true => Finding::repaired(SUBJECT, text),
+        false => Finding::new(FindingLevel::Error, SUBJECT, text),
+    })
 }
 
 fn repository_gone(name: &str, folder: &Path, is_healed: bool) -> Finding {

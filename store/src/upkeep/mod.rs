@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 mod contradictions;
+pub(crate) mod copy;
 pub(crate) mod du;
 pub(crate) mod forget;
 mod forgetting;

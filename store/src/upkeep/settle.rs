@@ -127,11 +127,9 @@ fn tell(store: &mut Store, place: &Place, settled: &Settled) -> Result<()> {
     let workspace = place.root.to_string_lossy().into_owned();
     store.diagnose(&Diagnostic {
         level: DiagnosticLevel::Error,
-        agent: None,
-        event: None,
-        session: None,
         workspace: Some(&workspace),
         message: &message,
         detail: Some("a revert that needs it is refused, and names the files"),
+        ..Diagnostic::default()
     })
 }

@@ -129,7 +129,11 @@ impl AgentVersions {
 pub fn learn(programs: impl Iterator<Item = (&'static AgentVersions, PathBuf)>) {
     std::thread::scope(|scope| {
         for (versions, program) in programs {
-            scope.spawn(move || versions.of(&program));
+            let learned = move || {
+                let _ = versions.of(&program);
+            };
+            // Without a thread, it is asked when its version is needed.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, learned);
         }
     });
 }

@@ -266,6 +266,21 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// Returns whether a program gives it, and reads what it says.
+    pub fn is_for_a_program(&self) -> bool {
+        matches!(
+            self,
+            Self::Settle
+                | Self::Inside(_)
+                | Self::Serve(_)
+                | Self::Mcp(_)
+                | Self::Watch(_)
+                | Self::Candidates { .. }
+        )
+    }
+}
+
 /// What a shell can complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Candidates {

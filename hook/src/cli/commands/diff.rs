@@ -34,7 +34,7 @@ pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Fai
             .map(|path| directory.join(path))
             .collect(),
     };
-    let mut store = invocation.open()?;
+    let mut store = invocation.open_to_compare()?;
     let report = store.diff(&directory, &request)?;
     let output = &invocation.output;
     let wants_page = arguments.changes.html.is_some();

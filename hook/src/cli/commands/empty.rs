@@ -37,8 +37,19 @@ pub fn explained(invocation: &Invocation, failure: Failure) -> Failure {
             }
             error.hint(next.trim_end_matches('.')).into()
         }
+        // What was asked for may be what goes: that is no damage.
+        Failure::Store(error) if error.is_damage() && is_tidied(invocation) => error
+            .hint(
+                "`forget` or `gc` is at work in the store: give the command again when it is done",
+            )
+            .into(),
         other => other,
     }
+}
+
+fn is_tidied(invocation: &Invocation) -> bool {
+    let directory = invocation.store_directory();
+    directory.is_ok_and(|directory| ckpt_store::is_tidied(&directory))
 }
 
 /// Returns a sentence on other directories, if there are any with a history: the user may have copied one, or be in

@@ -193,6 +193,7 @@ fn by_flags(kind: EventKind, flags: &FlagArguments, cwd: PathBuf) -> Parsed {
 struct Subject<'a> {
     agent: Option<&'a str>,
     event: Option<&'a Event>,
+    is_untold: bool,
 }
 
 impl<'a> Subject<'a> {
@@ -200,6 +201,7 @@ impl<'a> Subject<'a> {
         Self {
             agent: Some(&event.agent),
             event: Some(event),
+            is_untold: false,
         }
     }
 }
@@ -225,7 +227,7 @@ impl Recorder<'_> {
                 DiagnosticLevel::Warning,
                 &Subject {
                     agent: Some(agent),
-                    event: None,
+                    ..Subject::default()
                 },
                 problem,
                 &[],
@@ -314,11 +316,8 @@ impl Recorder<'_> {
         let diagnostic = Diagnostic {
             level: DiagnosticLevel::Warning,
             agent: subject.agent,
-            event: None,
-            session: None,
-            workspace: None,
             message: &message,
-            detail: None,
+            ..Diagnostic::default()
         };
         // It is said again at the next session.
         let _ = self
@@ -328,17 +327,24 @@ impl Recorder<'_> {
 
     fn after_failing(&mut self, event: &Event, error: &Error) {
         // Without a session store, only a file beside it can say that an event was lost.
-        if self.store.is_none() {
-            let now = surroundings::now();
-            ckpt_store::note_lost_event(self.directory, event, error, now);
+        let is_lost = match self.store {
+            None => ckpt_store::note_lost_event(self.directory, event, error, surroundings::now()),
+            Some(_) => ckpt_store::is_lost(error),
+        };
+        let subject = Subject {
+            is_untold: !error.is_refusal() && error.kind != ErrorKind::Late,
+            ..Subject::of(event)
+        };
+        match is_lost {
+            // It becomes a row with the next message, or the next command.
+            true => self.log.line(Level::Error, &error.with_causes()),
+            false => self.note(
+                DiagnosticLevel::Error,
+                &subject,
+                &error.to_string(),
+                &error.causes(),
+            ),
         }
-        let subject = Subject::of(event);
-        self.note(
-            DiagnosticLevel::Error,
-            &subject,
-            &error.to_string(),
-            &error.causes(),
-        );
         if error.kind == ErrorKind::Late {
             self.go_on_without_the_hook(event);
         }
@@ -428,6 +434,7 @@ impl Recorder<'_> {
             workspace: cwd.as_deref(),
             message,
             detail: detail.as_deref(),
+            is_untold: subject.is_untold,
         };
         let line = [Some(message), diagnostic.detail]
             .into_iter()

@@ -56,7 +56,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         git: arguments.git,
         undoes: None,
     };
-    let mut store = invocation.open()?;
+    let mut store = invocation.open_to_operate(request.dry_run && !arguments.patch)?;
     let hunks = hunks(arguments.patch, &arguments.planning, force);
     if message.is_none() && request.step.is_none() {
         if invocation.output.can_ask() && !is_read_by_no_person() && is_plain(arguments) {
@@ -118,7 +118,7 @@ pub fn redo(
         git: arguments.git,
     };
     let hunks = hunks(arguments.patch, &arguments.planning, force);
-    let mut store = invocation.open()?;
+    let mut store = invocation.open_to_operate(arguments.planning.dry_run)?;
     let extent = AskedExtent::Whole;
     operate(invocation, &mut store, hunks, extent, |store, directory| {
         store.redo(directory, &request)
@@ -141,7 +141,7 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         git: arguments.git,
     };
     let hunks = hunks(arguments.patch, &arguments.planning, force);
-    let mut store = invocation.open()?;
+    let mut store = invocation.open_to_operate(arguments.planning.dry_run)?;
     let extent = AskedExtent::Whole;
     operate(invocation, &mut store, hunks, extent, |store, directory| {
         store.restore(directory, &request)

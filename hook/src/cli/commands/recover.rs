@@ -17,7 +17,7 @@ use crate::output::text::{bytes, path};
 /// Lists what is gone, or puts it back.
 pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, Failure> {
     let directory = invocation.directory()?;
-    let mut store = invocation.open()?;
+    let mut store = invocation.open_to_operate(arguments.dry_run)?;
     let Some(named) = &arguments.path else {
         let report = store.gone(&directory, &[])?;
         invocation

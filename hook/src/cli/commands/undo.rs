@@ -59,7 +59,7 @@ pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Fai
         force,
         contents: operation::contents(invocation, &arguments.planning)?,
     };
-    let mut store = invocation.open()?;
+    let mut store = invocation.open_to_operate(asked.dry_run)?;
     let directory = invocation.directory()?;
     let planned = Undo {
         dry_run: asked.dry_run || arguments.patch,

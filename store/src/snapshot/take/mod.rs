@@ -109,7 +109,7 @@ pub(crate) fn foresee(
 }
 
 /// Returns the id of this boot of the machine.
-pub(super) fn boot() -> Vec<u8> {
+pub(crate) fn boot() -> Vec<u8> {
     // One call reads it, because its size is known.
     let mut id = [0; 64];
     let read = std::fs::File::open("/proc/sys/kernel/random/boot_id")

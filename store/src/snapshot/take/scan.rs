@@ -28,9 +28,8 @@ use crate::snapshot::scan::walk::{Task, ThreadFindings, Walk};
 use crate::snapshot::seed::Seeds;
 use crate::snapshot::times::Times;
 
-/// How many ignored paths that went are remembered, and how long, in nanoseconds.
+/// How many ignored paths that went are remembered.
 const MOST_REMOVALS: usize = 256;
-const REMOVAL_AGE: FileTime = 30 * 24 * 3600 * 1_000_000_000;
 
 /// The result of a scan.
 pub(super) struct Scanned<'c> {
@@ -122,7 +121,7 @@ impl SnapshotBuilder<'_> {
         let found = walk.run(tasks, threads::count())?;
         let times = self.times(cache, &found, &walk);
         let (overlay, touched) = self.put_together(cache, found, &walk, &used)?;
-        let ignored_gone = ignored_gone(cache, &overlay, walk.ignored_gone, self.now);
+        let ignored_gone = ignored_gone(cache, &overlay, walk.ignored_gone);
         let seen = walk.watched;
         let forced = forced.of_snapshot(cache, &overlay, &matcher);
         let watched = watched(&overlay, seen, unread.lines());
@@ -300,13 +299,12 @@ impl<'a> Forced<'a> {
     }
 }
 
-/// Returns the ignored files that went recently, latest last: those that the cache knows, those that the walk missed,
+/// Returns the ignored files that went last, latest last: those that the cache knows, those that the walk missed,
 /// and those in directories that went as a whole.
 fn ignored_gone(
     cache: Option<&Cache>,
     overlay: &Overlay<'_>,
     missed: Mutex<BTreeMap<Vec<u8>, FileTime>>,
-    now: FileTime,
 ) -> Vec<IgnoredRemoval> {
     let mut missed = threads::unlocked(missed);
     // Nobody looked into a directory that went, so the walk did not miss what was in it.
@@ -325,8 +323,7 @@ fn ignored_gone(
         })
     });
     let before = cache.iter().flat_map(|cache| &cache.header.ignored_gone);
-    let is_late = |removal: &&IgnoredRemoval| now - removal.gone_at < REMOVAL_AGE;
-    let mut gone: Vec<IgnoredRemoval> = before.filter(is_late).cloned().chain(missed).collect();
+    let mut gone: Vec<IgnoredRemoval> = before.cloned().chain(missed).collect();
     // The oldest go: a build may remove thousands of ignored files.
     gone.drain(..gone.len().saturating_sub(MOST_REMOVALS));
     gone

@@ -8,6 +8,7 @@
 //! Only one runs at a time, under the lock of upkeep. It takes a workspace's own lock only to mark rows and to replace
 //! packs. In the background, it yields to anybody who wants the workspace.
 
+mod age;
 pub(crate) mod pack;
 pub(crate) mod policy;
 pub(crate) mod sizes;
@@ -23,7 +24,9 @@ use crate::model::Milliseconds;
 use crate::model::request::DryRun;
 use crate::sessions::{self, Pruning, SessionUse, WorkspacePresence};
 use crate::store::Store;
-use crate::timeline::{PATIENCE, Place, life};
+use crate::timeline::root::Identity;
+use crate::timeline::{PATIENCE, Place, found_again, life};
+use age::{Ages, Agreement, Reading};
 use policy::{Pin, PolicySession, Retention, RetentionLimits, Why};
 
 /// How often it runs by itself, in milliseconds.
@@ -40,6 +43,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 pub(crate) struct GcOptions {
     pub dry_run: DryRun,
     pub priority: Priority,
+    pub ages: Ages,
 }
 
 /// Whether `gc` yields to anybody who wants a workspace.
@@ -89,32 +93,57 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: DryRun) -> Result<GcReport> {
     let how = GcOptions {
         dry_run,
         priority: Priority::Foreground,
+        ages: Ages::by_clock(store.now()),
     };
     if dry_run.is_dry() {
         return run(store, how);
     }
-    run_and_note(store, &lock, how)
+    let agreement = agreed(store, &lock);
+    run_and_note(store, &lock, how, &agreement)
+}
+
+/// Returns what this run and the last one, which left the note, agree on about the time.
+fn agreed(store: &Store, lock: &layout::Lock) -> Agreement {
+    let keep = i64::try_from(store.surroundings.settings.keep.as_millis()).unwrap_or(i64::MAX);
+    let before = lock.note().as_deref().and_then(last_agreement);
+    Agreement::of(before.as_ref(), Reading::now(store.now()), keep)
+}
+
+fn last_agreement(note: &str) -> Option<Agreement> {
+    let (clock, rest) = note.trim().split_once(' ')?;
+    Agreement::read(clock.parse().ok()?, rest)
 }
 
 /// Runs it, and notes when, and whether it finished.
-fn run_and_note(store: &mut Store, lock: &layout::Lock, how: GcOptions) -> Result<GcReport> {
-    let now = store.now();
+fn run_and_note(
+    store: &mut Store,
+    lock: &layout::Lock,
+    how: GcOptions,
+    agreement: &Agreement,
+) -> Result<GcReport> {
+    let note = agreement.words();
     // Before the work: a run that is killed leaves this note, and is made up for within the hour.
-    lock.set_note(&format!("{now} {UNFINISHED}\n"));
+    lock.set_note(&format!("{note} {UNFINISHED}\n"));
     let report = run(store, how)?;
-    if report.workspaces.iter().all(|row| row.skipped.is_none()) {
-        lock.set_note(&format!("{now}\n"));
+    let is_finished = report.workspaces.iter().all(|row| row.skipped.is_none());
+    if is_finished && agreement.is_confirmed {
+        lock.set_note(&format!("{note}\n"));
     }
     Ok(report)
 }
 
 /// Returns whether a run is due, judging by the note of the last one. `None` if there never was one.
 fn is_due(note: Option<&str>, now: Milliseconds) -> Option<bool> {
-    let (last, rest) = note?.trim().split_once(' ').unwrap_or((note?.trim(), ""));
-    let pause = if rest == UNFINISHED { SOON } else { SELDOM };
+    let note = note?.trim();
+    let last = note.split(' ').next()?;
+    let pause = if note.ends_with(UNFINISHED) {
+        SOON
+    } else {
+        SELDOM
+    };
     let last: Milliseconds = last.parse().ok()?;
     // A note from the future, after the clock was set back, must not put it off for years.
-    Some(!(0..pause).contains(&(now - last)))
+    Some(!(0..pause).contains(&now.saturating_sub(last)))
 }
 
 /// Runs `gc` in the background if the last run is long enough ago. The packs of this one workspace are joined in any
@@ -124,17 +153,19 @@ pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
     let Ok(lock) = layout::lock_upkeep(&store.surroundings.directory, Duration::ZERO) else {
         return Ok(());
     };
-    let now = store.now();
+    let note = lock.note();
+    let agreement = agreed(store, &lock);
     let how = GcOptions {
         dry_run: DryRun::No,
         priority: Priority::Background,
+        ages: agreement.ages(note.as_deref().and_then(last_agreement).is_some()),
     };
-    match is_due(lock.note().as_deref(), now) {
-        Some(true) => run_and_note(store, &lock, how).map(drop),
+    match is_due(note.as_deref(), store.now()) {
+        Some(true) => run_and_note(store, &lock, how, &agreement).map(drop),
         Some(false) => pack::join(place),
         // A new store has nothing to prune.
         None => {
-            lock.set_note(&format!("{now}\n"));
+            lock.set_note(&format!("{}\n", agreement.words()));
             pack::join(place)
         }
     }
@@ -187,7 +218,7 @@ fn run(store: &mut Store, how: GcOptions) -> Result<GcReport> {
         });
     }
     if !how.dry_run.is_dry() {
-        let swept = sizes::sweep(store).and_then(|()| sizes::of_store(store));
+        let swept = sizes::sweep(store, how).and_then(|()| sizes::of_store(store));
         report.bytes_after = swept.map_err(packed)?.bytes;
     }
     Ok(report)
@@ -206,6 +237,7 @@ pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
     let how = GcOptions {
         dry_run: DryRun::Yes,
         priority: Priority::Foreground,
+        ages: Ages::by_clock(now),
     };
     let Judgement { judged, .. } = judge(store, now, sizes::of_store(store)?.bytes, how)?;
     let goes = |judged: &&Judged| matches!(judged.verdict, Retention::Goes(_));
@@ -234,17 +266,18 @@ fn reason(verdict: Retention) -> &'static str {
 fn judge(store: &Store, now: Milliseconds, size: u64, how: GcOptions) -> Result<Judgement> {
     let settings = &store.surroundings.settings;
     let limits = RetentionLimits {
-        now,
+        ages: how.ages,
         keep: i64::try_from(settings.keep.as_millis()).unwrap_or(i64::MAX),
         max_size: settings.max_store_size,
     };
-    let mut uses = sessions::session_uses(store.database.connection())?;
+    let mut uses = sessions::session_uses(store.database.connection(), now)?;
     uses.retain(|session| session.has_snapshots);
     // Measuring walks every tree, and is needed only where size decides.
     let mut bytes = None;
     let mut unmeasured = HashMap::new();
     if how.dry_run.is_dry() || size > limits.max_size {
-        let may_go = |session: &SessionUse| policy::pin(session, lives(session), now).is_none();
+        let may_go =
+            |session: &SessionUse| policy::pin(session, lives(session), how.ages).is_none();
         let may_go: Vec<bool> = uses.iter().map(may_go).collect();
         let mut sizes = sizes::of_sessions(store, &uses, &may_go, how)?;
         // What cannot be measured is left as it is, and others go in its place.
@@ -317,13 +350,14 @@ fn tidy_up(
         return Ok((report, freed));
     }
     let goes = sessions_that_go(judged, presence.id);
-    let kept: Vec<String> = kept_sessions(store, presence.id, judged)?;
+    let kept: Vec<String> = kept_sessions(store, presence.id, judged, now)?;
     let newest_gone = goes.iter().map(|judged| judged.session.used_at);
     let pruning = Pruning {
         workspace_id: presence.id,
         kept: &kept,
-        unused_before: newest_gone.fold(now.saturating_sub(keep), i64::max),
-        young_since: now - policy::YOUNG,
+        unused_before: newest_gone.fold(how.ages.before(keep), i64::max),
+        young_since: how.ages.before(policy::YOUNG),
+        now,
     };
     if how.dry_run.is_dry() {
         report.pruned = sessions::prunable(store.database.connection(), pruning)?.len();
@@ -389,13 +423,18 @@ fn prune(
 }
 
 /// Returns the sessions of a workspace that stay, including sub-agents and those without snapshots.
-fn kept_sessions(store: &Store, workspace_id: i64, judged: &[Judged]) -> Result<Vec<String>> {
+fn kept_sessions(
+    store: &Store,
+    workspace_id: i64,
+    judged: &[Judged],
+    now: Milliseconds,
+) -> Result<Vec<String>> {
     let gone: std::collections::HashSet<&String> = judged
         .iter()
         .filter(|judged| matches!(judged.verdict, Retention::Goes(_)))
         .flat_map(|judged| &judged.session.ids)
         .collect();
-    let uses = sessions::session_uses(store.database.connection())?;
+    let uses = sessions::session_uses(store.database.connection(), now)?;
     let of_it = uses
         .into_iter()
         .filter(|session| session.workspace_id == workspace_id);
@@ -415,23 +454,27 @@ fn is_gone_for_good(
     keep: Milliseconds,
     how: GcOptions,
 ) -> Result<bool> {
-    let is_missing = matches!(
-        place.root.symlink_metadata(),
+    let is_away = match place.root.symlink_metadata() {
+        Ok(found) => presence.replaced_at.is_some() && !place.row.is(&Identity::of(&found)),
         // Any other error, such as a server that does not answer, is no absence.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound
-    );
-    if !presence.is_replaced && is_missing != presence.gone_at.is_some() && !how.dry_run.is_dry() {
-        let gone_at = is_missing.then_some(now);
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    if is_away != presence.gone_at.is_some() && !how.dry_run.is_dry() {
+        let gone_at = is_away.then_some(now);
         store
             .database
             .write(|connection| sessions::note_gone(connection, presence.id, gone_at))?;
     }
-    let since = presence
-        .gone_at
-        .filter(|_| presence.is_replaced || is_missing);
+    let since = match how.priority {
+        Priority::Foreground => presence.replaced_at.or(presence.gone_at),
+        // A hook noted that it was replaced, by its own clock.
+        Priority::Background => presence.gone_at,
+    };
     let is_long_ago =
-        since.is_some_and(|since| now.saturating_sub(since) > keep.max(policy::YOUNG));
-    Ok(is_long_ago && !presence.is_pinned)
+        since.is_some_and(|since| how.ages.unused_for(since) > keep.max(policy::YOUNG));
+    // One that made way for another may be beside it, and no event need have come there.
+    let made_way = || presence.replaced_at.is_some() && found_again(&place.row, None).is_some();
+    Ok(is_away && is_long_ago && !presence.is_pinned && !made_way())
 }
 
 fn skipped(store: &Store, id: i64, error: &Error) -> Result<GcWorkspace> {
@@ -467,6 +510,8 @@ mod tests {
             assert_eq!(at(pause - 1), Some(false), "{note}");
             assert_eq!(at(pause), Some(true), "{note}");
             assert_eq!(at(-1), Some(true), "{note}: the clock was put back");
+            let read = |text: &str| is_due(Some(text), now);
+            assert_eq!(read(&format!("{} 0 5 boot:a{note}", now - 1)), Some(false));
         }
     }
 }

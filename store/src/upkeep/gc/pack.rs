@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use super::{GcOptions, Priority};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fs::layout;
-use crate::model::request::DryRun;
 use crate::objects::repack::{self, OnDamage};
 use crate::sessions;
 use crate::snapshot::{self, Snapshots};
@@ -54,10 +53,12 @@ pub(crate) fn whole(
             ));
         }
     }
-    let now = store.surroundings.now_in_seconds();
     let day = super::policy::YOUNG / 1000;
     // A hook stores objects before their rows, so what no row names yet may be a second old.
-    let young_since = (!is_unswept).then_some(now - day);
+    let young_since = (!is_unswept).then(|| match how.ages.sweeps {
+        true => store.surroundings.now_in_seconds() - day,
+        false => i64::MIN,
+    });
     let roots = sessions::roots(store.database.connection(), place.row.id)?;
     let way = Politeness::new(&place.folder, how.priority);
     let begin =
@@ -88,7 +89,7 @@ pub(crate) fn whole(
     };
     remove_in_pieces(place, &snapshots, &left, how)?;
     let _lock = place.lock(how.priority.patience())?;
-    snapshots.sweep((!is_unswept).then_some(now - day))?;
+    snapshots.sweep(young_since)?;
     match is_unswept {
         true => note_swept(store, place),
         false => snapshot::end_forgetting(&place.folder),
@@ -156,8 +157,8 @@ pub(crate) fn join(place: &Place) -> Result<()> {
         snapshots.end_join(&joined)?
     };
     let how = GcOptions {
-        dry_run: DryRun::No,
         priority: Priority::Background,
+        ..GcOptions::default()
     };
     remove_in_pieces(place, &snapshots, &left, how)
 }

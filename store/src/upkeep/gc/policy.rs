@@ -1,5 +1,6 @@
 //! Decides which sessions go, which stay, and why. Pure.
 
+use super::age::Ages;
 use crate::model::Milliseconds;
 use crate::sessions::SessionUse;
 
@@ -35,10 +36,10 @@ pub(crate) enum Retention {
     Stays,
 }
 
-/// The limits from the settings, and the time that they are applied at.
+/// The limits from the settings, and the ages that they are applied to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetentionLimits {
-    pub now: Milliseconds,
+    pub ages: Ages,
     pub keep: Milliseconds,
     /// Bytes.
     pub max_size: u64,
@@ -55,8 +56,8 @@ pub(crate) struct PolicySession<'a> {
 }
 
 /// Returns what pins a session.
-pub(crate) fn pin(session: &SessionUse, lives: Option<bool>, now: Milliseconds) -> Option<Pin> {
-    let unused_for = now.saturating_sub(session.used_at);
+pub(crate) fn pin(session: &SessionUse, lives: Option<bool>, ages: Ages) -> Option<Pin> {
+    let unused_for = ages.unused_for(session.used_at);
     let is_open = match (session.is_unended, lives) {
         (false, _) | (true, Some(false)) => false,
         (true, Some(true)) => true,
@@ -82,7 +83,7 @@ pub(crate) fn judge(
     size: u64,
 ) -> Vec<Retention> {
     let RetentionLimits {
-        now,
+        ages,
         keep,
         max_size,
     } = limits;
@@ -95,10 +96,10 @@ pub(crate) fn judge(
                 lives,
                 bytes,
             } = candidate;
-            if let Some(pin) = pin(session, *lives, now) {
+            if let Some(pin) = pin(session, *lives, ages) {
                 return Retention::Pinned(pin);
             }
-            let why = if now.saturating_sub(session.used_at) > keep {
+            let why = if ages.unused_for(session.used_at) > keep {
                 Why::Unused
             } else if size > max_size {
                 Why::Size
@@ -118,11 +119,14 @@ mod tests {
     use super::*;
 
     const NOW: Milliseconds = 400 * YOUNG;
-    const LIMITS: RetentionLimits = RetentionLimits {
-        now: NOW,
-        keep: 30 * YOUNG,
-        max_size: 100,
-    };
+
+    fn limits() -> RetentionLimits {
+        RetentionLimits {
+            ages: Ages::by_clock(NOW),
+            keep: 30 * YOUNG,
+            max_size: 100,
+        }
+    }
 
     fn unused_for(days: i64) -> SessionUse {
         SessionUse {
@@ -140,7 +144,7 @@ mod tests {
                 bytes: *bytes,
             })
             .collect();
-        judge(&candidates, LIMITS, size)
+        judge(&candidates, limits(), size)
     }
 
     #[test]
@@ -221,9 +225,13 @@ mod tests {
             is_unended: true,
             ..unused_for(300)
         };
-        assert_eq!(pin(&unended, Some(true), NOW), Some(Pin::Open), "it lives");
         assert_eq!(
-            pin(&unended, None, NOW),
+            pin(&unended, Some(true), Ages::by_clock(NOW)),
+            Some(Pin::Open),
+            "it lives"
+        );
+        assert_eq!(
+            pin(&unended, None, Ages::by_clock(NOW)),
             None,
             "nobody knows, and it is long ago"
         );
@@ -231,8 +239,16 @@ mod tests {
             is_unended: true,
             ..unused_for(3)
         };
-        assert_eq!(pin(&recent, Some(false), NOW), None, "it is dead");
-        assert_eq!(pin(&recent, None, NOW), Some(Pin::Open), "nobody knows");
+        assert_eq!(
+            pin(&recent, Some(false), Ages::by_clock(NOW)),
+            None,
+            "it is dead"
+        );
+        assert_eq!(
+            pin(&recent, None, Ages::by_clock(NOW)),
+            Some(Pin::Open),
+            "nobody knows"
+        );
     }
 
     #[test]
@@ -241,6 +257,6 @@ mod tests {
             used_at: NOW + 9 * YOUNG,
             ..SessionUse::default()
         };
-        assert_eq!(pin(&future, None, NOW), Some(Pin::Young));
+        assert_eq!(pin(&future, None, Ages::by_clock(NOW)), Some(Pin::Young));
     }
 }

@@ -260,7 +260,7 @@ pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
 }
 
 /// Removes the folders of workspaces that have no rows, and files that killed processes left.
-pub(crate) fn sweep(store: &Store) -> Result<()> {
+pub(crate) fn sweep(store: &Store, how: GcOptions) -> Result<()> {
     let connection = store.database.connection();
     let mut keys = HashMap::new();
     for id in sessions::workspaces(connection)? {
@@ -295,7 +295,10 @@ pub(crate) fn sweep(store: &Store) -> Result<()> {
         let is_going = layout::is_going(&folder)?;
         let is_old = is_going
             || folder.symlink_metadata().is_ok_and(|metadata| {
-                metadata.is_dir() && metadata.mtime() < now.saturating_sub(grace)
+                let age = how
+                    .ages
+                    .at_most_so_old(now.saturating_sub(metadata.mtime()));
+                metadata.is_dir() && age > grace
             });
         if is_old && !has_damaged_database(&store.surroundings.directory)? {
             // `doctor --repair` takes such a folder up under this lock.

@@ -26,6 +26,7 @@ use self::tools::McpTool;
 use crate::cli::arguments::McpArguments;
 use crate::cli::commands::serve::methods::{self, RequestContext as ServeContext};
 use crate::cli::commands::serve::protocol::Job;
+use crate::cli::commands::serve::start;
 use crate::cli::commands::serve::wording::Asker;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -45,7 +46,7 @@ pub fn run(invocation: &Invocation, arguments: &McpArguments) -> Result<u8, Fail
         may_apply: arguments.allow_revert,
     };
     std::thread::scope(|scope| {
-        scope.spawn(|| work(invocation, asked));
+        start(scope, || work(invocation, asked))?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

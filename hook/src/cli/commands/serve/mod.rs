@@ -17,7 +17,9 @@ pub mod wording;
 use std::io::{self, BufRead, BufReader, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
+use std::thread::Scope;
 
+use ckpt_store::Error;
 use serde_json::json;
 
 use self::methods::RequestContext;
@@ -49,11 +51,15 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
     std::thread::scope(|scope| {
         let told = lines.clone();
         let (queue, subscription) = (&queue, &subscription);
-        scope.spawn(move || write(written, queue));
-        scope.spawn(move || notify::run(invocation, subscription, queue, &told));
+        let started = start(scope, move || write(written, queue)).and_then(|()| {
+            start(scope, move || {
+                notify::run(invocation, subscription, queue, &told);
+            })
+        });
+        let mut workers = 0;
         for _ in 0..WORKERS {
             let lines = lines.clone();
-            scope.spawn(move || {
+            let started = start(scope, move || {
                 while let Some(job) = queue.take() {
                     // Until the answer is on its way, so that answers come in order as well.
                     let _turn = queue.turn(&job);
@@ -70,13 +76,37 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
                     let _ = lines.send(answer.to_string());
                 }
             });
+            workers += usize::from(started.is_ok());
         }
-        read(&mut BufReader::new(io::stdin().lock()), queue, &lines);
+        // One worker is enough; without any, or without a writer, nothing would ever be answered.
+        let started = started.and(match workers {
+            0 => Err(no_thread()),
+            _ => Ok(()),
+        });
+        if started.is_ok() {
+            read(&mut BufReader::new(io::stdin().lock()), queue, &lines);
+        }
         queue.close();
         // The writer goes on while anybody could still send, and the scope waits for it.
         drop(lines);
-    });
+        started
+    })?;
     Ok(DONE)
+}
+
+/// Starts a thread; the kernel may have no memory for it.
+pub fn start<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() + Send + 'scope,
+) -> Result<(), Failure> {
+    let started = std::thread::Builder::new().spawn_scoped(scope, work);
+    started.map(drop).map_err(|_| no_thread())
+}
+
+fn no_thread() -> Failure {
+    Error::failed("no thread can be started")
+        .hint("there is too little memory, or a limit on processes (`ulimit -u`)")
+        .into()
 }
 
 /// Reads requests until their end.

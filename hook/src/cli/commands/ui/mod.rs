@@ -18,6 +18,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use ckpt_schema::report::{ChangeReport, TimelineEntry};
@@ -145,6 +146,10 @@ impl Browser {
             surroundings: invocation.surroundings.clone(),
             config: invocation.config.clone(),
             output: Output::new(wanted, &invocation.surroundings),
+            // The outer one tells it, once the screen is as it was.
+            untold: OnceLock::new(),
+            is_for_a_person: false,
+            copy: OnceLock::new(),
         };
         Ok(Self {
             directory: invocation.directory()?,

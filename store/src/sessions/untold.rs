@@ -1,0 +1,66 @@
+//! What went wrong in hooks for a reason of the store's own, and nobody was told yet.
+
+use rusqlite::{Connection, params};
+
+use super::read;
+use crate::error::{Context, Result};
+
+/// How many different ones are told.
+const MOST: usize = 3;
+
+/// What to tell a person, once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Untold {
+    /// One sentence each.
+    pub sentences: Vec<String>,
+    /// How many more there are.
+    pub more: usize,
+    /// The newest row that is told.
+    newest: Option<i64>,
+}
+
+/// Returns what is to be told: `lost`, which is in no row yet, and the rows. What cannot be read is told by what reads
+/// them otherwise.
+pub(crate) fn untold(connection: &Connection, lost: Vec<String>) -> Untold {
+    // The event is NULL where the message is a sentence on several of them.
+    let sql = "
+        SELECT max(id) AS newest, count(*) AS times, iif(event IS NULL, message,
+               'an event of ' || ifnull(agent, 'an agent') || ' (`' || event || '`) could not be recorded: '
+               || message || ifnull(': ' || detail, '')) AS sentence
+          FROM diagnostics WHERE untold = 1 GROUP BY sentence ORDER BY newest DESC";
+    let rows = read::all(connection, sql, [], |row| {
+        Ok((
+            row.get::<_, i64>("newest")?,
+            row.get::<_, i64>("times")?,
+            row.get::<_, String>("sentence")?,
+        ))
+    })
+    .unwrap_or_default();
+    let newest = rows.first().map(|(newest, ..)| *newest);
+    let told = rows.into_iter().map(|(_, times, sentence)| match times {
+        1 => sentence,
+        times => format!("{sentence} ({times} times)"),
+    });
+    let mut sentences: Vec<String> = lost.into_iter().chain(told).collect();
+    let more = sentences.len().saturating_sub(MOST);
+    sentences.truncate(MOST);
+    Untold {
+        sentences,
+        more,
+        newest,
+    }
+}
+
+/// Notes that they were told.
+pub(crate) fn mark_told(connection: &Connection, told: &Untold) -> Result<()> {
+    let Some(newest) = told.newest else {
+        return Ok(());
+    };
+    connection
+        .execute(
+            "UPDATE diagnostics SET untold = 0 WHERE untold = 1 AND id <= ?1",
+            params![newest],
+        )
+        .context(|| "cannot note what was told")?;
+    Ok(())
+}

@@ -1,0 +1,299 @@
+//! How long something has not been used, as far as two runs agree on it. Pure, but for [`Reading::now`].
+//!
+//! One reading of the clock may be wrong by hours or decades, in either direction, and what is removed because of it is
+//! gone. So `gc` in the background notes when it ran by two clocks: the one that can be set, and the time since the
+//! machine was started, which cannot.
+//!
+//! ```text
+//! the same boot     both clocks went on alike      agreed: everything may be as old as its time says,
+//!                                                  and at most as old as runs have agreed
+//!                   they did not                   agreed on nothing: it counts from here
+//! another boot      the clock went on a little     the next run in this boot decides
+//!                   back, or by more than that     agreed on nothing: it counts from here
+//! ```
+//!
+//! Where nobody worked for longer than `keep`, all would become old at once: then it counts from there, too.
+
+use crate::model::Milliseconds;
+
+/// How much two clocks may differ: a clock is corrected by minutes, and may be in another zone for a moment.
+const SLACK: Milliseconds = 3600 * 1000;
+/// How long a machine may have been off for the clock to be believed after that.
+const OFF: Milliseconds = 7 * 24 * 3600 * 1000;
+
+/// What the clocks say in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// The clock of the rows.
+    pub clock: Milliseconds,
+    /// How long ago the machine was started, its sleep included.
+    pub uptime: Milliseconds,
+    /// The id of that boot, without spaces; empty where the system gives none.
+    pub boot: String,
+}
+
+impl Reading {
+    /// Reads the clocks.
+    pub fn now(clock: Milliseconds) -> Self {
+        let boot = crate::snapshot::boot();
+        Self {
+            clock,
+            uptime: crate::timeline::uptime(),
+            boot: String::from_utf8_lossy(&boot).split_whitespace().collect(),
+        }
+    }
+}
+
+/// What the runs up to one agree on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Agreement {
+    reading: Reading,
+    /// For how long they have agreed.
+    agreed_for: Milliseconds,
+    /// Whether the last two runs agree. If not, the next one is to come soon.
+    pub is_confirmed: bool,
+}
+
+impl Agreement {
+    /// Returns what a run and those before it agree on. `keep` is how long unused sessions stay.
+    pub fn of(before: Option<&Self>, reading: Reading, keep: Milliseconds) -> Self {
+        let (agreed_for, is_confirmed) = match before {
+            None => (0, true),
+            Some(before) => before.extended(&reading, keep),
+        };
+        Self {
+            reading,
+            agreed_for,
+            is_confirmed,
+        }
+    }
+
+    fn extended(&self, now: &Reading, keep: Milliseconds) -> (Milliseconds, bool) {
+        let passed = now.clock.saturating_sub(self.reading.clock);
+        let ran = now.uptime.saturating_sub(self.reading.uptime);
+        if now.boot == self.reading.boot && ran >= 0 {
+            let is_agreed = passed.saturating_sub(ran).saturating_abs() <= SLACK && ran <= keep;
+            return match is_agreed {
+                true => (self.agreed_for.saturating_add(ran), true),
+                false => (0, true),
+            };
+        }
+        // Of the time in which the machine was off, there is only one reading, so it does not count.
+        match (0..=now.uptime.saturating_add(OFF)).contains(&passed) {
+            true => (
+                self.agreed_for.saturating_add(passed.min(now.uptime)),
+                false,
+            ),
+            false => (0, true),
+        }
+    }
+
+    /// Reads the words of a note that follow the clock, as [`Agreement::words`] writes them.
+    pub fn read(clock: Milliseconds, words: &str) -> Option<Self> {
+        let mut words = words.split_whitespace();
+        Some(Self {
+            agreed_for: words.next()?.parse().ok()?,
+            reading: Reading {
+                clock,
+                uptime: words.next()?.parse().ok()?,
+                boot: words.next()?.trim_start_matches("boot:").to_owned(),
+            },
+            is_confirmed: true,
+        })
+    }
+
+    /// Returns the words of a note.
+    pub fn words(&self) -> String {
+        let Reading {
+            clock,
+            uptime,
+            boot,
+        } = &self.reading;
+        format!("{clock} {} {uptime} boot:{boot}", self.agreed_for)
+    }
+
+    /// Returns the ages that a run in the background may go by, after a run that `was_noted` with its readings, or by an
+    /// older version without them.
+    pub fn ages(&self, was_noted: bool) -> Ages {
+        let at_most = if self.is_confirmed {
+            self.agreed_for
+        } else {
+            0
+        };
+        Ages {
+            now: self.reading.clock,
+            at_most,
+            // Files that no row names are as old as their own times say, unless clocks are known to disagree.
+            sweeps: !was_noted || at_most > super::policy::YOUNG,
+        }
+    }
+}
+
+/// How old things are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ages {
+    now: Milliseconds,
+    at_most: Milliseconds,
+    /// Whether what killed processes left may be told from what others are writing, by its age.
+    pub sweeps: bool,
+}
+
+impl Default for Ages {
+    fn default() -> Self {
+        Self::by_clock(0)
+    }
+}
+
+impl Ages {
+    /// Takes the clock at its word: a person asks, and may look at a dry run first.
+    pub fn by_clock(now: Milliseconds) -> Self {
+        Self {
+            now,
+            at_most: Milliseconds::MAX,
+            sweeps: true,
+        }
+    }
+
+    /// Returns for how long something was not used.
+    pub fn unused_for(self, used_at: Milliseconds) -> Milliseconds {
+        self.now.saturating_sub(used_at).min(self.at_most)
+    }
+
+    /// Returns how old something may be of which its own time says this, in seconds.
+    pub fn at_most_so_old(self, seconds: i64) -> i64 {
+        match self.sweeps {
+            true => seconds.min((self.at_most / 1000).max(super::policy::YOUNG / 1000 + 1)),
+            false => 0,
+        }
+    }
+
+    /// Returns the moment before which things are older than `age`.
+    pub fn before(self, age: Milliseconds) -> Milliseconds {
+        match self.at_most > age {
+            true => self.now.saturating_sub(age),
+            false => Milliseconds::MIN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Milliseconds = 60_000;
+    const DAY: Milliseconds = 24 * 60 * MINUTE;
+    const KEEP: Milliseconds = 30 * DAY;
+    /// The clock in the middle of 2026.
+    const NOW: Milliseconds = 1_780_000_000_000;
+
+    fn reading(clock: Milliseconds, uptime: Milliseconds, boot: &str) -> Reading {
+        Reading {
+            clock,
+            uptime,
+            boot: boot.to_owned(),
+        }
+    }
+
+    /// Runs once a day for so many days, and returns what the runs agree on.
+    fn daily(days: i64) -> Agreement {
+        (0..=days)
+            .fold(None, |before: Option<Agreement>, day| {
+                let reading = reading(NOW + (day - days) * DAY, DAY + day * DAY, "a");
+                Some(Agreement::of(before.as_ref(), reading, KEEP))
+            })
+            .expect("one run at least")
+    }
+
+    #[test]
+    fn ages_grow_with_the_time_that_runs_agree_on() {
+        let long_ago = NOW - 100 * DAY;
+        for days in [0, 1, 29, 40] {
+            let ages = daily(days).ages(true);
+            assert_eq!(ages.unused_for(long_ago), days * DAY, "{days}");
+            assert_eq!(ages.unused_for(NOW - MINUTE), MINUTE.min(days * DAY));
+        }
+    }
+
+    /// Forwards, backwards, zero, 1970, 2038, 2106, and the ends of the numbers.
+    #[test]
+    fn no_clock_makes_minutes_old() {
+        let before = daily(400);
+        let clocks = [
+            NOW + 40 * DAY,
+            NOW - 40 * DAY,
+            0,
+            1,
+            2_147_483_648_000,
+            4_294_967_296_000,
+            Milliseconds::MAX,
+            Milliseconds::MIN,
+        ];
+        for wrong in clocks {
+            for (uptime, boot) in [(402 * DAY, "a"), (MINUTE, "b")] {
+                let run = Agreement::of(Some(&before), reading(wrong, uptime, boot), KEEP);
+                let ages = run.ages(true);
+                assert!(
+                    !ages.sweeps && ages.unused_for(NOW - MINUTE) <= MINUTE,
+                    "{wrong} {boot}"
+                );
+                assert!(ages.unused_for(NOW - 399 * DAY) < DAY, "{wrong} {boot}");
+                // The clock is set right: what was recorded in between looks decades old, and is not.
+                let later = reading(NOW + 2 * MINUTE, uptime + MINUTE, boot);
+                let later = Agreement::of(Some(&run), later, KEEP);
+                assert!(
+                    later.ages(true).unused_for(wrong) <= MINUTE,
+                    "{wrong} {boot}"
+                );
+                // Or it stays wrong, and both runs agree on that: what they have seen counts.
+                let stays = reading(wrong.saturating_add(DAY), uptime + DAY, boot);
+                let stays = Agreement::of(Some(&run), stays, KEEP);
+                assert!(stays.ages(true).unused_for(NOW) <= DAY, "{wrong} {boot}");
+            }
+        }
+    }
+
+    #[test]
+    fn sleep_counts_and_corrections_do_not_matter() {
+        let before = daily(40);
+        let asleep = reading(NOW + 20 * DAY - 3 * MINUTE, 61 * DAY, "a");
+        let run = Agreement::of(Some(&before), asleep, KEEP);
+        assert_eq!(run.ages(true).unused_for(NOW - 100 * DAY), 60 * DAY);
+    }
+
+    #[test]
+    fn another_boot_is_believed_once_two_of_its_runs_agree() {
+        let before = daily(40);
+        let first = reading(NOW + 2 * DAY, MINUTE, "b");
+        let first = Agreement::of(Some(&before), first, KEEP);
+        assert!(!first.is_confirmed, "the next one comes soon");
+        assert_eq!(first.ages(true).unused_for(0), 0);
+        let second = reading(NOW + 2 * DAY + 60 * MINUTE, 61 * MINUTE, "b");
+        let second = Agreement::of(Some(&first), second, KEEP);
+        let agreed = second.ages(true).unused_for(0);
+        assert_eq!(
+            agreed,
+            40 * DAY + 61 * MINUTE,
+            "without the time in between"
+        );
+    }
+
+    #[test]
+    fn after_a_long_absence_nothing_is_old_at_once() {
+        let back = reading(NOW + 31 * DAY, 72 * DAY, "a");
+        let back = Agreement::of(Some(&daily(40)), back, KEEP);
+        assert_eq!(back.ages(true).unused_for(NOW - DAY), 0);
+    }
+
+    #[test]
+    fn a_note_is_read_as_it_was_written() {
+        for boot in ["a-b", ""] {
+            let agreement = Agreement::of(None, reading(NOW, DAY, boot), KEEP);
+            let words = agreement.words();
+            let (clock, rest) = words.split_once(' ').expect("several words");
+            let read = Agreement::read(clock.parse().expect("a number"), rest);
+            assert_eq!(read, Some(agreement));
+        }
+        assert_eq!(Agreement::read(NOW, ""), None, "an older version's");
+        assert_eq!(Agreement::read(NOW, "unfinished"), None);
+    }
+}

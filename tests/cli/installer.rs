@@ -1,0 +1,89 @@
+//! The installer that needs no root: what it put somewhere is noted before it is there, wherever it is killed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use testing::skip::skip;
+use testing::tree;
+
+/// A release whose program says its version, and nothing else.
+struct Release(tempfile::TempDir);
+
+impl Release {
+    fn new() -> Self {
+        let release = Self(tempfile::tempdir().expect("a scratch directory"));
+        let machine = std::env::consts::ARCH;
+        let name = format!("ckpt-hook-1.0-{machine}-unknown-linux-gnu");
+        let make = format!(
+            "set -e; mkdir -p {name}/man {name}/completions; printf '#!/bin/sh\\necho 1.0\\n' >{name}/ckpt-hook
+             chmod +x {name}/ckpt-hook; touch {name}/man/a.1 {name}/man/b.1
+             for shell in bash fish zsh; do touch {name}/completions/ckpt-hook.$shell; done
+             tar -czf {name}.tar.gz {name}; sha256sum {name}.tar.gz >SHA256SUMS"
+        );
+        assert!(release.sh(&["-c", &make], None).success());
+        let script = include_str!("../../packaging/install.sh").replace("@VERSION@", "1.0");
+        fs::write(release.path("install.sh"), script).expect("writable");
+        release
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Runs a shell; `mv` is another one if a folder is given.
+    fn sh(&self, arguments: &[&str], first: Option<&Path>) -> std::process::ExitStatus {
+        let first = first.map(|first| format!("{}:", first.display()));
+        let mut shell = Command::new("sh");
+        shell
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env_clear()
+            .env("HOME", self.0.path())
+            .env("PATH", first.unwrap_or_default() + "/usr/bin:/bin")
+            .env("CKPT_PREFIX", self.path("prefix"))
+            .env(
+                "CKPT_DOWNLOADS",
+                format!("file://{}", self.0.path().display()),
+            );
+        shell.output().expect("there is a shell").status
+    }
+}
+
+#[test]
+fn an_installation_that_is_killed_can_be_removed() {
+    if cfg!(not(target_os = "linux")) || !Path::new("/usr/bin/curl").exists() {
+        return skip("the archive is one for Linux, and curl fetches it");
+    }
+    for renames in 1.. {
+        let release = Release::new();
+        let counting = release.path("counting");
+        fs::create_dir(&counting).expect("writable");
+        let script = format!(
+            "#!/bin/sh\necho >>'{0}'\n[ $(wc -l <'{0}') -lt {renames} ] || {{ kill -9 $PPID; exit; }}\nexec /bin/mv \"$@\"\n",
+            release.path("counted").display()
+        );
+        fs::write(counting.join("mv"), script).expect("writable");
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(counting.join("mv"), mode).expect("ours");
+        let is_whole = release.sh(&["install.sh"], Some(&counting)).success();
+        let prefix = release.path("prefix");
+        let is_begun = prefix.join("share/ckpt-hook-installed").exists();
+        let removed = release.sh(&["install.sh", "--uninstall"], None).success();
+        assert_eq!(removed, is_begun, "killed at rename {renames}");
+        let left: Vec<PathBuf> = match prefix.exists() && is_begun {
+            true => tree::read(&prefix).into_keys().collect(),
+            false => Vec::new(),
+        };
+        let left = left
+            .iter()
+            .filter(|path| prefix.join(path).is_file())
+            .count();
+        assert_eq!(left, 0, "killed at rename {renames}");
+        if is_whole {
+            assert!(renames > 7, "each file was one of them");
+            return;
+        }
+    }
+}

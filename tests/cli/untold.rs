@@ -1,0 +1,226 @@
+//! An event that fails for a reason of the store's own is told to a person with the next command: once, and in our words.
+
+use serde_json::json;
+
+use testing::binary::{Run, Sandbox};
+use testing::mount::Mount;
+use testing::rows;
+
+/// What makes the session store refuse the next message, and what takes it away.
+const REFUSES: &str = "CREATE UNIQUE INDEX refuses ON messages (session_id)";
+const ACCEPTS: &str = "DROP INDEX refuses";
+
+/// A turn of which the session store refuses every message.
+fn refused() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("file", "0\n");
+    world.play("m1", "first", |world| world.write("file", "1\n"));
+    rows::execute(&world.store().join("sessions.db"), REFUSES);
+    for event in ["user_message", "step_start"] {
+        world
+            .event(json!({"event": event, "session_id": "s", "message_id": "m2"}))
+            .ends_silently();
+    }
+    world.write("file", "2\n");
+    world
+        .event(json!({"event": "step_finish", "session_id": "s"}))
+        .ends_silently();
+    rows::execute(&world.store().join("sessions.db"), ACCEPTS);
+    world
+}
+
+fn assert_in_our_words(run: &Run) {
+    let said = format!("{}{}", run.stdout, run.stderr);
+    for word in [
+        "UNIQUE",
+        "constraint",
+        "messages.session_id",
+        "no such",
+        "rusqlite",
+    ] {
+        assert!(!said.contains(word), "`{word}` is SQLite's:\n{run}");
+    }
+}
+
+#[test]
+fn a_lost_event_is_told_with_the_next_command_once() {
+    let commands: [&[&str]; 7] = [
+        &["log"],
+        &["status"],
+        &["diff"],
+        &["sessions"],
+        &["revert", "--dry-run", "--message", "m1"],
+        &["doctor"],
+        &["snapshot"],
+    ];
+    for command in commands {
+        let world = refused();
+        let run = world.run(command, b"");
+        assert!(
+            run.stderr.contains("could not be recorded: it contradicts"),
+            "{command:?} tells it: {run}"
+        );
+        assert_in_our_words(&run);
+        let again = world.run(&["log"], b"").exits(0);
+        assert_eq!(again.stderr, "", "{command:?}: once");
+        // What the log file and `doctor` keep is in our words, too.
+        assert_in_our_words(&world.run(&["doctor"], b""));
+        let log = std::fs::read_to_string(world.store().join("log")).expect("it was written");
+        assert!(!log.contains("UNIQUE"), "{log}");
+    }
+}
+
+#[test]
+fn what_the_agent_did_meanwhile_is_not_called_the_users() {
+    let world = refused();
+    let run = world.run(&["revert", "--message", "m1"], b"");
+    assert!(
+        !run.stdout.contains("changed by the user") && !run.stdout.contains("yours"),
+        "nobody saw whose it is: {run}"
+    );
+}
+
+#[test]
+fn programs_and_places_that_are_not_captured_are_told_nothing() {
+    let world = refused();
+    for arguments in [&["--json", "log"][..], &["candidates", "messages"]] {
+        let run = world.run(arguments, b"");
+        assert_eq!(run.stderr, "", "{arguments:?}: it is for a person: {run}");
+    }
+    let told = world.run(&["log"], b"").exits(0);
+    assert!(told.stderr.contains("could not be recorded"), "{told}");
+    world
+        .event(json!({"event": "user_message", "session_id": "t", "cwd": "/"}))
+        .ends_silently();
+    let run = world.run(&["log"], b"").exits(0);
+    assert_eq!(
+        run.stderr, "",
+        "it is no fault of the store's that `/` is refused"
+    );
+}
+
+#[test]
+fn an_event_that_a_damaged_table_refuses_is_told() {
+    let world = Sandbox::new();
+    world.play("m1", "first", |world| world.write("file", "1\n"));
+    let database = world.store().join("sessions.db");
+    rows::execute(&database, "ALTER TABLE tools RENAME TO elsewhere");
+    for event in ["tool_start", "tool_finish"] {
+        world
+            .event(json!({
+                "event": event, "session_id": "s", "tool_use_id": "t", "tool_name": "Bash",
+            }))
+            .ends_silently();
+    }
+    assert_in_our_words(&world.run(&["log"], b""));
+    rows::execute(&database, "ALTER TABLE elsewhere RENAME TO tools");
+    let run = world.run(&["log"], b"").exits(0);
+    assert_in_our_words(&run);
+}
+
+#[test]
+fn a_directory_that_comes_back_is_recorded() {
+    let world = Sandbox::new();
+    let (here, away) = (world.workspace(), world.path("proj.old"));
+    world.write("file", "0\n");
+    world.play("m1", "first", |world| world.write("file", "1\n"));
+    std::fs::rename(&here, &away).expect("it is free");
+    std::fs::create_dir(&here).expect("it is free");
+    world.play("n1", "another", |world| world.write("other", "1\n"));
+    std::fs::remove_dir_all(&here).expect("ours");
+    std::fs::rename(&away, &here).expect("it is free");
+    world.play("m2", "second", |world| world.write("file", "2\n"));
+    world.run(&["revert", "--message", "m2"], b"").exits(0);
+    assert_eq!(world.read("file"), b"1\n", "the agent's change is known");
+    world.run(&["revert", "--message", "m1"], b"").exits(0);
+    assert_eq!(world.read("file"), b"0\n", "and so is its history");
+}
+
+/// One hook whose clock is wrong, and then the right one again.
+#[test]
+fn a_wrong_clock_prunes_nothing() {
+    const NOW: i64 = 1_780_000_000;
+    const DAY: i64 = 24 * 3600;
+    for wrong in [
+        NOW + 40 * DAY,
+        NOW - 40 * DAY,
+        1,
+        2_147_483_648,
+        4_294_967_296,
+    ] {
+        let world = Sandbox::new();
+        world.set_clock(NOW);
+        for number in 0..6 {
+            let message = format!("m{number}");
+            world.play(&message, "work", |world| world.write("file", &message));
+            world
+                .event(json!({"event": "session_end", "session_id": "s"}))
+                .ends_silently();
+        }
+        world.run(&["settle"], b"").exits(0);
+        let kept = || {
+            let query = "SELECT id || '' FROM snapshots WHERE pruned_at IS NULL";
+            rows::texts(&world.store().join("sessions.db"), query).len()
+        };
+        let before = kept();
+        for (number, clock) in [wrong, wrong + 60, NOW + 120, NOW + 180]
+            .into_iter()
+            .enumerate()
+        {
+            world.set_clock(clock);
+            let message = format!("w{number}");
+            world
+                .event(json!({"event": "user_message", "session_id": "w", "message_id": message}))
+                .ends_silently();
+            // As the hook starts it in the background, however long ago the last one was.
+            world.run(&["settle"], b"").exits(0);
+        }
+        assert!(kept() >= before, "{wrong}: {} of {before} are left", kept());
+    }
+}
+
+/// The command has a private copy of it, which goes with it. Nothing is changed: the way back would go as well.
+#[test]
+fn a_store_that_cannot_be_written_to_answers() {
+    let world = Sandbox::new();
+    std::fs::create_dir(world.store()).expect("writable");
+    let Some(mount) = Mount::new(&world.store(), "size=32m,mode=700") else {
+        return;
+    };
+    world.write("file", "0\n");
+    world.play("m1", "first", |world| world.write("file", "1\n"));
+    world.write("file", "2\n");
+    let questions: [&[&str]; 4] = [
+        &["diff", "m1"],
+        &["revert", "--dry-run", "--message", "m1"],
+        &["restore", "--dry-run", "m1", "file"],
+        &["log"],
+    ];
+    let expected: Vec<Run> = questions
+        .iter()
+        .map(|question| world.run(question, b""))
+        .collect();
+    mount.remount("ro");
+    for (question, expected) in questions.iter().zip(&expected) {
+        let run = world.run(question, b"");
+        assert_eq!(
+            (run.code, world.redact(&run.stdout)),
+            (expected.code, world.redact(&expected.stdout)),
+            "{question:?}: {run}"
+        );
+    }
+    let run = world.run(&["revert", "--message", "m1"], b"");
+    assert!(
+        run.code != Some(0) && world.read("file") == b"2\n",
+        "no way back: {run}"
+    );
+    let left = std::fs::read_dir(std::env::temp_dir())
+        .expect("readable")
+        .flatten();
+    let is_ours = |name: &str| {
+        name.strip_prefix("ckpt-hook-")
+            .is_some_and(|rest| rest.len() == 32)
+    };
+    let mut left = left.filter(|entry| is_ours(&entry.file_name().to_string_lossy()));
+    assert!(left.all(|entry| !entry.path().join("store/sessions.db").exists()));
+}
