@@ -1,4 +1,4 @@
-//! How long something has not been used, as far as two runs agree on it. Pure, but for [`Reading::now`].
+//! How long something has not been used, as far as two runs agree on it. Pure, but for [`ClockReading::now`].
 //!
 //! One reading of the clock may be wrong by hours or decades, in either direction, and what is removed because of it is
 //! gone. So `gc` in the background notes when it ran by two clocks: the one that can be set, and the time since the
@@ -23,7 +23,7 @@ const OFF: Milliseconds = 7 * 24 * 3600 * 1000;
 
 /// What the clocks say in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct ClockReading {
     /// The clock of the rows.
     pub clock: Milliseconds,
     /// How long ago the machine was started, its sleep included.
@@ -32,7 +32,7 @@ pub(crate) struct Reading {
     pub boot: String,
 }
 
-impl Reading {
+impl ClockReading {
     /// Reads the clocks.
     pub fn now(clock: Milliseconds) -> Self {
         let boot = crate::snapshot::boot();
@@ -47,7 +47,7 @@ impl Reading {
 /// What the runs up to one agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Agreement {
-    reading: Reading,
+    reading: ClockReading,
     /// For how long they have agreed.
     agreed_for: Milliseconds,
     /// Whether the last two runs agree. If not, the next one is to come soon.
@@ -56,7 +56,7 @@ pub(crate) struct Agreement {
 
 impl Agreement {
     /// Returns what a run and those before it agree on. `keep` is how long unused sessions stay.
-    pub fn of(before: Option<&Self>, reading: Reading, keep: Milliseconds) -> Self {
+    pub fn of(before: Option<&Self>, reading: ClockReading, keep: Milliseconds) -> Self {
         let (agreed_for, is_confirmed) = match before {
             None => (0, true),
             Some(before) => before.extended(&reading, keep),
@@ -68,7 +68,7 @@ impl Agreement {
         }
     }
 
-    fn extended(&self, now: &Reading, keep: Milliseconds) -> (Milliseconds, bool) {
+    fn extended(&self, now: &ClockReading, keep: Milliseconds) -> (Milliseconds, bool) {
         let passed = now.clock.saturating_sub(self.reading.clock);
         let ran = now.uptime.saturating_sub(self.reading.uptime);
         if now.boot == self.reading.boot && ran >= 0 {
@@ -93,7 +93,7 @@ impl Agreement {
         let mut words = words.split_whitespace();
         Some(Self {
             agreed_for: words.next()?.parse().ok()?,
-            reading: Reading {
+            reading: ClockReading {
                 clock,
                 uptime: words.next()?.parse().ok()?,
                 boot: words.next()?.trim_start_matches("boot:").to_owned(),
@@ -104,7 +104,7 @@ impl Agreement {
 
     /// Returns the words of a note.
     pub fn words(&self) -> String {
-        let Reading {
+        let ClockReading {
             clock,
             uptime,
             boot,
@@ -186,8 +186,8 @@ mod tests {
     /// The clock in the middle of 2026.
     const NOW: Milliseconds = 1_780_000_000_000;
 
-    fn reading(clock: Milliseconds, uptime: Milliseconds, boot: &str) -> Reading {
-        Reading {
+    fn reading(clock: Milliseconds, uptime: Milliseconds, boot: &str) -> ClockReading {
+        ClockReading {
             clock,
             uptime,
             boot: boot.to_owned(),

@@ -26,7 +26,7 @@ use crate::sessions::{self, Pruning, SessionUse, WorkspacePresence};
 use crate::store::Store;
 use crate::timeline::root::Identity;
 use crate::timeline::{PATIENCE, Place, found_again, life};
-use age::{Ages, Agreement, Reading};
+use age::{Ages, Agreement, ClockReading};
 use policy::{Pin, PolicySession, Retention, RetentionLimits, Why};
 
 /// How often it runs by itself, in milliseconds.
@@ -106,7 +106,7 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: DryRun) -> Result<GcReport> {
 fn agreed(store: &Store, lock: &layout::Lock) -> Agreement {
     let keep = i64::try_from(store.surroundings.settings.keep.as_millis()).unwrap_or(i64::MAX);
     let before = lock.note().as_deref().and_then(last_agreement);
-    Agreement::of(before.as_ref(), Reading::now(store.now()), keep)
+    Agreement::of(before.as_ref(), ClockReading::now(store.now()), keep)
 }
 
 fn last_agreement(note: &str) -> Option<Agreement> {
