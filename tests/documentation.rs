@@ -353,7 +353,8 @@ fn lines_for_others() -> Vec<(PathBuf, String)> {
 fn actions_are_named_by_the_hash_of_a_commit() {
     let mut number = 0;
     for (path, line) in lines_for_others() {
-        let Some((_, action)) = line.split_once("uses: ") else {
+        let item = line.trim_start().trim_start_matches("- ");
+        let Some(action) = item.strip_prefix("uses: ") else {
             continue;
         };
         number += 1;
