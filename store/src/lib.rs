@@ -107,13 +107,9 @@ pub fn purge(directory: &Path) -> Result<bool> {
 }
 
 /// Notes an event that could not be recorded because the session store failed, if the error says so. Returns whether it
-/// does. This is for a store that cannot even be opened; [`Store::record`] does it by itself.
+/// is noted. This is for a store that cannot even be opened; [`Store::record`] does it by itself.
 pub fn note_lost_event(directory: &Path, event: &Event, error: &Error, now: Milliseconds) -> bool {
-    let is_loss = is_lost(error);
-    if is_loss {
-        record::lost::note(directory, event, error, now);
-    }
-    is_loss
+    is_lost(error) && record::lost::note(directory, event, error, now)
 }
 
 /// Returns whether an error says that an event is in no row.
@@ -292,8 +288,7 @@ impl Store {
         !self.is_missing && rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_err()
     }
 
-    /// Copies what the store holds of the workspace that holds `cwd` into an empty private directory, which is a store
-    /// then.
+    /// Makes a store of an empty private directory, with what this one holds of the workspace that holds `cwd`.
     pub fn copy(&self, cwd: &Path, into: &Path) -> Result<()> {
         upkeep::copy::copy(self, cwd, into)
     }

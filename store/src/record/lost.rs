@@ -105,14 +105,13 @@ fn read(text: &str) -> Vec<Lost> {
     text.lines().filter_map(Lost::from_line).collect()
 }
 
-/// Notes an event that could not be recorded, in the store's directory. If there is no room even for that, nothing is
-/// left to try.
-pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Milliseconds) {
+/// Notes an event that could not be recorded, in the store's directory, and returns whether there is room for that.
+pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Milliseconds) -> bool {
     let causes = error.causes();
     // The deepest cause says what is wrong with the disk. There is no room for the others.
     let reason = causes.last().cloned().unwrap_or_else(|| error.to_string());
     let one = Lost::of(event, &reason, now);
-    let _ = reserve::change(directory, |text| with(text, one));
+    reserve::change(directory, |text| with(text, one)).is_ok()
 }
 
 /// Returns the note with one more event: counted with those of its turn, or as a new line. The oldest events are kept:
