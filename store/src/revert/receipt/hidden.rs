@@ -55,8 +55,8 @@ impl ReceiptComparison<'_> {
         let are_folders_hidden = self.snapshots.are_directories_hidden(&self.then, paths)?;
         // A rule may be for folders only.
         let may_be_hidden = are_folders_hidden.into_iter().zip(now);
-        let may_be_hidden = may_be_hidden
-            .map(|(is_hidden, now)| is_hidden && now.is_some_and(|now| is_folder(now)));
+        let may_be_hidden =
+            may_be_hidden.map(|(is_hidden, now)| is_hidden && now.is_some_and(is_folder));
         let is_absent = are_absent.into_iter().zip(may_be_hidden);
         let all = paths
             .iter()
