@@ -87,8 +87,16 @@ pub(super) struct Finder<'a> {
     opened: Option<OwnedFd>,
     /// The names that the plan's paths have in each folder. Those of files that are gone are no longer on the disk.
     planned: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>,
-    /// The names in each folder that was looked at, and the kind of database that they are.
-    folders: BTreeMap<Vec<u8>, (BTreeSet<Vec<u8>>, Option<&'static FolderKind>)>,
+    /// The folders that were looked at.
+    folders: BTreeMap<Vec<u8>, Folder>,
+}
+
+/// A folder of the workspace.
+struct Folder {
+    /// The names in it, now or once the plan is carried out.
+    names: BTreeSet<Vec<u8>>,
+    /// The kind of database that they are.
+    kind: Option<&'static FolderKind>,
 }
 
 impl<'a> Finder<'a> {
@@ -119,7 +127,7 @@ impl<'a> Finder<'a> {
         folders.reverse();
         for folder in folders {
             let below = bytes.get(folder.len() + usize::from(!folder.is_empty())..)?;
-            if let Some(kind) = self.folder(folder).1.filter(|kind| kind.holds(below)) {
+            if let Some(kind) = self.folder(folder).kind.filter(|kind| kind.holds(below)) {
                 return Some(Set {
                     place: folder.to_vec(),
                     kind: SetKind::Folder(kind),
@@ -171,7 +179,7 @@ impl<'a> Finder<'a> {
     /// Returns whether there is a log of SQLite's beside a file. The file itself may be gone, or encrypted.
     fn is_log_beside(&mut self, path: &WorkspacePath, ending: &str) -> bool {
         let log = [path.name(), ending.as_bytes()].concat();
-        let is_there = self.folder(path.directory()).0.contains(&log);
+        let is_there = self.folder(path.directory()).names.contains(&log);
         is_there
             && WorkspacePath::new(join(path.directory(), &log))
                 .is_ok_and(|log| is_log(&self.start(&log)))
@@ -187,13 +195,13 @@ impl<'a> Finder<'a> {
         start
     }
 
-    fn folder(&mut self, path: &[u8]) -> &(BTreeSet<Vec<u8>>, Option<&'static FolderKind>) {
+    fn folder(&mut self, path: &[u8]) -> &Folder {
         if !self.folders.contains_key(path) {
             let on_disk = self.listed(path).into_iter().map(|(name, _)| name);
             let planned = self.planned.get(path).into_iter().flatten().cloned();
             let names: BTreeSet<Vec<u8>> = on_disk.chain(planned).collect();
             let kind = FolderKind::of(&names);
-            self.folders.insert(path.to_vec(), (names, kind));
+            self.folders.insert(path.to_vec(), Folder { names, kind });
         }
         &self.folders[path]
     }

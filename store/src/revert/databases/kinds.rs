@@ -47,12 +47,12 @@ impl FileKind {
     pub fn of_name(name: &[u8]) -> Option<Self> {
         let dot = name.iter().rposition(|byte| *byte == b'.')?;
         let is = |ending: &&str| name[dot + 1..].eq_ignore_ascii_case(ending.as_bytes());
-        if SQLITE.iter().any(|ending| is(&ending)) {
+        if SQLITE.iter().any(|ending| is(ending)) {
             return Some(Self::Sqlite);
         }
         DUCKDB
             .iter()
-            .any(|ending| is(&ending))
+            .any(|ending| is(ending))
             .then_some(Self::DuckDb)
     }
 

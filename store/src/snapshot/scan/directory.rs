@@ -74,26 +74,13 @@ impl Open<'_> {
         let known = self.old.filter(|old| {
             trust == RememberedNames::Known && !self.walk.is_remote && old.has_names_of(&stamp)
         });
-        let mut names: Vec<disk::Name> = match known {
-            Some(old) => old
-                .items
-                .iter()
-                .map(|item| (item.name.clone(), None))
-                .collect(),
-            None => match disk::names(self.directory) {
-                Ok(names) => {
-                    (self.walk.listed)(self.path, &|wanted| {
-                        names.iter().any(|(name, _)| name == wanted)
-                    });
-                    self.note_missing(&names);
-                    names
-                }
-                Err(error) if read::is_ours(error) => return Err(ours(error)),
-                Err(error) => {
-                    let reason = read::gap_of(error).unwrap_or(GapReason::Changing);
-                    return Ok(Listing::unseen(self.view, reason));
-                }
-            },
+        let mut names = match self.names(known) {
+            Ok(names) => names,
+            Err(error) if read::is_ours(error) => return Err(ours(error)),
+            Err(error) => {
+                let reason = read::gap_of(error).unwrap_or(GapReason::Changing);
+                return Ok(Listing::unseen(self.view, reason));
+            }
         };
         let is_empty = known.map_or(names.is_empty(), |old| old.is_empty);
         let metadata = self.metadata(known, &names);
@@ -130,6 +117,20 @@ impl Open<'_> {
             tree: None,
             items,
         })
+    }
+
+    /// Returns the names in it: those that are known to be the same, or else those on disk.
+    fn names(&self, known: Option<&Listing>) -> std::result::Result<Vec<disk::Name>, Errno> {
+        if let Some(old) = known {
+            let names = old.items.iter().map(|item| (item.name.clone(), None));
+            return Ok(names.collect());
+        }
+        let names = disk::names(self.directory)?;
+        (self.walk.listed)(self.path, &|wanted| {
+            names.iter().any(|(name, _)| name == wanted)
+        });
+        self.note_missing(&names);
+        Ok(names)
     }
 
     /// Returns the entry that stands for the metadata of version control in it, if it has any. With the same names, it
