@@ -47,13 +47,10 @@ impl FileKind {
     pub fn of_name(name: &[u8]) -> Option<Self> {
         let dot = name.iter().rposition(|byte| *byte == b'.')?;
         let is = |ending: &&str| name[dot + 1..].eq_ignore_ascii_case(ending.as_bytes());
-        if SQLITE.iter().any(|ending| is(ending)) {
+        if SQLITE.iter().any(&is) {
             return Some(Self::Sqlite);
         }
-        DUCKDB
-            .iter()
-            .any(|ending| is(ending))
-            .then_some(Self::DuckDb)
+        DUCKDB.iter().any(is).then_some(Self::DuckDb)
     }
 
     /// Returns what the names of the files beside it end with: first the logs, whose loss is a loss of data.
