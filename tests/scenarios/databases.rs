@@ -403,7 +403,7 @@ fn a_folder_of_a_database_goes_back_as_a_whole_or_not_at_all() {
                 let kept = with_result(&report, FileResult::Conflict);
                 let is_named = |file: &&FileReport| {
                     let reason = file.reason.as_deref().unwrap_or_default();
-                    file.path.path == format!("store/{of_the_agent}") && reason != ""
+                    file.path.path == format!("store/{of_the_agent}") && !reason.is_empty()
                 };
                 assert!(kept.iter().any(is_named), "{files:?}: {report:#?}");
             } else {
