@@ -183,7 +183,7 @@ fn no_command_runs_a_program_of_a_clone() {
             );
             // It watches until it is told to end.
             let limit = match *line {
-                "watch" => "/usr/bin/timeout --foreground -s INT 2 ",
+                "watch" => "/usr/bin/timeout --foreground --preserve-status -s INT 2 ",
                 _ => "",
             };
             let typed = format!(
