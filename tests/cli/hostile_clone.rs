@@ -50,7 +50,7 @@ const LINES: &[&str] = &[
     "message --session s --prompt p",
     "serve --stdio [\u{4}]",
     "mcp [\u{4}]",
-    "watch --install",
+    "watch",
     "schema",
     "completions bash",
     "man",
@@ -181,8 +181,13 @@ fn no_command_runs_a_program_of_a_clone() {
                     "long"
                 },
             );
+            // It watches until it is told to end.
+            let limit = match *line {
+                "watch" => "/usr/bin/timeout --foreground --preserve-status -s INT 2 ",
+                _ => "",
+            };
             let typed = format!(
-                "stty rows 3 cols 80; exec env PATH=.:bin::node_modules/.bin:/usr/bin:/bin EDITOR=true {} {words}",
+                "stty rows 3 cols 80; exec env PATH=.:bin::node_modules/.bin:/usr/bin:/bin EDITOR=true {limit}{} {words}",
                 binary()
             );
             let mut command = Command::new("/usr/bin/timeout");

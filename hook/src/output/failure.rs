@@ -40,10 +40,11 @@ pub fn render(failure: &Failure, paint: Paint) -> String {
     text
 }
 
-/// Returns a sentence, safe for a terminal. For a model it is a JSON string, because there may be any name in it.
+/// Returns a sentence, safe for a terminal. For a model, one with a name in it is a JSON string: our sentences have names
+/// between backticks, and a name may have some as well.
 fn said(sentence: &str) -> String {
     let sentence = safe(sentence).into_owned();
-    match data::is_read_by_model() {
+    match data::is_read_by_model() && sentence.contains('`') {
         true => serde_json::Value::from(sentence).to_string(),
         false => sentence,
     }
