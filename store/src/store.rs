@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::fs::{layout, names, ownership, presence};
+use crate::model::agent_process::AgentProcess;
 use crate::model::progress::{OperationProgress, ProgressCallback};
 use crate::model::{FileTime, Milliseconds};
 use crate::sessions::{self, Database};
 use crate::settings::Settings;
-use crate::timeline::life::AgentProcess;
 
 /// What the library needs from the outside world, passed in once.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! The nouns: what a path, an entry, a change, an item of a plan and a request are. Nothing here does IO.
 
+pub mod agent_process;
 pub mod entry;
 pub mod gap;
 pub mod hex;

@@ -7,6 +7,7 @@ use super::process::{Process, namespace, uptime};
 use super::transcript::Transcript;
 use crate::error::Error;
 use crate::model::Milliseconds;
+pub use crate::model::agent_process::AgentProcess;
 use crate::sessions::{Life, OpenStep, OuterTool};
 
 /// How many generations above the hook its agent is searched for: there may be shells in between.
@@ -131,15 +132,6 @@ pub(crate) fn busy<'a>(
     steps
         .any(|step| is_at_work(step, now))
         .then(|| Error::busy(who))
-}
-
-/// The process that runs this hook.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentProcess {
-    /// A name that no other process ever has: its number, its start time and its PID namespace.
-    pub name: String,
-    /// Whether it began so long ago that it was not started for this call.
-    pub is_long_lived: bool,
 }
 
 /// Returns the process that runs this hook. `None` if it cannot be read.
